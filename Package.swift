@@ -1,0 +1,215 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Language settings shared by every target of ours; dependencies keep their own.
+// SE-0335, SE-0409, SE-0444, SE-0461, SE-0470, SE-0481
+let swiftSettings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("InferIsolatedConformances"),
+    .enableUpcomingFeature("ImmutableWeakCaptures"),
+    .treatAllWarnings(as: .error),
+    .treatWarning("DeprecatedDeclaration", as: .warning),
+]
+// The mechanism layer is the only one that imports C; every unsafe expression in it is marked.
+let mechanismSettings = swiftSettings + [.strictMemorySafety()]
+
+let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
+let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdCore: Target.Dependency = .product(name: "HummingbirdCore", package: "hummingbird")
+let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
+let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
+let coreMetrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
+let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let systemPackage: Target.Dependency = .product(name: "SystemPackage", package: "swift-system")
+let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
+
+let package = Package(
+    name: "tally",
+    products: [
+        .executable(name: "tallyd", targets: ["tallyd"]),
+        .executable(name: "tally", targets: ["tally"]),
+        .executable(name: "apns-sim", targets: ["apns-sim"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    ],
+    targets: [
+        // C: module maps and shims only.
+        .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
+        .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CLinux"),
+
+        // Mechanism: the only importers of C.
+        .target(name: "Reactor", dependencies: ["CLinux"], swiftSettings: mechanismSettings),
+        .target(name: "Cryptography", dependencies: ["COpenSSL"], swiftSettings: mechanismSettings),
+        .target(name: "TLSEngine", dependencies: ["COpenSSL"], swiftSettings: mechanismSettings),
+        .target(
+            name: "HTTP2Engine",
+            dependencies: ["CNGHTTP2", "Reactor", "TLSEngine"],
+            swiftSettings: mechanismSettings
+        ),
+        .target(name: "LibPQ", dependencies: ["CLibPQ", "Reactor"], swiftSettings: mechanismSettings),
+
+        // Pure: no I/O, no clock, no database, no framework.
+        .target(name: "JSON", swiftSettings: swiftSettings),
+        .target(name: "JSONSchema", dependencies: ["JSON"], swiftSettings: swiftSettings),
+        .target(name: "ActivityModel", dependencies: ["JSON"], swiftSettings: swiftSettings),
+
+        // Policy: pools, retries, provider tokens, migrations.
+        .target(
+            name: "Postgres",
+            dependencies: ["LibPQ", "Reactor", "Cryptography", logging, serviceLifecycle],
+            swiftSettings: swiftSettings
+        ),
+        .target(
+            name: "APNSTransport",
+            dependencies: [
+                "ActivityModel", "Cryptography", "HTTP2Engine", "JSON", "Reactor", "TLSEngine",
+                logging, metrics, serviceLifecycle,
+            ],
+            swiftSettings: swiftSettings
+        ),
+        .target(
+            name: "Schema",
+            path: "schema",
+            resources: [.embedInCode("V0001_initial.sql")],
+            swiftSettings: swiftSettings
+        ),
+
+        // Application: services, routes, the typed client.
+        .target(
+            name: "Orchestrator",
+            dependencies: [
+                "APITypes", "ActivityModel", "APNSTransport", "Cryptography", "JSON", "JSONSchema", "Postgres",
+                logging, metrics, serviceLifecycle,
+            ],
+            swiftSettings: swiftSettings
+        ),
+        .target(name: "APITypes", dependencies: ["ActivityModel", "JSON"], swiftSettings: swiftSettings),
+        .target(
+            name: "HTTPAPI",
+            dependencies: [
+                "APITypes", "ActivityModel", "Cryptography", "JSON", "Orchestrator",
+                hummingbird, hummingbirdCore, httpTypes, nioCore, logging, metrics, coreMetrics, serviceLifecycle,
+            ],
+            swiftSettings: swiftSettings
+        ),
+        .target(name: "TallyClient", dependencies: ["APITypes", "ActivityModel", "JSON"], swiftSettings: swiftSettings),
+
+        // Stand-in for Apple; never imports APNSTransport.
+        .target(
+            name: "APNSSimulator",
+            dependencies: [
+                "APITypes", "ActivityModel", "Cryptography", "HTTP2Engine", "JSON", "Reactor", "TLSEngine", "TallyClient",
+                hummingbird, httpTypes, nioCore, logging, serviceLifecycle,
+            ],
+            swiftSettings: swiftSettings
+        ),
+        // A private Postgres cluster on this machine, for `tallyd dev` and for the tests.
+        .target(name: "LocalPostgres", swiftSettings: swiftSettings),
+
+        // Programs.
+        .executableTarget(
+            name: "tallyd",
+            dependencies: [
+                "APITypes", "APNSSimulator", "APNSTransport", "ActivityModel", "Cryptography", "HTTPAPI", "LocalPostgres",
+                "Orchestrator", "Postgres", "Schema",
+                argumentParser, configuration, logging, metrics, serviceLifecycle, systemPackage, unixSignals,
+            ],
+            swiftSettings: swiftSettings
+        ),
+        .executableTarget(
+            name: "tally",
+            dependencies: ["APITypes", "ActivityModel", "JSON", "TallyClient", argumentParser],
+            swiftSettings: swiftSettings
+        ),
+        .executableTarget(
+            name: "apns-sim",
+            dependencies: ["APNSSimulator", argumentParser, logging, serviceLifecycle, unixSignals],
+            swiftSettings: swiftSettings
+        ),
+
+        // Tests: one target per module; TestSupport starts a private Postgres cluster per test process.
+        .target(
+            name: "TestSupport",
+            dependencies: ["LocalPostgres", "Postgres", logging],
+            path: "Tests/TestSupport",
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: swiftSettings),
+        .testTarget(name: "JSONSchemaTests", dependencies: ["JSON", "JSONSchema"], swiftSettings: swiftSettings),
+        .testTarget(name: "ActivityModelTests", dependencies: ["ActivityModel", "JSON"], swiftSettings: swiftSettings),
+        .testTarget(name: "CryptographyTests", dependencies: ["Cryptography"], swiftSettings: swiftSettings),
+        .testTarget(name: "ReactorTests", dependencies: ["Reactor"], swiftSettings: swiftSettings),
+        .testTarget(name: "TLSEngineTests", dependencies: ["Cryptography", "TLSEngine"], swiftSettings: swiftSettings),
+        .testTarget(
+            name: "HTTP2EngineTests",
+            dependencies: ["Cryptography", "HTTP2Engine", "Reactor", "TLSEngine"],
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(name: "LibPQTests", dependencies: ["LibPQ", "Reactor", "TestSupport"], swiftSettings: swiftSettings),
+        .testTarget(
+            name: "PostgresTests",
+            dependencies: ["LibPQ", "LocalPostgres", "Postgres", "TestSupport", serviceLifecycle],
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(
+            name: "APNSTransportTests",
+            dependencies: [
+                "APNSTransport", "ActivityModel", "Cryptography", "HTTP2Engine", "JSON", "Reactor", "TLSEngine", logging,
+            ],
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(name: "APITypesTests", dependencies: ["APITypes", "ActivityModel", "JSON"], swiftSettings: swiftSettings),
+        .testTarget(
+            name: "OrchestratorTests",
+            dependencies: [
+                "APITypes", "APNSTransport", "ActivityModel", "Cryptography", "JSON", "Orchestrator", "Postgres", "Schema",
+                "TestSupport", logging, serviceLifecycle,
+            ],
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(
+            name: "HTTPAPITests",
+            dependencies: [
+                "APITypes", "ActivityModel", "Cryptography", "HTTPAPI", "JSON", "Orchestrator",
+                hummingbird, httpTypes, nioCore, logging, metrics, coreMetrics, serviceLifecycle,
+            ],
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(
+            name: "TallyClientTests",
+            dependencies: ["APITypes", "ActivityModel", "JSON", "TallyClient"],
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(
+            name: "TallyCLITests",
+            dependencies: ["APITypes", "ActivityModel", "JSON", "TallyClient", "tally", argumentParser],
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(
+            name: "APNSSimulatorTests",
+            dependencies: [
+                "APITypes", "APNSSimulator", "ActivityModel", "Cryptography", "HTTP2Engine", "JSON", "Reactor", "TLSEngine",
+                logging,
+            ],
+            swiftSettings: swiftSettings
+        ),
+    ]
+)

@@ -1,0 +1,53 @@
+package import JSON
+
+/// One thing that is wrong with a request, at one place in its body.
+package struct FieldError: Sendable, Hashable {
+    /// Where in the body, or in the document that the problem names (a content state, a schema).
+    package var pointer: JSONPointer
+    /// Stable word for programs: one of the constants below, or the keyword of a JSON schema.
+    package var code: String
+    /// A sentence for people. It may quote the caller's own input, so it goes to the caller and not to a log.
+    package var message: String
+    /// The version of the activity type that was not satisfied, where several are in use.
+    package var schemaVersion: Int?
+
+    package init(pointer: JSONPointer, code: String, message: String, schemaVersion: Int? = nil) {
+        self.pointer = pointer
+        self.code = code
+        self.message = message
+        self.schemaVersion = schemaVersion
+    }
+
+    /// The field is not one that this request knows.
+    package static let unknownField = "unknown_field"
+    /// A field that must be there is not.
+    package static let missing = "missing"
+    /// The value is of another JSON type.
+    package static let wrongType = "wrong_type"
+    /// A number, a length or a time that is too small or too large.
+    package static let outOfRange = "out_of_range"
+    /// The type is right, the value is not: an identifier, a token, a time, a word that is not on the list.
+    package static let invalidValue = "invalid_value"
+    /// Two fields that exclude each other.
+    package static let conflict = "conflict"
+}
+
+extension FieldError: APIAnswer {
+    package init?(reader: inout ObjectReader) {
+        let pointer = reader.required("pointer", .pointer)
+        let code = reader.required("code", .string)
+        let message = reader.required("message", .string)
+        let schemaVersion = reader.optional("schema_version", .int)
+        guard reader.finish(), let pointer, let code, let message else { return nil }
+        self.init(pointer: pointer, code: code, message: message, schemaVersion: schemaVersion)
+    }
+
+    package var json: JSONValue {
+        var fields = ObjectWriter()
+        fields.add("pointer", pointer.description)
+        fields.add("code", code)
+        fields.add("message", message)
+        fields.add("schema_version", schemaVersion)
+        return fields.json
+    }
+}

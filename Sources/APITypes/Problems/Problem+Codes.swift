@@ -1,0 +1,241 @@
+package import ActivityModel
+package import JSON
+
+// Every code of the contract, once. `detail` says what to do where that is known.
+extension Problem {
+    // MARK: The request as such
+
+    /// 400: the body is not JSON (syntax, UTF-8, duplicate key, depth).
+    package static func invalidJSON(_ detail: String) -> Problem {
+        Problem(status: 400, code: "invalid_json", detail: detail)
+    }
+
+    /// 400 for what the parser of JSON found; the offset counts bytes.
+    package static func invalidJSON(_ error: JSONParsingError) -> Problem {
+        var problem = invalidJSON("The body is not valid JSON at byte \(error.offset): \(error.message).")
+        problem.extra["offset"] = .number(JSONNumber(error.offset))
+        return problem
+    }
+
+    /// 401: no key, or one that is unknown, revoked or expired; which of them is not said.
+    package static func unauthorized(
+        _ detail: String = "A valid API key is needed: 'Authorization: Bearer <key>'."
+    ) -> Problem {
+        Problem(status: 401, code: "unauthorized", detail: detail)
+    }
+
+    /// 403: the key is valid and does not have this scope.
+    package static func missingScope(_ scope: Scope) -> Problem {
+        Problem(
+            status: 403,
+            code: "missing_scope",
+            detail: "The API key does not have the scope '\(scope.rawValue)'.",
+            extra: JSONObject([("scope", .string(scope.rawValue))])
+        )
+    }
+
+    /// 403: the key is bound to another app, or the request needs a key that is bound to none.
+    package static func appForbidden(
+        _ detail: String = "The API key is bound to an app and may not be used outside it."
+    ) -> Problem {
+        Problem(status: 403, code: "app_forbidden", detail: detail)
+    }
+
+    /// 404. `what` is a noun with its article: "the activity", "the device".
+    package static func notFound(_ what: String) -> Problem {
+        Problem(
+            status: 404,
+            code: "not_found",
+            detail: "\(what.prefix(1).uppercased() + what.dropFirst()) does not exist."
+        )
+    }
+
+    /// 405. The answer carries `Allow`, which is the route's knowledge.
+    package static func methodNotAllowed() -> Problem {
+        Problem(status: 405, code: "method_not_allowed", detail: "This path does not take this method.")
+    }
+
+    /// 413: the body is longer than the server reads. A push that is too large is
+    /// ``payloadTooLarge(bytes:limit:detail:)``.
+    package static func bodyTooLarge(limit: Int) -> Problem {
+        Problem(
+            status: 413,
+            code: "body_too_large",
+            detail: "The body is longer than \(limit) bytes.",
+            extra: JSONObject([("limit", .number(JSONNumber(limit)))])
+        )
+    }
+
+    /// 415: a body that does not say that it is JSON.
+    package static func unsupportedMediaType() -> Problem {
+        Problem(status: 415, code: "unsupported_media_type", detail: "The body must be 'application/json'.")
+    }
+
+    /// 422: fields that are unknown, missing, of the wrong type or out of range.
+    package static func invalidRequest(_ errors: [FieldError]) -> Problem {
+        let detail =
+            switch errors.count {
+            case 1: "One field of the request is not valid."
+            default: "\(errors.count) fields of the request are not valid."
+            }
+        return Problem(status: 422, code: "invalid_request", detail: detail, errors: errors)
+    }
+
+    /// 422 for one field, or for the whole body with an empty pointer.
+    package static func invalidRequest(pointer: JSONPointer, code: String, message: String) -> Problem {
+        invalidRequest([FieldError(pointer: pointer, code: code, message: message)])
+    }
+
+    // MARK: Types and content
+
+    /// 422: the type is not registered for this app.
+    package static func unknownType(_ name: ActivityTypeName) -> Problem {
+        Problem(
+            status: 422,
+            code: "unknown_type",
+            detail: "The activity type '\(name.rawValue)' is not registered for this app.",
+            extra: JSONObject([("type_name", .string(name.rawValue))])
+        )
+    }
+
+    /// 422: a content state that at least one schema version in use refuses. The pointers lead into the content state.
+    package static func invalidContentState(_ errors: [FieldError]) -> Problem {
+        Problem(
+            status: 422,
+            code: "invalid_content_state",
+            detail: "The content state does not match the schema of its type.",
+            errors: errors
+        )
+    }
+
+    /// 422: attributes that the schema refuses. The pointers lead into the attributes.
+    package static func invalidAttributes(_ errors: [FieldError]) -> Problem {
+        Problem(
+            status: 422,
+            code: "invalid_attributes",
+            detail: "The attributes do not match the schema of their type.",
+            errors: errors
+        )
+    }
+
+    /// 422: the largest push that may be rendered is over a limit of Apple's. Both figures are bytes.
+    package static func payloadTooLarge(bytes: Int, limit: Int, detail: String) -> Problem {
+        Problem(
+            status: 422,
+            code: "payload_too_large",
+            detail: detail,
+            extra: JSONObject([("bytes", .number(JSONNumber(bytes))), ("limit", .number(JSONNumber(limit)))])
+        )
+    }
+
+    /// 422: a start with an audience and without an alert; a phone would show nothing.
+    package static func alertRequired() -> Problem {
+        Problem(
+            status: 422,
+            code: "alert_required",
+            detail: "A start that goes to phones needs an 'alert', here or as 'start_alert' in the policy of the type."
+        )
+    }
+
+    /// 409: the new schemas would break activities that run. `?force=true` registers them all the same.
+    package static func incompatibleSchema(_ errors: [FieldError]) -> Problem {
+        Problem(
+            status: 409,
+            code: "incompatible_schema",
+            detail: "The new version would break running activities. 'force=true' registers it all the same.",
+            errors: errors
+        )
+    }
+
+    // MARK: Activities
+
+    /// 409: the activity runs with other attributes, which never change.
+    package static func attributesConflict() -> Problem {
+        Problem(
+            status: 409,
+            code: "attributes_conflict",
+            detail: "An activity with this id runs with other attributes."
+        )
+    }
+
+    /// 409: the id is taken by an activity that was started differently or has ended.
+    package static func activityExists(
+        _ detail: String = "An activity with this id was started by another request."
+    ) -> Problem {
+        Problem(status: 409, code: "activity_exists", detail: detail)
+    }
+
+    /// 409: the end is final.
+    package static func activityEnded() -> Problem {
+        Problem(status: 409, code: "activity_ended", detail: "The activity has ended.")
+    }
+
+    /// 409: the event is older than the newest accepted one.
+    package static func lateEvent() -> Problem {
+        Problem(
+            status: 409,
+            code: "late_event",
+            detail: "'event_time' is older than that of the newest accepted change."
+        )
+    }
+
+    /// 429: too many changes that every phone must get are still on their way.
+    package static func tooManyMustDeliver(limit: Int, retryAfter: Int) -> Problem {
+        Problem(
+            status: 429,
+            code: "too_many_must_deliver",
+            detail: "\(limit) changes with 'must_deliver' are still on their way to phones.",
+            extra: JSONObject([("limit", .number(JSONNumber(limit)))]),
+            retryAfter: retryAfter
+        )
+    }
+
+    /// 409: what is to be deleted or changed is in use. `code` is the route's own word.
+    package static func conflict(code: String, detail: String) -> Problem {
+        Problem(status: 409, code: code, detail: detail)
+    }
+
+    // MARK: Idempotency, load, outages
+
+    /// 409: the key came before with another body.
+    package static func idempotencyKeyReused() -> Problem {
+        Problem(
+            status: 409,
+            code: "idempotency_key_reused",
+            detail: "This Idempotency-Key was used with another body."
+        )
+    }
+
+    /// 409: the first request with this key has not been answered yet.
+    package static func idempotencyInProgress(retryAfter: Int = 1) -> Problem {
+        Problem(
+            status: 409,
+            code: "idempotency_in_progress",
+            detail: "The first request with this Idempotency-Key is still running.",
+            retryAfter: retryAfter
+        )
+    }
+
+    /// 429.
+    package static func tooManyRequests(retryAfter: Int) -> Problem {
+        Problem(
+            status: 429,
+            code: "too_many_requests",
+            detail: "Too many requests; try again after \(retryAfter) s.",
+            retryAfter: retryAfter
+        )
+    }
+
+    /// 500: our bug. Says nothing of its cause.
+    package static func internalError() -> Problem {
+        Problem(status: 500, code: "internal_error", detail: "The server failed to carry out the request.")
+    }
+
+    /// 503: the database is away, or the daemon is stopping.
+    package static func unavailable(
+        _ detail: String = "The database cannot be reached.",
+        retryAfter: Int = 1
+    ) -> Problem {
+        Problem(status: 503, code: "unavailable", detail: detail, retryAfter: retryAfter)
+    }
+}

@@ -1,0 +1,101 @@
+package import ActivityModel
+import JSON
+
+// The identifiers and values of the domain.
+
+extension FieldType where Value == BundleID {
+    package static var bundleID: Self { text("A bundle id of letters, digits, periods and hyphens") { BundleID($0) } }
+}
+
+extension FieldType where Value == TeamID {
+    package static var teamID: Self { text("A team id of ten letters and digits") { TeamID($0) } }
+}
+
+extension FieldType where Value == KeyID {
+    package static var keyID: Self { text("A key id of ten letters and digits") { KeyID($0) } }
+}
+
+extension FieldType where Value == ActivityID {
+    package static var activityID: Self { text("An id of " + callerIDCharacters) { ActivityID($0) } }
+}
+
+extension FieldType where Value == DeviceID {
+    package static var deviceID: Self { text("An id of " + callerIDCharacters) { DeviceID($0) } }
+}
+
+extension FieldType where Value == UserID {
+    package static var userID: Self { text("An id of " + callerIDCharacters) { UserID($0) } }
+}
+
+extension FieldType where Value == ActivityTypeName {
+    package static var typeName: Self { text(typeNameForm) { ActivityTypeName($0) } }
+}
+
+extension FieldType where Value == ChannelID {
+    package static var channelID: Self { text("A UUID") { ChannelID($0) } }
+}
+
+extension FieldType where Value == APNSChannelID {
+    package static var apnsChannelID: Self { text("A channel id in base64, as Apple gives it,") { APNSChannelID($0) } }
+}
+
+extension FieldType where Value == PushToken {
+    /// Hex text; the answer to a wrong one does not repeat it.
+    package static var token: Self { text("A token of 2 to 512 hex digits, an even number,") { PushToken(hex: $0) } }
+}
+
+extension FieldType where Value == OSVersion {
+    package static var osVersion: Self { text("A version of dotted numbers, such as '18.1',") { OSVersion($0) } }
+}
+
+extension FieldType where Value == AppVersion {
+    package static var appVersion: Self { text("A version of dotted numbers, such as '2.10.1',") { AppVersion($0) } }
+}
+
+extension FieldType where Value == Instant {
+    /// RFC 3339 with an offset.
+    package static var time: Self { text("An RFC 3339 time, such as '2022-12-18T15:00:00Z',") { Instant($0) } }
+}
+
+extension FieldType where Value == AlertContent {
+    /// `{title, body, sound?}`; title and body are a string or `{loc_key, loc_args}`.
+    package static var alert: Self {
+        FieldType { value, context in
+            do throws(InvalidFields) {
+                return try AlertContent(json: value)
+            } catch {
+                context.adopt(error)
+                return nil
+            }
+        }
+    }
+}
+
+extension FieldType where Value == Policy {
+    /// A policy; what is absent has its default.
+    package static var policy: Self {
+        FieldType { value, context in
+            do throws(InvalidFields) {
+                return try Policy(json: value)
+            } catch {
+                context.adopt(error)
+                return nil
+            }
+        }
+    }
+}
+
+/// What the caller's own ids look like (contract §1).
+let callerIDCharacters = "1 to 128 characters out of A-Z a-z 0-9 . _ : ~ -"
+/// What the name of an activity type looks like.
+let typeNameForm = "The name of a Swift type (letters, digits and '_', no digit first)"
+
+extension FieldContext {
+    /// Takes over what a reader of the model found in this field.
+    package mutating func adopt(_ invalid: InvalidFields) {
+        for issue in invalid.issues {
+            let place = pointer.appending(contentsOf: issue.pointer)
+            errors.append(FieldError(pointer: place, code: issue.code, message: issue.message))
+        }
+    }
+}

@@ -1,0 +1,185 @@
+package import JSON
+
+/// How the value of one field is read: a function from JSON to a Swift value that notes what is wrong.
+package struct FieldType<Value>: Sendable {
+    /// Nil exactly when an error was noted.
+    package let read: @Sendable (JSONValue, inout FieldContext) -> Value?
+
+    package init(_ read: @escaping @Sendable (JSONValue, inout FieldContext) -> Value?) {
+        self.read = read
+    }
+
+    /// A JSON value of one type; `extract` is nil for any other.
+    static func of(_ what: String, _ extract: @escaping @Sendable (JSONValue) -> Value?) -> FieldType {
+        FieldType { value, context in
+            if let result = extract(value) { return result }
+            context.errors.append(.wrongType(at: context.pointer, "\(what) is expected."))
+            return nil
+        }
+    }
+
+    /// A string of which `parse` makes a value; `what` says what it must look like.
+    static func text(_ what: String, _ parse: @escaping @Sendable (String) -> Value?) -> FieldType {
+        FieldType { value, context in
+            guard let text = FieldType<String>.string.read(value, &context) else { return nil }
+            if let result = parse(text) { return result }
+            let error = FieldError(
+                pointer: context.pointer,
+                code: FieldError.invalidValue,
+                message: "\(what) is expected."
+            )
+            context.errors.append(error)
+            return nil
+        }
+    }
+
+    /// The same value, refused outside `range`.
+    package func within(_ range: ClosedRange<Value>) -> FieldType where Value: Comparable & Sendable {
+        FieldType { value, context in
+            guard let result = read(value, &context) else { return nil }
+            if range.contains(result) { return result }
+            let error = FieldError(
+                pointer: context.pointer,
+                code: FieldError.outOfRange,
+                message: "A value from \(range.lowerBound) to \(range.upperBound) is expected."
+            )
+            context.errors.append(error)
+            return nil
+        }
+    }
+}
+
+// MARK: JSON's own types
+
+extension FieldType where Value == String {
+    package static var string: Self { of("A string") { $0.string } }
+
+    /// A string of so many characters (Unicode scalars).
+    package static func string(length range: ClosedRange<Int>) -> Self {
+        FieldType { value, context in
+            guard let text = string.read(value, &context) else { return nil }
+            if range.contains(text.unicodeScalars.count) { return text }
+            let error = FieldError(
+                pointer: context.pointer,
+                code: FieldError.outOfRange,
+                message: "A string of \(range.lowerBound) to \(range.upperBound) characters is expected."
+            )
+            context.errors.append(error)
+            return nil
+        }
+    }
+}
+
+extension FieldType where Value == Bool {
+    package static var bool: Self { of("True or false") { $0.bool } }
+}
+
+extension FieldType where Value == Int {
+    package static var int: Self { of("A whole number") { $0.int64.flatMap { Int(exactly: $0) } } }
+}
+
+extension FieldType where Value == Int64 {
+    package static var int64: Self { of("A whole number") { $0.int64 } }
+    /// Whole seconds, not negative, at most what 32 bits hold (68 years).
+    package static var seconds: Self { int64.within(0...Int64(Int32.max)) }
+    /// A counter that starts at 0: a revision, a generation.
+    package static var counter: Self { int64.within(0...Int64.max) }
+}
+
+extension FieldType where Value == Double {
+    package static var double: Self { of("A number") { $0.double } }
+}
+
+extension FieldType where Value == JSONValue {
+    /// Any value but `null`.
+    package static var any: Self { of("A value") { $0 } }
+}
+
+extension FieldType where Value == JSONObject {
+    /// An object that passes through as it is.
+    package static var object: Self { of("An object") { $0.object } }
+}
+
+extension FieldType where Value == JSONPointer {
+    package static var pointer: Self { text("A JSON pointer") { JSONPointer($0) } }
+}
+
+// MARK: Composed types
+
+extension FieldType {
+    /// An array; every element is read, with its index in the pointer.
+    package static func list<Element>(of element: FieldType<Element>) -> Self where Value == [Element] {
+        FieldType { value, context in
+            guard let array = value.array else {
+                context.errors.append(.wrongType(at: context.pointer, "An array is expected."))
+                return nil
+            }
+            var result: [Element] = []
+            result.reserveCapacity(array.count)
+            for (index, item) in array.enumerated() {
+                var place = FieldContext(
+                    pointer: context.pointer.appending(index: index),
+                    refusesUnknownFields: context.refusesUnknownFields
+                )
+                if let read = element.read(item, &place) { result.append(read) }
+                context.errors.append(contentsOf: place.errors)
+            }
+            return result.count == array.count ? result : nil
+        }
+    }
+
+    /// An object whose keys are identifiers of the caller's; `what` says what a key must look like.
+    package static func map<Key: Hashable & Sendable, Element: Sendable>(
+        _ what: String,
+        _ key: @escaping @Sendable (String) -> Key?,
+        of element: FieldType<Element>
+    ) -> Self where Value == [Key: Element] {
+        FieldType { value, context in
+            guard let object = value.object else {
+                context.errors.append(.wrongType(at: context.pointer, "An object is expected."))
+                return nil
+            }
+            var result: [Key: Element] = [:]
+            let errorsBefore = context.errors.count
+            for (text, item) in object.entries {
+                var place = FieldContext(
+                    pointer: context.pointer.appending(text),
+                    refusesUnknownFields: context.refusesUnknownFields
+                )
+                if let name = key(text) {
+                    if let read = element.read(item, &place) { result[name] = read }
+                } else {
+                    let error = FieldError(
+                        pointer: place.pointer,
+                        code: FieldError.invalidValue,
+                        message: "\(what) is expected as the name of this field."
+                    )
+                    place.errors.append(error)
+                }
+                context.errors.append(contentsOf: place.errors)
+            }
+            return context.errors.count == errorsBefore ? result : nil
+        }
+    }
+
+    /// An object with fields of its own, read under the same rule about unknown fields.
+    package static func object(_: Value.Type) -> Self where Value: APIValue {
+        FieldType { value, context in
+            var reader = ObjectReader(
+                value,
+                at: context.pointer,
+                refusesUnknownFields: context.refusesUnknownFields
+            )
+            let result = Value(reader: &reader)
+            context.errors.append(contentsOf: reader.errors)
+            return result
+        }
+    }
+
+    /// One word of a list; the message names them all.
+    package static func word(_: Value.Type) -> Self
+    where Value: RawRepresentable & CaseIterable & Sendable, Value.RawValue == String {
+        let words = Value.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
+        return text("One of \(words)") { Value(rawValue: $0) }
+    }
+}

@@ -1,0 +1,112 @@
+package import JSON
+
+/// Reads one JSON object field by field and collects all that is wrong with it, with pointers.
+///
+/// A `null` counts as an absent field. A value that is not an object is one error, and its fields are not missed.
+package struct ObjectReader {
+    /// The object that is read; empty if the value was none.
+    package let object: JSONObject
+    /// Where the object is in the body.
+    package let pointer: JSONPointer
+    /// Handed on to the readers of objects inside this one.
+    package let refusesUnknownFields: Bool
+    /// What is wrong so far, in the order of reading.
+    package private(set) var errors: [FieldError] = []
+    private let isObject: Bool
+    private var known: Set<String> = []
+
+    package init(_ value: JSONValue, at pointer: JSONPointer = JSONPointer(), refusesUnknownFields: Bool) {
+        self.pointer = pointer
+        self.refusesUnknownFields = refusesUnknownFields
+        if let object = value.object {
+            self.object = object
+            self.isObject = true
+        } else {
+            self.object = JSONObject()
+            self.isObject = false
+            errors.append(.wrongType(at: pointer, "An object is expected."))
+        }
+    }
+
+    /// The field's value; nil and an error if it is absent or wrong.
+    package mutating func required<Value>(_ key: String, _ type: FieldType<Value>) -> Value? {
+        guard let value = value(of: key) else {
+            if isObject {
+                let error = FieldError(
+                    pointer: pointer.appending(key),
+                    code: FieldError.missing,
+                    message: "'\(key)' is required."
+                )
+                errors.append(error)
+            }
+            return nil
+        }
+        return read(value, key, type)
+    }
+
+    /// The field's value; nil if it is absent, nil and an error if it is wrong.
+    package mutating func optional<Value>(_ key: String, _ type: FieldType<Value>) -> Value? {
+        guard let value = value(of: key) else { return nil }
+        return read(value, key, type)
+    }
+
+    /// Whether the field is there with a value other than `null`.
+    package func has(_ key: String) -> Bool {
+        switch object[key] {
+        case nil, .some(.null): false
+        case .some: true
+        }
+    }
+
+    /// Adds an error of the caller's own, such as two fields that exclude each other.
+    package mutating func refuse(_ key: String? = nil, code: String, message: String) {
+        if let key { known.insert(key) }
+        let place = key.map { pointer.appending($0) } ?? pointer
+        errors.append(FieldError(pointer: place, code: code, message: message))
+    }
+
+    /// Ends the reading: fields that nobody asked for become errors where they are refused.
+    ///
+    /// - Returns: whether nothing is wrong.
+    package mutating func finish() -> Bool {
+        if refusesUnknownFields {
+            for key in object.keys where !known.contains(key) {
+                let error = FieldError(
+                    pointer: pointer.appending(key),
+                    code: FieldError.unknownField,
+                    message: "'\(key)' is not known here."
+                )
+                errors.append(error)
+            }
+        }
+        return errors.isEmpty
+    }
+
+    /// 422 `invalid_request` with the errors collected.
+    package var problem: Problem { .invalidRequest(errors) }
+
+    private mutating func value(of key: String) -> JSONValue? {
+        known.insert(key)
+        return has(key) ? object[key] : nil
+    }
+
+    private mutating func read<Value>(_ value: JSONValue, _ key: String, _ type: FieldType<Value>) -> Value? {
+        var context = FieldContext(pointer: pointer.appending(key), refusesUnknownFields: refusesUnknownFields)
+        let result = type.read(value, &context)
+        errors.append(contentsOf: context.errors)
+        return result
+    }
+}
+
+/// Where a field's value is, and what was found wrong with it.
+package struct FieldContext {
+    package let pointer: JSONPointer
+    package let refusesUnknownFields: Bool
+    package var errors: [FieldError] = []
+}
+
+extension FieldError {
+    static func wrongType(at pointer: JSONPointer, _ message: String) -> FieldError {
+        FieldError(pointer: pointer, code: wrongType, message: message)
+    }
+}

@@ -1,0 +1,122 @@
+package import ActivityModel
+package import JSON
+
+/// `POST /v1/api-keys`.
+package struct APIKeyRequest: Sendable, Hashable {
+    /// For people; 1 to 128 characters.
+    package var name: String
+    /// At least one, each once.
+    package var scopes: [Scope]
+    /// The only app that the key sees; nil: all.
+    package var bundleID: BundleID?
+    package var expiresAt: Instant?
+
+    package init(name: String, scopes: [Scope], bundleID: BundleID? = nil, expiresAt: Instant? = nil) {
+        self.name = name
+        self.scopes = scopes
+        self.bundleID = bundleID
+        self.expiresAt = expiresAt
+    }
+}
+
+extension APIKeyRequest: APIRequest {
+    package init?(reader: inout ObjectReader) {
+        let name = reader.required("name", .string(length: 1...128))
+        let scopes = reader.required("scopes", .list(of: .word(Scope.self)))
+        if let scopes, scopes.isEmpty {
+            reader.refuse("scopes", code: FieldError.outOfRange, message: "At least one scope is expected.")
+        }
+        let bundleID = reader.optional("bundle_id", .bundleID)
+        let expiresAt = reader.optional("expires_at", .time)
+        guard reader.finish(), let name, let scopes else { return nil }
+        // In the order of the list of scopes, each once.
+        let named = Scope.allCases.filter(scopes.contains)
+        self.init(name: name, scopes: named, bundleID: bundleID, expiresAt: expiresAt)
+    }
+
+    package var json: JSONValue {
+        var fields = ObjectWriter()
+        fields.add("name", name)
+        fields.add("scopes", words: scopes.map(\.rawValue))
+        fields.add("bundle_id", bundleID?.rawValue)
+        fields.add("expires_at", expiresAt)
+        return fields.json
+    }
+}
+
+/// An API key as the API shows it.
+package struct APIKeyResource: Sendable, Hashable {
+    /// A UUID.
+    package var id: String
+    package var name: String
+    package var scopes: [Scope]
+    package var bundleID: BundleID?
+    package var createdAt: Instant
+    package var expiresAt: Instant?
+    package var lastUsedAt: Instant?
+    package var revokedAt: Instant?
+    /// What goes after `Bearer`; only in the answer to its creation, for only its hash is stored.
+    package var secret: String?
+
+    package init(
+        id: String,
+        name: String,
+        scopes: [Scope],
+        bundleID: BundleID? = nil,
+        createdAt: Instant,
+        expiresAt: Instant? = nil,
+        lastUsedAt: Instant? = nil,
+        revokedAt: Instant? = nil,
+        secret: String? = nil
+    ) {
+        self.id = id
+        self.name = name
+        self.scopes = scopes
+        self.bundleID = bundleID
+        self.createdAt = createdAt
+        self.expiresAt = expiresAt
+        self.lastUsedAt = lastUsedAt
+        self.revokedAt = revokedAt
+        self.secret = secret
+    }
+}
+
+extension APIKeyResource: APIAnswer {
+    package init?(reader: inout ObjectReader) {
+        let id = reader.required("id", .string)
+        let name = reader.required("name", .string)
+        let scopes = reader.required("scopes", .list(of: .word(Scope.self)))
+        let bundleID = reader.optional("bundle_id", .bundleID)
+        let createdAt = reader.required("created_at", .time)
+        let expiresAt = reader.optional("expires_at", .time)
+        let lastUsedAt = reader.optional("last_used_at", .time)
+        let revokedAt = reader.optional("revoked_at", .time)
+        let secret = reader.optional("secret", .string)
+        guard reader.finish(), let id, let name, let scopes, let createdAt else { return nil }
+        self.init(
+            id: id,
+            name: name,
+            scopes: scopes,
+            bundleID: bundleID,
+            createdAt: createdAt,
+            expiresAt: expiresAt,
+            lastUsedAt: lastUsedAt,
+            revokedAt: revokedAt,
+            secret: secret
+        )
+    }
+
+    package var json: JSONValue {
+        var fields = ObjectWriter()
+        fields.add("id", id)
+        fields.add("name", name)
+        fields.add("scopes", words: scopes.map(\.rawValue))
+        fields.add("bundle_id", bundleID?.rawValue)
+        fields.add("created_at", createdAt)
+        fields.add("expires_at", expiresAt)
+        fields.add("last_used_at", lastUsedAt)
+        fields.add("revoked_at", revokedAt)
+        fields.add("secret", secret)
+        return fields.json
+    }
+}

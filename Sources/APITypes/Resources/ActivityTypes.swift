@@ -1,0 +1,307 @@
+package import ActivityModel
+package import JSON
+
+/// `PUT /v1/apps/{b}/types/{type}`.
+package struct TypeRequest: Sendable, Hashable {
+    /// Where the two schemas come from.
+    package enum Source: Sendable, Hashable {
+        /// JSON Schema documents, objects or booleans.
+        case schemas(attributes: JSONValue, contentState: JSONValue)
+        /// A Swift file that declares the `ActivityAttributes` struct.
+        case swift(String)
+    }
+
+    package var source: Source
+    /// Nil: what is stored stays, and a new type gets the defaults.
+    package var policy: Policy?
+    /// The oldest version of the app that understands these schemas; nil: every one.
+    package var minAppVersion: AppVersion?
+
+    package init(source: Source, policy: Policy? = nil, minAppVersion: AppVersion? = nil) {
+        self.source = source
+        self.policy = policy
+        self.minAppVersion = minAppVersion
+    }
+}
+
+extension TypeRequest: APIRequest {
+    package init?(reader: inout ObjectReader) {
+        let swift = reader.optional("swift_source", .string)
+        let source: Source?
+        if reader.has("swift_source") {
+            for key in ["attributes_schema", "content_state_schema"] where reader.has(key) {
+                reader.refuse(key, code: FieldError.conflict, message: "'swift_source' takes the place of '\(key)'.")
+            }
+            source = swift.map { .swift($0) }
+        } else {
+            let attributes = reader.required("attributes_schema", .schema)
+            let contentState = reader.required("content_state_schema", .schema)
+            source =
+                if let attributes, let contentState {
+                    .schemas(attributes: attributes, contentState: contentState)
+                } else { nil }
+        }
+        let policy = reader.optional("policy", .policy)
+        let minAppVersion = reader.optional("min_app_version", .appVersion)
+        guard reader.finish(), let source else { return nil }
+        self.init(source: source, policy: policy, minAppVersion: minAppVersion)
+    }
+
+    package var json: JSONValue {
+        var fields = ObjectWriter()
+        switch source {
+        case .schemas(let attributes, let contentState):
+            fields.add("attributes_schema", attributes)
+            fields.add("content_state_schema", contentState)
+        case .swift(let text):
+            fields.add("swift_source", text)
+        }
+        fields.add("policy", policy?.json)
+        fields.add("min_app_version", minAppVersion?.description)
+        return fields.json
+    }
+}
+
+/// Which of a type's two schemas.
+package enum SchemaPart: String, Sendable, Hashable, CaseIterable {
+    case attributes
+    case contentState = "content_state"
+}
+
+/// Something that a look at a schema found: a hint (`lint`) or a break with the version before (`compatibility`).
+package struct SchemaFinding: Sendable, Hashable {
+    package var part: SchemaPart
+    /// Into the schema document.
+    package var pointer: JSONPointer
+    /// Stable word for programs.
+    package var code: String
+    package var message: String
+
+    package init(part: SchemaPart, pointer: JSONPointer, code: String, message: String) {
+        self.part = part
+        self.pointer = pointer
+        self.code = code
+        self.message = message
+    }
+}
+
+extension SchemaFinding: APIAnswer {
+    package init?(reader: inout ObjectReader) {
+        let part = reader.required("schema", .word(SchemaPart.self))
+        let pointer = reader.required("pointer", .pointer)
+        let code = reader.required("code", .string)
+        let message = reader.required("message", .string)
+        guard reader.finish(), let part, let pointer, let code, let message else { return nil }
+        self.init(part: part, pointer: pointer, code: code, message: message)
+    }
+
+    package var json: JSONValue {
+        var fields = ObjectWriter()
+        fields.add("schema", part.rawValue)
+        fields.add("pointer", pointer.description)
+        fields.add("code", code)
+        fields.add("message", message)
+        return fields.json
+    }
+}
+
+/// Whether a version can follow the one before while activities run.
+package struct SchemaCompatibility: Sendable, Hashable {
+    package var compatible: Bool
+    /// What breaks; empty if nothing does.
+    package var findings: [SchemaFinding]
+
+    package init(compatible: Bool, findings: [SchemaFinding] = []) {
+        self.compatible = compatible
+        self.findings = findings
+    }
+}
+
+extension SchemaCompatibility: APIAnswer {
+    package init?(reader: inout ObjectReader) {
+        let compatible = reader.required("compatible", .bool)
+        let findings = reader.optional("findings", .list(of: .object(SchemaFinding.self)))
+        guard reader.finish(), let compatible else { return nil }
+        self.init(compatible: compatible, findings: findings ?? [])
+    }
+
+    package var json: JSONValue {
+        var fields = ObjectWriter()
+        fields.add("compatible", compatible)
+        fields.add("findings", findings)
+        return fields.json
+    }
+}
+
+/// The answer to a registration of a type.
+package struct TypeRegistration: Sendable, Hashable {
+    /// Counts the pairs of schemas of one type, from 1.
+    package var version: Int
+    /// Whether this request made the version, or changed policy or least app version.
+    package var changed: Bool
+    package var lint: [SchemaFinding]
+    package var compatibility: SchemaCompatibility
+
+    package init(version: Int, changed: Bool, lint: [SchemaFinding], compatibility: SchemaCompatibility) {
+        self.version = version
+        self.changed = changed
+        self.lint = lint
+        self.compatibility = compatibility
+    }
+}
+
+extension TypeRegistration: APIAnswer {
+    package init?(reader: inout ObjectReader) {
+        let version = reader.required("version", .int)
+        let changed = reader.required("changed", .bool)
+        let lint = reader.optional("lint", .list(of: .object(SchemaFinding.self)))
+        let compatibility = reader.required("compatibility", .object(SchemaCompatibility.self))
+        guard reader.finish(), let version, let changed, let compatibility else { return nil }
+        self.init(version: version, changed: changed, lint: lint ?? [], compatibility: compatibility)
+    }
+
+    package var json: JSONValue {
+        var fields = ObjectWriter()
+        fields.add("version", version)
+        fields.add("changed", changed)
+        fields.add("lint", lint)
+        fields.add("compatibility", compatibility)
+        return fields.json
+    }
+}
+
+/// An activity type with its newest version.
+package struct TypeResource: Sendable, Hashable {
+    package var name: ActivityTypeName
+    package var version: Int
+    package var attributesSchema: JSONValue
+    package var contentStateSchema: JSONValue
+    package var policy: Policy
+    package var minAppVersion: AppVersion?
+    package var createdAt: Instant
+    package var updatedAt: Instant
+
+    package init(
+        name: ActivityTypeName,
+        version: Int,
+        attributesSchema: JSONValue,
+        contentStateSchema: JSONValue,
+        policy: Policy,
+        minAppVersion: AppVersion? = nil,
+        createdAt: Instant,
+        updatedAt: Instant
+    ) {
+        self.name = name
+        self.version = version
+        self.attributesSchema = attributesSchema
+        self.contentStateSchema = contentStateSchema
+        self.policy = policy
+        self.minAppVersion = minAppVersion
+        self.createdAt = createdAt
+        self.updatedAt = updatedAt
+    }
+}
+
+extension TypeResource: APIAnswer {
+    package init?(reader: inout ObjectReader) {
+        let name = reader.required("name", .typeName)
+        let version = reader.required("version", .int)
+        let attributesSchema = reader.required("attributes_schema", .schema)
+        let contentStateSchema = reader.required("content_state_schema", .schema)
+        let policy = reader.required("policy", .policy)
+        let minAppVersion = reader.optional("min_app_version", .appVersion)
+        let createdAt = reader.required("created_at", .time)
+        let updatedAt = reader.required("updated_at", .time)
+        guard reader.finish(), let name, let version, let attributesSchema, let contentStateSchema, let policy,
+            let createdAt, let updatedAt
+        else { return nil }
+        self.init(
+            name: name,
+            version: version,
+            attributesSchema: attributesSchema,
+            contentStateSchema: contentStateSchema,
+            policy: policy,
+            minAppVersion: minAppVersion,
+            createdAt: createdAt,
+            updatedAt: updatedAt
+        )
+    }
+
+    package var json: JSONValue {
+        var fields = ObjectWriter()
+        fields.add("name", name.rawValue)
+        fields.add("version", version)
+        fields.add("attributes_schema", attributesSchema)
+        fields.add("content_state_schema", contentStateSchema)
+        fields.add("policy", policy.json)
+        fields.add("min_app_version", minAppVersion?.description)
+        fields.add("created_at", createdAt)
+        fields.add("updated_at", updatedAt)
+        return fields.json
+    }
+}
+
+/// One version of a type's schemas.
+package struct TypeVersionResource: Sendable, Hashable {
+    package var version: Int
+    package var attributesSchema: JSONValue
+    package var contentStateSchema: JSONValue
+    package var minAppVersion: AppVersion?
+    package var createdAt: Instant
+
+    package init(
+        version: Int,
+        attributesSchema: JSONValue,
+        contentStateSchema: JSONValue,
+        minAppVersion: AppVersion? = nil,
+        createdAt: Instant
+    ) {
+        self.version = version
+        self.attributesSchema = attributesSchema
+        self.contentStateSchema = contentStateSchema
+        self.minAppVersion = minAppVersion
+        self.createdAt = createdAt
+    }
+}
+
+extension TypeVersionResource: APIAnswer {
+    package init?(reader: inout ObjectReader) {
+        let version = reader.required("version", .int)
+        let attributesSchema = reader.required("attributes_schema", .schema)
+        let contentStateSchema = reader.required("content_state_schema", .schema)
+        let minAppVersion = reader.optional("min_app_version", .appVersion)
+        let createdAt = reader.required("created_at", .time)
+        guard reader.finish(), let version, let attributesSchema, let contentStateSchema, let createdAt else {
+            return nil
+        }
+        self.init(
+            version: version,
+            attributesSchema: attributesSchema,
+            contentStateSchema: contentStateSchema,
+            minAppVersion: minAppVersion,
+            createdAt: createdAt
+        )
+    }
+
+    package var json: JSONValue {
+        var fields = ObjectWriter()
+        fields.add("version", version)
+        fields.add("attributes_schema", attributesSchema)
+        fields.add("content_state_schema", contentStateSchema)
+        fields.add("min_app_version", minAppVersion?.description)
+        fields.add("created_at", createdAt)
+        return fields.json
+    }
+}
+
+extension FieldType where Value == JSONValue {
+    /// A schema document; whether it is a valid one is for the compiler of schemas to say.
+    static var schema: Self {
+        of("A JSON Schema (an object, true or false)") { value in
+            switch value {
+            case .object, .bool: value
+            case .null, .number, .string, .array: Optional.none
+            }
+        }
+    }
+}

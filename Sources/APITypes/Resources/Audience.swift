@@ -1,0 +1,96 @@
+package import ActivityModel
+package import JSON
+
+/// Whom an activity is started on: a standing rule until the end.
+package struct Audience: Sendable, Hashable {
+    package var users: [UserID]
+    package var devices: [DeviceID]
+    /// Every device that has a start token for the type.
+    package var allOfType: Bool
+
+    package init(users: [UserID] = [], devices: [DeviceID] = [], allOfType: Bool = false) {
+        self.users = users
+        self.devices = devices
+        self.allOfType = allOfType
+    }
+
+    /// Whether it names nobody: an activity that apps start themselves.
+    package var isEmpty: Bool { users.isEmpty && devices.isEmpty && !allOfType }
+}
+
+extension Audience: APIRequest {
+    package init?(reader: inout ObjectReader) {
+        let users = reader.optional("users", .list(of: .userID))
+        let devices = reader.optional("devices", .list(of: .deviceID))
+        let allOfType = reader.optional("all_of_type", .bool)
+        guard reader.finish() else { return nil }
+        self.init(users: users ?? [], devices: devices ?? [], allOfType: allOfType ?? false)
+    }
+
+    package var json: JSONValue {
+        var fields = ObjectWriter()
+        if !users.isEmpty { fields.add("users", words: users.map(\.rawValue)) }
+        if !devices.isEmpty { fields.add("devices", words: devices.map(\.rawValue)) }
+        if allOfType { fields.add("all_of_type", true) }
+        return fields.json
+    }
+}
+
+/// `POST …/activities/{id}/audience`; at least one of the two.
+package struct AudienceRequest: Sendable, Hashable {
+    package var add: Audience?
+    package var remove: Audience?
+
+    package init(add: Audience? = nil, remove: Audience? = nil) {
+        self.add = add
+        self.remove = remove
+    }
+}
+
+extension AudienceRequest: APIRequest {
+    package init?(reader: inout ObjectReader) {
+        let add = reader.optional("add", .object(Audience.self))
+        let remove = reader.optional("remove", .object(Audience.self))
+        if !reader.has("add"), !reader.has("remove") {
+            reader.refuse(code: FieldError.missing, message: "'add' or 'remove' is required.")
+        }
+        guard reader.finish() else { return nil }
+        self.init(add: add, remove: remove)
+    }
+
+    package var json: JSONValue {
+        var fields = ObjectWriter()
+        fields.add("add", add)
+        fields.add("remove", remove)
+        return fields.json
+    }
+}
+
+/// How many an audience reaches at this moment.
+package struct AudienceCounts: Sendable, Hashable {
+    /// Devices that match and are registered.
+    package var devices: Int
+    /// Named users of whom no device is registered.
+    package var unknownUsers: Int
+
+    package init(devices: Int, unknownUsers: Int) {
+        self.devices = devices
+        self.unknownUsers = unknownUsers
+    }
+}
+
+extension AudienceCounts: APIAnswer {
+    package init?(reader: inout ObjectReader) {
+        let devices = reader.required("devices", .int)
+        let unknownUsers = reader.required("unknown_users", .int)
+        guard reader.finish(), let devices, let unknownUsers else { return nil }
+        self.init(devices: devices, unknownUsers: unknownUsers)
+    }
+
+    package var json: JSONValue {
+        var fields = ObjectWriter()
+        fields.add("devices", devices)
+        fields.add("unknown_users", unknownUsers)
+        return fields.json
+    }
+}

@@ -1,0 +1,198 @@
+package import ActivityModel
+package import JSON
+
+/// `POST …/activities/{id}/updates`.
+package struct UpdateRequest: Sendable, Hashable {
+    package var contentState: JSONObject
+    package var alert: AlertContent?
+    /// Nil: the first rule of the policy that matches speaks, else `routine`.
+    package var urgency: Urgency?
+    /// Every destination gets a push of its own for this change.
+    package var mustDeliver: Bool
+    package var staleAfterSeconds: Int64?
+    package var relevanceScore: Double?
+    /// When it happened; older than the newest accepted one is refused.
+    package var eventTime: Instant?
+    /// In the future: the update is scheduled.
+    package var at: Instant?
+    /// Sent even if the state is the newest one already.
+    package var force: Bool
+
+    package init(
+        contentState: JSONObject,
+        alert: AlertContent? = nil,
+        urgency: Urgency? = nil,
+        mustDeliver: Bool = false,
+        staleAfterSeconds: Int64? = nil,
+        relevanceScore: Double? = nil,
+        eventTime: Instant? = nil,
+        at: Instant? = nil,
+        force: Bool = false
+    ) {
+        self.contentState = contentState
+        self.alert = alert
+        self.urgency = urgency
+        self.mustDeliver = mustDeliver
+        self.staleAfterSeconds = staleAfterSeconds
+        self.relevanceScore = relevanceScore
+        self.eventTime = eventTime
+        self.at = at
+        self.force = force
+    }
+}
+
+extension UpdateRequest: APIRequest {
+    package init?(reader: inout ObjectReader) {
+        let contentState = reader.required("content_state", .object)
+        let alert = reader.optional("alert", .alert)
+        let urgency = reader.optional("urgency", .word(Urgency.self))
+        let mustDeliver = reader.optional("must_deliver", .bool)
+        let staleAfterSeconds = reader.optional("stale_after_seconds", .seconds)
+        let relevanceScore = reader.optional("relevance_score", .double)
+        let eventTime = reader.optional("event_time", .time)
+        let at = reader.optional("at", .time)
+        let force = reader.optional("force", .bool)
+        guard reader.finish(), let contentState else { return nil }
+        self.init(
+            contentState: contentState,
+            alert: alert,
+            urgency: urgency,
+            mustDeliver: mustDeliver ?? false,
+            staleAfterSeconds: staleAfterSeconds,
+            relevanceScore: relevanceScore,
+            eventTime: eventTime,
+            at: at,
+            force: force ?? false
+        )
+    }
+
+    package var json: JSONValue {
+        var fields = ObjectWriter()
+        fields.add("content_state", contentState)
+        fields.add("alert", alert?.json)
+        fields.add("urgency", urgency?.rawValue)
+        if mustDeliver { fields.add("must_deliver", true) }
+        fields.add("stale_after_seconds", staleAfterSeconds)
+        fields.add("relevance_score", relevanceScore)
+        fields.add("event_time", eventTime)
+        fields.add("at", at)
+        if force { fields.add("force", true) }
+        return fields.json
+    }
+}
+
+/// `POST …/activities/{id}/end`.
+package struct EndRequest: Sendable, Hashable {
+    /// When the card leaves the lock screen.
+    package enum Dismissal: Sendable, Hashable {
+        /// So many seconds after the end; 0: at once. At most 14,400 (Apple's 4 h).
+        case after(seconds: Int64)
+        case at(Instant)
+    }
+
+    /// Nil: the newest accepted state stays.
+    package var contentState: JSONObject?
+    /// Nil: the policy decides.
+    package var dismissal: Dismissal?
+    package var alert: AlertContent?
+    /// In the future: the end is scheduled.
+    package var at: Instant?
+
+    package init(
+        contentState: JSONObject? = nil,
+        dismissal: Dismissal? = nil,
+        alert: AlertContent? = nil,
+        at: Instant? = nil
+    ) {
+        self.contentState = contentState
+        self.dismissal = dismissal
+        self.alert = alert
+        self.at = at
+    }
+}
+
+extension EndRequest: APIRequest {
+    package init?(reader: inout ObjectReader) {
+        let contentState = reader.optional("content_state", .object)
+        let seconds = reader.optional("dismiss_after_seconds", .int64.within(0...14_400))
+        let time = reader.optional("dismiss_at", .time)
+        if reader.has("dismiss_after_seconds"), reader.has("dismiss_at") {
+            reader.refuse(
+                "dismiss_at",
+                code: FieldError.conflict,
+                message: "Either 'dismiss_after_seconds' or 'dismiss_at' is expected."
+            )
+        }
+        let alert = reader.optional("alert", .alert)
+        let at = reader.optional("at", .time)
+        guard reader.finish() else { return nil }
+        self.init(
+            contentState: contentState,
+            dismissal: seconds.map { .after(seconds: $0) } ?? time.map { .at($0) },
+            alert: alert,
+            at: at
+        )
+    }
+
+    package var json: JSONValue {
+        var fields = ObjectWriter()
+        fields.add("content_state", contentState)
+        switch dismissal {
+        case .after(let seconds): fields.add("dismiss_after_seconds", seconds)
+        case .at(let time): fields.add("dismiss_at", time)
+        case nil: break
+        }
+        fields.add("alert", alert?.json)
+        fields.add("at", at)
+        return fields.json
+    }
+}
+
+/// The answer to an update or an end, 202.
+package enum ChangeAnswer: Sendable, Hashable {
+    /// Committed. `timestamp` is nil until stamped; `unchanged`: it equals the newest state, so nothing is sent.
+    case accepted(activityID: ActivityID, revision: Revision, timestamp: Timestamp?, unchanged: Bool)
+    /// A row with a due time; judged again when due. `scheduleID` is a UUID.
+    case scheduled(scheduleID: String)
+}
+
+/// The answer to an update.
+package typealias UpdateAnswer = ChangeAnswer
+/// The answer to an end.
+package typealias EndAnswer = ChangeAnswer
+
+extension ChangeAnswer: APIAnswer {
+    package init?(reader: inout ObjectReader) {
+        if reader.has("schedule_id") {
+            let scheduleID = reader.required("schedule_id", .string)
+            guard reader.finish(), let scheduleID else { return nil }
+            self = .scheduled(scheduleID: scheduleID)
+        } else {
+            let activityID = reader.required("activity_id", .activityID)
+            let revision = reader.required("revision", .int64)
+            let timestamp = reader.optional("timestamp", .int64)
+            let unchanged = reader.optional("unchanged", .bool)
+            guard reader.finish(), let activityID, let revision else { return nil }
+            self = .accepted(
+                activityID: activityID,
+                revision: revision,
+                timestamp: timestamp,
+                unchanged: unchanged ?? false
+            )
+        }
+    }
+
+    package var json: JSONValue {
+        var fields = ObjectWriter()
+        switch self {
+        case .accepted(let activityID, let revision, let timestamp, let unchanged):
+            fields.add("activity_id", activityID.rawValue)
+            fields.add("revision", revision)
+            fields.add("timestamp", .orNull(timestamp))
+            if unchanged { fields.add("unchanged", true) }
+        case .scheduled(let scheduleID):
+            fields.add("schedule_id", scheduleID)
+        }
+        return fields.json
+    }
+}

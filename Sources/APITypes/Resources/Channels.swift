@@ -1,0 +1,148 @@
+package import ActivityModel
+package import JSON
+
+/// `POST /v1/apps/{b}/channels`.
+package struct ChannelRequest: Sendable, Hashable {
+    /// Nil: `production` if the app has it, else its only one.
+    package var environment: APNSEnvironment?
+    package var storage: ChannelStorage
+
+    package init(environment: APNSEnvironment? = nil, storage: ChannelStorage = .mostRecent) {
+        self.environment = environment
+        self.storage = storage
+    }
+}
+
+extension ChannelRequest: APIRequest {
+    package init?(reader: inout ObjectReader) {
+        let environment = reader.optional("environment", .word(APNSEnvironment.self))
+        let storage = reader.optional("storage", .word(ChannelStorage.self))
+        guard reader.finish() else { return nil }
+        self.init(environment: environment, storage: storage ?? .mostRecent)
+    }
+
+    package var json: JSONValue {
+        var fields = ObjectWriter()
+        fields.add("environment", environment?.rawValue)
+        fields.add("storage", storage.rawValue)
+        return fields.json
+    }
+}
+
+/// A channel's life at Apple.
+package enum ChannelState: String, Sendable, Hashable, CaseIterable {
+    /// Asked for; Apple's id is not known yet.
+    case creating
+    case ready
+    case deleting
+    case deleted
+}
+
+/// The channel of an activity.
+package struct ChannelReference: Sendable, Hashable {
+    package var id: ChannelID
+    /// Nil while it is being made.
+    package var apnsChannelID: APNSChannelID?
+    package var state: ChannelState
+
+    package init(id: ChannelID, apnsChannelID: APNSChannelID?, state: ChannelState) {
+        self.id = id
+        self.apnsChannelID = apnsChannelID
+        self.state = state
+    }
+}
+
+extension ChannelReference: APIAnswer {
+    package init?(reader: inout ObjectReader) {
+        let id = reader.required("id", .channelID)
+        let apnsChannelID = reader.optional("apns_channel_id", .apnsChannelID)
+        let state = reader.required("state", .word(ChannelState.self))
+        guard reader.finish(), let id, let state else { return nil }
+        self.init(id: id, apnsChannelID: apnsChannelID, state: state)
+    }
+
+    package var json: JSONValue {
+        var fields = ObjectWriter()
+        fields.add("id", id.rawValue)
+        fields.add("apns_channel_id", apnsChannelID.map { JSONValue.string($0.rawValue) } ?? .null)
+        fields.add("state", state.rawValue)
+        return fields.json
+    }
+}
+
+/// A channel as the API shows it.
+package struct ChannelResource: Sendable, Hashable {
+    package var id: ChannelID
+    package var apnsChannelID: APNSChannelID?
+    package var environment: APNSEnvironment
+    package var storage: ChannelStorage
+    package var state: ChannelState
+    /// The one activity it serves in its whole life; nil while it is in the pool.
+    package var activityID: ActivityID?
+    package var createdAt: Instant
+    /// When it will be deleted.
+    package var deleteAt: Instant?
+    package var deletedAt: Instant?
+
+    package init(
+        id: ChannelID,
+        apnsChannelID: APNSChannelID?,
+        environment: APNSEnvironment,
+        storage: ChannelStorage,
+        state: ChannelState,
+        activityID: ActivityID? = nil,
+        createdAt: Instant,
+        deleteAt: Instant? = nil,
+        deletedAt: Instant? = nil
+    ) {
+        self.id = id
+        self.apnsChannelID = apnsChannelID
+        self.environment = environment
+        self.storage = storage
+        self.state = state
+        self.activityID = activityID
+        self.createdAt = createdAt
+        self.deleteAt = deleteAt
+        self.deletedAt = deletedAt
+    }
+}
+
+extension ChannelResource: APIAnswer {
+    package init?(reader: inout ObjectReader) {
+        let id = reader.required("id", .channelID)
+        let apnsChannelID = reader.optional("apns_channel_id", .apnsChannelID)
+        let environment = reader.required("environment", .word(APNSEnvironment.self))
+        let storage = reader.required("storage", .word(ChannelStorage.self))
+        let state = reader.required("state", .word(ChannelState.self))
+        let activityID = reader.optional("activity_id", .activityID)
+        let createdAt = reader.required("created_at", .time)
+        let deleteAt = reader.optional("delete_at", .time)
+        let deletedAt = reader.optional("deleted_at", .time)
+        guard reader.finish(), let id, let environment, let storage, let state, let createdAt else { return nil }
+        self.init(
+            id: id,
+            apnsChannelID: apnsChannelID,
+            environment: environment,
+            storage: storage,
+            state: state,
+            activityID: activityID,
+            createdAt: createdAt,
+            deleteAt: deleteAt,
+            deletedAt: deletedAt
+        )
+    }
+
+    package var json: JSONValue {
+        var fields = ObjectWriter()
+        fields.add("id", id.rawValue)
+        fields.add("apns_channel_id", apnsChannelID.map { JSONValue.string($0.rawValue) } ?? .null)
+        fields.add("environment", environment.rawValue)
+        fields.add("storage", storage.rawValue)
+        fields.add("state", state.rawValue)
+        fields.add("activity_id", activityID?.rawValue)
+        fields.add("created_at", createdAt)
+        fields.add("delete_at", deleteAt)
+        fields.add("deleted_at", deletedAt)
+        return fields.json
+    }
+}

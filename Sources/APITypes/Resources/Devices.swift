@@ -1,0 +1,259 @@
+package import ActivityModel
+package import JSON
+
+/// `PUT /v1/apps/{b}/devices/{device_id}`: what an app reports of its installation.
+///
+/// An optional field that is absent keeps what is stored.
+package struct DeviceRequest: Sendable, Hashable {
+    package var environment: APNSEnvironment
+    package var userID: UserID?
+    package var osVersion: OSVersion?
+    package var appVersion: AppVersion?
+    package var activitiesEnabled: Bool?
+    package var frequentPushesEnabled: Bool?
+    /// For ordinary pushes.
+    package var deviceToken: PushToken?
+    /// Push-to-start tokens by activity type.
+    package var startTokens: [ActivityTypeName: StartTokenRequest]
+
+    package init(
+        environment: APNSEnvironment,
+        userID: UserID? = nil,
+        osVersion: OSVersion? = nil,
+        appVersion: AppVersion? = nil,
+        activitiesEnabled: Bool? = nil,
+        frequentPushesEnabled: Bool? = nil,
+        deviceToken: PushToken? = nil,
+        startTokens: [ActivityTypeName: StartTokenRequest] = [:]
+    ) {
+        self.environment = environment
+        self.userID = userID
+        self.osVersion = osVersion
+        self.appVersion = appVersion
+        self.activitiesEnabled = activitiesEnabled
+        self.frequentPushesEnabled = frequentPushesEnabled
+        self.deviceToken = deviceToken
+        self.startTokens = startTokens
+    }
+}
+
+/// A start token with the count that orders reports of it.
+package struct StartTokenRequest: Sendable, Hashable {
+    package var token: PushToken
+    /// Grows with every token that the app gets; a report with a smaller one is stale. Nil: the order of arrival decides.
+    package var generation: Int64?
+
+    package init(token: PushToken, generation: Int64? = nil) {
+        self.token = token
+        self.generation = generation
+    }
+}
+
+extension DeviceRequest: APIRequest {
+    package init?(reader: inout ObjectReader) {
+        let environment = reader.required("environment", .word(APNSEnvironment.self))
+        let userID = reader.optional("user_id", .userID)
+        let osVersion = reader.optional("os_version", .osVersion)
+        let appVersion = reader.optional("app_version", .appVersion)
+        let activitiesEnabled = reader.optional("activities_enabled", .bool)
+        let frequentPushesEnabled = reader.optional("frequent_pushes_enabled", .bool)
+        let deviceToken = reader.optional("device_token", .token)
+        let startTokens = reader.optional("start_tokens", .byType(.object(StartTokenRequest.self)))
+        guard reader.finish(), let environment else { return nil }
+        self.init(
+            environment: environment,
+            userID: userID,
+            osVersion: osVersion,
+            appVersion: appVersion,
+            activitiesEnabled: activitiesEnabled,
+            frequentPushesEnabled: frequentPushesEnabled,
+            deviceToken: deviceToken,
+            startTokens: startTokens ?? [:]
+        )
+    }
+
+    package var json: JSONValue {
+        var fields = ObjectWriter()
+        fields.add("environment", environment.rawValue)
+        fields.add("user_id", userID?.rawValue)
+        fields.add("os_version", osVersion?.description)
+        fields.add("app_version", appVersion?.description)
+        fields.add("activities_enabled", activitiesEnabled)
+        fields.add("frequent_pushes_enabled", frequentPushesEnabled)
+        fields.add("device_token", deviceToken?.hex)
+        if !startTokens.isEmpty { fields.add("start_tokens", .byType(startTokens)) }
+        return fields.json
+    }
+}
+
+extension StartTokenRequest: APIRequest {
+    package init?(reader: inout ObjectReader) {
+        let token = reader.required("token", .token)
+        let generation = reader.optional("generation", .counter)
+        guard reader.finish(), let token else { return nil }
+        self.init(token: token, generation: generation)
+    }
+
+    package var json: JSONValue {
+        var fields = ObjectWriter()
+        fields.add("token", token.hex)
+        fields.add("generation", generation)
+        return fields.json
+    }
+}
+
+/// A device as the API shows it. Tokens are masked: their first digits tell them apart.
+package struct DeviceResource: Sendable, Hashable {
+    package var deviceID: DeviceID
+    package var environment: APNSEnvironment
+    package var userID: UserID?
+    package var osVersion: OSVersion?
+    package var appVersion: AppVersion?
+    package var activitiesEnabled: Bool
+    package var frequentPushesEnabled: Bool
+    /// Masked.
+    package var deviceToken: String?
+    package var startTokens: [ActivityTypeName: StartTokenResource]
+    package var createdAt: Instant
+    package var updatedAt: Instant
+
+    package init(
+        deviceID: DeviceID,
+        environment: APNSEnvironment,
+        userID: UserID? = nil,
+        osVersion: OSVersion? = nil,
+        appVersion: AppVersion? = nil,
+        activitiesEnabled: Bool,
+        frequentPushesEnabled: Bool,
+        deviceToken: PushToken? = nil,
+        startTokens: [ActivityTypeName: StartTokenResource] = [:],
+        createdAt: Instant,
+        updatedAt: Instant
+    ) {
+        self.deviceID = deviceID
+        self.environment = environment
+        self.userID = userID
+        self.osVersion = osVersion
+        self.appVersion = appVersion
+        self.activitiesEnabled = activitiesEnabled
+        self.frequentPushesEnabled = frequentPushesEnabled
+        self.deviceToken = deviceToken?.description
+        self.startTokens = startTokens
+        self.createdAt = createdAt
+        self.updatedAt = updatedAt
+    }
+}
+
+/// What became of a token.
+package enum TokenState: String, Sendable, Hashable, CaseIterable {
+    case live
+    /// Apple said that it is gone.
+    case dead
+    /// Apple refused it; kept and not sent to until it is reported again.
+    case rejected
+}
+
+/// A start token as the API shows it.
+package struct StartTokenResource: Sendable, Hashable {
+    /// Masked.
+    package var token: String
+    package var generation: Int64
+    package var state: TokenState
+    package var registeredAt: Instant
+
+    package init(token: PushToken, generation: Int64, state: TokenState, registeredAt: Instant) {
+        self.token = token.description
+        self.generation = generation
+        self.state = state
+        self.registeredAt = registeredAt
+    }
+}
+
+extension DeviceResource: APIAnswer {
+    package init?(reader: inout ObjectReader) {
+        let deviceID = reader.required("device_id", .deviceID)
+        let environment = reader.required("environment", .word(APNSEnvironment.self))
+        let userID = reader.optional("user_id", .userID)
+        let osVersion = reader.optional("os_version", .osVersion)
+        let appVersion = reader.optional("app_version", .appVersion)
+        let activitiesEnabled = reader.required("activities_enabled", .bool)
+        let frequentPushesEnabled = reader.required("frequent_pushes_enabled", .bool)
+        let deviceToken = reader.optional("device_token", .string)
+        let startTokens = reader.optional("start_tokens", .byType(.object(StartTokenResource.self)))
+        let createdAt = reader.required("created_at", .time)
+        let updatedAt = reader.required("updated_at", .time)
+        guard reader.finish(), let deviceID, let environment, let activitiesEnabled, let frequentPushesEnabled,
+            let createdAt, let updatedAt
+        else { return nil }
+        self.init(
+            deviceID: deviceID,
+            environment: environment,
+            userID: userID,
+            osVersion: osVersion,
+            appVersion: appVersion,
+            activitiesEnabled: activitiesEnabled,
+            frequentPushesEnabled: frequentPushesEnabled,
+            startTokens: startTokens ?? [:],
+            createdAt: createdAt,
+            updatedAt: updatedAt
+        )
+        self.deviceToken = deviceToken
+    }
+
+    package var json: JSONValue {
+        var fields = ObjectWriter()
+        fields.add("device_id", deviceID.rawValue)
+        fields.add("environment", environment.rawValue)
+        fields.add("user_id", userID?.rawValue)
+        fields.add("os_version", osVersion?.description)
+        fields.add("app_version", appVersion?.description)
+        fields.add("activities_enabled", activitiesEnabled)
+        fields.add("frequent_pushes_enabled", frequentPushesEnabled)
+        fields.add("device_token", deviceToken)
+        fields.add("start_tokens", .byType(startTokens))
+        fields.add("created_at", createdAt)
+        fields.add("updated_at", updatedAt)
+        return fields.json
+    }
+}
+
+extension StartTokenResource: APIAnswer {
+    package init?(reader: inout ObjectReader) {
+        let token = reader.required("token", .string)
+        let generation = reader.required("generation", .int64)
+        let state = reader.required("state", .word(TokenState.self))
+        let registeredAt = reader.required("registered_at", .time)
+        guard reader.finish(), let token, let generation, let state, let registeredAt else { return nil }
+        self.token = token
+        self.generation = generation
+        self.state = state
+        self.registeredAt = registeredAt
+    }
+
+    package var json: JSONValue {
+        var fields = ObjectWriter()
+        fields.add("token", token)
+        fields.add("generation", generation)
+        fields.add("state", state.rawValue)
+        fields.add("registered_at", registeredAt)
+        return fields.json
+    }
+}
+
+extension FieldType {
+    /// An object with one field per activity type.
+    fileprivate static func byType<Element: Sendable>(_ element: FieldType<Element>) -> Self
+    where Value == [ActivityTypeName: Element] {
+        map(typeNameForm, { ActivityTypeName($0) }, of: element)
+    }
+}
+
+extension JSONValue {
+    fileprivate static func byType(_ values: [ActivityTypeName: some APIValue]) -> JSONValue {
+        var fields = ObjectWriter()
+        for (name, value) in values.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            fields.add(name.rawValue, value)
+        }
+        return fields.json
+    }
+}

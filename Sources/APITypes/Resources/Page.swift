@@ -1,0 +1,64 @@
+package import JSON
+
+/// One page of a list.
+package struct Page<Item: APIValue & Hashable>: Sendable, Hashable {
+    package var items: [Item]
+    /// What `?cursor=` takes to go on; nil after the last page. Opaque to callers.
+    package var nextCursor: String?
+
+    package init(items: [Item], nextCursor: String? = nil) {
+        self.items = items
+        self.nextCursor = nextCursor
+    }
+}
+
+extension Page: APIAnswer {
+    package init?(reader: inout ObjectReader) {
+        let items = reader.required("items", .list(of: .object(Item.self)))
+        let nextCursor = reader.optional("next_cursor", .string)
+        guard reader.finish(), let items else { return nil }
+        self.init(items: items, nextCursor: nextCursor)
+    }
+
+    /// `next_cursor` is `null` after the last page.
+    package var json: JSONValue {
+        var fields = ObjectWriter()
+        fields.add("items", items)
+        fields.add("next_cursor", nextCursor.map { JSONValue.string($0) } ?? .null)
+        return fields.json
+    }
+}
+
+/// Which part of a list is asked for.
+package struct PageRequest: Sendable, Hashable {
+    /// The most items of one page, 1 to ``maximumLimit``.
+    package var limit: Int
+    /// Where the page before ended; nil for the first.
+    package var cursor: String?
+
+    package static let defaultLimit = 100
+    package static let maximumLimit = 1_000
+
+    package init(limit: Int = defaultLimit, cursor: String? = nil) {
+        self.limit = limit
+        self.cursor = cursor
+    }
+
+    /// Reads the query parameters `limit` and `cursor`.
+    ///
+    /// - Throws: 422 `invalid_request` with the pointer `/limit`.
+    package init(limit: String?, cursor: String?) throws(Problem) {
+        guard let limit else {
+            self.init(cursor: cursor)
+            return
+        }
+        guard let number = Int(limit), (1...Self.maximumLimit).contains(number) else {
+            throw .invalidRequest(
+                pointer: JSONPointer().appending("limit"),
+                code: FieldError.outOfRange,
+                message: "A number from 1 to \(Self.maximumLimit) is expected."
+            )
+        }
+        self.init(limit: number, cursor: cursor)
+    }
+}

@@ -1,0 +1,143 @@
+import APITypes
+import Foundation
+import JSON
+
+extension ControlClient {
+    /// What phones to make; the simulator checks it.
+    package struct NewPhones: Sendable {
+        package var count: Int
+        package var prefix: String
+        package var first: Int
+        /// `sandbox` or `production`.
+        package var environment: String
+        package var bundleID: String
+        package var types: [String]
+        package var osVersion: String
+        package var appVersion: String?
+        package var idAttribute: String?
+        package var follows: [String]
+        package var startTokens: Bool
+        package var userPrefix: String?
+
+        package init(
+            count: Int,
+            prefix: String,
+            first: Int,
+            environment: String,
+            bundleID: String,
+            types: [String],
+            osVersion: String,
+            appVersion: String?,
+            idAttribute: String?,
+            follows: [String],
+            startTokens: Bool,
+            userPrefix: String?
+        ) {
+            self.count = count
+            self.prefix = prefix
+            self.first = first
+            self.environment = environment
+            self.bundleID = bundleID
+            self.types = types
+            self.osVersion = osVersion
+            self.appVersion = appVersion
+            self.idAttribute = idAttribute
+            self.follows = follows
+            self.startTokens = startTokens
+            self.userPrefix = userPrefix
+        }
+    }
+
+    /// Makes phones; returns one line about them.
+    package func create(_ phones: NewPhones) async throws(SimulatorError) -> String {
+        var fields = ObjectWriter()
+        fields.add("count", phones.count)
+        fields.add("prefix", phones.prefix)
+        fields.add("first", phones.first)
+        fields.add("environment", phones.environment)
+        fields.add("bundle_id", phones.bundleID)
+        fields.add("types", words: phones.types)
+        fields.add("os_version", phones.osVersion)
+        fields.add("app_version", phones.appVersion)
+        fields.add("id_attribute", phones.idAttribute)
+        fields.add("follows", words: phones.follows)
+        fields.add("start_tokens", phones.startTokens)
+        fields.add("user_prefix", phones.userPrefix)
+        let answer = try await send("POST", "/phones", fields.json)
+        let created = answer["created"]?.int64 ?? 0
+        return "\(created) phones made: \(answer["first"]?.string ?? "-") to \(answer["last"]?.string ?? "-")"
+    }
+
+    /// Tells the simulator where apps report to.
+    package func connect(tallyURL: String, key: String) async throws(SimulatorError) {
+        _ = try await send("PUT", "/tally", ["url": .string(tallyURL), "key": .string(key)])
+    }
+
+    /// Waits until Tally has accepted every report of every phone.
+    ///
+    /// - Returns: the reports that are still pending when the time is over, with the reason of one.
+    package func waitForReports(_ limit: Duration) async throws(SimulatorError) -> (pending: Int64, error: String?) {
+        let end = ContinuousClock.now + limit
+        while true {
+            let reports = try await send("GET", "/summary")["reports"]
+            let pending = reports?["pending"]?.int64 ?? 0
+            guard pending > 0, ContinuousClock.now < end else { return (pending, reports?["last_error"]?.string) }
+            // Only a cancelled sleep throws, and then the next request does.
+            try? await Task.sleep(for: .milliseconds(100))
+        }
+    }
+
+    /// Lets something happen at phones; returns how many.
+    ///
+    /// The action is a ``PhoneAction/Kind`` by its name. Phones are named by ids and by what ids begin with; without any
+    /// of them it is for all. `join` and `swipe-away` need the activity; `channelID` is Apple's, on `join`.
+    package func act(
+        _ action: String,
+        phones: [String],
+        prefix: String?,
+        activityID: String?,
+        channelID: String?
+    ) async throws(SimulatorError) -> Int64 {
+        var fields = ObjectWriter()
+        fields.add("action", action)
+        if !phones.isEmpty { fields.add("phones", words: phones) }
+        fields.add("prefix", prefix)
+        fields.add("activity_id", activityID)
+        fields.add("channel_id", channelID)
+        let answer = try await send("POST", "/actions", ["actions": [fields.json]])
+        return answer["phones"]?.int64 ?? 0
+    }
+
+    /// JSON text of a GET: `/summary`, `/phones/{id}`, `/channels`, `/faults`.
+    package func text(of path: String) async throws(SimulatorError) -> String {
+        try await send("GET", path).text
+    }
+
+    /// Compares the phones with the posts in a file of JSON lines, again and again until all are right or the time is over.
+    package func report(postsFile: String, waiting limit: Duration) async throws(SimulatorError) -> ReplayReport {
+        let posts: Data
+        do {
+            posts = try Data(contentsOf: URL(fileURLWithPath: postsFile))
+        } catch {
+            throw SimulatorError(.unreadable, "\(postsFile) cannot be read", cause: error)
+        }
+        let end = ContinuousClock.now + limit
+        while true {
+            let json = try await send("POST", "/report", bytes: [UInt8](posts))
+            let report: ReplayReport
+            do {
+                report = try ReplayReport(json: json)
+            } catch {
+                throw SimulatorError(.badAnswer, "the simulator's report cannot be read", cause: error)
+            }
+            if report.isRight || ContinuousClock.now >= end { return report }
+            // As above.
+            try? await Task.sleep(for: .milliseconds(250))
+        }
+    }
+}
+
+extension ReplayReport {
+    /// The report for programs.
+    package var jsonText: String { json.text }
+}

@@ -1,0 +1,15 @@
+/// One instant, told by both clocks.
+package struct Moment: Sendable, Hashable {
+    /// Milliseconds since 1970 by the wall clock, which may step.
+    package var milliseconds: Int64
+    /// Nanoseconds of the monotonic clock: for order and for differences within one run.
+    package var uptimeNanoseconds: Int64
+
+    package init(milliseconds: Int64, uptimeNanoseconds: Int64 = 0) {
+        self.milliseconds = milliseconds
+        self.uptimeNanoseconds = uptimeNanoseconds
+    }
+
+    /// UNIX seconds.
+    package var seconds: Int64 { milliseconds / 1000 }
+}

@@ -1,0 +1,231 @@
+package import ActivityModel
+package import JSON
+
+/// A modelled device with one app: Apple's rules for Live Activities on iOS, and what a well-made app does about them.
+///
+/// Events go in, effects come out; time is an argument and chance comes from a seed, so the same events always give
+/// the same phone.
+package struct Phone: Sendable {
+    package private(set) var profile: PhoneProfile
+    package let limits: PhoneLimits
+    /// By attributes type.
+    package private(set) var startTokens: [ActivityTypeName: String] = [:]
+    package private(set) var deviceToken: String?
+    package internal(set) var cards: [Card] = []
+    package internal(set) var received: [ReceivedPush] = []
+    package private(set) var isForceQuit = false
+    /// How many starts made a card beside a live one of the same activity.
+    package internal(set) var secondCards = 0
+    /// Milliseconds since 1970 of the starts by push that the budget counted.
+    var recentStarts: [Int64] = []
+    var random: SeededRandom
+    private var deviceGeneration: Int64
+    private var generations: [ActivityID: Int64] = [:]
+    private var launchedAt: Int64 = 0
+
+    package init(profile: PhoneProfile, limits: PhoneLimits) {
+        self.profile = profile
+        self.limits = limits
+        random = SeededRandom(seed: profile.seed)
+        deviceGeneration = profile.generationBase
+    }
+
+    /// The app runs: it gets its tokens and reports everything it knows.
+    package mutating func launch(at now: Moment) -> [PhoneEffect] {
+        isForceQuit = false
+        var effects: [PhoneEffect] = []
+        if deviceToken == nil {
+            launchedAt = now.milliseconds
+            let token = random.hex(digits: 64)
+            deviceToken = token
+            effects.append(.issue(token: token, .device, expiresAt: nil))
+        }
+        // Push-to-start came with iOS 17.2.
+        if profile.takesStartTokens, SystemFeature.pushToStart.isPresent(in: profile.osVersion) {
+            for type in profile.types where startTokens[type] == nil {
+                effects.append(issueStartToken(type))
+            }
+        }
+        effects.append(reportDevice())
+        for card in cards where card.isLive(at: now.milliseconds, limits: limits) && card.link != .awaitingToken {
+            effects += reportLink(of: card)
+        }
+        return effects
+    }
+
+    /// The person swipes the app away in the switcher: it neither starts anything nor reports until it runs again.
+    package mutating func forceQuit() {
+        isForceQuit = true
+    }
+
+    /// The start token of a type changes, as it may at any time; the old one is dead.
+    package mutating func rotateStartToken(ofType type: ActivityTypeName, at now: Moment) -> [PhoneEffect] {
+        guard let old = startTokens[type] else { return [] }
+        return [.retire(token: old, since: now.milliseconds), issueStartToken(type), reportDevice()]
+    }
+
+    /// iOS hands the app an update token for a card, if the card still lives and waits for one.
+    package mutating func tokenReady(card number: Int, at now: Moment) -> [PhoneEffect] {
+        guard cards.indices.contains(number), cards[number].link == .awaitingToken,
+            cards[number].isLive(at: now.milliseconds, limits: limits)
+        else { return [] }
+        return issueUpdateToken(card: number, at: now)
+    }
+
+    /// The update tokens change; the old ones are dead. Nil: those of every card.
+    package mutating func rotateUpdateTokens(ofActivity activityID: ActivityID?, at now: Moment) -> [PhoneEffect] {
+        var effects: [PhoneEffect] = []
+        for card in cards where activityID == nil || card.activityID == activityID {
+            guard case .token(let old) = card.link, card.isLive(at: now.milliseconds, limits: limits) else { continue }
+            effects.append(.retire(token: old, since: now.milliseconds))
+            effects += issueUpdateToken(card: card.number, at: now)
+        }
+        return effects
+    }
+
+    /// The person opens the activity in the app, which starts a card by itself.
+    ///
+    /// `channelID` subscribes to a channel (iOS 18), nil asks for an update token, which needs no waiting here.
+    package mutating func join(
+        activityID: ActivityID,
+        type: ActivityTypeName,
+        channelID: String?,
+        contentState: JSONValue?,
+        knownRevision: Int64?,
+        at now: Moment
+    ) -> [PhoneEffect] {
+        let hasLiveCard = cards.contains {
+            $0.activityID == activityID && $0.isLive(at: now.milliseconds, limits: limits)
+        }
+        guard !hasLiveCard, channelID == nil || SystemFeature.channels.isPresent(in: profile.osVersion) else {
+            return []
+        }
+        if !profile.follows.contains(activityID) {
+            profile.follows.append(activityID)
+        }
+        let number = addCard(
+            activityID: activityID,
+            type: type,
+            startedByPush: false,
+            attributesByteCount: 0,
+            contentState: contentState,
+            at: now
+        )
+        guard let channelID else { return issueUpdateToken(card: number, at: now, knownRevision: knownRevision) }
+        return subscribe(card: number, to: channelID, at: now, knownRevision: knownRevision)
+    }
+
+    /// The person swipes a card away; the app tells Tally, unless it was force-quit.
+    package mutating func swipeAway(activityID: ActivityID, at now: Moment) -> [PhoneEffect] {
+        var effects: [PhoneEffect] = []
+        for card in cards where card.activityID == activityID {
+            guard card.isLive(at: now.milliseconds, limits: limits) else { continue }
+            cards[card.number].phase = .swipedAway(since: now.milliseconds)
+            effects += unlink(card, at: now.milliseconds)
+            effects += report(.ended, of: card)
+        }
+        return effects
+    }
+
+    // MARK: Tokens, channels and reports
+
+    mutating func addCard(
+        activityID: ActivityID?,
+        type: ActivityTypeName,
+        startedByPush: Bool,
+        attributesByteCount: Int,
+        contentState: JSONValue?,
+        at now: Moment
+    ) -> Int {
+        let number = cards.count
+        var card = Card(
+            number: number,
+            activityKitID: random.uuid(uppercased: true),
+            activityID: activityID,
+            typeName: type,
+            startedByPush: startedByPush,
+            startedAt: now,
+            attributesByteCount: attributesByteCount
+        )
+        card.contentState = contentState
+        cards.append(card)
+        return number
+    }
+
+    mutating func subscribe(
+        card number: Int,
+        to channelID: String,
+        at now: Moment,
+        knownRevision: Int64? = nil
+    ) -> [PhoneEffect] {
+        cards[number].link = .channel(channelID)
+        cards[number].linkedSince = now.milliseconds
+        return [.subscribe(channelID: channelID, card: number)]
+            + reportLink(of: cards[number], knownRevision: knownRevision)
+    }
+
+    /// Takes a card's destination away.
+    func unlink(_ card: Card, at milliseconds: Int64) -> [PhoneEffect] {
+        switch card.link {
+        case .awaitingToken: []
+        case .token(let token): [.retire(token: token, since: milliseconds)]
+        case .channel(let id): [.unsubscribe(channelID: id, card: card.number)]
+        }
+    }
+
+    /// Since when a start push of this type could reach the phone.
+    var startableSince: Int64 { launchedAt }
+
+    private mutating func issueStartToken(_ type: ActivityTypeName) -> PhoneEffect {
+        // Published push-to-start and update tokens have 160 digits.
+        let token = random.hex(digits: 160)
+        startTokens[type] = token
+        deviceGeneration += 1
+        return .issue(token: token, .start(type: type), expiresAt: nil)
+    }
+
+    private mutating func issueUpdateToken(
+        card number: Int,
+        at now: Moment,
+        knownRevision: Int64? = nil
+    ) -> [PhoneEffect] {
+        let token = random.hex(digits: 160)
+        cards[number].link = .token(token)
+        cards[number].linkedSince = now.milliseconds
+        let expiry = cards[number].startedAt.milliseconds + limits.lifetime
+        return [.issue(token: token, .update(card: number), expiresAt: expiry)]
+            + reportLink(of: cards[number], knownRevision: knownRevision)
+    }
+
+    private func reportDevice() -> PhoneEffect {
+        .report(
+            .device(DeviceReport(deviceToken: deviceToken, startTokens: startTokens, generation: deviceGeneration))
+        )
+    }
+
+    private mutating func reportLink(of card: Card, knownRevision: Int64? = nil) -> [PhoneEffect] {
+        switch card.link {
+        case .awaitingToken: []
+        case .token(let token): report(.token(token), of: card, knownRevision: knownRevision)
+        case .channel(let id): report(.channel(id), of: card, knownRevision: knownRevision)
+        }
+    }
+
+    private mutating func report(
+        _ link: SubscriptionReport.Link,
+        of card: Card,
+        knownRevision: Int64? = nil
+    ) -> [PhoneEffect] {
+        guard let activityID = card.activityID, !isForceQuit else { return [] }
+        let generation = (generations[activityID] ?? profile.generationBase) + 1
+        generations[activityID] = generation
+        let report = SubscriptionReport(
+            activityID: activityID,
+            link: link,
+            activityKitID: card.activityKitID,
+            generation: generation,
+            knownRevision: knownRevision
+        )
+        return [.report(.subscription(report))]
+    }
+}

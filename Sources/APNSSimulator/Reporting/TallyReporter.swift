@@ -1,0 +1,70 @@
+package import APITypes
+import ActivityModel
+package import TallyClient
+
+/// Reports through Tally's public API, as an app would with a `register` key.
+package struct TallyReporter: TallyReporting {
+    private let client: TallyClient
+
+    /// Connects to nothing yet. Throws when the URL is none like `http://127.0.0.1:8080`; `key` needs the scope `register`.
+    package init(url: String, key: String, connections: Int = 64) throws(ClientError) {
+        client = try TallyClient(
+            TallyClient.Configuration(
+                url: url,
+                key: key,
+                maximumConnections: connections,
+                requestTimeout: .seconds(5),
+                deadline: .seconds(10)
+            )
+        )
+    }
+
+    package func report(_ report: DeviceReport, of phone: PhoneProfile) async throws {
+        _ = try await client.putDevice(phone.bundleID, phone.id, report.request(of: phone))
+    }
+
+    package func report(_ report: SubscriptionReport, of phone: PhoneProfile) async throws {
+        guard let request = report.request(of: phone) else { return }
+        _ = try await client.subscribe(phone.bundleID, report.activityID, phone.id, request)
+    }
+}
+
+extension DeviceReport {
+    /// The body of `PUT …/devices/{id}`.
+    package func request(of phone: PhoneProfile) -> DeviceRequest {
+        DeviceRequest(
+            environment: phone.environment,
+            userID: phone.userID,
+            osVersion: phone.osVersion,
+            appVersion: phone.appVersion,
+            activitiesEnabled: true,
+            frequentPushesEnabled: phone.frequentPushesEnabled,
+            deviceToken: deviceToken.flatMap { PushToken(hex: $0) },
+            startTokens: startTokens.compactMapValues { hex in
+                PushToken(hex: hex).map { StartTokenRequest(token: $0, generation: generation) }
+            }
+        )
+    }
+}
+
+extension SubscriptionReport {
+    /// The body of `PUT …/subscriptions/{device}`, or nil for a channel id that no app could get hold of.
+    package func request(of phone: PhoneProfile) -> SubscriptionRequest? {
+        let link: SubscriptionRequest.Report? =
+            switch self.link {
+            case .token(let hex): PushToken(hex: hex).map { .updateToken($0) }
+            case .channel(let id): APNSChannelID(id).map { .channelID($0) }
+            case .ended: .ended
+            }
+        guard let link else { return nil }
+        return SubscriptionRequest(
+            link,
+            generation: generation,
+            knownRevision: knownRevision,
+            activityKitID: activityKitID,
+            environment: phone.environment,
+            osVersion: phone.osVersion,
+            appVersion: phone.appVersion
+        )
+    }
+}

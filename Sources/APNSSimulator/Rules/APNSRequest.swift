@@ -1,0 +1,62 @@
+package import ActivityModel
+
+/// One complete request as it arrived at a listener.
+package struct APNSRequest: Sendable {
+    package var environment: APNSEnvironment
+    package var api: AppleAPI { didSet { endpoint = Endpoint(path: path, at: api) } }
+    package var method: String
+    package var path: String { didSet { endpoint = Endpoint(path: path, at: api) } }
+    /// What the path asks for at this listener.
+    package private(set) var endpoint: Endpoint
+    package var headers: RequestHeaders
+    package var body: [UInt8]
+
+    package init(
+        environment: APNSEnvironment,
+        api: AppleAPI,
+        method: String,
+        path: String,
+        headers: RequestHeaders,
+        body: [UInt8]
+    ) {
+        self.environment = environment
+        self.api = api
+        self.method = method
+        self.path = path
+        self.endpoint = Endpoint(path: path, at: api)
+        self.headers = headers
+        self.body = body
+    }
+}
+
+/// A request that keeps every rule: what is to be done.
+package enum Acceptance: Sendable, Hashable {
+    /// The token is lower-case hex and live.
+    case push(token: String)
+    case broadcast(bundleID: String, channelID: String)
+    case createChannel(bundleID: String, ChannelStorage)
+    case readChannel(bundleID: String, channelID: String, ChannelStorage)
+    case deleteChannel(bundleID: String, channelID: String)
+    case listChannels(bundleID: String)
+}
+
+/// An answer that says no.
+package struct Refusal: Sendable, Hashable {
+    package var status: Int
+    /// The `reason` of the JSON body.
+    package var reason: String
+    /// Of a 410: milliseconds since 1970 at which Apple knew the token to be dead.
+    package var timestamp: Int64?
+
+    package init(status: Int, reason: String, timestamp: Int64? = nil) {
+        self.status = status
+        self.reason = reason
+        self.timestamp = timestamp
+    }
+}
+
+/// What the rules make of a request.
+package enum Ruling: Sendable, Hashable {
+    case accepted(Acceptance)
+    case refused(Refusal)
+}

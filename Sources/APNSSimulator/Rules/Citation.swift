@@ -1,0 +1,13 @@
+/// Where a rule comes from: the title of a page of Apple's, or the fact that somebody recorded it.
+package enum Citation: String, Sendable {
+    case connection = "Apple, Establishing a connection to APNs"
+    case tokenConnection = "Apple, Establishing a token-based connection to APNs"
+    case requests = "Apple, Sending notification requests to APNs"
+    case responses = "Apple, Handling notification responses from APNs"
+    case broadcast = "Apple, Sending broadcast push notification requests to APNs"
+    case channels = "Apple, Sending channel management requests to APNs"
+    case errors = "Apple, Handling error responses from Apple Push Notification api"
+    case activityKit = "Apple, Starting and updating Live Activities with ActivityKit push notifications"
+    /// Seen on the wire against the sandbox, where Apple's text is silent or says something else.
+    case recorded = "Recorded against Apple's sandbox"
+}

@@ -1,0 +1,53 @@
+import ActivityModel
+
+extension Rules {
+    /// A provider token lives one hour, on either side of its time: a clock that runs ahead is no better.
+    private static let lifetime: Int64 = 3600
+    /// A connection may see a new provider token this often.
+    private static let refreshInterval: Int64 = 20 * 60
+
+    /// Rows about the provider token, for every endpoint.
+    static let credential = [
+        Rule("A header field came twice", 400, "DuplicateHeaders", .responses) { $0.headers.hasDuplicates },
+        Rule("There is no authorization header", 403, "MissingProviderToken", .responses) { $0.credential == .missing },
+        Rule(
+            "The provider token is no ES256 JWT with kid, iss and a numeric iat",
+            403,
+            "InvalidProviderToken",
+            .tokenConnection
+        ) {
+            $0.credential == .malformed
+        },
+        Rule("The team does not own the key", 403, "InvalidProviderToken", .responses) {
+            guard let token = $0.providerToken, let key = token.key else { return false }
+            return key.teamID != token.teamID
+        },
+        Rule("The signature is not the key's", 403, "InvalidProviderToken", .responses) {
+            $0.providerToken?.signature == .invalid
+        },
+        Rule("iat is not within one hour of now", 403, "ExpiredProviderToken", .tokenConnection) {
+            guard let token = $0.providerToken else { return false }
+            return token.issuedAt < $0.now - lifetime || token.issuedAt > $0.now + lifetime
+        },
+        // Apple's page prints BadEnvironmentKeyIdInToken; this is what comes over the wire.
+        Rule("The key is for the other environment", 403, "BadEnvironmentKeyInToken", .recorded) {
+            guard let environment = $0.providerToken?.key?.environment else { return false }
+            return environment != $0.request.environment.rawValue
+        },
+    ]
+
+    /// Rows about what the connection has seen so far. Only the device API tells of an unrelated key.
+    static let connection = [
+        Rule("The key is not the connection's first key", 403, "UnrelatedKeyIdInToken", .responses) {
+            guard let first = $0.connection.keyID, let token = $0.providerToken else { return false }
+            return first != token.keyID
+        }
+    ]
+
+    static let refresh = [
+        Rule("The provider token changed within 20 minutes", 429, "TooManyProviderTokenUpdates", .tokenConnection) {
+            guard let last = $0.connection.authorization else { return false }
+            return last != $0.headers.authorization && $0.now < $0.connection.authorizationSince + refreshInterval
+        }
+    ]
+}

@@ -1,0 +1,139 @@
+import ActivityModel
+
+/// Apple's rules: which requests are let in, and what the others are told.
+///
+/// The rows of one endpoint are tried in order and the first broken one speaks. The order in which Apple looks is
+/// not published; here it is path, method, credential, headers, payload, and the thing that is sent to.
+package enum Rules {
+    /// Judges one request. `now` is milliseconds since 1970.
+    package static func judge(
+        _ request: APNSRequest,
+        on connection: ConnectionMemory,
+        in world: some RulesWorld,
+        now: Int64
+    ) -> Ruling {
+        let inquiry = Inquiry(request, connection: connection, world: world, now: now)
+        for rule in rules(for: inquiry.endpoint) where rule.isBroken(inquiry) {
+            return .refused(Refusal(status: rule.status, reason: rule.reason, timestamp: inquiry.deathTime(for: rule)))
+        }
+        // The row of unknown paths always speaks, so only known ones come here.
+        return inquiry.acceptance.map(Ruling.accepted) ?? .refused(Refusal(status: 404, reason: "BadPath"))
+    }
+
+    /// The table of an endpoint, in the order of judgement.
+    package static func rules(for endpoint: Endpoint) -> [Rule] {
+        switch endpoint {
+        case .device: deviceTable
+        case .broadcast: broadcastTable
+        case .channels: channelsTable
+        case .allChannels: allChannelsTable
+        case .unknown: unknownTable
+        }
+    }
+
+    private static let deviceTable = devicePath + method(["POST"]) + credential + connection + refresh + device
+    private static let broadcastTable = method(["POST"]) + credential + refresh + bundlePath + broadcast
+    private static let channelsTable = method(["POST", "GET", "DELETE"]) + credential + refresh + bundlePath + channels
+    private static let allChannelsTable = method(["GET"]) + credential + refresh + bundlePath + requestID
+    private static let unknownTable = [
+        Rule("The path is none of this host's", 404, "BadPath", .responses) { _ in true }
+    ]
+
+    static func method(_ allowed: Set<String>) -> [Rule] {
+        [
+            Rule(
+                "The method is none of \(allowed.sorted().joined(separator: ", "))",
+                405,
+                "MethodNotAllowed",
+                .responses
+            ) {
+                !allowed.contains($0.request.method)
+            }
+        ]
+    }
+
+    /// Rows of the two APIs whose path names a bundle id.
+    private static let bundlePath = [
+        Rule("A topic suffix was added to the bundle id of the path", 400, "TopicDisallowed", .errors) {
+            $0.bundleID.map { !Topic($0).suffix.isEmpty } ?? false
+        },
+        Rule("The bundle id of the path is none that the key speaks for", 403, "TopicMismatch", .errors) {
+            guard let bundleIDs = $0.providerToken?.key?.bundleIDs, let bundleID = $0.bundleID else { return false }
+            return !bundleIDs.contains(bundleID)
+        },
+    ]
+
+    static let requestID = [
+        Rule("apns-request-id is not a canonical UUID", 400, "BadMessageId", .errors) {
+            $0.headers.requestID.map { !HeaderForms.isCanonicalUUID($0) } ?? false
+        }
+    ]
+}
+
+extension Inquiry {
+    init(_ request: APNSRequest, connection: ConnectionMemory, world: some RulesWorld, now: Int64) {
+        self.init(
+            request: request,
+            credential: world.credential(request.headers.authorization),
+            connection: connection,
+            now: now / 1000
+        )
+        let environment = request.environment
+        switch endpoint {
+        case .device(let text) where HeaderForms.isTokenText(text):
+            token = world.token(text, environment: environment, at: now)
+        case .broadcast(let bundleID):
+            lookUpChannel(bundleID, world)
+        case .channels(let bundleID):
+            lookUpChannel(bundleID, world)
+            guard request.method == "POST" else { break }
+            creation = ChannelCreation(body: request.body)
+            channelCount = world.channelCount(bundleID: bundleID, environment: environment)
+            channelLimit = world.channelLimit
+        case .device, .allChannels, .unknown:
+            break
+        }
+    }
+
+    private mutating func lookUpChannel(_ bundleID: String, _ world: some RulesWorld) {
+        guard let id = headers.channelID else { return }
+        channel = world.channel(id, bundleID: bundleID, environment: request.environment)
+    }
+
+    /// Only a 410 carries a time.
+    fileprivate func deathTime(for rule: Rule) -> Int64? {
+        guard rule.status == 410, case .dead(_, _, _, let since) = token else { return nil }
+        return since
+    }
+
+    /// What a request asks for that breaks no rule.
+    fileprivate var acceptance: Acceptance? {
+        let channelID = headers.channelID ?? ""
+        switch endpoint {
+        case .unknown:
+            return nil
+        case .device(let token):
+            return .push(token: token)
+        case .broadcast(let bundleID):
+            return .broadcast(bundleID: bundleID, channelID: channelID)
+        case .allChannels(let bundleID):
+            return .listChannels(bundleID: bundleID)
+        case .channels(let bundleID):
+            switch request.method {
+            case "POST": return .createChannel(bundleID: bundleID, createdStorage)
+            case "DELETE": return .deleteChannel(bundleID: bundleID, channelID: channelID)
+            default: return .readChannel(bundleID: bundleID, channelID: channelID, registeredStorage)
+            }
+        }
+    }
+
+    private var createdStorage: ChannelStorage {
+        guard case .read(let storage?, _, _) = creation else { return .none }
+        return storage
+    }
+
+    private var registeredStorage: ChannelStorage {
+        guard case .registered(let storage) = channel else { return .none }
+        return storage
+    }
+}

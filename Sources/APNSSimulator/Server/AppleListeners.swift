@@ -1,0 +1,57 @@
+import HTTP2Engine
+import Reactor
+import TLSEngine
+
+/// All listeners of the simulated Apple. Lives on the loop.
+final class AppleListeners {
+    private final class Counter {
+        var value = 0
+
+        func next() -> Int {
+            value += 1
+            return value
+        }
+    }
+
+    private let servers: [HTTP2Server]
+    /// Where each listens.
+    let ports: [ListenerRole: UInt16]
+
+    /// Starts to listen; a role without a port takes any free one. Only on the loop. Throws when a port is taken.
+    init(
+        loop: EventLoop,
+        simulation: Simulation,
+        context: TLSContext,
+        host: String,
+        ports: [ListenerRole: UInt16]
+    ) throws(HTTP2Error) {
+        var configuration = HTTP2ServerConfiguration()
+        // Apple, Establishing a token-based connection to APNs: one stream until a token has proved valid.
+        configuration.maximumConcurrentStreams = 1
+        let counter = Counter()
+        var servers: [HTTP2Server] = []
+        var taken: [ListenerRole: UInt16] = [:]
+        for role in ListenerRole.all {
+            let server = try HTTP2Server(
+                loop: loop,
+                context: context,
+                host: host,
+                port: ports[role] ?? 0,
+                configuration: configuration
+            ) { _ in
+                AppleConnection(simulation: simulation, role: role, loop: loop, number: counter.next())
+            }
+            servers.append(server)
+            taken[role] = server.port
+        }
+        self.servers = servers
+        self.ports = taken
+    }
+
+    /// Stops listening and drops every connection.
+    func close() {
+        for server in servers {
+            server.close()
+        }
+    }
+}

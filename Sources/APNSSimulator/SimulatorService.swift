@@ -1,0 +1,194 @@
+package import ActivityModel
+import Cryptography
+import FoundationEssentials
+import HTTP2Engine
+package import Logging
+import Reactor
+import ServiceLifecycle
+import Synchronization
+import TLSEngine
+import TallyClient
+
+/// How a simulator is set up.
+package struct SimulatorConfiguration: Sendable {
+    package var settings = SimulationSettings()
+    /// A numeric address; loopback unless somebody knows better.
+    package var host = "127.0.0.1"
+    /// A role without a port takes any free one.
+    package var ports: [ListenerRole: UInt16] = [:]
+    /// The port of the control API, 0 for any; nil: no control API.
+    package var controlPort: Int? = 0
+    /// Where the certificate of the authority is written, in PEM, for `TALLY_APNS_CA_FILE`.
+    package var caFile: String
+    /// Where apps report to and with which key; nil: nowhere until somebody says so.
+    package var tally: TallyRequest?
+    /// Reports on their way to Tally at a time.
+    package var reportWidth = 64
+
+    /// Any seed, so that the tokens of one run are not those of another: real ones never come twice.
+    package init(caFile: String) {
+        self.caFile = caFile
+        settings.seed = .random(in: .min ... .max)
+    }
+}
+
+/// Where a running simulator can be reached.
+package struct SimulatorAddresses: Sendable {
+    /// Numeric; also a name in the certificate.
+    package let host: String
+    package let ports: [ListenerRole: UInt16]
+    package let caFile: String
+
+    /// `https://host:port`, as `TALLY_APNS_…_URL` wants it; empty for a role that does not exist.
+    package func url(_ environment: APNSEnvironment, _ api: AppleAPI) -> String {
+        ports[ListenerRole(environment, api)].map { "https://\(host):\($0)" } ?? ""
+    }
+}
+
+/// The whole simulator as one service: listeners, phones, their reports, and the control API.
+///
+/// ``start()`` may be called before the service group runs, by those who need the addresses first.
+package final class SimulatorService: Service, CustomStringConvertible {
+    package let configuration: SimulatorConfiguration
+    package let simulation: Simulation
+    package let desk: ReportDesk
+    /// The same as over HTTP, for users in the same process.
+    package let control: ControlAPI
+    private let loop: EventLoop
+    private let logger: Logger
+    private let onControlListening: @Sendable (String, SimulatorAddresses) async -> Void
+    private let started = Mutex<Started?>(nil)
+
+    private struct Started {
+        var listeners: LoopBound<AppleListeners>
+        var addresses: SimulatorAddresses
+    }
+
+    /// Makes the phones' world and starts its thread; listens to nothing yet.
+    ///
+    /// - Parameters:
+    ///   - configuration: Ports, files, limits.
+    ///   - logger: Told of failed reports.
+    ///   - onControlListening: Called once, when everything listens: the address of the control API, and those of the rest.
+    /// - Throws: when the system gives no thread, or Tally's address is none.
+    package init(
+        configuration: SimulatorConfiguration,
+        logger: Logger,
+        onControlListening: @escaping @Sendable (String, SimulatorAddresses) async -> Void = { _, _ in }
+    ) throws {
+        let loop = try EventLoop(name: "apns-sim")
+        let desk = ReportDesk(loop: loop, width: configuration.reportWidth, logger: logger)
+        self.configuration = configuration
+        self.loop = loop
+        self.desk = desk
+        self.logger = logger
+        self.onControlListening = onControlListening
+        simulation = Simulation(settings: configuration.settings, now: { .now }) { followUp, simulation in
+            switch followUp {
+            case .report(let phone, let report):
+                desk.submit(report, of: phone)
+            case .awaitToken(let phone, let card, let milliseconds):
+                loop.execute {
+                    loop.schedule(after: .milliseconds(milliseconds)) {
+                        simulation.tokenReady(phone: phone, card: card)
+                    }
+                }
+            }
+        }
+        control = ControlAPI(simulation: simulation, desk: desk)
+        if let tally = configuration.tally {
+            try control.connect(tally)
+        }
+    }
+
+    package var description: String { "apns-sim" }
+
+    /// Writes the authority's certificate and listens. Only the first call does anything; every call answers the same.
+    ///
+    /// - Throws: when a port is taken or the file cannot be written.
+    @discardableResult
+    package func start() async throws -> SimulatorAddresses {
+        if let addresses = started.withLock({ $0?.addresses }) { return addresses }
+        let certificate = try SelfSignedCertificate.make(hosts: [configuration.host])
+        try Data(certificate.caPEM.utf8).write(to: URL(filePath: configuration.caFile), options: .atomic)
+        let context = try TLSContext.server(
+            certificatePEM: certificate.certificatePEM,
+            privateKeyPEM: certificate.privateKeyPEM
+        )
+        let result = try await loop.perform { [loop, simulation, configuration] in
+            Result { () throws(HTTP2Error) in
+                let listeners = try AppleListeners(
+                    loop: loop,
+                    simulation: simulation,
+                    context: context,
+                    host: configuration.host,
+                    ports: configuration.ports
+                )
+                return (LoopBound(listeners, to: loop), listeners.ports)
+            }
+        }
+        let (listeners, ports) = try result.get()
+        let addresses = SimulatorAddresses(host: configuration.host, ports: ports, caFile: configuration.caFile)
+        started.withLock { $0 = Started(listeners: listeners, addresses: addresses) }
+        return addresses
+    }
+
+    /// Runs until shutdown: then the listeners close, connections drop and the phones are gone.
+    package func run() async throws {
+        let addresses = try await start()
+        var services: [any Service] = [desk]
+        if let port = configuration.controlPort {
+            services.append(
+                ControlServer(
+                    api: control,
+                    host: configuration.host,
+                    port: port,
+                    onListening: { [onControlListening] url in await onControlListening(url, addresses) },
+                    logger: logger
+                )
+            )
+        }
+        let group = ServiceGroup(configuration: ServiceGroupConfiguration(services: services, logger: logger))
+        let result: Result<Void, any Error>
+        do {
+            result = .success(try await group.run())
+        } catch {
+            result = .failure(error)
+        }
+        await stop()
+        try result.get()
+    }
+
+    private func stop() async {
+        if let listeners = started.withLock({ $0?.listeners }) {
+            loop.execute { listeners.value.close() }
+        }
+        await loop.shutDown()
+    }
+}
+
+extension Moment {
+    /// This instant.
+    package static var now: Moment {
+        Moment(
+            milliseconds: Int64((Date().timeIntervalSince1970 * 1000).rounded(.down)),
+            uptimeNanoseconds: Int64(start.duration(to: .now) / .nanoseconds(1))
+        )
+    }
+
+    private static let start = ContinuousClock.now
+}
+
+extension SimulatorAddresses {
+    /// The same by role.
+    package func url(_ role: ListenerRole) -> String { url(role.environment, role.api) }
+
+    /// The configuration that points Tally here, as lines of `NAME=value`.
+    package var environmentLines: [String] {
+        let urls = ListenerRole.all.map { role in
+            let names = "\(role.environment.rawValue)_\(role.api.rawValue)".uppercased()
+            return "TALLY_APNS_\(names)_URL=\(url(role))"
+        }
+        return ["TALLY_APNS_CA_FILE=\(caFile)"] + urls
+    }
+}

@@ -1,0 +1,17 @@
+/// How many requests for a push came, by what they were and how they were answered.
+package struct PushCounts: Sendable {
+    /// One line of the table.
+    package struct Key: Sendable, Hashable {
+        /// `start`, `update`, `end`, or `other` for what is none of these.
+        package let event: String
+        package let priority: Int
+        package let status: Int
+        package let reason: String?
+    }
+
+    package private(set) var counts: [Key: Int] = [:]
+
+    mutating func add(event: String, priority: Int, status: Int, reason: String?) {
+        counts[Key(event: event, priority: priority, status: status, reason: reason), default: 0] += 1
+    }
+}

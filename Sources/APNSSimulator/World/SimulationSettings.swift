@@ -1,0 +1,14 @@
+/// What can be set about the world before it begins.
+package struct SimulationSettings: Sendable {
+    /// Decides tokens, ids, delays and chances.
+    package var seed: UInt64 = 1
+    package var limits = PhoneLimits()
+    /// Channels of one app in one environment. Apple: 10,000.
+    package var channelLimit = 10_000
+    /// Concurrent streams that a connection may have once a request on it has succeeded.
+    package var streamLimit = 1000
+    /// True: a provider token of a key that was not registered is refused. False: its signature is not checked.
+    package var refusesUnknownKeys = false
+
+    package init() {}
+}

@@ -1,0 +1,175 @@
+import ActivityModel
+import JSON
+
+extension World {
+    /// A request arrives: faults first, then the rules, then its effect.
+    mutating func receive(
+        _ request: APNSRequest,
+        memory: inout ConnectionMemory,
+        connection: Int,
+        settings: SimulationSettings,
+        at now: Moment
+    ) -> (Reaction, [FollowUp]) {
+        let effect = faults.isEmpty ? nil : faults.effect(on: subject(of: request, connection), now: now.milliseconds)
+        switch effect {
+        case .answer(let refusal):
+            count(request, status: refusal.status, reason: refusal.reason)
+            return (Reaction(reply: .answer(answer(refusal, to: request))), [])
+        case .silence:
+            return (Reaction(reply: .silence), [])
+        case .refuseStream:
+            return (Reaction(reply: .reset(code: 7)), [])
+        case .reset(let code):
+            return (Reaction(reply: .reset(code: code)), [])
+        case .dropConnection:
+            return (Reaction(reply: .drop), [])
+        case nil, .lostAnswer, .delay, .goAway, .streamLimit:
+            break
+        }
+
+        let isFirstSuccess = memory.authorization == nil
+        let (answer, followUps) = process(request, memory: &memory, at: now)
+        var reaction = Reaction(reply: .answer(answer))
+        // Apple: one stream until a request with a valid token has succeeded.
+        if isFirstSuccess, memory.authorization != nil {
+            reaction.streamLimit = settings.streamLimit
+        }
+        switch effect {
+        case .lostAnswer: reaction.reply = .silence
+        case .delay(let milliseconds): reaction.reply = .answerLater(answer, milliseconds: milliseconds)
+        case .goAway(let code, let reason): reaction.farewell = Reaction.Farewell(code: code, reason: reason)
+        case .streamLimit(let limit): reaction.streamLimit = limit
+        default: break
+        }
+        return (reaction, followUps)
+    }
+
+    private mutating func process(
+        _ request: APNSRequest,
+        memory: inout ConnectionMemory,
+        at now: Moment
+    ) -> (AppleAnswer, [FollowUp]) {
+        keys.prepare(request.headers.authorization)
+        switch Rules.judge(request, on: memory, in: self, now: now.milliseconds) {
+        case .refused(let refusal):
+            count(request, status: refusal.status, reason: refusal.reason)
+            return (answer(refusal, to: request), [])
+        case .accepted(let acceptance):
+            if case .token(let token) = credential(request.headers.authorization) {
+                memory.noteAccepted(
+                    authorization: request.headers.authorization ?? "",
+                    keyID: token.keyID,
+                    at: now.seconds
+                )
+            }
+            return carryOut(acceptance, of: request, at: now)
+        }
+    }
+
+    private mutating func carryOut(
+        _ acceptance: Acceptance,
+        of request: APNSRequest,
+        at now: Moment
+    ) -> (AppleAnswer, [FollowUp]) {
+        let environment = request.environment
+        switch acceptance {
+        case .push(let token):
+            let body = body(request.body)
+            count(request, status: 200, reason: nil)
+            let priority = request.priority
+            let followUps = deliver(body, priority: priority, token: token, in: environment, at: now)
+            return (answer(200, to: request), followUps)
+        case .broadcast(_, let channelID):
+            let body = body(request.body)
+            count(request, status: 200, reason: nil)
+            let followUps = broadcast(body, priority: request.priority, channelID: channelID, at: now)
+            return (answer(200, to: request), followUps)
+        case .createChannel(let bundleID, let storage):
+            let id = createChannel(bundleID: bundleID, environment: environment, storage: storage)
+            var answer = answer(201, to: request)
+            answer.headers.append(AppleAnswer.Header("apns-channel-id", id))
+            return (answer, [])
+        case .readChannel(_, _, let storage):
+            let body: JSONValue = [
+                "message-storage-policy": .number(JSONNumber(storage == .none ? 0 : 1)), "push-type": "LiveActivity",
+            ]
+            return (answer(200, to: request, json: body), [])
+        case .deleteChannel(_, let channelID):
+            deleteChannel(channelID)
+            return (answer(204, to: request), [])
+        case .listChannels(let bundleID):
+            let ids = channels.list(bundleID: bundleID, environment: environment)
+            return (answer(200, to: request, json: ["channels": .array(ids.map { .string($0) })]), [])
+        }
+    }
+
+    // MARK: Answers
+
+    private mutating func answer(_ refusal: Refusal, to request: APNSRequest) -> AppleAnswer {
+        var body: JSONObject = ["reason": .string(refusal.reason)]
+        if let timestamp = refusal.timestamp {
+            body["timestamp"] = .number(JSONNumber(timestamp))
+        }
+        return answer(refusal.status, to: request, json: .object(body))
+    }
+
+    private mutating func answer(_ status: Int, to request: APNSRequest, json: JSONValue? = nil) -> AppleAnswer {
+        var headers: [AppleAnswer.Header] = []
+        if case .device = request.endpoint {
+            headers.append(AppleAnswer.Header("apns-id", echo(request.headers.messageID)))
+            // Apple, Handling notification responses from APNs: in the development environment only.
+            if request.environment == .sandbox {
+                headers.append(AppleAnswer.Header("apns-unique-id", makeMessageID()))
+            }
+        } else {
+            headers.append(AppleAnswer.Header("apns-request-id", echo(request.headers.requestID)))
+        }
+        if json != nil {
+            headers.append(AppleAnswer.Header("content-type", "application/json"))
+        }
+        return AppleAnswer(status: status, headers: headers, body: json?.serialized() ?? [])
+    }
+
+    /// The caller's id if it has the right form, else a new one.
+    private mutating func echo(_ id: String?) -> String {
+        if let id, HeaderForms.isCanonicalUUID(id) { return id }
+        return makeMessageID()
+    }
+
+    // MARK: Records
+
+    /// Counts a push by what it was and how it was answered; other requests are not counted.
+    private mutating func count(_ request: APNSRequest, status: Int, reason: String?) {
+        switch request.endpoint {
+        case .device, .broadcast:
+            let event = request.body.isEmpty ? nil : body(request.body).event
+            count(event?.rawValue ?? "other", priority: request.priority, status: status, reason: reason)
+        case .channels, .allChannels, .unknown:
+            break
+        }
+    }
+
+    private mutating func subject(of request: APNSRequest, _ connection: Int) -> FaultSubject {
+        var subject = FaultSubject(environment: request.environment, api: request.api, connection: connection)
+        switch request.endpoint {
+        case .device(let token):
+            subject.token = token
+            subject.topic = request.headers.topic
+            subject.phone = owner(ofToken: token, in: request.environment)
+        case .broadcast(let bundleID), .channels(let bundleID), .allChannels(let bundleID):
+            subject.topic = bundleID
+            subject.channelID = request.headers.channelID
+        case .unknown:
+            break
+        }
+        if faults.looksAtEvents, !request.body.isEmpty {
+            subject.event = body(request.body).event
+        }
+        return subject
+    }
+}
+
+extension APNSRequest {
+    /// The priority that Apple goes by: 10 where none is given.
+    var priority: Int { headers.priority.flatMap { Int($0) } ?? 10 }
+}

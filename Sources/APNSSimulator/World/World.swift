@@ -1,0 +1,195 @@
+import ActivityModel
+import Cryptography
+
+/// Everything that Apple and the phones know, in one place under one lock. No clock, no I/O.
+struct World {
+    private struct TokenRecord {
+        var phone: Int
+        var issued: IssuedToken
+        var bundleID: String
+        /// Milliseconds since 1970 from which the token is dead because it was replaced or its card is gone.
+        var retiredSince: Int64?
+        /// Milliseconds since 1970 from which the token is dead because its activity is too old.
+        var expiresAt: Int64?
+    }
+
+    private(set) var phones: [Phone] = []
+    private var phoneNumbers: [DeviceID: Int] = [:]
+    private var tokens: [APNSEnvironment: [String: TokenRecord]] = [:]
+    private(set) var channels = ChannelRegistry()
+    private(set) var counts = PushCounts()
+    var keys: KeyRing
+    var faults: FaultTable
+    let limits: PhoneLimits
+    let channelLimit: Int
+    private var bodies = BodyCache()
+    private var random: SeededRandom
+    private var sequence: UInt64 = 0
+
+    init(settings: SimulationSettings) {
+        keys = KeyRing(refusesUnknownKeys: settings.refusesUnknownKeys)
+        faults = FaultTable(seed: settings.seed)
+        limits = settings.limits
+        channelLimit = settings.channelLimit
+        random = SeededRandom(seed: settings.seed)
+    }
+
+    // MARK: Phones
+
+    func phoneNumber(_ id: DeviceID) -> Int? { phoneNumbers[id] }
+
+    /// Adds a phone and launches its app. A phone of the same id is left as it is.
+    mutating func addPhone(_ profile: PhoneProfile, at now: Moment) -> [FollowUp] {
+        guard phoneNumbers[profile.id] == nil else { return [] }
+        let number = phones.count
+        phoneNumbers[profile.id] = number
+        phones.append(Phone(profile: profile, limits: limits))
+        return withPhone(number, at: now) { $0.launch(at: now) }
+    }
+
+    /// A seed for a phone that was given none.
+    mutating func makeSeed() -> UInt64 { random.next() }
+
+    /// Lets something happen at a phone, and does what follows of it.
+    mutating func withPhone(
+        _ number: Int,
+        at now: Moment,
+        _ event: (inout Phone) -> [PhoneEffect]
+    ) -> [FollowUp] {
+        guard phones.indices.contains(number) else { return [] }
+        return apply(event(&phones[number]), of: number)
+    }
+
+    private mutating func apply(_ effects: [PhoneEffect], of number: Int) -> [FollowUp] {
+        guard !effects.isEmpty else { return [] }
+        let environment = phones[number].profile.environment
+        let bundleID = phones[number].profile.bundleID.rawValue
+        var followUps: [FollowUp] = []
+        for effect in effects {
+            switch effect {
+            case .issue(let token, let issued, let expiresAt):
+                tokens[environment, default: [:]][token] = TokenRecord(
+                    phone: number,
+                    issued: issued,
+                    bundleID: bundleID,
+                    expiresAt: expiresAt
+                )
+            case .retire(let token, let since):
+                tokens[environment]?[token]?.retiredSince = since
+            case .subscribe(let id, let card):
+                channels.subscribe(ChannelRegistry.Subscriber(phone: number, card: card), to: id)
+            case .unsubscribe(let id, let card):
+                channels.unsubscribe(ChannelRegistry.Subscriber(phone: number, card: card), from: id)
+            case .awaitToken(let card, let milliseconds):
+                followUps.append(.awaitToken(phone: number, card: card, milliseconds: milliseconds))
+            case .report(let report):
+                followUps.append(.report(phone: phones[number].profile, report))
+            }
+        }
+        return followUps
+    }
+
+    // MARK: Pushes
+
+    /// Reads a payload. Equal bytes that came lately give the same object.
+    mutating func body(_ bytes: [UInt8]) -> PushBody { bodies.body(bytes) }
+
+    mutating func count(_ event: String, priority: Int, status: Int, reason: String?) {
+        counts.add(event: event, priority: priority, status: status, reason: reason)
+    }
+
+    /// Hands a push to the phone that a live token belongs to.
+    mutating func deliver(
+        _ body: PushBody,
+        priority: Int,
+        token: String,
+        in environment: APNSEnvironment,
+        at now: Moment
+    )
+        -> [FollowUp]
+    {
+        guard let record = tokens[environment]?[token] else { return [] }
+        let destination: ArrivingPush.Destination =
+            switch record.issued {
+            case .device: .device
+            case .start(let type): .start(type: type)
+            case .update(let card): .token(card: card)
+            }
+        return deliver(body, priority: priority, to: record.phone, destination, at: now)
+    }
+
+    /// Hands a push to every card that follows a channel.
+    mutating func broadcast(_ body: PushBody, priority: Int, channelID: String, at now: Moment) -> [FollowUp] {
+        channels.subscribers(channelID).flatMap { subscriber in
+            deliver(body, priority: priority, to: subscriber.phone, .channel(card: subscriber.card), at: now)
+        }
+    }
+
+    private mutating func deliver(
+        _ body: PushBody,
+        priority: Int,
+        to number: Int,
+        _ destination: ArrivingPush.Destination,
+        at now: Moment
+    ) -> [FollowUp] {
+        sequence += 1
+        var push = ArrivingPush(sequence: sequence, body: body, priority: priority, destination: destination)
+        if case .channel(let id) = body.input {
+            let profile = phones[number].profile
+            let state = channels.state(id, bundleID: profile.bundleID.rawValue, environment: profile.environment)
+            if case .registered = state {} else { push.channelExists = false }
+        }
+        return apply(phones[number].receive(push, at: now), of: number)
+    }
+
+    // MARK: Channels and ids
+
+    mutating func createChannel(bundleID: String, environment: APNSEnvironment, storage: ChannelStorage) -> String {
+        let bytes = [random.next(), random.next()].flatMap { word in
+            (0..<8).map { UInt8(truncatingIfNeeded: word >> ($0 * 8)) }
+        }
+        let id = Base64.encode(bytes)
+        channels.create(id: id, bundleID: bundleID, environment: environment, storage: storage)
+        return id
+    }
+
+    mutating func deleteChannel(_ id: String) {
+        channels.delete(id)
+    }
+
+    mutating func makeMessageID() -> String { random.uuid() }
+
+    /// The id of the phone that a token was issued to.
+    func owner(ofToken token: String, in environment: APNSEnvironment) -> DeviceID? {
+        tokens[environment]?[token].map { phones[$0.phone].profile.id }
+    }
+}
+
+extension World: RulesWorld {
+    func credential(_ authorization: String?) -> Credential { keys.credential(authorization) }
+
+    func token(_ hex: String, environment: APNSEnvironment, at milliseconds: Int64) -> TokenState {
+        guard let record = tokens[environment]?[hex] else { return .unknown }
+        let use: TokenState.Use =
+            switch record.issued {
+            case .device: .device
+            case .start: .start
+            case .update: .update
+            }
+        if let since = record.retiredSince, milliseconds >= since {
+            return .dead(bundleID: record.bundleID, use: use, .unregistered, since: since)
+        }
+        if let since = record.expiresAt, milliseconds >= since {
+            return .dead(bundleID: record.bundleID, use: use, .expired, since: since)
+        }
+        return .live(bundleID: record.bundleID, use: use)
+    }
+
+    func channel(_ id: String, bundleID: String, environment: APNSEnvironment) -> ChannelState {
+        channels.state(id, bundleID: bundleID, environment: environment)
+    }
+
+    func channelCount(bundleID: String, environment: APNSEnvironment) -> Int {
+        channels.list(bundleID: bundleID, environment: environment).count
+    }
+}

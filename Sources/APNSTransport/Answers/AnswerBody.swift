@@ -1,0 +1,25 @@
+internal import JSON
+
+/// The body of an answer that is not a success: `{"reason": "…", "timestamp": 1700000000000}`.
+///
+/// Read leniently: a missing, empty or foreign body is just one without a reason.
+struct AnswerBody: Sendable, Hashable {
+    /// Apple's word, or what stood in its place, shortened to 128 characters.
+    var reason: String?
+    /// Milliseconds since 1970 when APNs found out that the token is dead; only with status 410.
+    var timestamp: Int64?
+
+    /// Reads the body.
+    init(_ bytes: [UInt8]) {
+        // A body that is not JSON says nothing beyond its status, which is known already.
+        guard !bytes.isEmpty, let value = try? JSONValue.parse(bytes) else {
+            return
+        }
+        if let text = value["reason"]?.string, !text.isEmpty {
+            reason = String(text.prefix(128))
+        }
+        if let number = value["timestamp"] {
+            timestamp = number.int64 ?? number.string.flatMap(Int64.init)
+        }
+    }
+}

@@ -1,0 +1,200 @@
+internal import ActivityModel
+internal import HTTP2Engine
+internal import Logging
+internal import Metrics
+internal import Reactor
+internal import TLSEngine
+
+/// All pools of the transport. Belongs to the transport's loop.
+final class TransportEngine {
+    /// How often idle connections are looked after.
+    private static let tidyInterval: Duration = .seconds(15)
+
+    private let loop: EventLoop
+    private let context: TLSContext
+    private let endpoints: APNSEndpoints
+    private let configuration: APNSClientConfiguration
+    private let logger: Logger
+    private let now: @Sendable () -> Timestamp
+    private let metrics: TransportMetrics
+
+    private var pools: [ConnectionPool.Key: ConnectionPool] = [:]
+    private var sources: [SigningIdentity: TokenSource] = [:]
+    private var tickTimer: TimerID?
+    private var tidyTimer: TimerID?
+    /// Set once the transport takes no more work: called when the last connection is gone.
+    private var whenClosed: [() -> Void] = []
+    private var isClosing = false
+
+    init(
+        loop: EventLoop,
+        context: TLSContext,
+        endpoints: APNSEndpoints,
+        configuration: APNSClientConfiguration,
+        logger: Logger,
+        metrics: any MetricsFactory,
+        now: @escaping @Sendable () -> Timestamp
+    ) {
+        self.loop = loop
+        self.context = context
+        self.endpoints = endpoints
+        self.configuration = configuration
+        self.logger = logger
+        self.metrics = TransportMetrics(factory: metrics)
+        self.now = now
+    }
+
+    /// Takes up a work and returns what ends it early.
+    ///
+    /// The work's completion is called by its deadline at the latest, on the loop.
+    func submit(
+        _ head: RequestHead,
+        tokens: TokenBuffer?,
+        body: [UInt8]?,
+        environment: APNSEnvironment,
+        identity: SigningIdentity,
+        deadline: ContinuousClock.Instant,
+        completion: @escaping (Work) -> Void
+    ) -> (() -> Void)? {
+        let work = Work(head: head, tokens: tokens, body: body, deadline: deadline) { [weak self] work in
+            self?.metrics.record(work, environment: environment)
+            completion(work)
+        }
+        guard !isClosing else {
+            work.ledger.settleWaiting(PushOutcome(.notSent, detail: "the transport is shutting down"))
+            work.complete()
+            return nil
+        }
+        let key = ConnectionPool.Key(
+            environment: environment,
+            endpoint: endpoints[environment, head.kind.api],
+            identity: identity
+        )
+        let pool = pool(key)
+        pool.submit(work)
+        startTicking()
+        startTidying()
+        return { [weak pool] in
+            pool?.expire(work, because: "the caller gave up")
+        }
+    }
+
+    /// Takes no more work, lets what is under way end, closes all connections, then calls `done`.
+    func close(abandoningWork: Bool, _ done: @escaping () -> Void) {
+        isClosing = true
+        whenClosed.append(done)
+        if abandoningWork {
+            abandonWork()
+        }
+        closeIfIdle()
+    }
+
+    /// Ends all work under way at once.
+    func abandonWork() {
+        for pool in pools.values {
+            for work in pool.works {
+                pool.expire(work, because: "the transport is shutting down")
+            }
+        }
+    }
+
+    private func pool(_ key: ConnectionPool.Key) -> ConnectionPool {
+        if let pool = pools[key] {
+            return pool
+        }
+        let source = sources[key.identity] ?? TokenSource(identity: key.identity, now: now)
+        sources[key.identity] = source
+        let pool = ConnectionPool(
+            key: key,
+            loop: loop,
+            context: context,
+            tokens: source,
+            configuration: configuration,
+            logger: logger,
+            changed: { [weak self] in self?.poolChanged(key) }
+        )
+        pools[key] = pool
+        return pool
+    }
+
+    private func poolChanged(_ key: ConnectionPool.Key) {
+        let count = pools.values.reduce(into: 0) { count, pool in
+            count += pool.key.environment == key.environment ? pool.connections.count : 0
+        }
+        metrics.setConnections(count, environment: key.environment)
+        if isClosing {
+            closeIfIdle()
+        }
+    }
+
+    private func closeIfIdle() {
+        guard !pools.values.contains(where: \.isBusy) else {
+            return
+        }
+        for pool in pools.values {
+            pool.close()
+        }
+        guard pools.values.allSatisfy(\.connections.isEmpty) else {
+            return
+        }
+        if let tickTimer {
+            loop.cancel(tickTimer)
+        }
+        if let tidyTimer {
+            loop.cancel(tidyTimer)
+        }
+        tickTimer = nil
+        tidyTimer = nil
+        let callbacks = whenClosed
+        whenClosed = []
+        for callback in callbacks {
+            callback()
+        }
+    }
+
+    // MARK: Time
+
+    private func startTicking() {
+        guard tickTimer == nil else {
+            return
+        }
+        let interval = configuration.requestTimeout / Int(ConnectionPool.ticksPerTimeout)
+        tickTimer = loop.schedule(after: interval) { [weak self] in
+            self?.passTick()
+        }
+    }
+
+    private func passTick() {
+        tickTimer = nil
+        for pool in Array(pools.values) {
+            pool.passTick()
+        }
+        if pools.values.contains(where: \.isBusy) {
+            startTicking()
+        }
+    }
+
+    private func startTidying() {
+        guard tidyTimer == nil else {
+            return
+        }
+        let interval = min(Self.tidyInterval, configuration.idleTimeout, configuration.pingInterval)
+        tidyTimer = loop.schedule(after: interval) { [weak self] in
+            self?.tidy()
+        }
+    }
+
+    private func tidy() {
+        tidyTimer = nil
+        let now = ContinuousClock.now
+        for (key, pool) in pools where !pool.tidy(now: now) && !pool.isBusy {
+            pools[key] = nil
+        }
+        // A token may be asked for again within minutes, so a source stays as long as there are pools at all.
+        if pools.isEmpty {
+            sources = [:]
+        } else {
+            startTidying()
+        }
+    }
+}

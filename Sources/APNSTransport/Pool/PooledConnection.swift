@@ -1,0 +1,116 @@
+internal import HTTP2Engine
+internal import Reactor
+internal import TLSEngine
+
+/// One connection of a pool, and its handler. Belongs to the transport's loop.
+final class PooledConnection: HTTP2ClientHandler {
+    /// Names it in the pool, from 1.
+    let number: UInt16
+    var state: ConnectionStateMachine
+    private unowned let pool: ConnectionPool
+    private var connection: HTTP2ClientConnection?
+
+    init(number: UInt16, pool: ConnectionPool, now: ContinuousClock.Instant) {
+        self.number = number
+        self.pool = pool
+        state = ConnectionStateMachine(now: now)
+    }
+
+    /// Begins to connect; the name is looked up anew.
+    func connect(loop: EventLoop, context: TLSContext, endpoint: APNSEndpoint, configuration: APNSClientConfiguration) {
+        var limits = HTTP2ClientConfiguration()
+        limits.connectTimeout = configuration.connectTimeout
+        limits.closeTimeout = configuration.requestTimeout
+        // A list of 10,000 channel ids of the lengths seen takes 300 KB.
+        limits.maximumResponseBody = 4 * 1024 * 1024
+        let connection = HTTP2ClientConnection(
+            loop: loop,
+            context: context,
+            host: endpoint.host,
+            port: endpoint.port,
+            configuration: limits,
+            handler: self
+        )
+        self.connection = connection
+        connection.connect()
+    }
+
+    /// How many requests are under way.
+    var openStreams: Int { connection?.openStreams ?? 0 }
+
+    /// How many more requests it takes now.
+    func room(now: ContinuousClock.Instant) -> Int {
+        guard let connection else {
+            return 0
+        }
+        return state.room(open: connection.openStreams, available: connection.availableStreams, now: now)
+    }
+
+    /// Sends one request; nil when there is no room after all.
+    func submit(
+        tag: UInt64,
+        headers: SharedHeaders,
+        pathSuffix: ArraySlice<UInt8>,
+        body: SharedBytes?
+    ) throws(HTTP2Error) -> HTTP2StreamID? {
+        try connection?.submit(tag: tag, headers: headers, pathSuffix: pathSuffix, body: body)
+    }
+
+    /// Gives up a request.
+    func cancel(_ stream: HTTP2StreamID) {
+        connection?.cancel(stream)
+    }
+
+    /// Takes nothing new and closes when the open requests are over.
+    func retire() {
+        if state.retire() {
+            connection?.close()
+        }
+    }
+
+    /// Asks for a sign of life and drops the connection if none comes.
+    func ping(timeout: Duration) {
+        connection?.ping(timeout: timeout) { [weak self] result in
+            guard let self else {
+                return
+            }
+            switch result {
+            case .success:
+                state.isAlive(now: .now)
+                pool.pump()
+            case .failure(let error):
+                connection?.drop(error)
+            }
+        }
+    }
+
+    func connected(_ connection: HTTP2ClientConnection) {
+        state.connected(now: .now)
+        pool.connectionOpened(self)
+    }
+
+    func responded(_ connection: HTTP2ClientConnection, tag: UInt64, response: HTTP2Response) {
+        pool.responded(self, tag: tag, response: response)
+    }
+
+    func streamFailed(_ connection: HTTP2ClientConnection, tag: UInt64, failure: HTTP2StreamFailure) {
+        pool.streamFailed(self, tag: tag, failure: failure)
+    }
+
+    func streamsFreed(_ connection: HTTP2ClientConnection) {
+        pool.pump()
+    }
+
+    func settingsChanged(_ connection: HTTP2ClientConnection, maximumConcurrentStreams: Int) {
+        pool.pump()
+    }
+
+    func goneAway(_ connection: HTTP2ClientConnection, lastStreamID: Int32, code: HTTP2ErrorCode, debugData: [UInt8]) {
+        pool.goneAway(self, code: code, reason: AnswerBody(debugData).reason)
+    }
+
+    func closed(_ connection: HTTP2ClientConnection, error: HTTP2Error?) {
+        self.connection = nil
+        pool.connectionClosed(self, error: error)
+    }
+}

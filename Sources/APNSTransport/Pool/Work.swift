@@ -1,0 +1,94 @@
+internal import HTTP2Engine
+internal import Reactor
+
+/// A batch, or a single request, on its way. Belongs to the transport's loop.
+final class Work {
+    /// How many pushes lie between two whose latency is measured.
+    private static let sampleDistance = 128
+
+    let head: RequestHead
+    /// nil for a single request, whose path is complete.
+    let tokens: TokenBuffer?
+    let body: SharedBytes?
+    let deadline: ContinuousClock.Instant
+    private let completion: (Work) -> Void
+
+    var ledger: BatchLedger
+    /// Where the pool keeps it, and how often the place was used before: the upper half of its pushes' tags.
+    var place: UInt32 = 0
+    var deadlineTimer: TimerID?
+    /// Whether the pool has it in its list of those that have something to send.
+    var isReady = false
+    /// The answer to a single request, if one came.
+    private(set) var response: HTTP2Response?
+    /// When measured pushes left.
+    private var departures: [Int: ContinuousClock.Instant] = [:]
+    /// How long measured pushes waited for their answers.
+    private(set) var latencies: [Duration] = []
+
+    private var sharedHeaders: SharedHeaders?
+    private var sharedGeneration: UInt8 = 0
+
+    init(
+        head: RequestHead,
+        tokens: TokenBuffer?,
+        body: [UInt8]?,
+        deadline: ContinuousClock.Instant,
+        completion: @escaping (Work) -> Void
+    ) {
+        self.head = head
+        self.tokens = tokens
+        self.body = body.map { SharedBytes($0) }
+        self.deadline = deadline
+        self.completion = completion
+        ledger = BatchLedger(count: tokens?.count ?? 1)
+    }
+
+    /// What the request at `index` adds to the common path.
+    func pathSuffix(_ index: Int) -> ArraySlice<UInt8> {
+        tokens.map { $0[index] } ?? []
+    }
+
+    /// The header fields with the token of that generation; laid out anew only when the token changes.
+    func headers(
+        authority: String,
+        token: ProviderToken,
+        generation: UInt8
+    ) throws(HTTP2Error) -> SharedHeaders {
+        if let sharedHeaders, sharedGeneration == generation {
+            return sharedHeaders
+        }
+        let headers = try SharedHeaders(
+            method: head.method,
+            authority: authority,
+            pathPrefix: head.path,
+            fields: [HTTP2Header("authorization", token.authorization)] + head.fields
+        )
+        sharedHeaders = headers
+        sharedGeneration = generation
+        return headers
+    }
+
+    /// A push has left; notes the time of every 128th.
+    func departed(_ index: Int, _ flight: BatchLedger.Flight, now: ContinuousClock.Instant) {
+        ledger.sent(index, flight)
+        if index.isMultiple(of: Self.sampleDistance) {
+            departures[index] = now
+        }
+    }
+
+    /// An answer to a push came.
+    func arrived(_ index: Int, _ response: HTTP2Response) {
+        if index.isMultiple(of: Self.sampleDistance), let departure = departures.removeValue(forKey: index) {
+            latencies.append(departure.duration(to: .now))
+        }
+        if tokens == nil {
+            self.response = response
+        }
+    }
+
+    /// Tells the caller. To be called once, when the ledger is complete.
+    func complete() {
+        completion(self)
+    }
+}

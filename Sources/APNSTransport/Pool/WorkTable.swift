@@ -1,0 +1,61 @@
+/// The works under way, found by the tags of their pushes without hashing.
+///
+/// A tag is generation (16 bits) | slot (16 bits) | index of the push (32 bits). The generation keeps late answers to a
+/// finished work from being taken for answers to the next one in its slot.
+struct WorkTable {
+    private var slots: [Work?] = []
+    private var generations: [UInt16] = []
+    private var free: [UInt16] = []
+
+    /// How many works are under way.
+    private(set) var count = 0
+
+    /// The works under way, in no particular order.
+    var works: some Sequence<Work> { slots.lazy.compactMap(\.self) }
+
+    /// Takes up a work; false when there are 65,536 already.
+    mutating func insert(_ work: Work) -> Bool {
+        let slot: UInt16
+        if let reused = free.popLast() {
+            slot = reused
+        } else {
+            guard slots.count <= Int(UInt16.max) else {
+                return false
+            }
+            slot = UInt16(slots.count)
+            slots.append(nil)
+            generations.append(0)
+        }
+        slots[Int(slot)] = work
+        work.place = UInt32(generations[Int(slot)]) << 16 | UInt32(slot)
+        count += 1
+        return true
+    }
+
+    /// Lets a work go; its tags mean nothing from now on.
+    mutating func remove(_ work: Work) {
+        let slot = Int(UInt16(truncatingIfNeeded: work.place))
+        guard slots[slot] === work else {
+            return
+        }
+        slots[slot] = nil
+        generations[slot] &+= 1
+        free.append(UInt16(slot))
+        count -= 1
+    }
+
+    /// The work and the push of a tag; nil if the work is over.
+    func find(_ tag: UInt64) -> (work: Work, index: Int)? {
+        let slot = Int(UInt16(truncatingIfNeeded: tag >> 32))
+        guard slot < slots.count, generations[slot] == UInt16(truncatingIfNeeded: tag >> 48), let work = slots[slot]
+        else {
+            return nil
+        }
+        return (work, Int(UInt32(truncatingIfNeeded: tag)))
+    }
+
+    /// The tag of a push.
+    static func tag(_ work: Work, _ index: Int) -> UInt64 {
+        UInt64(work.place) << 32 | UInt64(UInt32(index))
+    }
+}

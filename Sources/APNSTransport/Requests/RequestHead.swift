@@ -1,0 +1,90 @@
+package import ActivityModel
+package import HTTP2Engine
+
+/// Method, path and header fields of a request, without the provider token.
+///
+/// Names, values and what is left out follow Apple's pages "Sending notification requests to APNs", "Sending broadcast
+/// push notification requests to APNs" and "Sending channel management requests to APNs". No `content-type` and no
+/// request id is sent: Apple asks for neither, and makes ids of its own.
+package struct RequestHead: Sendable, Hashable {
+    package let kind: APNSRequestKind
+    package let method: String
+    /// The path; for device pushes the token follows.
+    package let path: String
+    package let fields: [HTTP2Header]
+
+    /// `POST /3/device/<token>`.
+    package static func devicePush(_ headers: PushHeaders) -> RequestHead {
+        var fields = [
+            HTTP2Header("apns-topic", headers.topic),
+            HTTP2Header("apns-push-type", headers.pushType),
+            HTTP2Header("apns-priority", String(headers.priority.rawValue)),
+        ]
+        if let expiration = headers.expiration {
+            fields.append(HTTP2Header("apns-expiration", String(expiration)))
+        }
+        if let collapseID = headers.collapseID {
+            fields.append(HTTP2Header("apns-collapse-id", collapseID))
+        }
+        return RequestHead(kind: .devicePush, method: "POST", path: "/3/device/", fields: fields)
+    }
+
+    /// `POST /4/broadcasts/apps/<bundle id>`; the bundle id goes without suffix and there is no `apns-topic`.
+    package static func broadcast(_ push: BroadcastPush) -> RequestHead {
+        RequestHead(
+            kind: .broadcastPush,
+            method: "POST",
+            path: "/4/broadcasts/apps/\(push.bundleID.rawValue)",
+            fields: [
+                HTTP2Header("apns-channel-id", push.channelID.rawValue),
+                HTTP2Header("apns-push-type", PushType.liveActivity.rawValue),
+                HTTP2Header("apns-expiration", String(push.expiration)),
+                HTTP2Header("apns-priority", String(push.priority.rawValue)),
+            ]
+        )
+    }
+
+    /// `POST /1/apps/<bundle id>/channels`; the body is ``channelCreationBody(storage:)``.
+    package static func channelCreation(bundleID: BundleID) -> RequestHead {
+        RequestHead(kind: .channelCreation, method: "POST", path: channelsPath(bundleID), fields: [])
+    }
+
+    /// `GET /1/apps/<bundle id>/channels`.
+    package static func channelReading(bundleID: BundleID, channelID: APNSChannelID) -> RequestHead {
+        RequestHead(
+            kind: .channelReading,
+            method: "GET",
+            path: channelsPath(bundleID),
+            fields: [HTTP2Header("apns-channel-id", channelID.rawValue)]
+        )
+    }
+
+    /// `DELETE /1/apps/<bundle id>/channels`.
+    package static func channelDeletion(bundleID: BundleID, channelID: APNSChannelID) -> RequestHead {
+        RequestHead(
+            kind: .channelDeletion,
+            method: "DELETE",
+            path: channelsPath(bundleID),
+            fields: [HTTP2Header("apns-channel-id", channelID.rawValue)]
+        )
+    }
+
+    /// `GET /1/apps/<bundle id>/all-channels`.
+    package static func channelList(bundleID: BundleID) -> RequestHead {
+        RequestHead(
+            kind: .channelList,
+            method: "GET",
+            path: "/1/apps/\(bundleID.rawValue)/all-channels",
+            fields: []
+        )
+    }
+
+    /// The body that makes a channel; here, and only here, the push type is spelled `LiveActivity`.
+    package static func channelCreationBody(storage: ChannelStorage) -> [UInt8] {
+        Array(#"{"message-storage-policy":\#(storage.policyNumber),"push-type":"LiveActivity"}"#.utf8)
+    }
+
+    private static func channelsPath(_ bundleID: BundleID) -> String {
+        "/1/apps/\(bundleID.rawValue)/channels"
+    }
+}

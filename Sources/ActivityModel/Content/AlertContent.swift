@@ -1,0 +1,109 @@
+package import JSON
+
+/// The alert of a change: what lights the screen and expands the island.
+///
+/// In the API it is `{title, body, sound?}`. On the wire the shape is the same with Apple's spelling, and unlike
+/// ordinary alerts the sound stands inside (dossier 5.2).
+package struct AlertContent: Sendable, Hashable {
+    /// The first line.
+    package var title: AlertText
+    /// The second line.
+    package var body: AlertText
+    /// `default` or the name of a file in the app's bundle.
+    package var sound: String?
+
+    /// An alert of these parts.
+    package init(title: AlertText, body: AlertText, sound: String? = nil) {
+        self.title = title
+        self.body = body
+        self.sound = sound
+    }
+
+    /// Reads the API's shape, which stands at `place` in the whole document; unknown fields are refused, all that is
+    /// wrong is reported.
+    package init(json: JSONValue, at place: JSONPointer = JSONPointer()) throws(InvalidFields) {
+        var reader = FieldReader(json, at: place)
+        let title = Self.text("title", place, &reader)
+        let body = Self.text("body", place, &reader)
+        var sound: String?
+        if let value = reader.value("sound"), !value.isNull {
+            sound = value.string
+            if sound?.isEmpty != false {
+                reader.report("sound", "wrong_type", "'sound' must be a text that is not empty.")
+            }
+        }
+        try reader.finish()
+        self.init(title: title, body: body, sound: sound)
+    }
+
+    private static func text(_ key: String, _ place: JSONPointer, _ reader: inout FieldReader) -> AlertText {
+        guard let value = reader.required(key) else { return .plain("") }
+        do {
+            return try AlertText(json: value, at: place.appending(key))
+        } catch {
+            reader.adopt(error)
+            return .plain("")
+        }
+    }
+
+    /// The API's shape.
+    package var json: JSONValue { object(title.json, body.json) }
+
+    /// Apple's shape.
+    package var wire: JSONValue { object(title.wire, body.wire) }
+
+    private func object(_ title: JSONValue, _ body: JSONValue) -> JSONValue {
+        var object: JSONObject = ["title": title, "body": body]
+        object["sound"] = sound.map(JSONValue.string)
+        return .object(object)
+    }
+}
+
+/// A line of an alert: a text, or a key that the app translates.
+package enum AlertText: Sendable, Hashable {
+    case plain(String)
+    case localized(key: String, arguments: [String])
+
+    /// Reads a string or `{loc_key, loc_args?}`.
+    package init(json: JSONValue, at place: JSONPointer = JSONPointer()) throws(InvalidFields) {
+        if let text = json.string {
+            self = .plain(text)
+            return
+        }
+        guard json.object != nil else {
+            let message = "A text or {loc_key, loc_args} is expected."
+            throw InvalidFields(InvalidFields.Issue(pointer: place, code: "wrong_type", message: message))
+        }
+        var reader = FieldReader(json, at: place)
+        let key = reader.required("loc_key")
+        if let key, key.string?.isEmpty != false {
+            reader.report("loc_key", "wrong_type", "'loc_key' must be a text that is not empty.")
+        }
+        var arguments: [String] = []
+        if let value = reader.value("loc_args") {
+            arguments = value.array?.compactMap(\.string) ?? []
+            if value.array?.count != arguments.count {
+                reader.report("loc_args", "wrong_type", "'loc_args' must be an array of texts.")
+            }
+        }
+        try reader.finish()
+        self = .localized(key: key?.string ?? "", arguments: arguments)
+    }
+
+    /// The API's shape.
+    package var json: JSONValue { value(keyName: "loc_key", argumentsName: "loc_args") }
+
+    /// Apple's shape.
+    package var wire: JSONValue { value(keyName: "loc-key", argumentsName: "loc-args") }
+
+    private func value(keyName: String, argumentsName: String) -> JSONValue {
+        switch self {
+        case .plain(let text):
+            return .string(text)
+        case .localized(let key, let arguments):
+            var object: JSONObject = [keyName: .string(key)]
+            if !arguments.isEmpty { object[argumentsName] = .array(arguments.map(JSONValue.string)) }
+            return .object(object)
+        }
+    }
+}

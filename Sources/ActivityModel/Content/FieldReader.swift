@@ -1,0 +1,108 @@
+internal import JSON
+
+/// Reads the members of one object, collecting everything that is wrong instead of stopping at the first.
+///
+/// A wrong member yields its default, so that reading goes on; the caller must end with ``finish()``.
+struct FieldReader {
+    private let object: JSONObject
+    /// False for what is no object at all, whose members are then not missed one by one.
+    private let isObject: Bool
+    private let place: JSONPointer
+    private var known: Set<String> = []
+    private var issues: [InvalidFields.Issue] = []
+
+    /// A reader of `value`, which stands at `place` in the document.
+    init(_ value: JSONValue, at place: JSONPointer = JSONPointer()) {
+        self.place = place
+        object = value.object ?? JSONObject()
+        isObject = value.object != nil
+        if !isObject { report("wrong_type", "An object is expected.", at: place) }
+    }
+
+    /// A member that is an object of its own; `nil` if it is absent.
+    mutating func nested(_ key: String) -> FieldReader? {
+        value(key).map { FieldReader($0, at: place.appending(key)) }
+    }
+
+    /// The raw member.
+    mutating func value(_ key: String) -> JSONValue? {
+        known.insert(key)
+        return object[key]
+    }
+
+    /// A member that must be there.
+    mutating func required(_ key: String) -> JSONValue? {
+        if let value = value(key) { return value }
+        if isObject { report("missing", "'\(key)' is required.", at: place.appending(key)) }
+        return nil
+    }
+
+    /// A whole number within a range.
+    mutating func integer(_ key: String, in range: ClosedRange<Int>, default fallback: Int) -> Int {
+        guard let value = value(key) else { return fallback }
+        return integer(value, key, range) ?? fallback
+    }
+
+    /// A whole number within a range, or `null`; absent means `nil`, too.
+    mutating func optionalInteger(_ key: String, in range: ClosedRange<Int>) -> Int? {
+        guard let value = value(key), !value.isNull else { return nil }
+        return integer(value, key, range)
+    }
+
+    /// `true` or `false`.
+    mutating func flag(_ key: String, default fallback: Bool = false) -> Bool {
+        guard let value = value(key) else { return fallback }
+        if let flag = value.bool { return flag }
+        report("wrong_type", "'\(key)' must be true or false.", at: place.appending(key))
+        return fallback
+    }
+
+    /// One word out of a list.
+    mutating func choice<Choice: RawRepresentable<String> & CaseIterable>(
+        _ key: String,
+        default fallback: Choice
+    ) -> Choice {
+        guard let value = value(key) else { return fallback }
+        if let word = value.string, let choice = Choice(rawValue: word) { return choice }
+        let words = Choice.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
+        report(
+            value.string == nil ? "wrong_type" : "invalid_value",
+            "'\(key)' must be one of \(words).",
+            at: place.appending(key)
+        )
+        return fallback
+    }
+
+    /// Records what a reader of a part found.
+    mutating func adopt(_ error: InvalidFields) { issues += error.issues }
+
+    /// Records an issue with a member.
+    mutating func report(_ key: String, _ code: String, _ message: String) {
+        report(code, message, at: place.appending(key))
+    }
+
+    private mutating func report(_ code: String, _ message: String, at pointer: JSONPointer) {
+        issues.append(InvalidFields.Issue(pointer: pointer, code: code, message: message))
+    }
+
+    private mutating func integer(_ value: JSONValue, _ key: String, _ range: ClosedRange<Int>) -> Int? {
+        guard let number = value.number, number.isInteger else {
+            report("wrong_type", "'\(key)' must be a whole number.", at: place.appending(key))
+            return nil
+        }
+        guard let integer = number.int64.map(Int.init), range.contains(integer) else {
+            let message = "'\(key)' must be from \(range.lowerBound) to \(range.upperBound)."
+            report("out_of_range", message, at: place.appending(key))
+            return nil
+        }
+        return integer
+    }
+
+    /// Throws if anything was wrong, members that nobody asked for included.
+    mutating func finish() throws(InvalidFields) {
+        for key in object.keys where !known.contains(key) {
+            report("unknown_field", "'\(key)' is not known here.", at: place.appending(key))
+        }
+        if let first = issues.first { throw InvalidFields(first, Array(issues.dropFirst())) }
+    }
+}

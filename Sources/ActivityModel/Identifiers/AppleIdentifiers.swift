@@ -1,0 +1,75 @@
+/// The bundle id of an app.
+package struct BundleID: TextIdentifier {
+    package let rawValue: String
+
+    package init(stored text: String) { rawValue = text }
+
+    /// Letters, digits, hyphens and inner periods, at most 155 characters (Apple, `CFBundleIdentifier` and App Store Connect).
+    package static func accepts(_ text: String) -> Bool {
+        text.utf8.first != UInt8(ascii: ".") && text.utf8.last != UInt8(ascii: ".")
+            && Alphabet.consists(text, maximum: 155) {
+                Alphabet.isLetterOrDigit($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-")
+            }
+    }
+
+    /// The `apns-topic` of Live Activity pushes to devices; broadcasts take the bare bundle id (dossier 2.1, 2.2).
+    package var liveActivityTopic: String { rawValue + ".push-type.liveactivity" }
+}
+
+/// An Apple developer team: ten capital letters and digits.
+package struct TeamID: TextIdentifier {
+    package let rawValue: String
+
+    package init(stored text: String) { rawValue = text }
+
+    package static func accepts(_ text: String) -> Bool { isTenCharacters(text) }
+}
+
+/// An APNs signing key: ten capital letters and digits.
+package struct KeyID: TextIdentifier {
+    package let rawValue: String
+
+    package init(stored text: String) { rawValue = text }
+
+    package static func accepts(_ text: String) -> Bool { isTenCharacters(text) }
+}
+
+/// Apple's name of a broadcast channel, base64 text that is passed on exactly as APNs issued it.
+package struct APNSChannelID: TextIdentifier {
+    package let rawValue: String
+
+    package init(stored text: String) { rawValue = text }
+
+    /// 1 to 256 characters of base64 or base64url. Apple states no length.
+    package static func accepts(_ text: String) -> Bool {
+        Alphabet.consists(text, maximum: 256) { byte in
+            switch byte {
+            case UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "="), UInt8(ascii: "_"), UInt8(ascii: "-"): true
+            default: Alphabet.isLetterOrDigit(byte)
+            }
+        }
+    }
+}
+
+/// Tally's own name of a broadcast channel: a UUID, in lower case.
+package struct ChannelID: TextIdentifier {
+    package let rawValue: String
+
+    /// Either case is taken and lower case kept, so that one channel has one name.
+    package init(stored text: String) { rawValue = text.lowercased() }
+
+    /// 8-4-4-4-12 hexadecimal digits.
+    package static func accepts(_ text: String) -> Bool {
+        guard text.utf8.count == 36 else { return false }
+        return text.utf8.enumerated().allSatisfy { place, byte in
+            switch place {
+            case 8, 13, 18, 23: byte == UInt8(ascii: "-")
+            default: Alphabet.isDigit(byte) || (byte | 0x20) &- UInt8(ascii: "a") < 6
+            }
+        }
+    }
+}
+
+private func isTenCharacters(_ text: String) -> Bool {
+    text.utf8.count == 10 && text.utf8.allSatisfy { Alphabet.isDigit($0) || $0 &- UInt8(ascii: "A") < 26 }
+}

@@ -1,0 +1,39 @@
+/// The caller's own name of one real thing (a match, an order): `[A-Za-z0-9._:~-]{1,128}`.
+package struct ActivityID: TextIdentifier {
+    package let rawValue: String
+
+    package init(stored text: String) { rawValue = text }
+
+    package static func accepts(_ text: String) -> Bool { Alphabet.isCallerID(text) }
+}
+
+/// One installation of an app, named by an id that the app chooses and keeps: `[A-Za-z0-9._:~-]{1,128}`.
+package struct DeviceID: TextIdentifier {
+    package let rawValue: String
+
+    package init(stored text: String) { rawValue = text }
+
+    package static func accepts(_ text: String) -> Bool { Alphabet.isCallerID(text) }
+}
+
+/// A user of an app, in the caller's words: `[A-Za-z0-9._:~-]{1,128}`. One user can have many devices.
+package struct UserID: TextIdentifier {
+    package let rawValue: String
+
+    package init(stored text: String) { rawValue = text }
+
+    package static func accepts(_ text: String) -> Bool { Alphabet.isCallerID(text) }
+}
+
+/// The name of a Swift `ActivityAttributes` struct, as `attributes-type` carries it: bare, without its module, exact case.
+package struct ActivityTypeName: TextIdentifier {
+    package let rawValue: String
+
+    package init(stored text: String) { rawValue = text }
+
+    /// `[A-Za-z_][A-Za-z0-9_]*`, at most 128 characters.
+    package static func accepts(_ text: String) -> Bool {
+        guard let first = text.utf8.first, !Alphabet.isDigit(first) else { return false }
+        return Alphabet.consists(text, maximum: 128) { Alphabet.isLetterOrDigit($0) || $0 == UInt8(ascii: "_") }
+    }
+}

@@ -1,0 +1,47 @@
+/// An identifier that is text of a fixed grammar, kept as a type of its own so that two kinds are never mixed up.
+package protocol TextIdentifier: Hashable, Sendable, Comparable, CustomStringConvertible {
+    /// The text.
+    var rawValue: String { get }
+
+    /// Whether a text follows the grammar of this kind of identifier.
+    static func accepts(_ text: String) -> Bool
+
+    /// Takes text that passed ``accepts(_:)`` before, as what comes out of our own database did; it is not checked again.
+    init(stored text: String)
+}
+
+extension TextIdentifier {
+    /// Takes text from outside; `nil` if it breaks the grammar.
+    package init?(_ text: String) {
+        guard Self.accepts(text) else { return nil }
+        self.init(stored: text)
+    }
+
+    package var description: String { rawValue }
+
+    package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// The alphabets that identifiers are made of.
+enum Alphabet {
+    static func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) &- UInt8(ascii: "a") < 26 }
+
+    static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
+
+    static func isLetterOrDigit(_ byte: UInt8) -> Bool { isLetter(byte) || isDigit(byte) }
+
+    /// Whether the text has 1 to `maximum` bytes, all of which fit.
+    static func consists(_ text: String, maximum: Int, of fits: (UInt8) -> Bool) -> Bool {
+        (1...maximum).contains(text.utf8.count) && text.utf8.allSatisfy(fits)
+    }
+
+    /// The grammar of ids that callers choose: `[A-Za-z0-9._:~-]{1,128}`, which needs no escaping in a URL path.
+    static func isCallerID(_ text: String) -> Bool {
+        consists(text, maximum: 128) { byte in
+            switch byte {
+            case UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: ":"), UInt8(ascii: "~"), UInt8(ascii: "-"): true
+            default: isLetterOrDigit(byte)
+            }
+        }
+    }
+}

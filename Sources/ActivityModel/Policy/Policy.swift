@@ -1,0 +1,105 @@
+/// How one activity type is treated (contract 3). What a policy leaves out has its default.
+///
+/// All durations are whole seconds.
+package struct Policy: Sendable, Hashable {
+    /// The longest duration that is accepted: 30 days, as long as APNs keeps anything.
+    package static let maximumDuration = 2_592_000
+    /// The longest time that an ended card may stay (dossier 5.4): 4 h.
+    package static let maximumDismissal = 14_400
+
+    /// A change's content counts as stale this long after its timestamp; `nil`: never.
+    package var staleAfterSeconds: Int?
+    /// An ended card leaves this long after the end's timestamp; 0: at once; `nil`: Apple's default (4 h).
+    package var dismissAfterSeconds: Int?
+    /// The alert of a start that brings none.
+    package var startAlert: AlertContent?
+    /// The String attribute that is filled with the activity id.
+    package var idAttribute: String?
+    /// How long APNs keeps a push for a phone that is offline.
+    package var expiration = Expiration()
+    /// The priority-10 pushes that may be spent on one activity.
+    package var budget = Budget()
+    /// The starts that one device may get.
+    package var startBudget = StartBudget()
+    /// A start without an answer is repeated once after this time.
+    package var startRetrySeconds = 120
+    /// A started phone that has no update token after this time counts as overdue.
+    package var tokenWaitSeconds = 3600
+    /// A background push wakes the app if a start's update token has not come by then; `nil`: none is sent.
+    package var wakeAfterSeconds: Int?
+    /// Whether an ordinary alert stands in where a Live Activity is not possible.
+    package var fallbackAlert = false
+    /// An activity without a change for this long is ended; `nil`: never.
+    package var endWhenSilentSeconds: Int?
+    /// What channels of this type store.
+    package var channelStorage = ChannelStorage.mostRecent
+    /// How long a channel stays after the end; `nil`: see ``ChannelStorage/defaultGraceSeconds``.
+    package var channelGraceSeconds: Int?
+    /// Say how urgent changes are that do not say so themselves; the first that matches speaks.
+    package var rules: [PolicyRule] = []
+
+    /// Every field at its default.
+    package init() {}
+
+    /// How long a channel stays after the end of its activity.
+    package func channelGrace(_ storage: ChannelStorage) -> Int { channelGraceSeconds ?? storage.defaultGraceSeconds }
+}
+
+extension Policy {
+    /// How long APNs keeps pushes of each kind; 0: one attempt, nothing is kept.
+    package struct Expiration: Sendable, Hashable {
+        /// For starts, in seconds.
+        package var start = 600
+        /// For updates, in seconds.
+        package var update = 28800
+        /// For ends, in seconds.
+        package var end = 28800
+
+        /// The contract's defaults.
+        package init() {}
+
+        /// The duration for one kind of change.
+        package func seconds(_ kind: ChangeKind) -> Int {
+            switch kind {
+            case .start: start
+            case .update: update
+            case .end: end
+            }
+        }
+    }
+
+    /// Units of priority 10 per activity in a sliding window, by class of device.
+    package struct Budget: Sendable, Hashable {
+        /// For devices without frequent pushes, and for a channel.
+        package var ordinary = 10
+        /// For devices that allow frequent pushes.
+        package var frequent = 60
+        /// The length of the window.
+        package var windowSeconds = 3600
+        /// Units that notable changes leave for alerts, critical changes and the end.
+        package var reserve = 2
+
+        /// The contract's defaults.
+        package init() {}
+    }
+
+    /// Starts per device in a sliding window; the phone has a budget of its own, about 10 (dossier 7).
+    package struct StartBudget: Sendable, Hashable {
+        /// The most starts in a window.
+        package var count = 10
+        /// The length of the window.
+        package var windowSeconds = 3600
+
+        /// The contract's defaults.
+        package init() {}
+    }
+
+    /// The `apns-expiration` of a push that leaves now (UNIX seconds, or 0 for one attempt only).
+    ///
+    /// `storage` is what the channel stores, `nil` for a push to a device: APNs refuses anything but 0 on a channel that
+    /// stores nothing (dossier 2.2).
+    package func expiration(of kind: ChangeKind, at now: Timestamp, storage: ChannelStorage? = nil) -> Int64 {
+        let seconds = expiration.seconds(kind)
+        return storage == ChannelStorage.none || seconds == 0 ? 0 : now + Int64(seconds)
+    }
+}

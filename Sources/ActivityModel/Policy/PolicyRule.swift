@@ -1,0 +1,68 @@
+package import JSON
+
+/// Says how urgent a change is by what it changes in the content state.
+package struct PolicyRule: Sendable, Hashable {
+    /// The place in the content state; the rule matches when the value there differs from the one before, comes or goes.
+    package var changed: JSONPointer
+    /// The urgency of a change that matches.
+    package var urgency: Urgency
+    /// Whether every destination gets a push of its own for it.
+    package var mustDeliver: Bool
+    /// A routine change is held back until this much time has passed since the last push, the newest state winning.
+    package var minimumIntervalSeconds: Int?
+
+    /// A rule of these parts.
+    package init(
+        changed: JSONPointer,
+        urgency: Urgency = .routine,
+        mustDeliver: Bool = false,
+        minimumIntervalSeconds: Int? = nil
+    ) {
+        self.changed = changed
+        self.urgency = urgency
+        self.mustDeliver = mustDeliver
+        self.minimumIntervalSeconds = minimumIntervalSeconds
+    }
+
+    /// Whether a step from one content state to the next changes what the rule watches.
+    package func matches(from old: JSONValue, to new: JSONValue) -> Bool { old[changed] != new[changed] }
+}
+
+extension Policy {
+    /// The rule that speaks for a change which names no urgency itself: the first whose place changed.
+    package func rule(from old: JSONValue, to new: JSONValue) -> PolicyRule? {
+        rules.first { $0.matches(from: old, to: new) }
+    }
+}
+
+extension PolicyRule {
+    init(json: JSONValue, at place: JSONPointer) throws(InvalidFields) {
+        var reader = FieldReader(json, at: place)
+        var changed = JSONPointer()
+        if let value = reader.required("changed") {
+            if let pointer = value.string.flatMap({ JSONPointer($0) }) {
+                changed = pointer
+            } else {
+                let code = value.string == nil ? "wrong_type" : "invalid_value"
+                reader.report("changed", code, "'changed' must be a JSON pointer, such as \"/home_score\".")
+            }
+        }
+        let urgency = reader.choice("urgency", default: Urgency.routine)
+        let mustDeliver = reader.flag("must_deliver")
+        let interval = reader.optionalInteger("min_interval_seconds", in: 0...Policy.maximumDuration)
+        if interval != nil, urgency != .routine {
+            let message =
+                "'min_interval_seconds' holds back routine changes only; this rule makes them \(urgency.rawValue)."
+            reader.report("min_interval_seconds", "invalid_value", message)
+        }
+        try reader.finish()
+        self.init(changed: changed, urgency: urgency, mustDeliver: mustDeliver, minimumIntervalSeconds: interval)
+    }
+
+    var json: JSONValue {
+        var object: JSONObject = ["changed": .string(changed.description), "urgency": .string(urgency.rawValue)]
+        if mustDeliver { object["must_deliver"] = true }
+        object["min_interval_seconds"] = minimumIntervalSeconds.map { .number(JSONNumber($0)) }
+        return .object(object)
+    }
+}

@@ -1,0 +1,104 @@
+/// The priority of a push and why it has it; demotions are put on record with their reason (promise 10).
+package struct PriorityDecision: Sendable, Hashable {
+    /// Why a push has its priority.
+    package enum Reason: String, Sendable, Hashable, CaseIterable {
+        /// A start is always urgent.
+        case start
+        /// The end passes every budget.
+        case end
+        /// An alert that the budget allows.
+        case alert
+        /// A critical change that the budget allows.
+        case critical
+        /// A notable change that the budget allows without touching the reserve.
+        case notable
+        /// Nothing about it is urgent.
+        case routine
+        /// An alert, or an alert's change, demoted: the last unit is the end's.
+        case alertOverBudget = "alert_over_budget"
+        /// A critical change demoted: the last unit is the end's.
+        case criticalOverBudget = "critical_over_budget"
+        /// A notable change demoted: only the reserve is left.
+        case notableOverBudget = "notable_over_budget"
+    }
+
+    /// The `apns-priority`.
+    package let priority: PushPriority
+    /// Why.
+    package let reason: Reason
+    /// The reason as a sentence, with the figures.
+    package let text: String
+
+    /// Whether it takes a unit out of the budget: every push of priority 10 does.
+    package var spendsUnit: Bool { priority == .ten }
+
+    /// Whether the budget made it 5 where the change itself would have been 10.
+    package var isDemoted: Bool {
+        switch reason {
+        case .alertOverBudget, .criticalOverBudget, .notableOverBudget: true
+        case .start, .end, .alert, .critical, .notable, .routine: false
+        }
+    }
+}
+
+/// Chooses the priority of a push (contract 3).
+package enum PriorityRule {
+    /// Decides for one push to one class of destinations.
+    ///
+    /// `remaining` are the units of priority 10 left in the window before this push (below 0 is as 0), `reserve` those
+    /// that notable changes must leave.
+    package static func decide(
+        kind: ChangeKind,
+        urgency: Urgency,
+        hasAlert: Bool,
+        remaining: Int,
+        reserve: Int
+    ) -> PriorityDecision {
+        switch (kind, urgency, hasAlert) {
+        case (.start, _, _):
+            return PriorityDecision(priority: .ten, reason: .start, text: "A start goes out with priority 10.")
+        case (.end, _, _):
+            return PriorityDecision(priority: .ten, reason: .end, text: "An end passes every budget.")
+        case (.update, _, true):
+            return urgent("An alert", .alert, .alertOverBudget, remaining)
+        case (.update, .critical, false):
+            return urgent("A critical change", .critical, .criticalOverBudget, remaining)
+        case (.update, .notable, false):
+            guard remaining > reserve else {
+                let text =
+                    "A notable change goes out with priority 5: \(units(remaining)) left, and \(reserve) are the reserve."
+                return PriorityDecision(priority: .five, reason: .notableOverBudget, text: text)
+            }
+            let text = "A notable change, \(units(remaining)) left, more than the reserve of \(reserve)."
+            return PriorityDecision(priority: .ten, reason: .notable, text: text)
+        case (.update, .routine, false):
+            return PriorityDecision(
+                priority: .five,
+                reason: .routine,
+                text: "A routine change goes out with priority 5."
+            )
+        }
+    }
+
+    /// Alerts and critical changes may use the reserve, all but its last unit, which is the end's.
+    private static func urgent(
+        _ what: String,
+        _ reason: PriorityDecision.Reason,
+        _ demoted: PriorityDecision.Reason,
+        _ remaining: Int
+    ) -> PriorityDecision {
+        guard remaining > 1 else {
+            let text = "\(what) goes out with priority 5: \(units(remaining)) left, and the last is kept for the end."
+            return PriorityDecision(priority: .five, reason: demoted, text: text)
+        }
+        return PriorityDecision(priority: .ten, reason: reason, text: "\(what), \(units(remaining)) left.")
+    }
+
+    private static func units(_ count: Int) -> String {
+        switch max(0, count) {
+        case 0: "no unit is"
+        case 1: "1 unit is"
+        default: "\(count) units are"
+        }
+    }
+}

@@ -1,0 +1,127 @@
+package import JSON
+
+/// The body of a Live Activity push, in the key order that is always used (dossier 5.1).
+///
+/// The bytes depend on the arguments only: under one stamp a re-send carries the same bytes (promise 3).
+package enum LiveActivityBody {
+    /// How a started phone is to be reached afterwards; both keys exist since iOS 18 only.
+    package enum InputPush: Sendable, Hashable {
+        /// Neither key: for devices before iOS 18, or of unknown version.
+        case none
+        /// The phone hands out an update token.
+        case token
+        /// The phone subscribes to a channel.
+        case channel(APNSChannelID)
+    }
+
+    /// What a start, an update and an end have in common.
+    package struct Content: Sendable, Hashable {
+        /// The state to show.
+        package var contentState: CompactJSON
+        /// The alert; a start without one shows nothing (dossier 5.2).
+        package var alert: AlertContent?
+        /// The state counts as stale this many seconds after the stamp; not said of an end.
+        package var staleAfterSeconds: Int?
+        /// Weight among the activities of the app; not said of an end.
+        package var relevanceScore: JSONNumber?
+
+        /// A content of these parts.
+        package init(
+            contentState: CompactJSON,
+            alert: AlertContent? = nil,
+            staleAfterSeconds: Int? = nil,
+            relevanceScore: JSONNumber? = nil
+        ) {
+            self.contentState = contentState
+            self.alert = alert
+            self.staleAfterSeconds = staleAfterSeconds
+            self.relevanceScore = relevanceScore
+        }
+    }
+
+    /// A start.
+    package static func start(
+        _ type: ActivityTypeName,
+        attributes: CompactJSON,
+        content: Content,
+        timestamp: Timestamp,
+        inputPush: InputPush
+    ) -> [UInt8] {
+        var body = BodyWriter(.start, timestamp: timestamp)
+        body.add("content-state", content.contentState)
+        body.add("attributes-type", .string(type.rawValue))
+        body.add("attributes", attributes)
+        body.add(content, timestamp: timestamp)
+        switch inputPush {
+        case .none: break
+        case .token: body.add("input-push-token", 1)
+        case .channel(let channel): body.add("input-push-channel", .string(channel.rawValue))
+        }
+        return body.finish()
+    }
+
+    /// An update.
+    package static func update(_ content: Content, timestamp: Timestamp) -> [UInt8] {
+        var body = BodyWriter(.update, timestamp: timestamp)
+        body.add("content-state", content.contentState)
+        body.add(content, timestamp: timestamp)
+        return body.finish()
+    }
+
+    /// An end, with the state that stays on the card until it is dismissed.
+    package static func end(
+        contentState: CompactJSON,
+        alert: AlertContent?,
+        dismissal: Dismissal,
+        timestamp: Timestamp
+    ) -> [UInt8] {
+        var body = BodyWriter(.end, timestamp: timestamp)
+        body.add("content-state", contentState)
+        if let alert { body.add("alert", alert.wire) }
+        if let date = dismissal.date(stampedAt: timestamp) { body.add("dismissal-date", .number(JSONNumber(date))) }
+        return body.finish()
+    }
+}
+
+/// Writes `{"aps":{…}}` member by member.
+private struct BodyWriter {
+    private var bytes: [UInt8] = []
+
+    init(_ event: ChangeKind, timestamp: Timestamp) {
+        bytes.reserveCapacity(1024)
+        bytes.append(contentsOf: "{\"aps\":{\"timestamp\":".utf8)
+        bytes.append(contentsOf: String(timestamp).utf8)
+        bytes.append(contentsOf: ",\"event\":\"".utf8)
+        bytes.append(contentsOf: event.rawValue.utf8)
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    mutating func add(_ key: StaticString, _ value: JSONValue) {
+        addKey(key)
+        value.write(to: &bytes)
+    }
+
+    mutating func add(_ key: StaticString, _ value: CompactJSON) {
+        addKey(key)
+        bytes.append(contentsOf: value.bytes)
+    }
+
+    mutating func add(_ content: LiveActivityBody.Content, timestamp: Timestamp) {
+        if let alert = content.alert { add("alert", alert.wire) }
+        if let seconds = content.staleAfterSeconds {
+            add("stale-date", .number(JSONNumber(timestamp + Int64(seconds))))
+        }
+        if let score = content.relevanceScore { add("relevance-score", .number(score)) }
+    }
+
+    private mutating func addKey(_ key: StaticString) {
+        bytes.append(contentsOf: ",\"".utf8)
+        bytes.append(contentsOf: key.description.utf8)
+        bytes.append(contentsOf: "\":".utf8)
+    }
+
+    consuming func finish() -> [UInt8] {
+        bytes.append(contentsOf: "}}".utf8)
+        return bytes
+    }
+}

@@ -1,0 +1,22 @@
+#ifndef CLINUX_SHIM_H
+#define CLINUX_SHIM_H
+// Glibc's Swift module leaves these headers out.
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+
+// epoll_event holds a union, which Swift cannot use safely; these two keep it in C.
+static inline int CLinux_epoll_control(int epoll, int operation, int fd, unsigned int events, unsigned long long number) {
+    struct epoll_event event = { .events = events, .data = { .u64 = number } };
+    return epoll_ctl(epoll, operation, fd, &event);
+}
+static inline unsigned long long CLinux_epoll_number(const struct epoll_event *event) { return event->data.u64; }
+
+// prctl is variadic, and variadic functions are not imported. Names the calling thread (15 bytes).
+static inline int CLinux_name_thread(const char *name) { return prctl(PR_SET_NAME, name, 0, 0, 0); }
+
+// accept4 is a GNU extension, which the module's headers hide.
+extern int accept4(int, struct sockaddr *restrict, socklen_t *restrict, int);
+static inline int CLinux_accept(int fd) { return accept4(fd, 0, 0, SOCK_NONBLOCK | SOCK_CLOEXEC); }
+#endif

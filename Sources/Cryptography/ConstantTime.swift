@@ -1,0 +1,16 @@
+internal import COpenSSL
+
+/// Comparison of secrets.
+package enum ConstantTime {
+    /// Whether both are equal; the time depends on the lengths only, never on where they differ.
+    package static func equal(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+        guard left.count == right.count else {
+            return false
+        }
+        return unsafe left.withUnsafeBytes { left in
+            unsafe right.withUnsafeBytes { right in
+                unsafe left.isEmpty || CRYPTO_memcmp(left.baseAddress, right.baseAddress, left.count) == 0
+            }
+        }
+    }
+}

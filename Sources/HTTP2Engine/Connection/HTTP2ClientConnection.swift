@@ -1,0 +1,341 @@
+package import Reactor
+package import TLSEngine
+
+/// One connection to a server. Belongs to a loop: create, call and let go only there (`LoopBound` carries it elsewhere).
+///
+/// It keeps no queue: a request is accepted when the server's limit has room, and otherwise stays with the caller, who is
+/// told by ``HTTP2ClientHandler/streamsFreed(_:)`` when to try again. Deadlines of requests are the caller's, too.
+///
+/// From ``connect()`` until the handler hears `closed` the loop keeps it alive.
+package final class HTTP2ClientConnection {
+    private enum State {
+        case idle
+        case connecting(Connector)
+        /// TLS, then the server's first SETTINGS.
+        case opening(Wire)
+        case open(Wire)
+        /// Nothing new; what is open may finish.
+        case closing(Wire)
+        case closed
+    }
+
+    /// A sent PING that was not answered yet.
+    private struct OpenPing {
+        let sent: ContinuousClock.Instant
+        let timer: TimerID
+        let completion: (Result<Duration, HTTP2Error>) -> Void
+    }
+
+    package let loop: EventLoop
+    /// The host as it was given.
+    package let host: String
+    package let port: UInt16
+    private let context: TLSContext
+    private let configuration: HTTP2ClientConfiguration
+    private weak var handler: (any HTTP2ClientHandler)?
+    private var state = State.idle
+    private var session: (any ClientSession)?
+    private var connectTimer: TimerID?
+    private var closeTimer: TimerID?
+    private var pings: [UInt64: OpenPing] = [:]
+    private var lastPing: UInt64 = 0
+    private var lastSubmitted: Int32 = 0
+    private var lastWritten: Int32 = 0
+    private var goAwayCode: HTTP2ErrorCode?
+    /// False once ``close()`` was called: the end is no error then.
+    private var isWanted = true
+    /// What ``drop(_:)`` gave as the reason.
+    private var dropped: HTTP2Error??
+
+    /// Prepares a connection; nothing happens before ``connect()``.
+    ///
+    /// - Parameters:
+    ///   - host: a name or a numeric address, which the server's certificate must carry.
+    ///   - handler: held weakly.
+    package init(
+        loop: EventLoop,
+        context: TLSContext,
+        host: String,
+        port: UInt16,
+        configuration: HTTP2ClientConfiguration = HTTP2ClientConfiguration(),
+        handler: any HTTP2ClientHandler
+    ) {
+        loop.preconditionOnLoop()
+        self.loop = loop
+        self.context = context
+        self.host = host
+        self.port = port
+        self.configuration = configuration
+        self.handler = handler
+    }
+
+    /// Begins to connect; the handler hears `connected` or `closed`, never inside this call. To be called once.
+    package func connect() {
+        loop.preconditionOnLoop()
+        guard case .idle = state else { return }
+        connectTimer = loop.schedule(after: configuration.connectTimeout) { [self] in
+            connectTimer = nil
+            drop(HTTP2Error(.timedOut, "no connection to \(host) in time"))
+        }
+        let connector = Connector(
+            loop: loop,
+            host: host,
+            port: port,
+            timeout: configuration.connectTimeout
+        ) { [self] result in
+            reached(result)
+        }
+        state = .connecting(connector)
+    }
+
+    // MARK: Requests
+
+    /// Whether requests may be submitted, room provided.
+    package var isOpen: Bool {
+        guard case .open = state, let session else { return false }
+        return session.acceptsRequests
+    }
+
+    /// How many requests would be accepted now; 0 when not open. May grow and shrink at any time.
+    package var availableStreams: Int {
+        guard isOpen, let session else { return 0 }
+        return max(0, session.maximumConcurrentStreams - session.openStreams)
+    }
+
+    /// Requests that were accepted and are not over.
+    package var openStreams: Int { session?.openStreams ?? 0 }
+
+    /// The server's limit, as it last said.
+    package var maximumConcurrentStreams: Int { session?.maximumConcurrentStreams ?? 0 }
+
+    /// Sends a request with the path `headers.pathPrefix` + `pathSuffix`, at the end of the loop's present pass.
+    ///
+    /// - Parameters:
+    ///   - tag: comes back with the answer; the connection does not look at it.
+    ///   - extra: further fields of this request alone; dearer than shared ones.
+    ///   - body: nil for none.
+    /// - Returns: the stream, for ``cancel(_:)``; nil when there is no room or the connection takes no more requests.
+    /// - Throws: ``HTTP2Error/Code/invalidRequest`` when the path or an extra field may not be sent.
+    @discardableResult
+    package func submit(
+        tag: UInt64,
+        headers: SharedHeaders,
+        pathSuffix: Span<UInt8>,
+        extra: [HTTP2Header] = [],
+        body: SharedBytes?
+    ) throws(HTTP2Error) -> HTTP2StreamID? {
+        guard case .open(let wire) = state, let session, session.acceptsRequests,
+            session.openStreams < session.maximumConcurrentStreams
+        else { return nil }
+        let request = OutgoingRequest(headers: headers, extra: extra, body: body)
+        lastSubmitted = try session.submit(request, tag: tag, pathSuffix: pathSuffix)
+        wire.submitted()
+        return HTTP2StreamID(number: lastSubmitted)
+    }
+
+    /// The same for a piece of a larger buffer, such as one of many device tokens.
+    @discardableResult
+    package func submit(
+        tag: UInt64,
+        headers: SharedHeaders,
+        pathSuffix: ArraySlice<UInt8>,
+        extra: [HTTP2Header] = [],
+        body: SharedBytes?
+    ) throws(HTTP2Error) -> HTTP2StreamID? {
+        try submit(tag: tag, headers: headers, pathSuffix: pathSuffix.span, extra: extra, body: body)
+    }
+
+    /// The same for a path in text.
+    @discardableResult
+    package func submit(
+        tag: UInt64,
+        headers: SharedHeaders,
+        path: String,
+        extra: [HTTP2Header] = [],
+        body: SharedBytes?
+    ) throws(HTTP2Error) -> HTTP2StreamID? {
+        let bytes = Array(path.utf8)
+        return try submit(tag: tag, headers: headers, pathSuffix: bytes.span, extra: extra, body: body)
+    }
+
+    /// Gives a request up (RST_STREAM with CANCEL): its tag is never reported. Does nothing when it is over.
+    ///
+    /// The server may have processed it. Its place is free once the reset has been sent.
+    package func cancel(_ stream: HTTP2StreamID) {
+        session?.cancel(stream: stream.number)
+        wire?.schedule()
+    }
+
+    /// Asks for a sign of life; `completion` gets the round-trip time, or an error after `timeout` or the connection's end.
+    ///
+    /// A missed answer does not end the connection: that is the caller's decision.
+    package func ping(timeout: Duration, completion: @escaping (Result<Duration, HTTP2Error>) -> Void) {
+        guard let wire, let session else { return fail(completion) }
+        lastPing += 1
+        let number = lastPing
+        let timer = loop.schedule(after: timeout) { [self] in
+            pings.removeValue(forKey: number)?.completion(.failure(HTTP2Error(.timedOut, "no answer to a ping")))
+        }
+        pings[number] = OpenPing(sent: .now, timer: timer, completion: completion)
+        session.ping(number)
+        wire.schedule()
+    }
+
+    // MARK: The end
+
+    /// Takes no more requests, waits for the open ones (``HTTP2ClientConfiguration/closeTimeout``), then closes.
+    package func close() {
+        loop.preconditionOnLoop()
+        isWanted = false
+        guard case .open(let wire) = state, let session else {
+            if case .closing = state { return }
+            return drop(nil)
+        }
+        state = .closing(wire)
+        session.goAway()
+        wire.schedule()
+        closeTimer = loop.schedule(after: configuration.closeTimeout) { [self] in
+            closeTimer = nil
+            wire.end(nil)
+        }
+    }
+
+    /// Closes at once: open requests fail as ``HTTP2StreamFailure/connectionLost`` in the loop's next pass, then `closed`.
+    ///
+    /// - Parameter error: what the handler is told as the reason.
+    package func drop(_ error: HTTP2Error?) {
+        loop.preconditionOnLoop()
+        switch state {
+        case .closed: return
+        case .opening(let wire), .open(let wire), .closing(let wire):
+            if dropped == nil { dropped = .some(error) }
+            wire.end(error)
+        case .idle, .connecting:
+            if case .connecting(let connector) = state { connector.cancel() }
+            state = .closed
+            // Keeps itself alive until the handler has heard of it.
+            loop.execute { [bound = LoopBound(self, to: loop)] in bound.value.finish(error) }
+        }
+    }
+
+    private var wire: Wire? {
+        switch state {
+        case .opening(let wire), .open(let wire), .closing(let wire): wire
+        case .idle, .connecting, .closed: nil
+        }
+    }
+
+    private func fail(_ completion: @escaping (Result<Duration, HTTP2Error>) -> Void) {
+        loop.schedule(after: .zero) { completion(.failure(HTTP2Error(.lost, "not connected"))) }
+    }
+
+    private func reached(_ result: Result<Socket, ReactorError>) {
+        guard case .connecting = state else { return }
+        do throws(HTTP2Error) {
+            let socket: Socket
+            switch result {
+            case .success(let connected): socket = connected
+            case .failure(let error):
+                throw HTTP2Error(error.code == .timedOut ? .timedOut : .unreachable, host, cause: error)
+            }
+            let session = try NGHTTP2ClientSession(
+                maximumBody: configuration.maximumResponseBody,
+                maximumHeaders: configuration.maximumResponseHeaders
+            )
+            let wire = try Wire(loop: loop, socket: socket, tls: makeTLS(), session: session, lingerTime: nil)
+            self.session = session
+            state = .opening(wire)
+            wire.start(delegate: self)
+        } catch {
+            state = .closed
+            finish(error)
+        }
+    }
+
+    private func makeTLS() throws(HTTP2Error) -> TLSSession {
+        do {
+            return try TLSSession(client: context, host: host)
+        } catch {
+            throw HTTP2Error(.tls, host, cause: error)
+        }
+    }
+
+    private func finish(_ error: HTTP2Error?) {
+        if let connectTimer { loop.cancel(connectTimer) }
+        if let closeTimer { loop.cancel(closeTimer) }
+        state = .closed
+        session?.failOpenStreams(lastWritten: lastWritten) { event in
+            if case .failed(let tag, let failure) = event { handler?.streamFailed(self, tag: tag, failure: failure) }
+        }
+        session = nil
+        let unanswered = pings.values
+        pings = [:]
+        for ping in unanswered {
+            loop.cancel(ping.timer)
+            ping.completion(.failure(HTTP2Error(.lost, "the connection ended")))
+        }
+        handler?.closed(self, error: error)
+    }
+}
+
+extension HTTP2ClientConnection: WireDelegate {
+    func wireOpened() {}
+
+    func wireMoved() {
+        guard let session, session.hasEvents else { return }
+        // Once, because following a weak reference costs more than the rest of an event.
+        let handler = handler
+        var freed = false
+        session.takeEvents { event in
+            switch event {
+            case .responded(let tag, let response):
+                freed = true
+                handler?.responded(self, tag: tag, response: response)
+            case .failed(let tag, let failure):
+                freed = true
+                handler?.streamFailed(self, tag: tag, failure: failure)
+            case .settings(let limit): settingsReceived(limit)
+            case .goAway(let last, let code, let data):
+                goAwayCode = code
+                handler?.goneAway(self, lastStreamID: last, code: code, debugData: data)
+            case .pong(let number):
+                guard let ping = pings.removeValue(forKey: number) else { break }
+                loop.cancel(ping.timer)
+                ping.completion(.success(ping.sent.duration(to: .now)))
+            }
+        }
+        if freed { handler?.streamsFreed(self) }
+        // About a billion requests later: stream numbers cannot be reused (RFC 9113 §5.1.1).
+        if case .open = state, goAwayCode == nil, !session.acceptsRequests { close() }
+    }
+
+    func wireWrote() {
+        lastWritten = lastSubmitted
+    }
+
+    func wireClosed(_ error: HTTP2Error?) {
+        finish(dropped ?? reason(error))
+    }
+
+    private func settingsReceived(_ limit: Int) {
+        if case .opening(let wire) = state {
+            state = .open(wire)
+            if let connectTimer { loop.cancel(connectTimer) }
+            connectTimer = nil
+            handler?.connected(self)
+        }
+        handler?.settingsChanged(self, maximumConcurrentStreams: limit)
+    }
+
+    /// Why the connection ended, in the words that help most.
+    private func reason(_ error: HTTP2Error?) -> HTTP2Error? {
+        if let violation = session?.violation { return HTTP2Error(.violation, violation) }
+        if let goAwayCode {
+            guard goAwayCode == .noError else { return HTTP2Error(.goAway, goAwayCode.description, cause: error) }
+            // The announced end; what was still open has been reported stream by stream.
+            return error?.code == .lost ? nil : error
+        }
+        if isWanted, error == nil { return HTTP2Error(.lost, "the connection ended") }
+        return isWanted ? error : (error?.code == .lost ? nil : error)
+    }
+}

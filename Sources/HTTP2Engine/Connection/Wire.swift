@@ -1,0 +1,355 @@
+import Reactor
+import TLSEngine
+
+/// What a wire tells the connection that owns it. Every call is made from the loop, never inside a call to the wire.
+protocol WireDelegate: AnyObject {
+    /// The TLS handshake is done and ALPN chose `h2`.
+    func wireOpened()
+    /// The session may have events to take.
+    func wireMoved()
+    /// The kernel has taken bytes: whatever was encoded until now may have left.
+    func wireWrote()
+    /// It is over, for good; called once. The session's last events have been offered before.
+    func wireClosed(_ error: HTTP2Error?)
+}
+
+/// A socket, a TLS session and an HTTP/2 session, and the bytes between them. Belongs to a loop.
+@safe
+final class Wire {
+    enum State {
+        case handshaking
+        case open
+        /// Everything is said; waiting for the peer to close first, so that a reset cannot overtake our last bytes.
+        case lingering
+        case closed
+    }
+
+    /// Encrypted bytes that may wait for the socket before the HTTP/2 session is no longer asked for more.
+    static let highWater = 256 * 1024
+    /// One full TLS record.
+    private static let recordSize = 16 * 1024
+    private static let inputSize = 64 * 1024
+    /// So many reads in a row, then others on the loop get their turn.
+    private static let readsPerPass = 8
+    /// Submissions between two rounds of encoding: the library's queue is fast while it is short.
+    private static let submissionsPerRound = 128
+
+    let loop: EventLoop
+    private let socket: Socket
+    private let tls: TLSSession
+    private let session: any FrameSession
+    private let lingerTime: Duration?
+    /// Held, like this object by the loop, from the start to the end.
+    private var delegate: (any WireDelegate)?
+    private var registration: Registration?
+    private(set) var state = State.handshaking
+    private var lingerTimer: TimerID?
+    private var isPaused = false
+    private var isScheduled = false
+    /// Set when the connection is to end in the next scheduled pass.
+    private var pendingEnd: Ending?
+    private var submissions = 0
+    private var gathered = 0
+    private let record: UnsafeMutableRawBufferPointer
+    private let input: UnsafeMutableRawBufferPointer
+    /// How scheduled passes find this object; empty before the start and after the end.
+    private let link: LoopBound<Link>
+
+    private enum Ending {
+        case orderly(HTTP2Error?)
+        case abrupt
+    }
+
+    /// Takes a connected socket; nothing happens before ``start(delegate:)``.
+    ///
+    /// - Parameter lingerTime: how long to wait for the peer's end after ours; nil closes at once.
+    init(
+        loop: EventLoop,
+        socket: Socket,
+        tls: TLSSession,
+        session: any FrameSession,
+        lingerTime: Duration?
+    ) {
+        self.loop = loop
+        self.socket = socket
+        self.tls = tls
+        self.session = session
+        self.lingerTime = lingerTime
+        unsafe record = .allocate(byteCount: Self.recordSize, alignment: 16)
+        unsafe input = .allocate(byteCount: Self.inputSize, alignment: 16)
+        link = LoopBound(Link(), to: loop)
+    }
+
+    deinit {
+        unsafe record.deallocate()
+        unsafe input.deallocate()
+    }
+
+    /// Begins the handshake.
+    func start(delegate: any WireDelegate) {
+        self.delegate = delegate
+        link.value.wire = self
+        do {
+            registration = try loop.register(fd: socket.fd, interest: .read) { [self] ready in moved(ready) }
+            schedule()
+        } catch {
+            end(.orderly(HTTP2Error(.lost, "socket", cause: error)))
+        }
+    }
+
+    // MARK: Calls from the connection
+
+    /// The session has something to send: it goes out in the loop's next pass.
+    func schedule() {
+        guard !isScheduled, state != .closed else { return }
+        isScheduled = true
+        loop.execute { [link] in link.value.wire?.runScheduled() }
+    }
+
+    /// One more request was submitted: encodes now and then, so that queues stay short.
+    func submitted() {
+        submissions += 1
+        if submissions >= Self.submissionsPerRound, state == .open {
+            do throws(HTTP2Error) { try encode() } catch { end(.orderly(error)) }
+        }
+        schedule()
+    }
+
+    /// Ends the connection in the loop's next pass, after an attempt to send what is there.
+    func end(_ error: HTTP2Error?) {
+        end(.orderly(error))
+    }
+
+    /// Ends the connection in the loop's next pass by a TCP reset.
+    func drop() {
+        end(.abrupt)
+    }
+
+    /// Leaves the peer's bytes where they are, or takes them again.
+    func setPaused(_ paused: Bool) {
+        isPaused = paused
+        schedule()
+    }
+
+    private func end(_ ending: Ending) {
+        // The first reason is the true one, except that nothing may soften a reset.
+        if case .abrupt = ending { pendingEnd = ending } else if pendingEnd == nil { pendingEnd = ending }
+        schedule()
+    }
+
+    // MARK: Passes
+
+    private func runScheduled() {
+        isScheduled = false
+        guard state != .closed else { return }
+        switch pendingEnd {
+        case .abrupt?: finish(nil, abruptly: true)
+        case .orderly(let error)?:
+            flush()
+            finish(error)
+        case nil: exchange([])
+        }
+    }
+
+    private func moved(_ ready: Interest) {
+        guard pendingEnd == nil else { return schedule() }
+        exchange(ready)
+    }
+
+    /// One round of reading, handing out events and writing.
+    private func exchange(_ ready: Interest) {
+        var failure: HTTP2Error?
+        var peerEnded = false
+        do throws(HTTP2Error) {
+            if state == .handshaking { try shakeHands() }
+            if ready.contains(.read) { peerEnded = try readAll() }
+        } catch {
+            failure = error
+        }
+        guard state != .lingering else {
+            if peerEnded || failure != nil { finish(nil) }
+            return
+        }
+        delegate?.wireMoved()
+        failure = failure ?? flush()
+        if session.hasEvents { schedule() }
+        guard state != .closed else { return }
+        if let failure { return finish(failure) }
+        if peerEnded { return finish(HTTP2Error(.lost, "the peer closed the connection")) }
+        if state == .open, session.isFinished, tls.outputCount == 0 { return sayGoodbye() }
+        updateInterest()
+    }
+
+    private func updateInterest() {
+        guard let registration else { return }
+        var interest: Interest = isPaused ? [] : .read
+        if tls.outputCount > 0 { interest.insert(.write) }
+        do {
+            try loop.update(registration, interest: interest)
+        } catch {
+            finish(HTTP2Error(.lost, "socket", cause: error))
+        }
+    }
+
+    // MARK: Reading
+
+    private func shakeHands() throws(HTTP2Error) {
+        switch tls.handshake() {
+        case .complete:
+            state = .open
+            delegate?.wireOpened()
+        case .wantsMore: break
+        case .closed: throw HTTP2Error(.lost, "the peer closed the connection during the handshake")
+        case .failed(let error):
+            throw HTTP2Error(error.code == .protocolNotChosen ? .noHTTP2 : .tls, "handshake", cause: error)
+        }
+    }
+
+    /// True when the peer has ended its side.
+    private func readAll() throws(HTTP2Error) -> Bool {
+        for _ in 0..<Self.readsPerPass where !isPaused || state == .lingering {
+            let transfer: Socket.Transfer
+            do {
+                transfer = try unsafe socket.read(into: input)
+            } catch {
+                throw HTTP2Error(.lost, "socket", cause: error)
+            }
+            switch transfer {
+            case .wouldBlock: return false
+            case .endOfStream: return true
+            case .moved(let count):
+                guard state != .lingering else { continue }
+                unsafe tls.feed(UnsafeRawBufferPointer(rebasing: input.prefix(count)))
+                if state == .handshaking { try shakeHands() }
+                if state == .open, try decrypt() { return true }
+                // A short read has emptied the socket; if not, the loop calls again.
+                if count < Self.inputSize { return false }
+            }
+        }
+        return false
+    }
+
+    /// True when the peer has said that it sends nothing more.
+    private func decrypt() throws(HTTP2Error) -> Bool {
+        while true {
+            switch unsafe tls.read(into: input) {
+            case .complete(let count):
+                try unsafe session.receive(UnsafeRawBufferPointer(rebasing: input.prefix(count)))
+            case .wantsMore: return false
+            case .closed: return true
+            case .failed(let error): throw HTTP2Error(.tls, "read", cause: error)
+            }
+        }
+    }
+
+    // MARK: Writing
+
+    /// Encodes and sends until there is nothing more or the socket is full. Answers what went wrong.
+    @discardableResult
+    private func flush() -> HTTP2Error? {
+        do throws(HTTP2Error) {
+            while true {
+                if state == .open { try encode() }
+                // Encoding stops at the high-water mark, so there may be more once the socket has taken everything.
+                guard tls.outputCount > 0, try send() else { return nil }
+            }
+        } catch {
+            return error
+        }
+    }
+
+    /// Moves frames from the session through TLS, gathered into full records.
+    private func encode() throws(HTTP2Error) {
+        submissions = 0
+        while tls.outputCount < Self.highWater, let frame = try unsafe session.nextOutput() {
+            var rest = unsafe frame
+            while rest.count > 0 {
+                let count = min(rest.count, Self.recordSize - gathered)
+                let part = unsafe UnsafeRawBufferPointer(rebasing: rest.prefix(count))
+                unsafe UnsafeMutableRawBufferPointer(rebasing: record[gathered...]).copyMemory(from: part)
+                gathered += count
+                unsafe rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
+                if gathered == Self.recordSize { try seal() }
+            }
+        }
+        try seal()
+    }
+
+    private func seal() throws(HTTP2Error) {
+        var start = 0
+        defer { gathered = 0 }
+        while start < gathered {
+            switch unsafe tls.write(UnsafeRawBufferPointer(rebasing: record[start..<gathered])) {
+            case .complete(let count): start += count
+            case .wantsMore, .closed: throw HTTP2Error(.tls, "the TLS session takes no data")
+            case .failed(let error): throw HTTP2Error(.tls, "write", cause: error)
+            }
+        }
+    }
+
+    /// True when everything has gone to the kernel.
+    private func send() throws(HTTP2Error) -> Bool {
+        while tls.outputCount > 0 {
+            do {
+                switch try unsafe socket.write(tls.output) {
+                case .moved(let count):
+                    tls.consumeOutput(count)
+                    delegate?.wireWrote()
+                case .wouldBlock, .endOfStream: return false
+                }
+            } catch {
+                // The peer is gone, but its last words (a GOAWAY, say) may still lie in the socket.
+                if state == .open { _ = try readAll() }
+                delegate?.wireMoved()
+                throw HTTP2Error(.lost, "socket", cause: error)
+            }
+        }
+        return true
+    }
+
+    // MARK: The end
+
+    private func sayGoodbye() {
+        guard let lingerTime else { return finish(nil) }
+        tls.close()
+        flush()
+        socket.shutDownWriting()
+        state = .lingering
+        isPaused = false
+        updateInterest()
+        lingerTimer = loop.schedule(after: lingerTime) { [self] in
+            lingerTimer = nil
+            finish(nil)
+        }
+    }
+
+    private func finish(_ error: HTTP2Error?, abruptly: Bool = false) {
+        guard state != .closed else { return }
+        delegate?.wireMoved()
+        if abruptly {
+            cancelRegistration()
+            socket.abort()
+        } else {
+            if state == .open { tls.close() }
+            // An alert or close_notify; whether the socket takes it makes no difference any more.
+            if tls.outputCount > 0 { _ = try? unsafe socket.write(tls.output) }
+            cancelRegistration()
+            socket.close()
+        }
+        state = .closed
+        link.value.wire = nil
+        let delegate = delegate.take()
+        delegate?.wireClosed(error)
+    }
+
+    private func cancelRegistration() {
+        if let registration { loop.cancel(registration) }
+        registration = nil
+        if let lingerTimer { loop.cancel(lingerTimer) }
+        lingerTimer = nil
+    }
+}
+
+private final class Link {
+    var wire: Wire?
+}

@@ -1,0 +1,13 @@
+/// A complete answer.
+package struct HTTP2Response: Sendable {
+    /// The value of `:status`, 200…599: interim answers (1xx) are skipped.
+    package let status: Int
+    package let fields: HTTP2Fields
+    package let body: [UInt8]
+
+    package init(status: Int, fields: HTTP2Fields, body: [UInt8]) {
+        self.status = status
+        self.fields = fields
+        self.body = body
+    }
+}

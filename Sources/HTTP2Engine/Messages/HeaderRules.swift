@@ -1,0 +1,47 @@
+/// What may stand in a header field (RFC 9113 §8.2), checked before anything is handed to the encoder.
+enum HeaderRules {
+    /// Fields that are about one HTTP/1 connection (RFC 9113 §8.2.2).
+    private static let forbidden: Set<String> = [
+        "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade",
+    ]
+
+    /// - Throws: ``HTTP2Error/Code/invalidRequest``, naming the field but never its value.
+    static func check(_ field: HTTP2Header) throws(HTTP2Error) {
+        let name = field.name
+        guard !name.isEmpty, name.utf8.allSatisfy(isNameByte), !forbidden.contains(name) else {
+            throw HTTP2Error(.invalidRequest, "the field name is not allowed in HTTP/2")
+        }
+        let value = field.value.utf8
+        guard value.allSatisfy(isValueByte), value.first.map(isBlank) != true, value.last.map(isBlank) != true else {
+            throw HTTP2Error(.invalidRequest, "the value of \(name) has a control character or outer blanks")
+        }
+    }
+
+    /// Whether there are only visible ASCII characters, as in a path, a method or an authority.
+    static func isVisible(_ text: String.UTF8View) -> Bool {
+        text.allSatisfy { $0 > 0x20 && $0 < 0x7f }
+    }
+
+    /// The same for bytes in a row; without early exit, so that the compiler can take many at once.
+    static func isVisible(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        var wrong: UInt8 = 0
+        for index in 0..<bytes.count { wrong |= unsafe bytes[index] &- 0x21 > 0x5d ? 1 : 0 }
+        return wrong == 0
+    }
+
+    private static func isNameByte(_ byte: UInt8) -> Bool {
+        // token (RFC 9110 §5.6.2) without upper case.
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
+    }
+
+    private static func isValueByte(_ byte: UInt8) -> Bool {
+        (byte >= 0x20 && byte != 0x7f) || byte == 0x09
+    }
+
+    private static func isBlank(_ byte: UInt8) -> Bool {
+        byte == 0x20 || byte == 0x09
+    }
+}

@@ -1,0 +1,64 @@
+/// The header fields that many requests have in common, checked and laid out once.
+///
+/// The path of a request is ``pathPrefix`` followed by what is given when the request is submitted.
+@safe
+package final class SharedHeaders: Sendable {
+    struct Mark: Sendable {
+        let name: Int
+        let value: Int
+        let end: Int
+    }
+
+    // Never written after init, so any thread may read.
+    private nonisolated(unsafe) let storage: UnsafeMutableBufferPointer<UInt8>
+    /// Pseudo-headers first (RFC 9113 §8.3), `:path` not among them.
+    let marks: [Mark]
+    let pathPrefix: [UInt8]
+
+    /// How many of ``marks`` are pseudo-headers.
+    static let pseudoHeaders = 3
+
+    /// Checks and copies the fields.
+    ///
+    /// - Parameters:
+    ///   - authority: host, with a port where it is not 443.
+    ///   - fields: names in lower case; sent in this order, with the same bytes for every request.
+    /// - Throws: ``HTTP2Error/Code/invalidRequest`` for a control character, an upper-case name or a forbidden field.
+    package init(
+        method: String = "POST",
+        authority: String,
+        pathPrefix: String = "",
+        fields: [HTTP2Header]
+    ) throws(HTTP2Error) {
+        for field in fields { try HeaderRules.check(field) }
+        for (name, value) in [(":method", method), (":authority", authority)] {
+            guard !value.isEmpty, HeaderRules.isVisible(value.utf8) else {
+                throw HTTP2Error(.invalidRequest, "\(name) is not allowed in a request")
+            }
+        }
+        guard HeaderRules.isVisible(pathPrefix.utf8) else {
+            throw HTTP2Error(.invalidRequest, ":path is not allowed in a request")
+        }
+        self.pathPrefix = Array(pathPrefix.utf8)
+        var bytes: [UInt8] = []
+        var marks: [Mark] = []
+        let pseudo = [(":method", method), (":scheme", "https"), (":authority", authority)]
+        for (name, value) in pseudo + fields.map({ ($0.name, $0.value) }) {
+            let start = bytes.count
+            bytes += name.utf8
+            let middle = bytes.count
+            bytes += value.utf8
+            marks.append(Mark(name: start, value: middle, end: bytes.count))
+        }
+        self.marks = marks
+        unsafe storage = .allocate(capacity: bytes.count)
+        _ = unsafe storage.initialize(fromContentsOf: bytes)
+    }
+
+    deinit {
+        unsafe storage.deallocate()
+    }
+
+    /// Names and values; valid as long as this object lives.
+    var buffer: UnsafeBufferPointer<UInt8> { unsafe UnsafeBufferPointer(storage) }
+}

@@ -1,0 +1,139 @@
+import CNGHTTP2
+
+/// The client's end, by libnghttp2.
+final class NGHTTP2ClientSession: ClientSession {
+    private let streams: ClientStreams
+    private let session: NGHTTP2Session
+    private var list = HeaderList()
+    private var goAwaySent = false
+
+    /// Queues the connection preface and our SETTINGS.
+    ///
+    /// - Parameter firstStream: odd; a session that begins late comes to the end of its numbers early.
+    init(maximumBody: Int, maximumHeaders: Int, firstStream: Int32 = 1) throws(HTTP2Error) {
+        streams = ClientStreams(maximumBody: maximumBody, maximumHeaders: maximumHeaders)
+        session = unsafe try NGHTTP2Session(server: false, context: streams, setCallbacks: ClientCallbacks.set)
+        let settings = [
+            (Int(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), UInt32(0)),
+            (Int(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue), UInt32(clamping: maximumHeaders)),
+        ]
+        try session.start(settings, connectionWindow: 1 << 20)
+        try session.check(unsafe nghttp2_session_set_next_stream_id(session.raw, firstStream))
+    }
+
+    var maximumConcurrentStreams: Int {
+        let limit = unsafe nghttp2_session_get_remote_settings(session.raw, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
+        return Int(min(limit, UInt32(Int32.max)))
+    }
+
+    var openStreams: Int { streams.open }
+
+    var acceptsRequests: Bool {
+        guard !goAwaySent, streams.lastProcessed == .max else { return false }
+        return unsafe nghttp2_session_check_request_allowed(session.raw) != 0
+    }
+
+    var isFinished: Bool { session.isFinished }
+
+    var violation: String? { streams.violation }
+
+    var hasEvents: Bool { !streams.notes.isEmpty }
+
+    func submit(_ request: OutgoingRequest, tag: UInt64, pathSuffix: Span<UInt8>) throws(HTTP2Error) -> Int32 {
+        let slot = streams.begin(tag: tag, headers: request.headers, body: request.body)
+        do throws(HTTP2Error) {
+            let stream = unsafe try list.withRequest(
+                request.headers,
+                pathSuffix: pathSuffix,
+                extra: request.extra
+            ) { fields in
+                let key = unsafe StreamKey.pointer(slot)
+                guard let body = request.body, body.count > 0 else {
+                    return unsafe nghttp2_submit_request(
+                        session.raw, nil, fields.baseAddress, fields.count, nil, key
+                    )
+                }
+                var provider = unsafe nghttp2_data_provider(
+                    source: nghttp2_data_source(ptr: key),
+                    read_callback: ClientCallbacks.readBody
+                )
+                return unsafe nghttp2_submit_request(
+                    session.raw, nil, fields.baseAddress, fields.count, &provider, key
+                )
+            }
+            try session.check(stream)
+            streams.slots[slot].stream = stream
+            return stream
+        } catch {
+            streams.retire(slot)
+            streams.recycle(slot)
+            throw error
+        }
+    }
+
+    func cancel(stream: Int32) {
+        // The library knows a stream only once its request was serialised; before, the search may be long.
+        guard
+            let slot = unsafe StreamKey.slot(session.raw, stream)
+                ?? streams.slots.firstIndex(where: { $0.stream == stream })
+        else { return }
+        streams.slots[slot].isCancelled = true
+        session.reset(stream: stream, code: .cancel)
+    }
+
+    func ping(_ number: UInt64) {
+        let bytes = unsafe withUnsafeBytes(of: number.bigEndian) { unsafe Array($0) }
+        // Fails only without memory; the answer is then missed, as for a lost one.
+        _ = unsafe nghttp2_submit_ping(session.raw, NoFlags, bytes)
+    }
+
+    func goAway() {
+        goAwaySent = true
+        session.goAway(lastStreamID: 0, code: .noError, debugData: [])
+    }
+
+    func receive(_ bytes: UnsafeRawBufferPointer) throws(HTTP2Error) {
+        try unsafe session.receive(bytes)
+    }
+
+    func nextOutput() throws(HTTP2Error) -> UnsafeRawBufferPointer? {
+        unsafe try session.nextOutput()
+    }
+
+    func takeEvents(_ body: (ClientEvent) -> Void) {
+        var index = 0
+        // Handlers submit while we hand out, which may add notes; nothing is removed meanwhile.
+        while index < streams.notes.count {
+            switch streams.notes[index] {
+            case .settings(let limit): body(.settings(maximumConcurrentStreams: limit))
+            case .goAway(let last, let code, let data):
+                body(.goAway(lastStreamID: last, code: HTTP2ErrorCode(rawValue: code), debugData: data))
+            case .pong(let number): body(.pong(number))
+            case .closed(let slot, let stream, let code):
+                guard streams.slots[slot].stream == stream else { break }
+                finish(slot, streams.slots[slot].outcome(code: code, lastProcessed: streams.lastProcessed), body)
+            case .notSent(let slot, let stream):
+                guard streams.slots[slot].stream == stream else { break }
+                finish(slot, streams.slots[slot].failure(.notProcessed), body)
+            }
+            index += 1
+        }
+        streams.notes.removeAll(keepingCapacity: true)
+    }
+
+    func failOpenStreams(lastWritten: Int32, _ body: (ClientEvent) -> Void) {
+        let open = streams.slots.indices.filter { streams.slots[$0].stream != 0 }
+        for slot in open.sorted(by: { streams.slots[$0].stream < streams.slots[$1].stream }) {
+            let stream = streams.slots[slot].stream
+            let never = stream > lastWritten || stream > streams.lastProcessed
+            finish(slot, streams.slots[slot].failure(never ? .notProcessed : .connectionLost), body)
+        }
+    }
+
+    /// The stream no longer counts when its owner hears of it, so that it sees the room that there is.
+    private func finish(_ slot: Int, _ event: consuming ClientEvent?, _ body: (ClientEvent) -> Void) {
+        streams.retire(slot)
+        if let event { body(event) }
+        streams.recycle(slot)
+    }
+}

@@ -1,0 +1,94 @@
+import CNGHTTP2
+
+/// The server's end, by libnghttp2.
+final class NGHTTP2ServerSession: ServerSession {
+    private let streams: ServerStreams
+    private let session: NGHTTP2Session
+
+    /// Queues our SETTINGS.
+    init(
+        maximumConcurrentStreams: Int,
+        maximumBody: Int,
+        maximumHeaders: Int
+    ) throws(HTTP2Error) {
+        streams = ServerStreams(maximumBody: maximumBody, maximumHeaders: maximumHeaders)
+        session = unsafe try NGHTTP2Session(server: true, context: streams, setCallbacks: ServerCallbacks.set)
+        let settings = [
+            (Int(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue), UInt32(clamping: maximumConcurrentStreams)),
+            (Int(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue), UInt32(clamping: maximumHeaders)),
+        ]
+        try session.start(settings, connectionWindow: 1 << 22)
+    }
+
+    var openStreams: Int { streams.open }
+
+    var isFinished: Bool { session.isFinished }
+
+    var violation: String? { streams.violation }
+
+    var hasEvents: Bool { !streams.ready.isEmpty }
+
+    func respond(
+        stream: Int32,
+        status: Int,
+        fields: [HTTP2Header],
+        body: SharedBytes?
+    ) throws(HTTP2Error) -> Bool {
+        guard let slot = unsafe StreamKey.slot(session.raw, stream), !streams.slots[slot].isAnswered else {
+            return false
+        }
+        let result = unsafe try HeaderList.withResponse(status: status, fields: fields) { list in
+            guard let body, body.count > 0 else {
+                return unsafe nghttp2_submit_response(session.raw, stream, list.baseAddress, list.count, nil)
+            }
+            var provider = unsafe nghttp2_data_provider(
+                source: nghttp2_data_source(ptr: StreamKey.pointer(slot)),
+                read_callback: ServerCallbacks.readBody
+            )
+            return unsafe nghttp2_submit_response(session.raw, stream, list.baseAddress, list.count, &provider)
+        }
+        try session.check(result)
+        streams.slots[slot].answer = body
+        streams.slots[slot].isAnswered = true
+        return true
+    }
+
+    func reset(stream: Int32, code: HTTP2ErrorCode) {
+        guard unsafe StreamKey.slot(session.raw, stream) != nil else { return }
+        session.reset(stream: stream, code: code)
+    }
+
+    func goAway(lastStreamID: Int32?, code: HTTP2ErrorCode, debugData: [UInt8]) {
+        streams.isGoingAway = true
+        let last = unsafe lastStreamID ?? nghttp2_session_get_last_proc_stream_id(session.raw)
+        session.goAway(lastStreamID: last, code: code, debugData: debugData)
+    }
+
+    func setMaximumConcurrentStreams(_ limit: Int) {
+        let entry = nghttp2_settings_entry(
+            settings_id: Int32(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue),
+            value: UInt32(clamping: limit)
+        )
+        // Fails only without memory.
+        _ = unsafe nghttp2_submit_settings(session.raw, NoFlags, [entry], 1)
+    }
+
+    func receive(_ bytes: UnsafeRawBufferPointer) throws(HTTP2Error) {
+        try unsafe session.receive(bytes)
+    }
+
+    func nextOutput() throws(HTTP2Error) -> UnsafeRawBufferPointer? {
+        unsafe try session.nextOutput()
+    }
+
+    func takeRequests(_ body: (HTTP2Request) -> Void) {
+        var index = 0
+        while index < streams.ready.count {
+            let (slot, stream) = streams.ready[index]
+            // The client may have reset the stream since.
+            if streams.slots[slot].stream == stream { body(streams.takeRequest(slot)) }
+            index += 1
+        }
+        streams.ready.removeAll(keepingCapacity: true)
+    }
+}

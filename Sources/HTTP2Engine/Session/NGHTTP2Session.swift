@@ -1,0 +1,100 @@
+import CNGHTTP2
+
+/// Owns one `nghttp2_session` and moves bytes through it; what is common to both ends.
+@safe
+final class NGHTTP2Session {
+    let raw: OpaquePointer
+
+    /// Makes a session whose callbacks get `context`, which must live longer.
+    ///
+    /// - Parameter setCallbacks: installs the callbacks of this end.
+    init(
+        server isServer: Bool,
+        context: AnyObject,
+        setCallbacks: (OpaquePointer) -> Void
+    ) throws(HTTP2Error) {
+        var callbacks: OpaquePointer?
+        var options: OpaquePointer?
+        guard unsafe nghttp2_session_callbacks_new(&callbacks) == 0, let callbacks = unsafe callbacks else {
+            throw Self.outOfMemory
+        }
+        defer { unsafe nghttp2_session_callbacks_del(callbacks) }
+        guard unsafe nghttp2_option_new(&options) == 0, let options = unsafe options else { throw Self.outOfMemory }
+        defer { unsafe nghttp2_option_del(options) }
+        unsafe setCallbacks(callbacks)
+        // Closed streams are kept by the library for priorities only, which nobody uses any more (RFC 9113 §5.3).
+        unsafe nghttp2_option_set_no_closed_streams(options, 1)
+        // A peer that pings or changes settings and never reads the answers must not fill our memory.
+        unsafe nghttp2_option_set_max_outbound_ack(options, 1000)
+        // Nor may one open and reset streams without end (CVE-2023-44487): 1000 at once, then 33 a second.
+        unsafe nghttp2_option_set_stream_reset_rate_limit(options, 1000, 33)
+        var raw: OpaquePointer?
+        let pointer = unsafe Unmanaged.passUnretained(context).toOpaque()
+        let result =
+            unsafe isServer
+            ? nghttp2_session_server_new2(&raw, callbacks, pointer, options)
+            : nghttp2_session_client_new2(&raw, callbacks, pointer, options)
+        guard result == 0, let raw = unsafe raw else { throw Self.outOfMemory }
+        unsafe self.raw = raw
+    }
+
+    deinit {
+        unsafe nghttp2_session_del(raw)
+    }
+
+    private static let outOfMemory = HTTP2Error(.violation, "no memory for an HTTP/2 session")
+
+    /// Queues our first SETTINGS, and a larger window for the whole connection than the 64 KiB of the protocol.
+    func start(_ settings: [(Int, UInt32)], connectionWindow: Int32) throws(HTTP2Error) {
+        let entries = settings.map { nghttp2_settings_entry(settings_id: Int32($0.0), value: $0.1) }
+        try check(unsafe nghttp2_submit_settings(raw, NoFlags, entries, entries.count))
+        try check(unsafe nghttp2_session_set_local_window_size(raw, NoFlags, 0, connectionWindow))
+    }
+
+    func receive(_ bytes: UnsafeRawBufferPointer) throws(HTTP2Error) {
+        let start = unsafe bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        let taken = unsafe nghttp2_session_mem_recv(raw, start, bytes.count)
+        if taken < 0 { throw Self.error(Int32(taken)) }
+    }
+
+    func nextOutput() throws(HTTP2Error) -> UnsafeRawBufferPointer? {
+        var start: UnsafePointer<UInt8>?
+        let count = unsafe nghttp2_session_mem_send(raw, &start)
+        if count < 0 { throw Self.error(Int32(count)) }
+        return count == 0 ? nil : unsafe UnsafeRawBufferPointer(start: start, count: count)
+    }
+
+    var isFinished: Bool {
+        unsafe nghttp2_session_want_read(raw) == 0 && nghttp2_session_want_write(raw) == 0
+    }
+
+    func reset(stream: Int32, code: HTTP2ErrorCode) {
+        // Fails only without memory, or for a stream that never was.
+        _ = unsafe nghttp2_submit_rst_stream(raw, NoFlags, stream, code.rawValue)
+    }
+
+    func goAway(lastStreamID: Int32, code: HTTP2ErrorCode, debugData: [UInt8]) {
+        // Fails only for debug data larger than a frame, which we cut, or for a last stream above an earlier one.
+        let data = debugData.prefix(4096)
+        unsafe data.withUnsafeBufferPointer { data in
+            _ = unsafe nghttp2_submit_goaway(raw, NoFlags, lastStreamID, code.rawValue, data.baseAddress, data.count)
+        }
+    }
+
+    func check(_ result: Int32) throws(HTTP2Error) {
+        if result < 0 { throw Self.error(result) }
+    }
+
+    static func error(_ result: Int32) -> HTTP2Error {
+        let words = unsafe String(cString: nghttp2_strerror(result))
+        switch nghttp2_error(rawValue: result) {
+        case NGHTTP2_ERR_FLOODED: return HTTP2Error(.flooded, words)
+        case NGHTTP2_ERR_INVALID_ARGUMENT: return HTTP2Error(.invalidRequest, words)
+        case NGHTTP2_ERR_STREAM_ID_NOT_AVAILABLE: return HTTP2Error(.lost, words)
+        default: return HTTP2Error(.violation, words)
+        }
+    }
+}
+
+/// `NGHTTP2_FLAG_NONE` as the functions want it.
+let NoFlags = UInt8(NGHTTP2_FLAG_NONE.rawValue)

@@ -1,0 +1,111 @@
+import CNGHTTP2
+
+/// What libnghttp2 calls at a server's end. Nothing here calls the library back, except to look a stream up or name it.
+enum ServerCallbacks {
+    static func set(_ callbacks: OpaquePointer) {
+        unsafe nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, beginHeaders)
+        unsafe nghttp2_session_callbacks_set_on_header_callback(callbacks, header)
+        unsafe nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, dataChunk)
+        unsafe nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, frameReceived)
+        unsafe nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, frameSent)
+        unsafe nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, streamClosed)
+        unsafe nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(callbacks, invalidFrame)
+    }
+
+    /// Copies the next piece of an answer's body into the library's frame.
+    static let readBody: nghttp2_data_source_read_callback = { _, _, target, capacity, flags, source, context in
+        let target = unsafe UnsafeMutableBufferPointer(start: target, count: capacity)
+        let key = unsafe source?.pointee.ptr
+        let count = unsafe with(context) { streams in
+            guard let slot = unsafe StreamKey.slot(key) else { return Failure }
+            let (count, isLast) = unsafe streams.readAnswer(slot, into: target)
+            if isLast { unsafe flags?.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
+            return Int32(count)
+        }
+        return Int(count)
+    }
+
+    private static let Failure = Int32(NGHTTP2_ERR_CALLBACK_FAILURE.rawValue)
+
+    /// Lends the session's streams; counting references here would cost as much as the work itself.
+    @inline(__always)
+    private static func with(_ context: UnsafeMutableRawPointer?, _ body: (ServerStreams) -> Int32) -> Int32 {
+        guard let context = unsafe context else { return Failure }
+        return unsafe Unmanaged<ServerStreams>.fromOpaque(context)._withUnsafeGuaranteedRef { body($0) }
+    }
+
+    private static let beginHeaders: nghttp2_on_begin_headers_callback = { session, frame, context in
+        guard let frame = unsafe frame, unsafe frame.pointee.headers.cat == NGHTTP2_HCAT_REQUEST else { return 0 }
+        let stream = unsafe frame.pointee.hd.stream_id
+        return unsafe with(context) { streams in
+            let slot = streams.begin(stream: stream)
+            // Fails only for a stream that does not exist, and this one has just been opened.
+            return unsafe nghttp2_session_set_stream_user_data(session, stream, StreamKey.pointer(slot))
+        }
+    }
+
+    private static let header: nghttp2_on_header_callback = {
+        session, frame, name, nameCount, value, valueCount, _, context in
+        guard let frame = unsafe frame, let slot = unsafe StreamKey.slot(session, frame.pointee.hd.stream_id) else {
+            return 0
+        }
+        let name = unsafe UnsafeBufferPointer(start: name, count: nameCount)
+        let value = unsafe UnsafeBufferPointer(start: value, count: valueCount)
+        return unsafe with(context) { streams in
+            // The library answers this error with a reset of the stream.
+            unsafe streams.header(slot, name, value) ? 0 : Int32(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
+        }
+    }
+
+    private static let dataChunk: nghttp2_on_data_chunk_recv_callback = { session, _, stream, data, count, context in
+        guard let slot = unsafe StreamKey.slot(session, stream) else { return 0 }
+        let chunk = unsafe UnsafeBufferPointer(start: data, count: count)
+        return unsafe with(context) { streams in
+            unsafe streams.data(slot, chunk)
+            return 0
+        }
+    }
+
+    private static let frameReceived: nghttp2_on_frame_recv_callback = { session, frame, context in
+        guard let frame = unsafe frame else { return 0 }
+        let head = unsafe frame.pointee.hd
+        let carriesEnd = UInt32(head.type) == NGHTTP2_HEADERS.rawValue || UInt32(head.type) == NGHTTP2_DATA.rawValue
+        guard carriesEnd, UInt32(head.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0,
+            let slot = unsafe StreamKey.slot(session, head.stream_id)
+        else { return 0 }
+        return unsafe with(context) { streams in
+            streams.makeReady(slot)
+            return 0
+        }
+    }
+
+    private static let frameSent: nghttp2_on_frame_send_callback = { _, frame, context in
+        guard let frame = unsafe frame, unsafe frame.pointee.hd.type == UInt8(NGHTTP2_GOAWAY.rawValue) else { return 0 }
+        // Unless our owner wanted it, the library has found a fault that it does not report in another way.
+        let code = unsafe HTTP2ErrorCode(rawValue: frame.pointee.goaway.error_code)
+        return unsafe with(context) { streams in
+            if code != .noError, streams.violation == nil, !streams.isGoingAway {
+                streams.violation = code.description
+            }
+            return 0
+        }
+    }
+
+    private static let streamClosed: nghttp2_on_stream_close_callback = { session, stream, _, context in
+        guard let slot = unsafe StreamKey.slot(session, stream) else { return 0 }
+        return unsafe with(context) { streams in
+            streams.end(slot)
+            return 0
+        }
+    }
+
+    private static let invalidFrame: nghttp2_on_invalid_frame_recv_callback = { _, frame, error, context in
+        guard let frame = unsafe frame else { return 0 }
+        let type = unsafe frame.pointee.hd.type
+        let words = unsafe String(cString: nghttp2_strerror(error))
+        return unsafe with(context) { streams in
+            streams.violation = "frame of type \(type): \(words)"
+            return 0
+        }
+    }
+}

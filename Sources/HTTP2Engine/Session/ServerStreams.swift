@@ -1,0 +1,115 @@
+/// What a server's session knows of its open streams. Written by callbacks, read by the session.
+final class ServerStreams {
+    struct Slot {
+        var stream: Int32 = 0
+        var method = ""
+        var path = ""
+        var authority = ""
+        var fields = HTTP2Fields()
+        var headerBytes = 0
+        var body: [UInt8] = []
+        var isBodyComplete = true
+        var wasHandedOver = false
+        var isAnswered = false
+        /// The answer's body, kept until the stream is over.
+        var answer: SharedBytes?
+        var answerSent = 0
+    }
+
+    var slots: [Slot] = []
+    private var free: [Int] = []
+    /// Slots whose request is ready to be handed over, with the stream that they held then.
+    var ready: [(slot: Int, stream: Int32)] = []
+    var violation: String?
+    /// Whether our side has chosen to send a GOAWAY.
+    var isGoingAway = false
+    let maximumBody: Int
+    let maximumHeaders: Int
+
+    init(maximumBody: Int, maximumHeaders: Int) {
+        self.maximumBody = maximumBody
+        self.maximumHeaders = maximumHeaders
+    }
+
+    var open: Int { slots.count - free.count }
+
+    func begin(stream: Int32) -> Int {
+        let index: Int
+        if let reused = free.popLast() {
+            index = reused
+        } else {
+            index = slots.count
+            slots.append(Slot())
+        }
+        slots[index].stream = stream
+        return index
+    }
+
+    func end(_ index: Int) {
+        slots[index] = Slot()
+        free.append(index)
+    }
+
+    /// The request is as complete as it will get.
+    func makeReady(_ index: Int) {
+        guard !slots[index].wasHandedOver else { return }
+        slots[index].wasHandedOver = true
+        ready.append((index, slots[index].stream))
+    }
+
+    /// Takes the request out of a slot.
+    func takeRequest(_ index: Int) -> HTTP2Request {
+        let slot = slots[index]
+        slots[index].fields = HTTP2Fields()
+        slots[index].body = []
+        return HTTP2Request(
+            method: slot.method,
+            path: slot.path,
+            authority: slot.authority,
+            fields: slot.fields,
+            body: slot.body,
+            isBodyComplete: slot.isBodyComplete,
+            streamID: slot.stream
+        )
+    }
+
+    /// One field; false when there are too many bytes of them.
+    func header(_ slot: Int, _ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) -> Bool {
+        let isPseudo = unsafe name.first == UInt8(ascii: ":")
+        guard slots[slot].headerBytes + name.count + value.count <= maximumHeaders else { return false }
+        slots[slot].headerBytes += name.count + value.count
+        guard isPseudo else {
+            unsafe slots[slot].fields.append(name: name, value: value)
+            return true
+        }
+        let text = unsafe String(decoding: value, as: UTF8.self)
+        if unsafe name.elementsEqual(":path".utf8) {
+            slots[slot].path = text
+        } else if unsafe name.elementsEqual(":method".utf8) {
+            slots[slot].method = text
+        } else if unsafe name.elementsEqual(":authority".utf8) {
+            slots[slot].authority = text
+        }
+        return true
+    }
+
+    /// A piece of the body. What goes beyond the bound is dropped, and the request handed over without it.
+    func data(_ slot: Int, _ chunk: UnsafeBufferPointer<UInt8>) {
+        guard !slots[slot].wasHandedOver else { return }
+        let room = maximumBody - slots[slot].body.count
+        unsafe slots[slot].body.append(contentsOf: chunk.prefix(room))
+        if chunk.count > room {
+            slots[slot].isBodyComplete = false
+            makeReady(slot)
+        }
+    }
+
+    /// Copies the next piece of an answer's body.
+    func readAnswer(_ slot: Int, into target: UnsafeMutableBufferPointer<UInt8>) -> (count: Int, isLast: Bool) {
+        guard let answer = slots[slot].answer else { return (0, true) }
+        let sent = slots[slot].answerSent
+        let count = unsafe answer.copy(from: sent, into: target)
+        slots[slot].answerSent = sent + count
+        return (count, sent + count == answer.count)
+    }
+}

@@ -1,0 +1,3 @@
+package import Orchestrator
+
+extension Orchestrator: TallyService {}

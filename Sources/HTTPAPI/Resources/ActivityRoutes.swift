@@ -1,0 +1,74 @@
+import APITypes
+import ActivityModel
+import HTTPTypes
+
+extension Route {
+    /// `…/activities`: start, update, end, audience, and looking at them.
+    static func activities(_ service: any TallyService) -> [Route] {
+        let one = "/v1/apps/{bundle_id}/activities/{activity_id}"
+        return [
+            Route(.put, one, .scope(.publish), body: true) { call in
+                let app = try call.app()
+                let activity = try call.activity()
+                let (answer, replay) = try await service.start(app, activity, call.request(StartRequest.self))
+                return replay ? .ok(answer) : .accepted(answer)
+            },
+            Route(.post, one + "/updates", .scope(.publish), body: true) { call in
+                let app = try call.app()
+                let activity = try call.activity()
+                let key = try call.idempotencyKey()
+                let request = try call.request(UpdateRequest.self)
+                return .accepted(try await service.update(app, activity, request, idempotency: key))
+            },
+            Route(.post, one + "/end", .scope(.publish), body: true) { call in
+                let app = try call.app()
+                let activity = try call.activity()
+                let key = try call.idempotencyKey()
+                let request = try call.request(EndRequest.self)
+                return .accepted(try await service.end(app, activity, request, idempotency: key))
+            },
+            Route(.post, one + "/audience", .scope(.publish), body: true) { call in
+                let app = try call.app()
+                let activity = try call.activity()
+                let key = try call.idempotencyKey()
+                let request = try call.request(AudienceRequest.self)
+                return .accepted(try await service.changeAudience(app, activity, request, idempotency: key))
+            },
+            Route(
+                .get,
+                "/v1/apps/{bundle_id}/activities",
+                .scope(.read),
+                query: paging.union(["type", "state"])
+            ) { call in
+                let type = try call.parameter("type", ActivityTypeName.init)
+                let state = try call.parameter("state", ActivityState.init(rawValue:))
+                return .ok(try await service.activities(call.app(), type: type, state: state, call.page()))
+            },
+            Route(.get, one, .scope(.read)) { call in
+                .ok(try await service.activity(call.app(), call.activity()))
+            },
+        ]
+    }
+
+    /// `…/subscriptions`: what phones report of their cards.
+    static func subscriptions(_ service: any TallyService) -> [Route] {
+        let path = "/v1/apps/{bundle_id}/activities/{activity_id}/subscriptions/{device_id}"
+        return [
+            Route(.put, path, .scope(.register), body: true) { call in
+                let app = try call.app()
+                let activity = try call.activity()
+                let device = try call.device()
+                return .ok(try await service.subscribe(app, activity, device, call.request(SubscriptionRequest.self)))
+            },
+            Route(.delete, path, .scope(.register)) { call in
+                try await service.unsubscribe(call.app(), call.activity(), call.device())
+                return .noContent
+            },
+        ]
+    }
+}
+
+extension RouteCall {
+    /// The activity that the path names.
+    fileprivate func activity() throws(Problem) -> ActivityID { try segment("activity_id", ActivityID.init) }
+}

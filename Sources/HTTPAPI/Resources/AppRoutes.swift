@@ -1,0 +1,24 @@
+import APITypes
+import HTTPTypes
+import Orchestrator
+
+extension Route {
+    /// `/v1/apps`. Only an unbound admin makes or deletes an app; a bound key sees its own.
+    static func apps(_ service: any TallyService) -> [Route] {
+        [
+            Route(.put, "/v1/apps/{bundle_id}", .unboundAdmin, body: true) { call in
+                .ok(try await service.putApp(call.app(), call.request(AppRequest.self)))
+            },
+            Route(.get, "/v1/apps", .scope(.read), query: paging) { call in
+                .ok(try await service.apps(call.page(), only: call.principal?.app))
+            },
+            Route(.get, "/v1/apps/{bundle_id}", .scope(.read)) { call in
+                .ok(try await service.app(call.app()))
+            },
+            Route(.delete, "/v1/apps/{bundle_id}", .unboundAdmin) { call in
+                try await service.deleteApp(call.app())
+                return .noContent
+            },
+        ]
+    }
+}

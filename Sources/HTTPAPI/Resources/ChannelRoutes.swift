@@ -1,0 +1,27 @@
+import APITypes
+import ActivityModel
+import HTTPTypes
+
+extension Route {
+    /// `…/channels`.
+    static func channels(_ service: any TallyService) -> [Route] {
+        [
+            Route(.post, "/v1/apps/{bundle_id}/channels", .scope(.operate), body: true) { call in
+                let app = try call.app()
+                let key = try call.idempotencyKey()
+                let request = try call.request(ChannelRequest.self)
+                return .created(try await service.createChannel(app, request, idempotency: key))
+            },
+            Route(.get, "/v1/apps/{bundle_id}/channels", .scope(.read), query: paging) { call in
+                .ok(try await service.channels(call.app(), call.page()))
+            },
+            Route(.get, "/v1/apps/{bundle_id}/channels/{channel_id}", .scope(.read)) { call in
+                .ok(try await service.channel(call.app(), call.segment("channel_id", ChannelID.init)))
+            },
+            Route(.delete, "/v1/apps/{bundle_id}/channels/{channel_id}", .scope(.operate)) { call in
+                try await service.deleteChannel(call.app(), call.segment("channel_id", ChannelID.init))
+                return .noContent
+            },
+        ]
+    }
+}

@@ -1,0 +1,35 @@
+import APITypes
+import ActivityModel
+import HTTPTypes
+
+extension Route {
+    /// `…/devices`, and the erasure of a user.
+    static func devices(_ service: any TallyService) -> [Route] {
+        [
+            Route(.put, "/v1/apps/{bundle_id}/devices/{device_id}", .scope(.register), body: true) { call in
+                let app = try call.app()
+                let device = try call.device()
+                return .ok(try await service.putDevice(app, device, call.request(DeviceRequest.self)))
+            },
+            Route(.get, "/v1/apps/{bundle_id}/devices", .scope(.read), query: paging) { call in
+                .ok(try await service.devices(call.app(), call.page()))
+            },
+            Route(.get, "/v1/apps/{bundle_id}/devices/{device_id}", .scope(.read)) { call in
+                .ok(try await service.device(call.app(), call.device()))
+            },
+            Route(.delete, "/v1/apps/{bundle_id}/devices/{device_id}", .scope(.register)) { call in
+                try await service.deleteDevice(call.app(), call.device())
+                return .noContent
+            },
+            Route(.delete, "/v1/apps/{bundle_id}/users/{user_id}", .scope(.register)) { call in
+                try await service.eraseUser(call.app(), call.segment("user_id", UserID.init))
+                return .noContent
+            },
+        ]
+    }
+}
+
+extension RouteCall {
+    /// The device that the path names.
+    func device() throws(Problem) -> DeviceID { try segment("device_id", DeviceID.init) }
+}

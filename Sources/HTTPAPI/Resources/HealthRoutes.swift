@@ -1,0 +1,34 @@
+import APITypes
+import HTTPTypes
+import JSON
+
+extension Route {
+    /// `/health/live`: the process answers. `/health/ready`: it can do its work.
+    static func health(readiness: @escaping @Sendable () async -> Readiness) -> [Route] {
+        [
+            Route(.get, "/health/live", .open) { _ in
+                .json(["status": "live"])
+            },
+            Route(.get, "/health/ready", .open) { _ in
+                let state = await readiness()
+                return .json(state.json, status: state.isReady ? .ok : .serviceUnavailable)
+            },
+        ]
+    }
+
+    /// `/metrics` for a key that may read.
+    static func metrics(_ metrics: PrometheusMetrics) -> Route {
+        exposition(metrics, .scope(.read))
+    }
+
+    /// `/metrics` on a listener of its own, without a key.
+    static func openMetrics(_ metrics: PrometheusMetrics) -> Route {
+        exposition(metrics, .open)
+    }
+
+    private static func exposition(_ metrics: PrometheusMetrics, _ access: Access) -> Route {
+        Route(.get, "/metrics", access) { _ in
+            .text(metrics.render(), type: PrometheusMetrics.contentType)
+        }
+    }
+}

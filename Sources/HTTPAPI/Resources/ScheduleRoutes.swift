@@ -1,0 +1,20 @@
+import APITypes
+import HTTPTypes
+
+extension Route {
+    /// `…/schedules`: what is due later.
+    static func schedules(_ service: any TallyService) -> [Route] {
+        [
+            Route(.get, "/v1/apps/{bundle_id}/schedules", .scope(.read), query: paging) { call in
+                .ok(try await service.schedules(call.app(), call.page()))
+            },
+            Route(.get, "/v1/apps/{bundle_id}/schedules/{schedule_id}", .scope(.read)) { call in
+                .ok(try await service.schedule(call.app(), call.uuid("schedule_id")))
+            },
+            Route(.delete, "/v1/apps/{bundle_id}/schedules/{schedule_id}", .scope(.operate)) { call in
+                try await service.cancelSchedule(call.app(), call.uuid("schedule_id"))
+                return .noContent
+            },
+        ]
+    }
+}

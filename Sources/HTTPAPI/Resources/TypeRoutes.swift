@@ -1,0 +1,36 @@
+import APITypes
+import ActivityModel
+import HTTPTypes
+
+extension Route {
+    /// `…/types`: the shapes of attributes and content, and what policy holds for them.
+    static func types(_ service: any TallyService) -> [Route] {
+        [
+            Route(.put, "/v1/apps/{bundle_id}/types/{type}", .scope(.operate), query: ["force"], body: true) { call in
+                let app = try call.app()
+                let name = try call.type()
+                let force = try call.flag("force")
+                return .ok(try await service.putType(app, name, call.request(TypeRequest.self), force: force))
+            },
+            Route(.get, "/v1/apps/{bundle_id}/types", .scope(.read), query: paging) { call in
+                .ok(try await service.types(call.app(), call.page()))
+            },
+            Route(.get, "/v1/apps/{bundle_id}/types/{type}", .scope(.read)) { call in
+                .ok(try await service.type(call.app(), call.type()))
+            },
+            Route(.get, "/v1/apps/{bundle_id}/types/{type}/versions", .scope(.read), query: paging) { call in
+                .ok(try await service.typeVersions(call.app(), call.type(), call.page()))
+            },
+            Route(.post, "/v1/apps/{bundle_id}/types/{type}/validate", .scope(.read), body: true) { call in
+                let app = try call.app()
+                let name = try call.type()
+                return .ok(try await service.validate(app, name, call.request(ValidationRequest.self)))
+            },
+        ]
+    }
+}
+
+extension RouteCall {
+    /// The activity type that the path names.
+    fileprivate func type() throws(Problem) -> ActivityTypeName { try segment("type", ActivityTypeName.init) }
+}

@@ -1,0 +1,11 @@
+import APITypes
+
+/// What a route demands of its caller.
+enum Access: Sendable, Hashable {
+    /// Nothing; no key is looked at.
+    case open
+    /// A key with this scope. On a path with a bundle id the key must see that app.
+    case scope(Scope)
+    /// An `admin` key that is bound to no app.
+    case unboundAdmin
+}

@@ -1,0 +1,93 @@
+import Hummingbird
+import HummingbirdCore
+package import Logging
+import NIOCore
+import ServiceLifecycle
+
+/// The HTTP API as a service: routes over a ``TallyService``, on one listener and, if wanted, a second one for metrics.
+///
+/// It stops taking connections when the group shuts down gracefully, and finishes the requests it has.
+package struct HTTPServer: Service, CustomStringConvertible {
+    private let service: any TallyService
+    private let configuration: HTTPServerConfiguration
+    private let metrics: PrometheusMetrics
+    private let readiness: @Sendable () async -> Readiness
+    private let onListening: @Sendable (ListeningAddress) async -> Void
+    private let logger: Logger
+
+    /// - Parameters:
+    ///   - service: what the routes call.
+    ///   - configuration: addresses and limits.
+    ///   - metrics: what `/metrics` shows, and where this server counts its requests.
+    ///   - readiness: asked for every `/health/ready`; must not take longer than a probe waits.
+    ///   - onListening: called once for each listener, when it accepts connections.
+    ///   - logger: gets one line for each failed request; nothing of bodies, keys or tokens.
+    package init(
+        service: any TallyService,
+        configuration: HTTPServerConfiguration,
+        metrics: PrometheusMetrics,
+        readiness: @escaping @Sendable () async -> Readiness,
+        onListening: @escaping @Sendable (ListeningAddress) async -> Void = { _ in },
+        logger: Logger
+    ) {
+        self.service = service
+        self.configuration = configuration
+        self.metrics = metrics
+        self.readiness = readiness
+        self.onListening = onListening
+        self.logger = logger
+    }
+
+    package var description: String { "http-server" }
+
+    /// Serves until shutdown.
+    ///
+    /// - Throws: when an address cannot be bound.
+    package func run() async throws {
+        let routes = RouteTable.api(service: service, metrics: metrics, readiness: readiness)
+        let api = application(.api, routes, host: configuration.host, port: configuration.port)
+        guard let listener = configuration.metricsListener else {
+            try await api.run()
+            return
+        }
+        let exposition = application(
+            .metrics,
+            RouteTable([.openMetrics(metrics)]),
+            host: listener.host,
+            port: listener.port
+        )
+        try await ServiceGroup(configuration: .init(services: [exposition, api], logger: logger)).run()
+    }
+
+    private func application(
+        _ purpose: ListeningAddress.Purpose,
+        _ routes: RouteTable,
+        host: String,
+        port: Int
+    ) -> some ApplicationProtocol {
+        let limit = configuration.maximumHeaderSize
+        let onListening = onListening
+        return Application(
+            router: routes.router(service: service, metrics: metrics, maximumBodySize: configuration.maximumBodySize),
+            server: .http1(
+                configuration: .init(
+                    idleTimeout: .nanoseconds(Int64(configuration.idleTimeout / .nanoseconds(1))),
+                    httpDecoderConfiguration: .init(
+                        maxHeaderFieldSize: limit,
+                        maxHeaderListSize: limit,
+                        maxHeaderFieldCount: 100
+                    )
+                )
+            ),
+            configuration: ApplicationConfiguration(
+                address: .hostname(host, port: port),
+                backlog: 1024,
+                availableConnectionsDelegate: MaximumAvailableConnections(configuration.maximumConnections)
+            ),
+            onServerRunning: { channel in
+                await onListening(ListeningAddress(purpose, host: host, port: channel.localAddress?.port ?? port))
+            },
+            logger: logger
+        )
+    }
+}

@@ -1,0 +1,64 @@
+/// Where the HTTP API listens, and what it puts up with.
+package struct HTTPServerConfiguration: Sendable {
+    /// The name or address to listen on.
+    package var host: String
+    /// The port to listen on; 0: any that is free.
+    package var port: Int
+    /// Where `/metrics` is served without a key, besides; nil: nowhere.
+    package var metricsListener: (host: String, port: Int)?
+    /// The most bytes of a body (contract: 1 MiB, else 413).
+    package var maximumBodySize: Int
+    /// The most bytes of all header fields together; beyond it the connection is closed with 400 or 431.
+    package var maximumHeaderSize: Int
+    /// Connections served at the same time; more of them wait in the kernel's queue.
+    package var maximumConnections: Int
+    /// A connection that is silent for so long is closed.
+    package var idleTimeout: Duration
+
+    package init(
+        host: String = "127.0.0.1",
+        port: Int = 8080,
+        metricsListener: (host: String, port: Int)? = nil,
+        maximumBodySize: Int = 1 << 20,
+        maximumHeaderSize: Int = 16 << 10,
+        maximumConnections: Int = 10_000,
+        idleTimeout: Duration = .seconds(90)
+    ) {
+        self.host = host
+        self.port = port
+        self.metricsListener = metricsListener
+        self.maximumBodySize = maximumBodySize
+        self.maximumHeaderSize = maximumHeaderSize
+        self.maximumConnections = maximumConnections
+        self.idleTimeout = idleTimeout
+    }
+}
+
+/// An address that the server listens on by now.
+package struct ListeningAddress: Sendable, Hashable, CustomStringConvertible {
+    /// What is served there.
+    package enum Purpose: Sendable, Hashable {
+        case api
+        case metrics
+    }
+
+    /// What is served there.
+    package let purpose: Purpose
+    /// The name or address of the configuration.
+    package let host: String
+    /// The real port, also where any was asked for.
+    package let port: Int
+
+    package init(_ purpose: Purpose, host: String, port: Int) {
+        self.purpose = purpose
+        self.host = host
+        self.port = port
+    }
+
+    /// `http://host:port`, with the brackets of an IPv6 address.
+    package var url: String {
+        host.contains(":") ? "http://[\(host)]:\(port)" : "http://\(host):\(port)"
+    }
+
+    package var description: String { url }
+}

@@ -1,0 +1,114 @@
+package import APITypes
+package import ActivityModel
+package import Orchestrator
+
+/// What the routes call. `Orchestrator` is the real one; the protocol lets routes be tested without a database.
+///
+/// Every operation throws `Problem` for what the caller did wrong. What else is thrown is judged by ``problem(for:)``.
+package protocol TallyService: Sendable {
+    /// Who has this key; nil for one that is unknown, revoked or expired.
+    func authenticate(secret: String) async throws -> Principal?
+
+    /// What a caller is told of an error that is not a `Problem`: 503 for an outage, nil for a mistake of ours.
+    func problem(for error: any Error) -> Problem?
+
+    // MARK: Apps and API keys
+
+    func putApp(_ id: BundleID, _ request: AppRequest) async throws -> AppResource
+    func app(_ id: BundleID) async throws -> AppResource
+    /// All apps in order of their ids, or the one that a bound key sees.
+    func apps(_ page: PageRequest, only: BundleID?) async throws -> Page<AppResource>
+    func deleteApp(_ id: BundleID) async throws
+
+    func createAPIKey(_ request: APIKeyRequest) async throws -> APIKeyResource
+    /// All keys, or those bound to one app.
+    func apiKeys(_ page: PageRequest, only: BundleID?) async throws -> Page<APIKeyResource>
+    func revokeAPIKey(_ id: String, only: BundleID?) async throws
+
+    // MARK: Types
+
+    func putType(
+        _ app: BundleID,
+        _ name: ActivityTypeName,
+        _ request: TypeRequest,
+        force: Bool
+    ) async throws -> TypeRegistration
+    func types(_ app: BundleID, _ page: PageRequest) async throws -> Page<TypeResource>
+    func type(_ app: BundleID, _ name: ActivityTypeName) async throws -> TypeResource
+    func typeVersions(
+        _ app: BundleID,
+        _ name: ActivityTypeName,
+        _ page: PageRequest
+    ) async throws -> Page<TypeVersionResource>
+    func validate(
+        _ app: BundleID,
+        _ name: ActivityTypeName,
+        _ request: ValidationRequest
+    ) async throws -> ValidationAnswer
+
+    // MARK: Devices and subscriptions
+
+    func putDevice(_ app: BundleID, _ id: DeviceID, _ request: DeviceRequest) async throws -> DeviceResource
+    func devices(_ app: BundleID, _ page: PageRequest) async throws -> Page<DeviceResource>
+    func device(_ app: BundleID, _ id: DeviceID) async throws -> DeviceResource
+    func deleteDevice(_ app: BundleID, _ id: DeviceID) async throws
+    func eraseUser(_ app: BundleID, _ id: UserID) async throws
+
+    func subscribe(
+        _ app: BundleID,
+        _ activity: ActivityID,
+        _ device: DeviceID,
+        _ request: SubscriptionRequest
+    ) async throws -> SubscriptionAnswer
+    func unsubscribe(_ app: BundleID, _ activity: ActivityID, _ device: DeviceID) async throws
+
+    // MARK: Activities
+
+    /// `replay`: the same start was accepted before, and nothing changed.
+    func start(
+        _ app: BundleID,
+        _ id: ActivityID,
+        _ request: StartRequest
+    ) async throws -> (answer: StartAnswer, replay: Bool)
+    func update(
+        _ app: BundleID,
+        _ id: ActivityID,
+        _ request: UpdateRequest,
+        idempotency: IdempotencyKey?
+    ) async throws -> UpdateAnswer
+    func end(
+        _ app: BundleID,
+        _ id: ActivityID,
+        _ request: EndRequest,
+        idempotency: IdempotencyKey?
+    ) async throws -> EndAnswer
+    func changeAudience(
+        _ app: BundleID,
+        _ id: ActivityID,
+        _ request: AudienceRequest,
+        idempotency: IdempotencyKey?
+    ) async throws -> AudienceCounts
+    func activity(_ app: BundleID, _ id: ActivityID) async throws -> ActivityResource
+    func activities(
+        _ app: BundleID,
+        type: ActivityTypeName?,
+        state: ActivityState?,
+        _ page: PageRequest
+    ) async throws -> Page<ActivityResource>
+
+    // MARK: Channels and schedules
+
+    func channels(_ app: BundleID, _ page: PageRequest) async throws -> Page<ChannelResource>
+    func channel(_ app: BundleID, _ id: ChannelID) async throws -> ChannelResource
+    func createChannel(
+        _ app: BundleID,
+        _ request: ChannelRequest,
+        idempotency: IdempotencyKey?
+    ) async throws -> ChannelResource
+    func deleteChannel(_ app: BundleID, _ id: ChannelID) async throws
+
+    /// `id` is a UUID in lower case.
+    func schedules(_ app: BundleID, _ page: PageRequest) async throws -> Page<ScheduleResource>
+    func schedule(_ app: BundleID, _ id: String) async throws -> ScheduleResource
+    func cancelSchedule(_ app: BundleID, _ id: String) async throws
+}

@@ -1,0 +1,62 @@
+/// A JSON number that keeps its digits as written.
+///
+/// Equality and order are those of the mathematical value, exact at any size. The exponent's magnitude is at most
+/// ``maximumExponent``, so that arithmetic on it stays within `Int`; the work of every operation is bounded by the
+/// length of the text, never by the size of the value.
+package struct JSONNumber: Sendable {
+    /// The largest magnitude of an exponent that is accepted.
+    package static let maximumExponent = 999_999_999
+
+    /// The number as written, in JSON's grammar.
+    package let digits: String
+
+    /// A number from text outside a document; `nil` for what is not a JSON number or has too large an exponent.
+    package init?(digits: String) {
+        let bytes = Array(digits.utf8)
+        var scanner = NumberScanner(bytes: bytes, position: 0)
+        guard case .number = scanner.scan(), scanner.position == bytes.count else { return nil }
+        self.digits = digits
+    }
+
+    init(scanned digits: String) { self.digits = digits }
+
+    /// An integer.
+    package init(_ value: some BinaryInteger) { digits = String(value) }
+
+    /// The shortest digits that stand for that value; `nil` for infinity and not-a-number, which JSON cannot express.
+    package init?(_ value: Double) {
+        guard value.isFinite else { return nil }
+        digits = String(describing: value)
+    }
+
+    /// The exact value if `Int64` can hold it; `1.0` and `1e3` count, `1.5` does not.
+    package var int64: Int64? { Int64(digits) ?? decimal.int64 }
+
+    /// The nearest `Double`; `nil` beyond its range.
+    package var double: Double? {
+        guard let value = Double(digits), value.isFinite else { return nil }
+        return value
+    }
+
+    /// Whether the value has no fractional part, at any size.
+    package var isInteger: Bool { Int64(digits) != nil || decimal.isInteger }
+
+    /// The value in its one canonical decimal form.
+    package var decimal: JSONDecimal { JSONDecimal(scanned: digits) }
+}
+
+extension JSONNumber: Hashable {
+    package static func == (left: JSONNumber, right: JSONNumber) -> Bool {
+        if left.digits == right.digits { return true }
+        return left.decimal == right.decimal
+    }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(decimal) }
+}
+
+extension JSONNumber: Comparable {
+    package static func < (left: JSONNumber, right: JSONNumber) -> Bool {
+        if let left = Int64(left.digits), let right = Int64(right.digits) { return left < right }
+        return left.decimal < right.decimal
+    }
+}

@@ -1,0 +1,110 @@
+/// The members of a JSON object, in order of appearance.
+///
+/// Equality ignores the order. Keys are told apart by code points. Look-up is a scan up to
+/// ``indexThreshold`` members and by hash beyond, so that a hostile document with many keys costs linear time.
+package struct JSONObject: Sendable {
+    private static let indexThreshold = 12
+
+    /// The members in order.
+    package private(set) var entries: [(key: String, value: JSONValue)] = []
+    /// Place of every key; kept only for objects above the threshold.
+    private var places: [ExactText: Int]?
+
+    /// An object without members.
+    package init() {}
+
+    /// An object of these members; where a key is repeated, the last value counts and stands where the key came first.
+    package init(_ entries: some Sequence<(String, JSONValue)>) {
+        for (key, value) in entries {
+            self[key] = value
+        }
+    }
+
+    /// The keys in order.
+    package var keys: [String] { entries.map(\.key) }
+
+    /// How many members there are.
+    package var count: Int { entries.count }
+
+    /// Whether there are no members.
+    package var isEmpty: Bool { entries.isEmpty }
+
+    /// The value of a key. Setting a new one appends it; setting `nil` removes the member.
+    package subscript(key: String) -> JSONValue? {
+        get { place(of: key).map { entries[$0].value } }
+        set {
+            switch (place(of: key), newValue) {
+            case (let place?, let value?):
+                entries[place].value = value
+            case (nil, let value?):
+                append(key, value)
+            case (let place?, nil):
+                entries.remove(at: place)
+                places = nil
+                indexIfLarge()
+            case (nil, nil):
+                break
+            }
+        }
+    }
+
+    /// Appends a member unless its key is there already.
+    ///
+    /// - Returns: whether it was appended.
+    mutating func appendIfNew(_ key: String, _ value: JSONValue) -> Bool {
+        guard place(of: key) == nil else { return false }
+        append(key, value)
+        return true
+    }
+
+    private mutating func append(_ key: String, _ value: JSONValue) {
+        entries.append((key, value))
+        if places != nil {
+            places?[ExactText(key)] = entries.count - 1
+        } else {
+            indexIfLarge()
+        }
+    }
+
+    private func place(of key: String) -> Int? {
+        if let places { return places[ExactText(key)] }
+        return entries.firstIndex { ExactText.equal($0.key, key) }
+    }
+
+    private mutating func indexIfLarge() {
+        guard entries.count > Self.indexThreshold else { return }
+        var places: [ExactText: Int] = [:]
+        places.reserveCapacity(entries.count * 2)
+        for (place, entry) in entries.enumerated() {
+            places[ExactText(entry.key)] = place
+        }
+        self.places = places
+    }
+}
+
+extension JSONObject: Hashable {
+    package static func == (left: JSONObject, right: JSONObject) -> Bool {
+        guard left.count == right.count else { return false }
+        for (mine, other) in zip(left.entries, right.entries) {
+            // Most objects that are compared were made alike, so the same place is tried first.
+            if ExactText.equal(mine.key, other.key) {
+                guard mine.value == other.value else { return false }
+            } else {
+                guard let value = right[mine.key], value == mine.value else { return false }
+            }
+        }
+        return true
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(count)
+        var sum = 0
+        for (key, value) in entries {
+            var member = Hasher()
+            member.combine(key)
+            member.combine(value)
+            sum &+= member.finalize()
+        }
+        hasher.combine(sum)
+    }
+}

@@ -1,0 +1,76 @@
+extension JSONValue {
+    /// The document in its compact form: no white space, `/` not escaped, digits of numbers and order of members intact.
+    ///
+    /// `JSONEncoder` would write `/` as `\/`, which costs bytes of the little that a push may have.
+    package func serialized() -> [UInt8] {
+        var output: [UInt8] = []
+        output.reserveCapacity(256)
+        write(to: &output)
+        return output
+    }
+
+    /// The compact form as text.
+    package var text: String { String(decoding: serialized(), as: UTF8.self) }
+
+    /// Appends the compact form.
+    package func write(to output: inout [UInt8]) {
+        switch self {
+        case .null:
+            output.append(contentsOf: "null".utf8)
+        case .bool(let value):
+            output.append(contentsOf: (value ? "true" : "false").utf8)
+        case .number(let number):
+            output.append(contentsOf: number.digits.utf8)
+        case .string(let text):
+            Self.write(text, to: &output)
+        case .array(let items):
+            output.append(UInt8(ascii: "["))
+            for (index, item) in items.enumerated() {
+                if index > 0 { output.append(UInt8(ascii: ",")) }
+                item.write(to: &output)
+            }
+            output.append(UInt8(ascii: "]"))
+        case .object(let object):
+            output.append(UInt8(ascii: "{"))
+            for (index, entry) in object.entries.enumerated() {
+                if index > 0 { output.append(UInt8(ascii: ",")) }
+                Self.write(entry.key, to: &output)
+                output.append(UInt8(ascii: ":"))
+                entry.value.write(to: &output)
+            }
+            output.append(UInt8(ascii: "}"))
+        }
+    }
+
+    /// Appends a string in quotes, escaping only what must be.
+    private static func write(_ text: String, to output: inout [UInt8]) {
+        output.append(UInt8(ascii: "\""))
+        if text.utf8.contains(where: mustBeEscaped) {
+            for byte in text.utf8 {
+                if mustBeEscaped(byte) { writeEscape(of: byte, to: &output) } else { output.append(byte) }
+            }
+        } else {
+            output.append(contentsOf: text.utf8)
+        }
+        output.append(UInt8(ascii: "\""))
+    }
+
+    private static func mustBeEscaped(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    }
+
+    private static func writeEscape(of byte: UInt8, to output: inout [UInt8]) {
+        output.append(UInt8(ascii: "\\"))
+        switch byte {
+        case 0x08: output.append(UInt8(ascii: "b"))
+        case 0x09: output.append(UInt8(ascii: "t"))
+        case 0x0A: output.append(UInt8(ascii: "n"))
+        case 0x0C: output.append(UInt8(ascii: "f"))
+        case 0x0D: output.append(UInt8(ascii: "r"))
+        case 0x00..<0x20:
+            output.append(contentsOf: byte < 0x10 ? "u000".utf8 : "u001".utf8)
+            output.append(contentsOf: String(byte & 0x0F, radix: 16).utf8)
+        default: output.append(byte)
+        }
+    }
+}

@@ -1,0 +1,52 @@
+/// Walks over one number in JSON's grammar: `-? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?`.
+struct NumberScanner {
+    enum Outcome: Equatable {
+        /// A number ends before ``position``.
+        case number
+        /// The byte at ``position``, or the end of the text there, breaks the grammar.
+        case malformed(expected: String)
+        /// The grammar is kept, but the exponent is beyond what is accepted.
+        case exponentTooLarge
+    }
+
+    let bytes: [UInt8]
+    /// Where the scan stands; where it broke off, if it did.
+    var position: Int
+
+    mutating func scan() -> Outcome {
+        if current == UInt8(ascii: "-") { position += 1 }
+        if current == UInt8(ascii: "0") {
+            position += 1
+            if let current, Self.isDigit(current) { return .malformed(expected: "no digit after a leading zero") }
+        } else if !skipDigits() {
+            return .malformed(expected: "a digit")
+        }
+        if current == UInt8(ascii: ".") {
+            position += 1
+            guard skipDigits() else { return .malformed(expected: "a digit after the decimal point") }
+        }
+        if current == UInt8(ascii: "e") || current == UInt8(ascii: "E") {
+            position += 1
+            if current == UInt8(ascii: "+") || current == UInt8(ascii: "-") { position += 1 }
+            while current == UInt8(ascii: "0"), position + 1 < bytes.count, Self.isDigit(bytes[position + 1]) {
+                position += 1
+            }
+            let start = position
+            guard skipDigits() else { return .malformed(expected: "a digit in the exponent") }
+            // Nine digits are at most 999,999,999.
+            if position - start > 9 { return .exponentTooLarge }
+        }
+        return .number
+    }
+
+    private var current: UInt8? { position < bytes.count ? bytes[position] : nil }
+
+    /// Passes over digits; false if there is none.
+    private mutating func skipDigits() -> Bool {
+        let start = position
+        while position < bytes.count, Self.isDigit(bytes[position]) { position += 1 }
+        return position > start
+    }
+
+    static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
+}

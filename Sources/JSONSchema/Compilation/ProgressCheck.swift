@@ -1,0 +1,52 @@
+internal import JSON
+
+/// Makes sure that applying a schema to one place of a value ends: no schema may lead back to itself without a step into
+/// the value, and the longest chain without one is bounded, so that validation's own depth is.
+struct ProgressCheck {
+    /// The longest chain of schemas applied to one place.
+    static let maximumDepth = 32
+
+    private enum Mark {
+        case unseen, onTheWay
+        /// The longest chain from here.
+        case done(Int)
+    }
+
+    private let nodes: [SchemaNode]
+    private var marks: [Mark]
+
+    init(nodes: [SchemaNode]) {
+        self.nodes = nodes
+        marks = Array(repeating: .unseen, count: nodes.count)
+    }
+
+    mutating func run() throws(SchemaError) {
+        for id in nodes.indices { _ = try depth(of: id, after: 0) }
+    }
+
+    /// The length of the longest chain that begins here; `steps` lie behind, so the recursion ends at the limit.
+    private mutating func depth(of id: SchemaNode.ID, after steps: Int) throws(SchemaError) -> Int {
+        switch marks[id] {
+        case .done(let depth):
+            guard steps + depth <= Self.maximumDepth else { throw tooComplex(id) }
+            return depth
+        case .onTheWay:
+            let message =
+                "This schema leads back to itself without a step into the value, so checking it would never end."
+            throw SchemaError(code: .endlessReference, pointer: nodes[id].location, message: message)
+        case .unseen:
+            guard steps < Self.maximumDepth else { throw tooComplex(id) }
+            marks[id] = .onTheWay
+            var longest = 0
+            for next in nodes[id].inPlace { longest = max(longest, try depth(of: next, after: steps + 1)) }
+            marks[id] = .done(longest + 1)
+            return longest + 1
+        }
+    }
+
+    private func tooComplex(_ id: SchemaNode.ID) -> SchemaError {
+        let message =
+            "More than \(Self.maximumDepth) schemas would be applied to one place of a value, one inside the other."
+        return SchemaError(code: .tooComplex, pointer: nodes[id].location, message: message)
+    }
+}

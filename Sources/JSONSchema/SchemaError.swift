@@ -1,0 +1,42 @@
+package import JSON
+
+/// Why a document cannot be used as a schema. Nothing but another document helps.
+package struct SchemaError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The kind of failure.
+    package struct Code: Hashable, Sendable, CustomStringConvertible {
+        private enum Kind: String {
+            case notASchema, unsupportedDialect, unsupportedKeyword, unknownKeyword, invalidKeyword, unresolvedReference
+            case endlessReference, tooComplex
+        }
+        private let kind: Kind
+
+        /// Something that is neither an object nor a boolean stands where a schema is expected.
+        package static let notASchema = Code(kind: .notASchema)
+        /// `$schema` names another version than 2020-12.
+        package static let unsupportedDialect = Code(kind: .unsupportedDialect)
+        /// A keyword of 2020-12 that cannot be checked here.
+        package static let unsupportedKeyword = Code(kind: .unsupportedKeyword)
+        /// A word that 2020-12 does not have; own annotations begin with `x-`.
+        package static let unknownKeyword = Code(kind: .unknownKeyword)
+        /// A keyword with a value that it cannot have.
+        package static let invalidKeyword = Code(kind: .invalidKeyword)
+        /// A `$ref` that leads to no schema of this document.
+        package static let unresolvedReference = Code(kind: .unresolvedReference)
+        /// References that lead back to where they began without a step into the value.
+        package static let endlessReference = Code(kind: .endlessReference)
+        /// Schemas applied to one place of a value stand deeper inside each other than allowed.
+        package static let tooComplex = Code(kind: .tooComplex)
+
+        package var description: String { kind.rawValue }
+    }
+
+    /// What kind of failure it is.
+    package let code: Code
+    /// The place in the schema document.
+    package let pointer: JSONPointer
+    /// A sentence for the author of the schema.
+    package let message: String
+
+    /// Safe for logs: schemas are no secret, but can be long, so only kind and place.
+    package var description: String { "schema \(code) at '\(pointer)'" }
+}

@@ -1,0 +1,93 @@
+import CLibPQ
+
+/// A connection string, taken apart by libpq itself. Holds the password, which its descriptions leave out.
+package struct ConnectionSettings: Sendable, CustomStringConvertible, CustomReflectable {
+    struct Parameter: Sendable, Hashable {
+        let keyword: String
+        let value: String
+    }
+
+    private var parameters: [Parameter]
+
+    /// Parses a `postgres://` URL or `keyword=value` pairs. What is absent comes from libpq's environment variables.
+    ///
+    /// - Throws: ``LibPQError/Code/malformedConnectionString``, without libpq's words, because they can quote a password.
+    package init(parsing text: String) throws(LibPQError) {
+        guard let options = unsafe PQconninfoParse(text, nil) else {
+            throw LibPQError(
+                .malformedConnectionString,
+                message: "neither a postgres:// URL nor keyword=value pairs that libpq knows"
+            )
+        }
+        defer { unsafe PQconninfoFree(options) }
+        parameters = []
+        var option = unsafe options
+        while let keyword = unsafe option.pointee.keyword {
+            if let value = unsafe option.pointee.val {
+                parameters.append(
+                    Parameter(keyword: unsafe String(cString: keyword), value: unsafe String(cString: value))
+                )
+            }
+            unsafe option += 1
+        }
+    }
+
+    /// Host, port, database and user, as far as the string names them.
+    package var description: String {
+        ["host", "hostaddr", "port", "dbname", "user"]
+            .compactMap { keyword in self[keyword].map { "\(keyword)=\($0)" } }
+            .joined(separator: " ")
+    }
+
+    package var customMirror: Mirror { Mirror(self, children: []) }
+
+    /// The value given for a keyword of libpq.
+    package subscript(keyword: String) -> String? {
+        parameters.last { $0.keyword == keyword }?.value
+    }
+
+    /// Sets a value unless the string brought one.
+    package mutating func setDefault(_ keyword: String, _ value: String) {
+        guard self[keyword] == nil else { return }
+        parameters.append(Parameter(keyword: keyword, value: value))
+    }
+
+    /// Sets a value, whatever the string said.
+    package mutating func set(_ keyword: String, _ value: String) {
+        parameters.removeAll { $0.keyword == keyword }
+        parameters.append(Parameter(keyword: keyword, value: value))
+    }
+
+    /// The parameters of each attempt, in order: one per host.
+    ///
+    /// libpq alone would try several hosts as well, but its limit of time per host works only in blocking calls; a host
+    /// that swallows packets would then use up the time of those behind it.
+    var attempts: [[Parameter]] {
+        let hosts = list("host"), addresses = list("hostaddr"), ports = list("port")
+        let count = max(hosts.count, addresses.count)
+        guard count > 1 else { return [parameters] }
+        let rest = parameters.filter { !["host", "hostaddr", "port"].contains($0.keyword) }
+        let perHost = (0..<count).map { index in
+            var attempt = rest
+            if index < hosts.count { attempt.append(Parameter(keyword: "host", value: hosts[index])) }
+            if index < addresses.count { attempt.append(Parameter(keyword: "hostaddr", value: addresses[index])) }
+            // One port serves all hosts; otherwise there is one for each.
+            if let port = ports.count == 1 ? ports[0] : ports.indices.contains(index) ? ports[index] : nil {
+                attempt.append(Parameter(keyword: "port", value: port))
+            }
+            return attempt
+        }
+        guard self["target_session_attrs"] == "prefer-standby" else { return perHost }
+        // libpq's two rounds: a standby anywhere first, then whatever there is.
+        return perHost.map { Self.target("standby", $0) } + perHost.map { Self.target("any", $0) }
+    }
+
+    private static func target(_ value: String, _ parameters: [Parameter]) -> [Parameter] {
+        parameters.filter { $0.keyword != "target_session_attrs" }
+            + [Parameter(keyword: "target_session_attrs", value: value)]
+    }
+
+    private func list(_ keyword: String) -> [String] {
+        self[keyword].map { $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init) } ?? []
+    }
+}

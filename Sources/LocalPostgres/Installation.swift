@@ -1,0 +1,67 @@
+import Foundation
+
+/// PostgreSQL's server programs on this machine.
+struct Installation: Sendable, Hashable {
+    /// The folder with `initdb` and `postgres`.
+    let folder: String
+    /// The major version, such as 15.
+    let version: Int
+
+    func program(_ name: String) -> String { "\(folder)/\(name)" }
+
+    /// Finds the newest one, or the one that can read data of the given version.
+    static func find(version: Int?) throws(LocalPostgresError) -> Installation {
+        let found = candidates().filter { installation in
+            ["initdb", "postgres", "psql"].allSatisfy {
+                FileManager.default.isExecutableFile(atPath: installation.program($0))
+            }
+        }
+        guard !found.isEmpty else {
+            throw LocalPostgresError(
+                .notInstalled,
+                "PostgreSQL's server is not installed: no initdb under /usr/lib/postgresql/*/bin or on the PATH "
+                    + "(on Debian or Ubuntu: apt-get install postgresql)"
+            )
+        }
+        guard let version else { return found[0] }
+        guard let match = found.first(where: { $0.version == version }) else {
+            throw LocalPostgresError(
+                .wrongVersion,
+                "the data were written by PostgreSQL \(version), and only "
+                    + found.map { "\($0.version)" }.joined(separator: ", ") + " is installed"
+            )
+        }
+        return match
+    }
+
+    /// Newest first; those of the distribution before what the PATH has.
+    private static func candidates() -> [Installation] {
+        let packaged = ["/usr/lib/postgresql", "/usr/pgsql"].flatMap { root -> [Installation] in
+            // A root that is not there holds nothing.
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []
+            return names.compactMap { name in
+                Int(name).map { Installation(folder: "\(root)/\(name)/bin", version: $0) }
+            }
+        }
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+        let onPath = path.split(separator: ":").compactMap { folder -> Installation? in
+            guard FileManager.default.isExecutableFile(atPath: "\(folder)/postgres") else { return nil }
+            return versionOf("\(folder)/postgres").map { Installation(folder: String(folder), version: $0) }
+        }
+        return packaged.sorted { $0.version > $1.version } + onPath
+    }
+
+    /// `postgres (PostgreSQL) 15.20 …` → 15.
+    private static func versionOf(_ program: String) -> Int? {
+        let process = Process()
+        let output = Pipe()
+        process.executableURL = URL(fileURLWithPath: program)
+        process.arguments = ["--version"]
+        process.standardOutput = output
+        // A program that cannot be run is none of ours.
+        guard (try? process.run()) != nil else { return nil }
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        return text.split(separator: " ").compactMap { Int($0.prefix { $0.isNumber }) }.first
+    }
+}

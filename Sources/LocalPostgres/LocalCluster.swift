@@ -1,0 +1,235 @@
+import Foundation
+import Glibc
+import Synchronization
+
+/// A private PostgreSQL server on this machine: no TCP, a Unix socket in a folder that only its account and root can
+/// enter, data in a folder of ours.
+///
+/// The server is a child of this process and is stopped with it, even when this process is killed, where `setpriv` is
+/// there to see to that. Data survive, and the next start on the same folder recovers them.
+package final class LocalCluster: Sendable {
+    /// How the cluster is run.
+    package struct Options: Sendable {
+        /// Where the data lie. Where the server's account cannot enter it, a folder under `/var/tmp` takes its place.
+        package var folder: String
+        /// False gives up safety against power cuts for speed; only for data that nobody will miss. Default true.
+        package var isDurable = true
+        /// The server's `max_connections`; default 100.
+        package var maximumConnections = 100
+        /// How long the server may take to be ready or to stop; default 60 s.
+        package var timeout = Duration.seconds(60)
+
+        /// - Parameter folder: relative paths count from the current folder.
+        package init(folder: String) {
+            self.folder = folder
+        }
+    }
+
+    private struct State {
+        var server: ChildProcess?
+        var lock: FileLock?
+    }
+
+    /// The superuser; nobody is asked for a password.
+    package static let user = "tally"
+
+    private let options: Options
+    private let account: ServerAccount
+    let folder: ClusterFolder
+    private let installation: Installation
+    private let state = Mutex(State())
+
+    /// Finds the programs and prepares the folder; starts nothing.
+    ///
+    /// - Throws: ``LocalPostgresError/Code/notInstalled``, with what to install, ``LocalPostgresError/Code/wrongVersion`` or
+    ///   ``LocalPostgresError/Code/unusableFolder``.
+    package init(_ options: Options) async throws(LocalPostgresError) {
+        self.options = options
+        account = try ServerAccount.find()
+        folder = try await ClusterFolder.prepare(options.folder, for: account)
+        installation = try Installation.find(version: Self.dataVersion(folder.data))
+    }
+
+    /// Where the data really are.
+    package var dataFolder: String { folder.data }
+
+    /// The server's process, nil while it does not run.
+    package var processID: Int32? { running?.processID }
+
+    private var running: ChildProcess? { state.withLock { $0.server }.flatMap { $0.status == nil ? $0 : nil } }
+
+    /// What libpq takes to connect. The same over restarts.
+    package func connectionString(database: String = "postgres") -> String {
+        let host = folder.socketFolder.split(separator: "/").joined(separator: "%2F")
+        return "postgres://\(Self.user)@%2F\(host)/\(database)"
+    }
+
+    /// Starts the server and waits until it takes connections. Makes the cluster if there is none yet.
+    ///
+    /// A server that a killed process has left on this folder is stopped first.
+    /// - Throws: ``LocalPostgresError/Code/inUse`` when another process runs it; ``LocalPostgresError/Code/failed`` with the
+    ///   end of the log; ``LocalPostgresError/Code/timedOut``.
+    package func start() async throws(LocalPostgresError) {
+        guard running == nil else { return }
+        // A server that has ended by itself leaves the lock with us.
+        guard let lock = state.withLock({ $0.lock }) ?? FileLock(folder.lock) else {
+            throw LocalPostgresError(.inUse, "another process runs the cluster in \(folder.path)")
+        }
+        let deadline = ContinuousClock.now + options.timeout
+        let remains = ServerRemains(data: folder.data)
+        try await remains.stopServer(until: deadline)
+        if !FileManager.default.fileExists(atPath: folder.data) { try await initialise() }
+        try ClusterFolder.makePrivateFolder(folder.socketFolder, for: account)
+        let server = try await startServer(until: deadline)
+        state.withLock { state in
+            state.server = server
+            state.lock = lock
+        }
+    }
+
+    /// Stops the server: open transactions are undone, what was committed is kept.
+    ///
+    /// - Throws: ``LocalPostgresError/Code/timedOut``; it is killed then, and the next start recovers the data.
+    package func stop() async throws(LocalPostgresError) {
+        guard let server = state.withLock({ $0.server }) else { return }
+        defer { forget() }
+        server.signal(SIGINT)
+        guard await server.end(within: options.timeout) == nil else { return }
+        server.signal(SIGKILL)
+        throw LocalPostgresError(.timedOut, "PostgreSQL did not stop in time and was killed")
+    }
+
+    /// Stops the server without a checkpoint and waits for it, blocking. For the end of a process whose data nobody wants.
+    package func stopAtExit() {
+        guard let server = state.withLock({ $0.server }) else { return }
+        server.signal(SIGQUIT)
+        server.waitForEnd(within: .seconds(10))
+        server.signal(SIGKILL)
+        forget()
+    }
+
+    /// Makes a database unless it is there.
+    ///
+    /// - Parameters:
+    ///   - name: lower-case letters, digits and underscores.
+    ///   - template: a database to copy, to which nobody may be connected.
+    /// - Returns: whether it was made now.
+    /// - Throws: ``LocalPostgresError/Code/failed`` with the end of the log.
+    @discardableResult
+    package func createDatabase(_ name: String, template: String? = nil) async throws(LocalPostgresError) -> Bool {
+        for name in [name, template].compactMap(\.self) where !Self.isPlain(name) {
+            throw LocalPostgresError(.failed, "a database cannot be called \(name) here")
+        }
+        // CREATE DATABASE knows no IF NOT EXISTS; a database that takes a connection is there.
+        if try await psql("SELECT 1", database: name) == 0 { return false }
+        let template = template.map { " TEMPLATE \($0)" } ?? ""
+        guard try await psql("CREATE DATABASE \(name)\(template)") == 0 else { throw failed("CREATE DATABASE") }
+        return true
+    }
+
+    // MARK: Steps
+
+    private func initialise() async throws(LocalPostgresError) {
+        // Made under another name first: one that was interrupted is never taken for a cluster.
+        let fresh = folder.data + ".new"
+        // Nothing may be left there, and mostly nothing is.
+        try? FileManager.default.removeItem(atPath: fresh)
+        var arguments = [
+            installation.program("initdb"), "--pgdata=\(fresh)", "--username=\(Self.user)", "--auth=trust",
+            "--encoding=UTF8", "--locale=C.UTF-8", "--no-instructions",
+        ]
+        if !options.isDurable { arguments.append("--no-sync") }
+        let command = account.commandLine(arguments)
+        guard try await ChildProcess.run(command, log: folder.log, timeout: options.timeout) == 0 else {
+            throw failed("initdb")
+        }
+        guard rename(fresh, folder.data) == 0 else {
+            throw LocalPostgresError(.unusableFolder, "\(fresh) cannot be renamed")
+        }
+    }
+
+    private func startServer(until deadline: ContinuousClock.Instant) async throws(LocalPostgresError) -> ChildProcess {
+        var arguments = [installation.program("postgres"), "-D", folder.data]
+        for (name, value) in settings.sorted(by: { $0.key < $1.key }) { arguments += ["-c", "\(name)=\(value)"] }
+        let signal = options.isDurable ? "INT" : "QUIT"
+        let command = account.commandLine(arguments, signalAtParentDeath: signal)
+        while true {
+            let server = try ChildProcess.start(command, log: folder.log)
+            if try await isReady(server, until: deadline) { return server }
+            // Backends that have outlived a killed server hold its shared memory for a moment.
+            let log = logTail()
+            guard log.contains("shared memory block"), ContinuousClock.now < deadline else { throw failed("postgres") }
+        }
+    }
+
+    private var settings: [String: String] {
+        var settings = [
+            "listen_addresses": "", "unix_socket_directories": folder.socketFolder, "unix_socket_permissions": "0700",
+            "max_connections": "\(options.maximumConnections)", "timezone": "UTC", "log_timezone": "UTC",
+        ]
+        if !options.isDurable {
+            settings["fsync"] = "off"
+            settings["synchronous_commit"] = "off"
+            settings["full_page_writes"] = "off"
+        }
+        return settings
+    }
+
+    /// False when the server has ended.
+    private func isReady(
+        _ server: ChildProcess,
+        until deadline: ContinuousClock.Instant
+    ) async throws(LocalPostgresError) -> Bool {
+        let remains = ServerRemains(data: folder.data)
+        while server.status == nil {
+            if remains.isReady(processID: server.processID) { return true }
+            guard ContinuousClock.now < deadline else {
+                server.signal(SIGQUIT)
+                throw LocalPostgresError(.timedOut, "PostgreSQL was not ready in time; see \(folder.log)")
+            }
+            // The server tells of its readiness by a line in a file, and nothing else.
+            _ = await server.end(within: .milliseconds(10))
+        }
+        return false
+    }
+
+    private func psql(_ sql: String, database: String = "postgres") async throws(LocalPostgresError) -> Int32 {
+        // As ourselves: whoever may enter the socket's folder may be anybody in this cluster.
+        let command = [
+            installation.program("psql"), "--no-psqlrc", "--quiet", "--host=\(folder.socketFolder)",
+            "--username=\(Self.user)", "--dbname=\(database)", "--command=\(sql)",
+        ]
+        return try await ChildProcess.run(command, log: folder.log, timeout: options.timeout)
+    }
+
+    private func forget() {
+        // Empty by now; otherwise it stays for the next start.
+        rmdir(folder.socketFolder)
+        state.withLock { state in
+            state.server = nil
+            state.lock = nil
+        }
+    }
+
+    private func failed(_ what: String) -> LocalPostgresError {
+        LocalPostgresError(.failed, "\(what) failed; the end of \(folder.log):\n\(logTail())")
+    }
+
+    private func logTail() -> String {
+        let text = FileManager.default.contents(atPath: folder.log).map {
+            String(decoding: $0.suffix(2000), as: UTF8.self)
+        }
+        return text.map { $0.split(separator: "\n").suffix(12).joined(separator: "\n") } ?? ""
+    }
+
+    private static func dataVersion(_ data: String) -> Int? {
+        let text = FileManager.default.contents(atPath: data + "/PG_VERSION").map {
+            String(decoding: $0, as: UTF8.self)
+        }
+        return text.flatMap { Int($0.prefix { $0.isNumber }) }
+    }
+
+    private static func isPlain(_ name: String) -> Bool {
+        !name.isEmpty && name.utf8.allSatisfy { (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x5F }
+    }
+}

@@ -1,0 +1,125 @@
+import APITypes
+import ActivityModel
+import JSON
+import Postgres
+
+/// What belongs to activities and stands in other tables: counts, channels, schedules.
+struct ActivityParts: Sendable {
+    private var progress: [Int64: DeliveryProgress] = [:]
+    private var starts: [Int64: StartProgress] = [:]
+    private var channels: [Int64: ChannelReference] = [:]
+    private var schedules: [Int64: [ScheduleResource]] = [:]
+
+    func complete(_ resource: inout ActivityResource, key: Int64) {
+        resource.progress = self.progress[key] ?? DeliveryProgress()
+        resource.starts = self.starts[key] ?? StartProgress()
+        resource.channel = self.channels[key]
+        resource.schedules = self.schedules[key] ?? []
+    }
+
+    static func read(_ keys: [Int64], from database: Database) async throws -> ActivityParts {
+        guard !keys.isEmpty else { return ActivityParts() }
+        let results = try await database.withConnection { connection in
+            try await connection.pipeline([
+                self.tokens(keys), self.channelProgress(keys), self.startCounts(keys), self.channelReferences(keys),
+                self.openSchedules(keys),
+            ])
+        }
+        var parts = ActivityParts()
+        for (key, destinations, current, waiting, dead, withheld) in try results[0].decoded(
+            as: (Int64, Int64, Int64, Int64, Int64, Int64).self
+        ) {
+            parts.progress[key] = DeliveryProgress(
+                destinations: Int(destinations),
+                current: Int(current),
+                pending: Int(destinations - current),
+                waitingForToken: Int(waiting),
+                dead: Int(dead),
+                withheld: Int(withheld)
+            )
+        }
+        for (key, isCurrent) in try results[1].decoded(as: (Int64, Bool).self) {
+            parts.progress[key, default: DeliveryProgress()].destinations += 1
+            parts.progress[key, default: DeliveryProgress()].current += isCurrent ? 1 : 0
+            parts.progress[key, default: DeliveryProgress()].pending += isCurrent ? 0 : 1
+        }
+        for (key, pending, sent, unknown, settled, repeated, withheld, failed) in try results[2].decoded(
+            as: (Int64, Int64, Int64, Int64, Int64, Int64, Int64, Int64).self
+        ) {
+            parts.starts[key] = StartProgress(
+                pending: Int(pending),
+                sent: Int(sent),
+                unknown: Int(unknown),
+                settled: Int(settled),
+                repeated: Int(repeated),
+                withheld: Int(withheld),
+                failed: Int(failed)
+            )
+        }
+        for (key, id, apnsID, state) in try results[3].decoded(as: (Int64, String, String?, String).self) {
+            parts.channels[key] = ChannelReference(
+                id: ChannelID(stored: id),
+                apnsChannelID: apnsID.map { APNSChannelID(stored: $0) },
+                state: try .stored(state)
+            )
+        }
+        for (key, schedule) in try ScheduleRows.decode(results[4]) {
+            parts.schedules[key, default: []].append(schedule)
+        }
+        return parts
+    }
+
+    /// A rider is current if the walk has passed it since it carries the newest revision.
+    private static func tokens(_ keys: [Int64]) -> Query {
+        """
+        SELECT s.activity_key,
+               count(*) FILTER (WHERE s.state IN ('riding', 'due')),
+               count(*) FILTER (WHERE s.state = 'riding' AND (
+                   s.known_revision >= a.revision OR g.completed_revision >= a.revision
+                   OR (g.lap_revision >= a.revision AND CASE
+                       WHEN g.cursor >= g.lap_origin THEN s.device_key > g.lap_origin AND s.device_key <= g.cursor
+                       ELSE s.device_key > g.lap_origin OR s.device_key <= g.cursor END))),
+               count(*) FILTER (WHERE s.state = 'waiting_for_token'),
+               count(*) FILTER (WHERE s.state = 'dead'),
+               count(*) FILTER (WHERE s.state IN ('withheld', 'rejected'))
+        FROM subscriptions AS s JOIN activities AS a USING (activity_key)
+        JOIN segments AS g ON g.activity_key = s.activity_key AND g.segment = 0
+        WHERE s.activity_key = ANY(\(keys)) AND s.mode = 'token'
+        GROUP BY s.activity_key
+        """
+    }
+
+    private static func channelProgress(_ keys: [Int64]) -> Query {
+        """
+        SELECT a.activity_key, g.completed_revision >= a.revision
+        FROM activities AS a JOIN segments AS g USING (activity_key)
+        WHERE a.activity_key = ANY(\(keys)) AND g.segment = \(SegmentLease.channelSegment)
+        """
+    }
+
+    private static func startCounts(_ keys: [Int64]) -> Query {
+        """
+        SELECT activity_key,
+               count(*) FILTER (WHERE state IN ('pending', 'claimed')), count(*) FILTER (WHERE state = 'sent'),
+               count(*) FILTER (WHERE state = 'unknown'), count(*) FILTER (WHERE state = 'settled'),
+               count(*) FILTER (WHERE attempts > 1), count(*) FILTER (WHERE state = 'withheld'),
+               count(*) FILTER (WHERE state = 'failed')
+        FROM starts WHERE activity_key = ANY(\(keys)) GROUP BY activity_key
+        """
+    }
+
+    private static func channelReferences(_ keys: [Int64]) -> Query {
+        """
+        SELECT activity_key, channel_id::text, apns_channel_id, state::text FROM channels
+        WHERE activity_key = ANY(\(keys))
+        """
+    }
+
+    private static func openSchedules(_ keys: [Int64]) -> Query {
+        """
+        SELECT s.activity_key, s.schedule_id::text, a.activity_id, s.kind::text, s.due_at, s.state::text, s.reason
+        FROM schedules AS s JOIN activities AS a USING (activity_key)
+        WHERE s.activity_key = ANY(\(keys)) AND s.state = 'pending' ORDER BY s.due_at
+        """
+    }
+}

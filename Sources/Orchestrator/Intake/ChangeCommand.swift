@@ -1,0 +1,52 @@
+import APITypes
+import ActivityModel
+import JSON
+
+/// One update or end that is valid by itself and waits to be accepted.
+struct ChangeCommand: Sendable {
+    /// What the change asks for.
+    enum Kind: Sendable {
+        case update(contentState: JSONValue, urgency: Urgency?, mustDeliver: Bool, eventTime: Instant?, force: Bool)
+        /// Without a content state the end repeats the newest one.
+        case end(contentState: JSONValue?, dismissAfterSeconds: Int?, dismissAt: Instant?)
+    }
+
+    let activity: ActivityFacts
+    let activityID: ActivityID
+    let kind: Kind
+    let alert: AlertContent?
+    let staleAfterSeconds: Int?
+    let relevanceScore: Double?
+    /// The policy of the activity's type.
+    let policy: Policy
+    let idempotencyKey: IdempotencyKey?
+    /// The schedule that this runs, settled together with the change.
+    let scheduleID: String?
+}
+
+/// A change as it is written.
+struct AcceptedChange: Sendable {
+    let activityKey: Int64
+    let revision: Revision
+    let kind: ChangeKind
+    let contentState: JSONValue
+    let urgency: Urgency
+    let mustDeliver: Bool
+    let timestamp: Timestamp?
+    let command: ChangeCommand
+
+    var eventTime: Instant? {
+        if case .update(_, _, _, let time, _) = self.command.kind { return time }
+        return nil
+    }
+
+    var dismissAfterSeconds: Int? {
+        if case .end(_, let seconds, _) = self.command.kind { return seconds }
+        return nil
+    }
+
+    var dismissAt: Instant? {
+        if case .end(_, _, let time) = self.command.kind { return time }
+        return nil
+    }
+}

@@ -1,0 +1,271 @@
+import APITypes
+import ActivityModel
+import JSON
+import Postgres
+
+/// One transaction of the intake: lock, read, decide, write. Each change is judged on its own; one that is refused
+/// changes nothing and does not disturb the others.
+enum ChangeGroup {
+    /// - Returns: One result per command, in their order. Errors of the database are thrown instead.
+    static func accept(
+        _ commands: [ChangeCommand],
+        on connection: PostgresConnection
+    ) async throws -> [Result<ChangeAnswer, any Error>] {
+        var desk = try await IntakeDesk.read(commands, on: connection)
+        var kept = try await KeptAnswers.read(commands.compactMap(\.idempotencyKey), on: connection)
+        var results: [Result<ChangeAnswer, any Error>] = []
+        for command in commands {
+            results.append(
+                Result {
+                    if let key = command.idempotencyKey, let answer = try kept.answer(to: key) { return answer }
+                    let answer = try desk.judge(command)
+                    if let key = command.idempotencyKey { kept.keep(answer, for: key) }
+                    return answer
+                }
+            )
+        }
+        let settled = zip(commands, results).compactMap { command, result -> String? in
+            if case .success = result { return command.scheduleID }
+            return nil
+        }
+        var statements = desk.statements + kept.statements
+        if !settled.isEmpty {
+            statements.append(
+                """
+                UPDATE schedules SET state = 'done', settled_at = clock_timestamp(), lease_until = NULL
+                WHERE schedule_id = ANY(\(settled)::uuid[])
+                """
+            )
+        }
+        if !statements.isEmpty {
+            _ = try await connection.pipeline(statements)
+        }
+        return results
+    }
+}
+
+/// The activities of a group as they stand, and what has been accepted of them so far.
+private struct IntakeDesk {
+    private struct Place {
+        var machine: ActivityStateMachine
+        /// The newest alert that some destinations may not have heard.
+        var ridingAlert: AlertContent?
+        var openBarrierAlerts: [AlertContent] = []
+        let now: Timestamp
+    }
+
+    private var places: [Int64: Place] = [:]
+    /// Schedules that are still to be run; another daemon may have been faster.
+    private var openSchedules: Set<String> = []
+    private var accepted: [AcceptedChange] = []
+    private var eventTimes: [Int64: Int64] = [:]
+
+    static func read(_ commands: [ChangeCommand], on connection: PostgresConnection) async throws -> IntakeDesk {
+        let keys = Array(Set(commands.map(\.activity.key))).sorted()
+        // Locked in the order of their keys, so that two groups never wait for each other; read in a second statement,
+        // whose snapshot is younger than the locks.
+        let answers = try await connection.pipeline([
+            """
+            SELECT FROM activities WHERE activity_key = ANY(\(keys)) ORDER BY activity_key FOR NO KEY UPDATE
+            """,
+            """
+            SELECT schedule_id::text FROM schedules
+            WHERE schedule_id = ANY(\(commands.compactMap(\.scheduleID))::uuid[]) AND state = 'pending'
+            ORDER BY schedule_id FOR NO KEY UPDATE
+            """,
+            """
+            SELECT a.activity_key, a.state::text, a.revision, a.stamp, (extract(epoch FROM a.event_time) * 1000000)::int8,
+                   c.content_state::text, barriers.count, barriers.alerts, riding.alert,
+                   floor(extract(epoch FROM clock_timestamp()))::int8
+            FROM activities AS a
+            JOIN changes AS c ON c.activity_key = a.activity_key AND c.revision = a.revision
+            CROSS JOIN LATERAL (
+                SELECT min(completed_revision) AS revision FROM segments AS s WHERE s.activity_key = a.activity_key
+            ) AS completed
+            CROSS JOIN LATERAL (
+                SELECT count(*) AS count, coalesce(array_agg(b.alert::text) FILTER (WHERE b.alert IS NOT NULL), '{}') AS alerts
+                FROM changes AS b
+                WHERE b.activity_key = a.activity_key AND b.must_deliver AND b.revision > completed.revision
+            ) AS barriers
+            LEFT JOIN LATERAL (
+                SELECT r.alert::text AS alert FROM changes AS r
+                WHERE r.activity_key = a.activity_key AND r.alert IS NOT NULL AND r.revision > completed.revision
+                ORDER BY r.revision DESC LIMIT 1
+            ) AS riding ON true
+            WHERE a.activity_key = ANY(\(keys))
+            """,
+        ])
+        var desk = IntakeDesk()
+        desk.openSchedules = Set(try answers[1].decoded(as: String.self))
+        for (key, state, revision, stamp, eventTime, content, barriers, barrierAlerts, riding, now) in try answers[2].decoded(
+            as: (Int64, String, Int64, Int64, Int64?, String, Int64, [String], String?, Int64).self
+        ) {
+            desk.places[key] = Place(
+                machine: ActivityStateMachine(
+                    state: try .stored(state),
+                    standing: ActivityStanding(
+                        // Only a start is judged against the start.
+                        start: StartRecord(body: JSONObject()),
+                        revision: revision,
+                        lastTimestamp: stamp == 0 ? nil : stamp,
+                        contentState: try JSONValue(parsing: content),
+                        eventTime: eventTime,
+                        openBarriers: Int(barriers)
+                    )
+                ),
+                ridingAlert: try riding.map(Self.alert),
+                openBarrierAlerts: try barrierAlerts.map(Self.alert),
+                now: now
+            )
+        }
+        return desk
+    }
+
+    private static func alert(_ text: String) throws -> AlertContent {
+        try AlertContent(json: JSONValue(parsing: text))
+    }
+
+    mutating func judge(_ command: ChangeCommand) throws -> ChangeAnswer {
+        guard var place = self.places[command.activity.key] else { throw Problem.notFound("the activity") }
+        if let schedule = command.scheduleID, !self.openSchedules.contains(schedule) {
+            throw Problem.notFound("the pending schedule")
+        }
+        let before = place.machine.standing
+        let change: AcceptedChange
+        switch command.kind {
+        case .update(let contentState, let urgency, let mustDeliver, let eventTime, let force):
+            let rule = before.flatMap { command.policy.rule(from: $0.contentState, to: contentState) }
+            var update = ActivityStateMachine.Update(contentState: contentState)
+            update.hasAlert = command.alert != nil
+            update.mustDeliver = mustDeliver || (urgency == nil && rule?.mustDeliver == true)
+            update.force = force
+            update.eventTime = eventTime?.microseconds
+            switch place.machine.update(update, now: place.now) {
+            case .accept(let revision, let timestamp):
+                change = AcceptedChange(
+                    activityKey: command.activity.key,
+                    revision: revision,
+                    kind: .update,
+                    contentState: contentState,
+                    urgency: urgency ?? rule?.urgency ?? .routine,
+                    mustDeliver: update.mustDeliver,
+                    timestamp: timestamp,
+                    command: command
+                )
+            case .unchanged(let revision):
+                self.places[command.activity.key] = place
+                self.eventTimes[command.activity.key] = place.machine.standing?.eventTime
+                return .accepted(
+                    activityID: command.activityID,
+                    revision: revision,
+                    timestamp: before?.lastTimestamp,
+                    unchanged: true
+                )
+            case .refuseUnknown: throw Problem.notFound("the activity")
+            case .refuseEnded: throw Problem.activityEnded()
+            case .refuseLateEvent: throw Problem.lateEvent()
+            case .refuseTooManyMustDeliver:
+                throw Problem.tooManyMustDeliver(limit: ActivityStateMachine.maximumOpenBarriers, retryAfter: 1)
+            }
+        case .end(let contentState, _, _):
+            switch place.machine.end(contentState: contentState, now: place.now) {
+            case .accept(let revision, let timestamp):
+                change = AcceptedChange(
+                    activityKey: command.activity.key,
+                    revision: revision,
+                    kind: .end,
+                    contentState: contentState ?? before?.contentState ?? .object(JSONObject()),
+                    urgency: .critical,
+                    mustDeliver: false,
+                    timestamp: timestamp,
+                    command: command
+                )
+            case .refuseUnknown: throw Problem.notFound("the activity")
+            case .refuseEnded: throw Problem.activityEnded()
+            }
+        }
+        try Self.checkSize(of: change, place.ridingAlert, place.openBarrierAlerts)
+        if let alert = command.alert {
+            place.ridingAlert = alert
+            if change.mustDeliver { place.openBarrierAlerts.append(alert) }
+        }
+        self.places[command.activity.key] = place
+        self.accepted.append(change)
+        self.eventTimes[command.activity.key] = place.machine.standing?.eventTime
+        return .accepted(
+            activityID: command.activityID,
+            revision: change.revision,
+            timestamp: change.timestamp,
+            unchanged: false
+        )
+    }
+
+    private static func checkSize(
+        of change: AcceptedChange,
+        _ ridingAlert: AlertContent?,
+        _ barrierAlerts: [AlertContent]
+    ) throws {
+        let facts = change.command.activity
+        var combination = BodySizes.Combination(type: facts.typeName, attributes: facts.attributes, delivery: facts.delivery)
+        combination.startAlert = facts.startAlert
+        combination.alerts = [change.command.alert, ridingAlert].compactMap { $0 } + barrierAlerts
+        combination.mayBeStale = change.command.staleAfterSeconds != nil || change.command.policy.staleAfterSeconds != nil
+        combination.relevanceScore = change.command.relevanceScore.flatMap(JSONNumber.init)
+        try BodySizes(contentState: CompactJSON(change.contentState), in: combination).check()
+    }
+
+    /// What is to be written, in the order in which the foreign keys want it.
+    var statements: [Query] {
+        var statements: [Query] = []
+        if !self.accepted.isEmpty {
+            statements.append(self.insertion)
+        }
+        let keys = Array(self.eventTimes.keys).sorted()
+        if !keys.isEmpty || !self.accepted.isEmpty {
+            let touched = Array(Set(keys + self.accepted.map(\.activityKey))).sorted()
+            statements.append(self.standing(of: touched))
+        }
+        if !self.accepted.isEmpty {
+            statements.append(SegmentStore.wake(activityKeys: Array(Set(self.accepted.map(\.activityKey)))))
+        }
+        return statements
+    }
+
+    private var insertion: Query {
+        let commands = self.accepted.map(\.command)
+        return """
+            INSERT INTO changes (activity_key, revision, kind, content_state, alert, urgency, must_deliver, stale_after_seconds,
+                relevance_score, dismiss_after_seconds, dismiss_at, event_time, timestamp, stamped_at, accepted_at)
+            SELECT u.activity_key, u.revision, u.kind::change_kind, u.content_state::json, u.alert::json, u.urgency::urgency,
+                   u.must_deliver, u.stale_after, u.score, u.dismiss_after, u.dismiss_at, u.event_time, u.timestamp,
+                   CASE WHEN u.timestamp IS NOT NULL THEN clock_timestamp() END, clock_timestamp()
+            FROM unnest(
+                \(self.accepted.map(\.activityKey)), \(self.accepted.map(\.revision)),
+                \(self.accepted.map(\.kind.rawValue)), \(self.accepted.map(\.contentState.text)),
+                \(commands.map { $0.alert?.json.text }), \(self.accepted.map(\.urgency.rawValue)),
+                \(self.accepted.map(\.mustDeliver)), \(commands.map { $0.staleAfterSeconds.map(Int32.init) }),
+                \(commands.map(\.relevanceScore)), \(self.accepted.map { $0.dismissAfterSeconds.map(Int32.init) }),
+                \(self.accepted.map { $0.dismissAt?.stored }), \(self.accepted.map { $0.eventTime?.stored }),
+                \(self.accepted.map(\.timestamp))
+            ) AS u(activity_key, revision, kind, content_state, alert, urgency, must_deliver, stale_after, score,
+                   dismiss_after, dismiss_at, event_time, timestamp)
+            """
+    }
+
+    private func standing(of keys: [Int64]) -> Query {
+        let standings = keys.map { self.places[$0]?.machine.standing }
+        let ended = keys.map { self.places[$0]?.machine.activityState == .ended }
+        return """
+            UPDATE activities AS a
+            SET revision = u.revision, stamp = greatest(a.stamp, u.stamp),
+                event_time = coalesce('epoch'::timestamptz + u.event_time * interval '1 microsecond', a.event_time),
+                state = CASE WHEN u.ended THEN 'ended'::activity_state ELSE a.state END,
+                ended_at = CASE WHEN u.ended THEN coalesce(a.ended_at, clock_timestamp()) ELSE a.ended_at END
+            FROM unnest(
+                \(keys), \(standings.map { $0?.revision }), \(standings.map { $0?.lastTimestamp }),
+                \(standings.map { $0?.eventTime }), \(ended)
+            ) AS u(activity_key, revision, stamp, event_time, ended)
+            WHERE a.activity_key = u.activity_key
+            """
+    }
+}

@@ -1,0 +1,93 @@
+import APITypes
+import ActivityModel
+import JSON
+import Postgres
+
+/// Answers to requests that came with an `Idempotency-Key`, committed together with what they changed.
+struct KeptAnswers {
+    private struct Kept {
+        let bodyHash: [UInt8]
+        let answer: ChangeAnswer
+    }
+
+    private struct Scope: Hashable {
+        let apiKeyID: String
+        let method: String
+        let path: String
+        let key: String
+
+        init(_ key: IdempotencyKey) {
+            self.apiKeyID = key.apiKeyID
+            self.method = key.method
+            self.path = key.path
+            self.key = key.key
+        }
+    }
+
+    /// Every answer kept here has this status; only successes are kept.
+    private static let status: Int16 = 202
+
+    private var kept: [Scope: Kept] = [:]
+    private var new: [(IdempotencyKey, ChangeAnswer)] = []
+
+    /// Reads the answers of the last 24 h that were given under these keys.
+    static func read(_ keys: [IdempotencyKey], on connection: PostgresConnection) async throws -> KeptAnswers {
+        var answers = KeptAnswers()
+        guard !keys.isEmpty else { return answers }
+        let rows = try await connection.query(
+            """
+            SELECT i.api_key_id, i.method, i.path, i.key, i.body_sha256, i.answer::text
+            FROM idempotency_keys AS i
+            JOIN unnest(
+                \(keys.map(\.apiKeyID)), \(keys.map(\.method)), \(keys.map(\.path)), \(keys.map(\.key))
+            ) AS k(api_key_id, method, path, key) USING (api_key_id, method, path, key)
+            WHERE i.created_at > clock_timestamp() - interval '24 hours'
+            """
+        )
+        for (apiKeyID, method, path, key, hash, answer) in try rows.decoded(
+            as: (String, String, String, String, [UInt8], String).self
+        ) {
+            let key = IdempotencyKey(apiKeyID: apiKeyID, method: method, path: path, key: key, bodyHash: hash)
+            answers.kept[Scope(key)] = Kept(bodyHash: hash, answer: try ChangeAnswer(json: JSONValue(parsing: answer)))
+        }
+        return answers
+    }
+
+    /// The answer that was given before; nil for a new key.
+    ///
+    /// - Throws: 409 if the key came with another body.
+    func answer(to key: IdempotencyKey) throws -> ChangeAnswer? {
+        guard let kept = self.kept[Scope(key)] else { return nil }
+        guard kept.bodyHash == key.bodyHash else { throw Problem.idempotencyKeyReused() }
+        return kept.answer
+    }
+
+    /// Keeps an answer; a second request with the key in the same group gets it, too.
+    mutating func keep(_ answer: ChangeAnswer, for key: IdempotencyKey) {
+        self.kept[Scope(key)] = Kept(bodyHash: key.bodyHash, answer: answer)
+        self.new.append((key, answer))
+    }
+
+    /// Writes the new answers. A key that is older than 24 h is taken over.
+    var statements: [Query] {
+        guard !self.new.isEmpty else { return [] }
+        let keys = self.new.map(\.0)
+        return [
+            """
+            DELETE FROM idempotency_keys AS i
+            USING unnest(\(keys.map(\.apiKeyID)), \(keys.map(\.method)), \(keys.map(\.path)), \(keys.map(\.key)))
+                AS k(api_key_id, method, path, key)
+            WHERE (i.api_key_id, i.method, i.path, i.key) = (k.api_key_id, k.method, k.path, k.key)
+              AND i.created_at <= clock_timestamp() - interval '24 hours'
+            """,
+            """
+            INSERT INTO idempotency_keys (api_key_id, method, path, key, body_sha256, status, answer)
+            SELECT k.api_key_id, k.method, k.path, k.key, k.hash, \(Self.status), k.answer::json
+            FROM unnest(
+                \(keys.map(\.apiKeyID)), \(keys.map(\.method)), \(keys.map(\.path)), \(keys.map(\.key)),
+                \(keys.map(\.bodyHash)), \(self.new.map(\.1.json.text))
+            ) AS k(api_key_id, method, path, key, hash, answer)
+            """,
+        ]
+    }
+}

@@ -1,0 +1,85 @@
+package import APITypes
+package import ActivityModel
+import JSON
+import Postgres
+
+extension Orchestrator {
+    /// One activity with the progress of its newest change.
+    ///
+    /// - Throws: 404.
+    package func activity(_ app: BundleID, _ id: ActivityID) async throws -> ActivityResource {
+        let found = try await self.readActivities(
+            """
+            \(unescaped: Self.activityRows)
+            WHERE a.bundle_id = \(app.rawValue) AND a.activity_id = \(id.rawValue)
+            """
+        )
+        guard let activity = found.first?.resource else { throw Problem.notFound("the activity") }
+        return activity
+    }
+
+    /// Activities of an app, the newest first.
+    package func activities(
+        _ app: BundleID,
+        type: ActivityTypeName?,
+        state: ActivityState?,
+        _ page: PageRequest
+    ) async throws -> Page<ActivityResource> {
+        let before = try page.position(columns: 1).map { place in
+            guard let key = Int64(place[0]) else { throw PageCursor.refused }
+            return key
+        }
+        let found = try await self.readActivities(
+            """
+            \(unescaped: Self.activityRows)
+            WHERE a.bundle_id = \(app.rawValue)
+              AND (\(type?.rawValue)::text IS NULL OR a.type_name = \(type?.rawValue))
+              AND (\(state?.rawValue)::text IS NULL OR a.state::text = \(state?.rawValue))
+              AND a.activity_key < \(before ?? .max)
+            ORDER BY a.activity_key DESC LIMIT \(page.limit + 1)
+            """
+        )
+        guard found.count > page.limit else { return Page(items: found.map(\.resource)) }
+        let shown = found.prefix(page.limit)
+        let cursor = shown.last.map { PageCursor(values: [String($0.key)]).text }
+        return Page(items: shown.map(\.resource), nextCursor: cursor)
+    }
+
+    private static let activityRows = """
+        SELECT a.activity_key, a.activity_id, a.type_name, a.environment::text, a.state::text, a.revision, c.timestamp,
+               a.delivery::text, c.content_state::text, a.attributes::text,
+               a.created_at, a.started_at, a.ended_at, a.starts_at, a.ends_at
+        FROM activities AS a JOIN changes AS c ON c.activity_key = a.activity_key AND c.revision = a.revision
+        """
+
+    private func readActivities(_ query: Query) async throws -> [(key: Int64, resource: ActivityResource)] {
+        let rows = try await self.database.query(query)
+        var activities: [(key: Int64, resource: ActivityResource)] = []
+        for row in rows {
+            let resource = ActivityResource(
+                activityID: ActivityID(stored: try row.decode(at: 1)),
+                type: ActivityTypeName(stored: try row.decode(at: 2)),
+                environment: try .stored(row.decode(at: 3)),
+                state: try .stored(row.decode(at: 4)),
+                revision: try row.decode(at: 5),
+                timestamp: try row.decode(at: 6),
+                delivery: try .stored(row.decode(at: 7)),
+                contentState: try JSONValue(parsing: row.decode(at: 8)).object ?? JSONObject(),
+                attributes: try JSONValue(parsing: row.decode(at: 9)).object ?? JSONObject(),
+                createdAt: Instant(try row.decode(PGTimestamp.self, at: 10)),
+                startedAt: try row.decode(PGTimestamp?.self, at: 11).map { Instant($0) },
+                endedAt: try row.decode(PGTimestamp?.self, at: 12).map { Instant($0) },
+                startsAt: try row.decode(PGTimestamp?.self, at: 13).map { Instant($0) },
+                endsAt: try row.decode(PGTimestamp?.self, at: 14).map { Instant($0) },
+                progress: DeliveryProgress(),
+                starts: StartProgress()
+            )
+            activities.append((try row.decode(at: 0), resource))
+        }
+        let parts = try await ActivityParts.read(activities.map(\.key), from: self.database)
+        for index in activities.indices {
+            parts.complete(&activities[index].resource, key: activities[index].key)
+        }
+        return activities
+    }
+}

@@ -1,0 +1,74 @@
+package import APITypes
+package import ActivityModel
+import JSON
+import Postgres
+
+extension Orchestrator {
+    /// Adds to and removes from the audience of an activity. Whoever was started stays started.
+    ///
+    /// The same request again changes nothing, so it needs no idempotency key.
+    ///
+    /// - Throws: 404; 409 `activity_ended`; 422 `alert_required` if somebody is added and the start had no alert.
+    package func changeAudience(
+        _ app: BundleID,
+        _ id: ActivityID,
+        _ request: AudienceRequest,
+        idempotency: IdempotencyKey? = nil
+    ) async throws -> AudienceCounts {
+        let facts = try await self.facts(app, id)
+        let adds = request.add.map { !$0.isEmpty } ?? false
+        if adds, facts.startAlert == nil { throw Problem.alertRequired() }
+        try await self.database.withTransaction { connection in
+            let rows = try await connection.query(
+                "SELECT state::text FROM activities WHERE activity_key = \(facts.key) FOR NO KEY UPDATE"
+            )
+            guard let state = try rows.single(String.self) else { throw Problem.notFound("the activity") }
+            if state == ActivityState.ended.rawValue { throw Problem.activityEnded() }
+            var statements: [Query] = []
+            if let remove = request.remove {
+                statements += AudienceRows.deletion(remove, activityKey: facts.key)
+                if remove.allOfType {
+                    statements.append("UPDATE activities SET audience_all = false WHERE activity_key = \(facts.key)")
+                }
+            }
+            if adds, let add = request.add {
+                statements += AudienceRows.insertion(add, app: app, activityKey: facts.key)
+                statements.append(
+                    """
+                    UPDATE activities SET enrolment_due = true, audience_all = audience_all OR \(add.allOfType)
+                    WHERE activity_key = \(facts.key)
+                    """
+                )
+                statements.append(SegmentStore.wake(activityKeys: [facts.key], segments: .rings))
+            }
+            _ = try await connection.pipeline(statements)
+        }
+        if adds { self.wakeUps.signal() }
+        return try await self.audienceCounts(facts.key)
+    }
+
+    /// How many an audience reaches now.
+    func audienceCounts(_ activityKey: Int64) async throws -> AudienceCounts {
+        let rows = try await self.database.query(
+            """
+            SELECT (
+                SELECT count(*) FROM devices AS d
+                WHERE d.bundle_id = a.bundle_id AND d.environment = a.environment AND (
+                    (a.audience_all AND EXISTS (
+                        SELECT FROM start_tokens AS t WHERE t.device_key = d.device_key AND t.type_name = a.type_name))
+                    OR d.device_id IN (SELECT m.member_id FROM audience_members AS m
+                        WHERE m.activity_key = a.activity_key AND m.kind = 'device')
+                    OR d.user_id IN (SELECT m.member_id FROM audience_members AS m
+                        WHERE m.activity_key = a.activity_key AND m.kind = 'user'))
+            ), (
+                SELECT count(*) FROM audience_members AS m
+                WHERE m.activity_key = a.activity_key AND m.kind = 'user' AND NOT EXISTS (
+                    SELECT FROM devices AS d WHERE d.bundle_id = a.bundle_id AND d.user_id = m.member_id)
+            )
+            FROM activities AS a WHERE a.activity_key = \(activityKey)
+            """
+        )
+        let (devices, unknownUsers) = try rows.first(as: (Int64, Int64).self) ?? (Int64(0), Int64(0))
+        return AudienceCounts(devices: Int(devices), unknownUsers: Int(unknownUsers))
+    }
+}

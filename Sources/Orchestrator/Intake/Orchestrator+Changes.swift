@@ -1,0 +1,100 @@
+package import APITypes
+package import ActivityModel
+import JSON
+import Postgres
+
+extension Orchestrator {
+    /// Accepts a new state of an activity, or schedules it.
+    ///
+    /// - Throws: 404 for an unknown activity, 409 `activity_ended` or `late_event`, 422 for content that the type refuses
+    ///   or that is too large, 429 `too_many_must_deliver`. Nothing is changed then.
+    package func update(
+        _ app: BundleID,
+        _ id: ActivityID,
+        _ request: UpdateRequest,
+        idempotency: IdempotencyKey? = nil
+    ) async throws -> ChangeAnswer {
+        let command = try await self.command(app, id, request, idempotencyKey: idempotency)
+        if let time = request.at {
+            return try await self.schedule(.update, at: time, body: request.json, command)
+        }
+        return try await self.intake.accept(command)
+    }
+
+    /// Accepts the end of an activity, or schedules it. The end is final.
+    ///
+    /// - Throws: As ``update(_:_:_:idempotency:)``.
+    package func end(
+        _ app: BundleID,
+        _ id: ActivityID,
+        _ request: EndRequest,
+        idempotency: IdempotencyKey? = nil
+    ) async throws -> ChangeAnswer {
+        let command = try await self.command(app, id, request, idempotencyKey: idempotency)
+        if let time = request.at {
+            return try await self.schedule(.end, at: time, body: request.json, command)
+        }
+        return try await self.intake.accept(command)
+    }
+
+    func command(
+        _ app: BundleID,
+        _ id: ActivityID,
+        _ request: UpdateRequest,
+        idempotencyKey: IdempotencyKey? = nil,
+        scheduleID: String? = nil
+    ) async throws -> ChangeCommand {
+        let facts = try await self.facts(app, id)
+        let type = try await self.typeContext(app, facts.typeName)
+        let contentState = JSONValue.object(request.contentState)
+        try type.checkContentState(contentState)
+        return ChangeCommand(
+            activity: facts,
+            activityID: id,
+            kind: .update(
+                contentState: contentState,
+                urgency: request.urgency,
+                mustDeliver: request.mustDeliver,
+                eventTime: request.eventTime,
+                force: request.force
+            ),
+            alert: request.alert,
+            staleAfterSeconds: request.staleAfterSeconds.map(Int.init),
+            relevanceScore: request.relevanceScore,
+            policy: type.policy,
+            idempotencyKey: idempotencyKey,
+            scheduleID: scheduleID
+        )
+    }
+
+    func command(
+        _ app: BundleID,
+        _ id: ActivityID,
+        _ request: EndRequest,
+        idempotencyKey: IdempotencyKey? = nil,
+        scheduleID: String? = nil
+    ) async throws -> ChangeCommand {
+        let facts = try await self.facts(app, id)
+        let type = try await self.typeContext(app, facts.typeName)
+        let contentState = request.contentState.map(JSONValue.object)
+        if let contentState { try type.checkContentState(contentState) }
+        var dismissAfterSeconds: Int?
+        var dismissAt: Instant?
+        switch request.dismissal {
+        case .after(let seconds): dismissAfterSeconds = Int(seconds)
+        case .at(let time): dismissAt = time
+        case nil: break
+        }
+        return ChangeCommand(
+            activity: facts,
+            activityID: id,
+            kind: .end(contentState: contentState, dismissAfterSeconds: dismissAfterSeconds, dismissAt: dismissAt),
+            alert: request.alert,
+            staleAfterSeconds: nil,
+            relevanceScore: nil,
+            policy: type.policy,
+            idempotencyKey: idempotencyKey,
+            scheduleID: scheduleID
+        )
+    }
+}

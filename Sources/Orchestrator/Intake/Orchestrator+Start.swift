@@ -1,0 +1,65 @@
+package import APITypes
+package import ActivityModel
+import JSON
+import Postgres
+
+extension Orchestrator {
+    /// Starts an activity, now or at its time.
+    ///
+    /// - Returns: The answer, and whether the very same start had been accepted before.
+    /// - Throws: 404 for an unknown app; 422 `unknown_type`, `invalid_attributes`, `invalid_content_state`,
+    ///   `alert_required`, `payload_too_large`; 409 `attributes_conflict`, `activity_exists`. Nothing is changed then.
+    package func start(
+        _ app: BundleID,
+        _ id: ActivityID,
+        _ request: StartRequest
+    ) async throws -> (answer: StartAnswer, replay: Bool) {
+        let environment = try await self.environment(request.environment, of: app)
+        let type = try await self.typeContext(app, request.type)
+        let proposal = try StartProposal(app: app, id: id, environment: environment, request: request, type: type)
+        let replay = try await self.database.withTransaction { connection in
+            guard let key = try await proposal.insert(on: connection) else {
+                try await proposal.judgeReplay(on: connection)
+                return true
+            }
+            try await proposal.insertParts(activityKey: key, on: connection)
+            return false
+        }
+        if !replay { self.wakeUps.signal() }
+        return (try await self.startAnswer(app, id), replay)
+    }
+
+    /// The environment that a request means: its own, else production if the app has it, else the only one.
+    func environment(_ requested: APNSEnvironment?, of app: BundleID) async throws -> APNSEnvironment {
+        let rows = try await self.database.query(
+            """
+            SELECT k.environment::text FROM apps AS p LEFT JOIN signing_keys AS k USING (bundle_id)
+            WHERE p.bundle_id = \(app.rawValue)
+            """
+        )
+        let words = try rows.decoded(as: String?.self)
+        guard !words.isEmpty else { throw Problem.notFound("the app") }
+        let configured = try words.compactMap { $0 }.map { word -> APNSEnvironment in try .stored(word) }
+        let environment = requested ?? (configured.contains(.production) ? .production : configured.first)
+        guard let environment, configured.contains(environment) else {
+            throw Problem.invalidRequest(
+                pointer: JSONPointer().appending("environment"),
+                code: FieldError.invalidValue,
+                message: "The app has no key for this environment."
+            )
+        }
+        return environment
+    }
+
+    private func startAnswer(_ app: BundleID, _ id: ActivityID) async throws -> StartAnswer {
+        let activity = try await self.activity(app, id)
+        return StartAnswer(
+            activityID: id,
+            state: activity.state,
+            revision: activity.revision,
+            timestamp: activity.timestamp,
+            channel: activity.channel,
+            audience: try await self.audienceCounts(self.facts(app, id).key)
+        )
+    }
+}

@@ -1,0 +1,104 @@
+package import APITypes
+package import ActivityModel
+import JSON
+import Postgres
+
+extension Orchestrator {
+    /// Takes what an app reports of one card. What the card lacks is sent at once (promise 7).
+    ///
+    /// A report with an older generation than the stored one changes nothing. A report that does not say what the card
+    /// shows is believed to show what its start carried; a new token of a card that is known already is sent the newest
+    /// state, because pushes to the old token may have been lost without a word.
+    ///
+    /// - Throws: 404 for an unknown activity; 422 for a device that is unknown and names no environment, or the other one.
+    package func subscribe(
+        _ app: BundleID,
+        _ activity: ActivityID,
+        _ device: DeviceID,
+        _ request: SubscriptionRequest
+    ) async throws -> SubscriptionAnswer {
+        let facts = try await self.facts(app, activity)
+        let answer = try await self.database.withTransaction { connection in
+            let deviceKey = try await Self.subscriber(app, device, request, facts.environment, on: connection)
+            let report = SubscriptionReport(facts: facts, deviceKey: deviceKey, request: request)
+            return try await report.store(activity, device, on: connection)
+        }
+        self.wakeUps.signal()
+        return answer
+    }
+
+    /// Ends the card on the phone, then forgets it.
+    ///
+    /// - Throws: 404.
+    package func unsubscribe(_ app: BundleID, _ activity: ActivityID, _ device: DeviceID) async throws {
+        let facts = try await self.facts(app, activity)
+        let found = try await self.database.withTransaction { connection in
+            let results = try await connection.pipeline([
+                """
+                UPDATE subscriptions AS s
+                SET leaving = true, failures = 0, known_revision = 0,
+                    state = CASE WHEN s.update_token IS NULL THEN 'over'::subscription_state ELSE 'due' END,
+                    due_at = CASE WHEN s.update_token IS NOT NULL THEN clock_timestamp() END
+                FROM devices AS d
+                WHERE d.device_key = s.device_key AND d.bundle_id = \(app.rawValue) AND d.device_id = \(device.rawValue)
+                  AND s.activity_key = \(facts.key)
+                RETURNING 1
+                """,
+                SegmentStore.wake(activityKeys: [facts.key], segments: .rings),
+            ])
+            return !results[0].isEmpty
+        }
+        guard found else { throw Problem.notFound("the subscription") }
+        self.wakeUps.signal()
+    }
+
+    private static func subscriber(
+        _ app: BundleID,
+        _ device: DeviceID,
+        _ request: SubscriptionRequest,
+        _ environment: APNSEnvironment,
+        on connection: PostgresConnection
+    ) async throws -> Int64 {
+        let known = try await connection.query(
+            """
+            UPDATE devices
+            SET os_version = coalesce(\(request.osVersion?.description), os_version),
+                app_version = coalesce(\(request.appVersion?.description), app_version)
+            WHERE bundle_id = \(app.rawValue) AND device_id = \(device.rawValue)
+            RETURNING device_key, environment::text
+            """
+        )
+        if let (key, word) = try known.first(as: (Int64, String).self) {
+            try self.check(request.environment ?? .stored(word), is: environment)
+            return key
+        }
+        guard let named = request.environment else {
+            throw Problem.invalidRequest(
+                pointer: JSONPointer().appending("environment"),
+                code: FieldError.missing,
+                message: "'environment' is required for a device that is not registered yet."
+            )
+        }
+        try self.check(named, is: environment)
+        let new = try await connection.query(
+            """
+            INSERT INTO devices (bundle_id, device_id, environment, os_version, app_version)
+            VALUES (\(app.rawValue), \(device.rawValue), \(named.rawValue)::apns_environment,
+                    \(request.osVersion?.description), \(request.appVersion?.description))
+            ON CONFLICT (bundle_id, device_id) DO UPDATE SET updated_at = now()
+            RETURNING device_key
+            """
+        )
+        guard let key = try new.single(Int64.self) else { throw Problem.internalError() }
+        return key
+    }
+
+    private static func check(_ environment: APNSEnvironment, is expected: APNSEnvironment) throws(Problem) {
+        guard environment != expected else { return }
+        throw .invalidRequest(
+            pointer: JSONPointer().appending("environment"),
+            code: FieldError.invalidValue,
+            message: "The device is in '\(environment.rawValue)', the activity in '\(expected.rawValue)'."
+        )
+    }
+}

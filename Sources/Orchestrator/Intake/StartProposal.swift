@@ -1,0 +1,212 @@
+import APITypes
+import ActivityModel
+import JSON
+import Postgres
+
+/// A start that is valid by itself, and how it is written.
+struct StartProposal: Sendable {
+    let app: BundleID
+    let id: ActivityID
+    let environment: APNSEnvironment
+    let request: StartRequest
+    /// With the id attribute filled in.
+    let attributes: JSONObject
+    let alert: AlertContent?
+    let policy: Policy
+
+    /// - Throws: 422 for what the type or Apple's limits refuse.
+    init(
+        app: BundleID,
+        id: ActivityID,
+        environment: APNSEnvironment,
+        request: StartRequest,
+        type: TypeContext
+    ) throws(Problem) {
+        self.app = app
+        self.id = id
+        self.environment = environment
+        self.request = request
+        self.policy = type.policy
+        self.attributes = try Self.filled(request.attributes, with: id, type.policy.idAttribute)
+        self.alert = request.audience.isEmpty ? request.alert : request.alert ?? type.policy.startAlert
+        try type.checkAttributes(.object(self.attributes))
+        try type.checkContentState(.object(request.contentState))
+        if !request.audience.isEmpty, self.alert == nil { throw .alertRequired() }
+        var combination = BodySizes.Combination(
+            type: request.type,
+            attributes: CompactJSON(.object(self.attributes)),
+            delivery: request.delivery
+        )
+        combination.startAlert = self.alert
+        combination.alerts = [self.alert].compactMap { $0 }
+        combination.mayBeStale = request.staleAfterSeconds != nil || self.policy.staleAfterSeconds != nil
+        combination.relevanceScore = request.relevanceScore.flatMap(JSONNumber.init)
+        try BodySizes(contentState: CompactJSON(.object(request.contentState)), in: combination).check()
+    }
+
+    private static func filled(
+        _ attributes: JSONObject,
+        with id: ActivityID,
+        _ idAttribute: String?
+    ) throws(Problem) -> JSONObject {
+        guard let idAttribute else { return attributes }
+        var attributes = attributes
+        switch attributes[idAttribute] {
+        case nil, .null:
+            attributes[idAttribute] = .string(id.rawValue)
+        case .string(id.rawValue):
+            break
+        default:
+            throw .invalidAttributes([
+                FieldError(
+                    pointer: JSONPointer().appending(idAttribute),
+                    code: FieldError.invalidValue,
+                    message: "'\(idAttribute)' is filled with the activity id and must equal it where it is given."
+                )
+            ])
+        }
+        return attributes
+    }
+
+    /// Whether the start waits for its time; one whose time has passed starts at once.
+    private var startsAt: PGTimestamp? { self.request.startsAt?.stored }
+
+    /// Inserts the activity.
+    ///
+    /// - Returns: Its key; nil if the id is taken.
+    func insert(on connection: PostgresConnection) async throws -> Int64? {
+        let rows = try await connection.query(
+            """
+            INSERT INTO activities (bundle_id, activity_id, environment, type_name, delivery, state, attributes, start_body,
+                audience_all, enrolment_due, stamp, starts_at, ends_at, started_at)
+            SELECT \(self.app.rawValue), \(self.id.rawValue), \(self.environment.rawValue)::apns_environment,
+                   \(self.request.type.rawValue), \(self.request.delivery.rawValue)::delivery_mode,
+                   CASE WHEN later THEN 'scheduled'::activity_state ELSE 'live' END,
+                   \(JSONValue.object(self.attributes).text)::json, \(self.request.json.text)::json,
+                   \(self.request.audience.allOfType), \(!self.request.audience.isEmpty),
+                   CASE WHEN later THEN 0 ELSE floor(extract(epoch FROM clock_timestamp()))::int8 END,
+                   \(self.startsAt), \(self.request.endsAt?.stored),
+                   CASE WHEN NOT later THEN clock_timestamp() END
+            FROM (SELECT coalesce(\(self.startsAt) > clock_timestamp(), false) AS later) AS clock
+            ON CONFLICT (bundle_id, activity_id) DO NOTHING
+            RETURNING activity_key
+            """
+        )
+        return try rows.single(Int64.self)
+    }
+
+    /// The id is taken: passes if the stored start is this very one.
+    ///
+    /// - Throws: 409 `attributes_conflict` or `activity_exists`.
+    func judgeReplay(on connection: PostgresConnection) async throws {
+        let rows = try await connection.query(
+            """
+            SELECT state::text, start_body::text, revision FROM activities
+            WHERE bundle_id = \(self.app.rawValue) AND activity_id = \(self.id.rawValue)
+            """
+        )
+        guard let (state, stored, revision) = try rows.first(as: (String, String, Int64).self) else {
+            throw Problem.notFound("the activity")
+        }
+        var machine = ActivityStateMachine(
+            state: try .stored(state),
+            standing: ActivityStanding(
+                start: StartRecord(body: try JSONValue(parsing: stored).object ?? JSONObject()),
+                revision: revision,
+                lastTimestamp: nil,
+                contentState: .null
+            )
+        )
+        let record = StartRecord(body: self.request.json.object ?? JSONObject())
+        switch machine.start(record, contentState: .object(self.request.contentState), now: 0) {
+        case .replay: return
+        case .refuseAttributesConflict: throw Problem.attributesConflict()
+        case .refuseActivityExists, .accept, .schedule: throw Problem.activityExists()
+        }
+    }
+
+    /// Inserts what belongs to a new activity: its first change, audience, segments, channel and schedules.
+    func insertParts(activityKey: Int64, on connection: PostgresConnection) async throws {
+        if let endsAt = self.request.endsAt {
+            let rows = try await connection.query("SELECT \(endsAt.stored) <= clock_timestamp()")
+            if try rows.single(Bool.self) == true {
+                throw Problem.invalidRequest(
+                    pointer: JSONPointer().appending("ends_at"),
+                    code: FieldError.outOfRange,
+                    message: "'ends_at' is in the past."
+                )
+            }
+        }
+        var statements: [Query] = [self.firstChange(activityKey), self.ring(activityKey)]
+        statements += AudienceRows.insertion(self.request.audience, app: self.app, activityKey: activityKey)
+        if self.request.delivery.usesChannel {
+            statements += self.channel(activityKey)
+        }
+        if self.request.startsAt != nil {
+            statements.append(
+                """
+                INSERT INTO schedules (activity_key, kind, due_at, body)
+                SELECT activity_key, 'start', starts_at, '{}' FROM activities
+                WHERE activity_key = \(activityKey) AND state = 'scheduled'
+                """
+            )
+        }
+        if let endsAt = self.request.endsAt {
+            statements.append(
+                """
+                INSERT INTO schedules (activity_key, kind, due_at, body)
+                VALUES (\(activityKey), 'end', \(endsAt.stored), '{}')
+                """
+            )
+        }
+        _ = try await connection.pipeline(statements)
+    }
+
+    private func firstChange(_ activityKey: Int64) -> Query {
+        """
+        INSERT INTO changes (activity_key, revision, kind, content_state, alert, urgency, stale_after_seconds,
+            relevance_score, timestamp, stamped_at, accepted_at)
+        SELECT activity_key, 1, 'start', \(JSONValue.object(self.request.contentState).text)::json,
+               \(self.alert?.json.text)::json, \((self.request.urgency ?? .routine).rawValue)::urgency,
+               \(self.request.staleAfterSeconds.map(Int32.init)), \(self.request.relevanceScore),
+               nullif(stamp, 0), CASE WHEN stamp > 0 THEN clock_timestamp() END, clock_timestamp()
+        FROM activities WHERE activity_key = \(activityKey)
+        """
+    }
+
+    /// Nobody needs an update to the start itself, so the walk begins behind it.
+    private func ring(_ activityKey: Int64) -> Query {
+        """
+        INSERT INTO segments (activity_key, segment, completed_revision, due_at)
+        SELECT activity_key, 0, 1, CASE WHEN state = 'live' THEN clock_timestamp() END
+        FROM activities WHERE activity_key = \(activityKey)
+        """
+    }
+
+    /// A channel that is ready and has never served anyone, or a new one.
+    private func channel(_ activityKey: Int64) -> [Query] {
+        [
+            """
+            UPDATE channels SET activity_key = \(activityKey)
+            WHERE channel_id = (
+                SELECT channel_id FROM channels
+                WHERE bundle_id = \(self.app.rawValue) AND environment = \(self.environment.rawValue)::apns_environment
+                  AND storage = \(self.policy.channelStorage.rawValue)::channel_storage
+                  AND state = 'ready' AND activity_key IS NULL AND delete_at IS NULL
+                ORDER BY created_at LIMIT 1 FOR UPDATE SKIP LOCKED
+            )
+            """,
+            """
+            INSERT INTO channels (bundle_id, environment, storage, activity_key)
+            SELECT \(self.app.rawValue), \(self.environment.rawValue)::apns_environment,
+                   \(self.policy.channelStorage.rawValue)::channel_storage, \(activityKey)
+            WHERE NOT EXISTS (SELECT FROM channels WHERE activity_key = \(activityKey))
+            """,
+            """
+            INSERT INTO segments (activity_key, segment, completed_revision, due_at)
+            SELECT activity_key, \(SegmentLease.channelSegment), 1, CASE WHEN state = 'live' THEN clock_timestamp() END
+            FROM activities WHERE activity_key = \(activityKey)
+            """,
+        ]
+    }
+}

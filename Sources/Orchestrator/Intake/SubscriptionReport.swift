@@ -1,0 +1,147 @@
+import APITypes
+import ActivityModel
+import JSON
+import Postgres
+
+/// One report of a card, and how it is stored.
+struct SubscriptionReport: Sendable {
+    let facts: ActivityFacts
+    let deviceKey: Int64
+    let request: SubscriptionRequest
+
+    func store(
+        _ activity: ActivityID,
+        _ device: DeviceID,
+        on connection: PostgresConnection
+    ) async throws -> SubscriptionAnswer {
+        // The card exists, so its start is settled, whatever is known of its push (promise 6).
+        let settled = try await connection.query(
+            """
+            UPDATE starts SET state = 'settled', due_at = NULL, reason = NULL
+            WHERE activity_key = \(self.facts.key) AND device_key = \(self.deviceKey)
+              AND state IN ('pending', 'claimed', 'unknown', 'sent')
+            RETURNING revision
+            """
+        )
+        let isFirst = !settled.isEmpty
+        let started = try settled.single(Int64?.self) ?? nil
+        let statements = try await self.statements(known: self.request.knownRevision ?? started, isFirst, on: connection)
+        let results = try await connection.pipeline(
+            statements + [
+                SegmentStore.wake(activityKeys: [self.facts.key]),
+                """
+                SELECT s.mode::text, s.state::text, a.revision, a.state::text
+                FROM activities AS a LEFT JOIN subscriptions AS s
+                    ON s.activity_key = a.activity_key AND s.device_key = \(self.deviceKey)
+                WHERE a.activity_key = \(self.facts.key)
+                """,
+            ]
+        )
+        guard
+            let (mode, state, revision, activityState) = try results.last?.first(
+                as: (String?, String?, Int64, String).self
+            )
+        else { throw Problem.notFound("the activity") }
+        return SubscriptionAnswer(
+            activityID: activity,
+            deviceID: device,
+            mode: try mode.map(SubscriptionMode.stored) ?? .token,
+            state: try state.map(SubscriptionState.stored) ?? .over,
+            revision: revision,
+            activityState: try .stored(activityState)
+        )
+    }
+
+    private func statements(known: Revision?, _ isFirst: Bool, on connection: PostgresConnection) async throws -> [Query] {
+        switch self.request.report {
+        case .updateToken(let token):
+            return [self.token(token, known: known, isFirst)]
+        case .channelID(let channelID):
+            try await self.checkChannel(channelID, on: connection)
+            return [self.channel(known: known, isFirst)]
+        case .channel:
+            try await self.checkChannel(nil, on: connection)
+            return [self.channel(known: known, isFirst)]
+        case .ended:
+            return [
+                """
+                UPDATE subscriptions SET state = 'over', due_at = NULL
+                WHERE activity_key = \(self.facts.key) AND device_key = \(self.deviceKey)
+                  AND generation <= coalesce(\(self.request.generation), generation)
+                """
+            ]
+        }
+    }
+
+    /// The new token is served by its own row first. A worker gives the row back to the ring when it has the newest
+    /// state, so that no change falls between a registration and a walk that goes on at the same moment.
+    private func token(_ token: PushToken, known: Revision?, _ isFirst: Bool) -> Query {
+        """
+        INSERT INTO subscriptions AS s (activity_key, device_key, mode, state, frequent, update_token, generation,
+            known_revision, due_at, activitykit_id, registered_at)
+        SELECT \(self.facts.key), device_key, 'token', 'due', frequent_pushes_enabled, \(token.bytes),
+               \(self.request.generation ?? 0), \(known ?? 0), clock_timestamp(), \(self.request.activityKitID),
+               clock_timestamp()
+        FROM devices WHERE device_key = \(self.deviceKey)
+        ON CONFLICT (activity_key, device_key) DO UPDATE
+        SET mode = 'token', frequent = EXCLUDED.frequent, update_token = EXCLUDED.update_token,
+            generation = coalesce(\(self.request.generation), s.generation),
+            activitykit_id = coalesce(EXCLUDED.activitykit_id, s.activitykit_id),
+            registered_at = EXCLUDED.registered_at, failures = 0, reason = NULL, leaving = false,
+            (state, due_at, known_revision) = (
+                SELECT
+                    CASE WHEN same THEN s.state ELSE 'due' END,
+                    CASE WHEN NOT same THEN EXCLUDED.due_at END,
+                    CASE WHEN same THEN s.known_revision ELSE EXCLUDED.known_revision END
+                FROM (SELECT s.mode = 'token' AND s.state = 'riding' AND s.update_token = EXCLUDED.update_token
+                          AND \(self.request.knownRevision == nil && !isFirst) AS same) AS report
+            )
+        WHERE s.generation <= coalesce(\(self.request.generation), s.generation)
+        """
+    }
+
+    /// A card that joined its channel after the newest broadcast is owed another one.
+    private func channel(known: Revision?, _ isFirst: Bool) -> Query {
+        """
+        INSERT INTO subscriptions AS s (activity_key, device_key, mode, state, frequent, generation, known_revision, due_at,
+            activitykit_id, registered_at)
+        SELECT a.activity_key, d.device_key, 'channel',
+               CASE WHEN \(known ?? 0) < a.revision THEN 'due'::subscription_state ELSE 'riding' END,
+               d.frequent_pushes_enabled, \(self.request.generation ?? 0), \(known ?? 0),
+               CASE WHEN \(known ?? 0) < a.revision THEN clock_timestamp() END, \(self.request.activityKitID),
+               clock_timestamp()
+        FROM activities AS a, devices AS d
+        WHERE a.activity_key = \(self.facts.key) AND d.device_key = \(self.deviceKey)
+        ON CONFLICT (activity_key, device_key) DO UPDATE
+        SET mode = 'channel', frequent = EXCLUDED.frequent, update_token = NULL,
+            generation = coalesce(\(self.request.generation), s.generation),
+            activitykit_id = coalesce(EXCLUDED.activitykit_id, s.activitykit_id),
+            registered_at = EXCLUDED.registered_at, failures = 0, reason = NULL, leaving = false,
+            (state, due_at, known_revision) = (
+                SELECT
+                    CASE WHEN same THEN s.state ELSE EXCLUDED.state END,
+                    CASE WHEN same THEN s.due_at ELSE EXCLUDED.due_at END,
+                    CASE WHEN same THEN s.known_revision ELSE EXCLUDED.known_revision END
+                FROM (SELECT s.mode = 'channel' AND s.state IN ('riding', 'due')
+                          AND \(self.request.knownRevision == nil && !isFirst) AS same) AS report
+            )
+        WHERE s.generation <= coalesce(\(self.request.generation), s.generation)
+        """
+    }
+
+    private func checkChannel(_ channelID: APNSChannelID?, on connection: PostgresConnection) async throws {
+        let rows = try await connection.query(
+            """
+            SELECT 1 FROM channels
+            WHERE activity_key = \(self.facts.key)
+              AND (\(channelID?.rawValue)::text IS NULL OR apns_channel_id = \(channelID?.rawValue))
+            """
+        )
+        guard rows.isEmpty else { return }
+        throw Problem.invalidRequest(
+            pointer: JSONPointer().appending(channelID == nil ? "channel" : "channel_id"),
+            code: FieldError.invalidValue,
+            message: "This is not the channel of the activity."
+        )
+    }
+}

@@ -1,0 +1,91 @@
+package import Cryptography
+package import Logging
+package import Postgres
+package import ServiceLifecycle
+
+/// Accepts changes, keeps them, and gets every phone to show the newest one.
+///
+/// One value for the whole daemon. Its operations are in the extensions in the folders beside this file: `Registry`
+/// (apps, keys, types, devices), `Intake` (start, update, end, subscriptions), `Channels` and `Schedules`.
+/// What goes on in the background is in ``services``.
+///
+/// Operations throw `Problem` for what the caller did wrong and `PostgresError` when the database is away.
+package final class Orchestrator: Sendable {
+    package let database: Database
+    package let sender: any PushSender
+    /// Seals signing keys at rest.
+    package let masterKey: SymmetricKey
+    package let settings: OrchestratorSettings
+    package let logger: Logger
+    let registry = RegistryCaches()
+    let wakeUps = WakeUps()
+    let intake: ChangeIntake
+    let signing: SigningIdentities
+    let segments: SegmentStore
+    let changes: ChangeStore
+    let ledger: BudgetLedger
+    /// What never changes of an activity, by its ids.
+    let facts: ExpiringCache<ActivityFacts.Name, ActivityFacts>
+
+    package init(
+        database: Database,
+        sender: any PushSender,
+        masterKey: SymmetricKey,
+        settings: OrchestratorSettings,
+        logger: Logger
+    ) {
+        self.database = database
+        self.sender = sender
+        self.masterKey = masterKey
+        self.settings = settings
+        self.logger = logger
+        self.intake = ChangeIntake(database: database, wakeUps: self.wakeUps, logger: logger)
+        self.signing = SigningIdentities(database: database, masterKey: masterKey)
+        self.segments = SegmentStore(database: database, lease: settings.lease)
+        self.changes = ChangeStore(database: database)
+        self.ledger = BudgetLedger(database: database)
+        self.facts = ExpiringCache(lifetime: .seconds(60), limit: 100_000) { ContinuousClock().now }
+    }
+
+    /// What has to run for accepted changes to reach phones, in the order in which it starts.
+    package var services: [any Service] {
+        [
+            Dispatcher(orchestrator: self),
+            ChannelSweeper(orchestrator: self),
+            ScheduleRunner(orchestrator: self),
+            self.intake,
+        ]
+    }
+}
+
+/// What an operator may set; all of it has defaults.
+package struct OrchestratorSettings: Sendable {
+    /// An admin key that is accepted as it is, for the first steps on a new installation. Secret.
+    package var bootstrapKey: String?
+    /// The longest wait between two tries of the same push (promise 2).
+    package var retryCap: Duration
+    /// How long leased work stays with a daemon that says nothing (promise 12).
+    package var lease: Duration
+    /// How long a push waits for its answer.
+    package var pushDeadline: Duration
+    /// How often the database is asked for work when nothing wakes the daemon.
+    package var pollInterval: Duration
+    /// Segments worked on at the same time.
+    package var concurrentSegments: Int
+
+    package init(
+        bootstrapKey: String? = nil,
+        retryCap: Duration = .seconds(30),
+        lease: Duration = .seconds(4),
+        pushDeadline: Duration = .seconds(10),
+        pollInterval: Duration = .milliseconds(200),
+        concurrentSegments: Int = 8
+    ) {
+        self.bootstrapKey = bootstrapKey
+        self.retryCap = retryCap
+        self.lease = lease
+        self.pushDeadline = pushDeadline
+        self.pollInterval = pollInterval
+        self.concurrentSegments = concurrentSegments
+    }
+}

@@ -1,0 +1,138 @@
+package import APITypes
+package import ActivityModel
+import Cryptography
+import JSON
+import Postgres
+
+extension Orchestrator {
+    /// Makes a key; the answer alone holds its secret.
+    ///
+    /// - Throws: 422 if it is to be bound to an app that does not exist.
+    package func createAPIKey(_ request: APIKeyRequest) async throws -> APIKeyResource {
+        let secret = "tally_" + Base64URL.encode(SecureRandom.bytes(32))
+        let key = try await database.withTransaction { connection in
+            if let app = request.bundleID {
+                let rows = try await connection.query("SELECT 1 FROM apps WHERE bundle_id = \(app.rawValue)")
+                if rows.isEmpty {
+                    throw Problem.invalidRequest(
+                        pointer: JSONPointer(tokens: ["bundle_id"]),
+                        code: FieldError.invalidValue,
+                        message: "this app does not exist"
+                    )
+                }
+            }
+            let rows = try await connection.query(
+                """
+                INSERT INTO api_keys (name, secret_sha256, scopes, bundle_id, expires_at)
+                VALUES (\(request.name), \(SHA256.hash(secret)), \(request.scopes.map(\.rawValue)), \(request.bundleID?.rawValue),
+                        \(request.expiresAt?.stored))
+                RETURNING \(unescaped: Self.apiKeyColumns)
+                """
+            )
+            return try Self.apiKeys(rows).first
+        }
+        guard var key else { throw Problem.internalError() }
+        key.secret = secret
+        return key
+    }
+
+    /// Keys in the order in which they were made; with `only`, those bound to that app.
+    package func apiKeys(_ page: PageRequest, only: BundleID?) async throws -> Page<APIKeyResource> {
+        let place = try page.position(columns: 2)
+        let after = try place.map { place in
+            guard let microseconds = Int64(place[0]), ChannelID.accepts(place[1]) else { throw PageCursor.refused }
+            return PGTimestamp(microseconds: microseconds)
+        }
+        let rows = try await database.query(
+            """
+            SELECT \(unescaped: Self.apiKeyColumns) FROM api_keys
+            WHERE (\(only?.rawValue)::text IS NULL OR bundle_id = \(only?.rawValue))
+              AND (\(after)::timestamptz IS NULL OR (created_at, api_key_id) > (\(after), \(place?[1])::uuid))
+            ORDER BY created_at, api_key_id LIMIT \(page.limit + 1)
+            """
+        )
+        return .cut(try Self.apiKeys(rows), limit: page.limit) { [String($0.createdAt.microseconds), $0.id] }
+    }
+
+    /// Revokes a key for good. It is good for some seconds more on other daemons.
+    ///
+    /// - Throws: 404, also for a key that `only` does not see. A key that is revoked already stays so.
+    package func revokeAPIKey(_ id: String, only: BundleID?) async throws {
+        let revoked = try await database.execute(
+            """
+            UPDATE api_keys SET revoked_at = coalesce(revoked_at, now())
+            WHERE api_key_id = \(id)::uuid AND (\(only?.rawValue)::text IS NULL OR bundle_id = \(only?.rawValue))
+            """
+        )
+        registry.principals.removeAll()
+        if revoked == 0 { throw Problem.notFound("the API key") }
+    }
+
+    // MARK: Authentication
+
+    /// Who has this secret; nil for one that is unknown, revoked or expired.
+    ///
+    /// Believed for three seconds. The database compares hashes, so the time of a look-up says nothing of the secret.
+    package func authenticate(secret: String) async throws -> Principal? {
+        let hash = SHA256.hash(secret)
+        if let bootstrap = settings.bootstrapKey, ConstantTime.equal(hash, SHA256.hash(bootstrap)) {
+            return Principal(keyID: Principal.bootstrapKeyID, scopes: [.admin], app: nil)
+        }
+        if case .fresh(let principal) = registry.principals.lookUp(hash) { return principal }
+        let answers = try await database.withConnection { connection in
+            try await connection.pipeline([
+                """
+                SELECT api_key_id::text, scopes, bundle_id FROM api_keys
+                WHERE secret_sha256 = \(hash) AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())
+                """,
+                // Once a minute is exact enough for people, and spares the row.
+                """
+                UPDATE api_keys SET last_used_at = now()
+                WHERE secret_sha256 = \(hash) AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())
+                  AND (last_used_at IS NULL OR last_used_at < now() - interval '1 minute')
+                """,
+            ])
+        }
+        for (id, scopes, app) in try answers[0].decoded(as: (String, [String], String?).self) {
+            let principal = Principal(
+                keyID: id,
+                scopes: Set(scopes.compactMap(Scope.init(rawValue:))),
+                app: app.map { BundleID(stored: $0) }
+            )
+            registry.principals.store(principal, for: hash)
+            return principal
+        }
+        registry.principals.remove(hash)
+        return nil
+    }
+
+    // MARK: Reading
+
+    private static var apiKeyColumns: String {
+        """
+        api_key_id::text, name, scopes, bundle_id, created_at, expires_at,
+        last_used_at, revoked_at
+        """
+    }
+
+    private static func apiKeys(_ rows: Rows) throws -> [APIKeyResource] {
+        var keys: [APIKeyResource] = []
+        for (id, name, scopes, app, created, expires, used, revoked) in try rows.decoded(
+            as: (String, String, [String], String?, PGTimestamp, PGTimestamp?, PGTimestamp?, PGTimestamp?).self
+        ) {
+            keys.append(
+                APIKeyResource(
+                    id: id,
+                    name: name,
+                    scopes: scopes.compactMap(Scope.init(rawValue:)),
+                    bundleID: app.map { BundleID(stored: $0) },
+                    createdAt: Instant(created),
+                    expiresAt: expires.map { Instant($0) },
+                    lastUsedAt: used.map { Instant($0) },
+                    revokedAt: revoked.map { Instant($0) }
+                )
+            )
+        }
+        return keys
+    }
+}

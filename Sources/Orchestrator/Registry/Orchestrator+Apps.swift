@@ -1,0 +1,208 @@
+package import APITypes
+package import ActivityModel
+import Cryptography
+import JSON
+import Postgres
+
+extension Orchestrator {
+    /// Makes an app or changes it.
+    ///
+    /// An environment that the request does not name keeps its key: nothing is erased by being left out.
+    ///
+    /// - Throws: 422 for a private key that is not P-256, for an environment without any, and for an app without an environment.
+    package func putApp(_ id: BundleID, _ request: AppRequest) async throws -> AppResource {
+        let sealed = try sealedKeys(id, request)
+        let app = try await database.withTransaction { connection in
+            _ = try await connection.execute(
+                """
+                INSERT INTO apps (bundle_id, team_id, channels_exclusive, channel_pool)
+                VALUES (\(id.rawValue), \(request.teamID.rawValue), \(request.channelsExclusive), \(Int32(request.channelPool)))
+                ON CONFLICT (bundle_id) DO UPDATE
+                SET team_id = EXCLUDED.team_id, channels_exclusive = EXCLUDED.channels_exclusive,
+                    channel_pool = EXCLUDED.channel_pool, updated_at = now()
+                """
+            )
+            for (environment, key) in request.environments {
+                try await Self.store(key, sealed[environment], id, environment, connection)
+            }
+            guard let app = try await Self.readApps(id: id, connection).first else {
+                throw Problem.notFound("the app")
+            }
+            if app.environments.isEmpty {
+                throw Problem.invalidRequest(
+                    pointer: JSONPointer().appending("environments"),
+                    code: FieldError.missing,
+                    message: "an app needs at least one environment with its key"
+                )
+            }
+            return app
+        }
+        return app
+    }
+
+    /// One app.
+    ///
+    /// - Throws: 404.
+    package func app(_ id: BundleID) async throws -> AppResource {
+        let apps = try await database.withConnection { try await Self.readApps(id: id, $0) }
+        guard let app = apps.first else { throw Problem.notFound("the app") }
+        return app
+    }
+
+    /// Apps in the order of their ids; with `only`, that one alone.
+    package func apps(_ page: PageRequest, only: BundleID?) async throws -> Page<AppResource> {
+        let after = try page.position(columns: 1)?[0]
+        let apps = try await database.withConnection { connection in
+            try await Self.readApps(id: only, after: after, limit: page.limit + 1, connection)
+        }
+        return .cut(apps, limit: page.limit) { [$0.bundleID.rawValue] }
+    }
+
+    /// Forgets an app with its types, devices and API keys.
+    ///
+    /// - Throws: 404; 409 `app_in_use` while activities run or channels exist at Apple, which nobody would delete any more.
+    package func deleteApp(_ id: BundleID) async throws {
+        try await database.withTransaction { connection in
+            let found = try await connection.query(
+                """
+                SELECT EXISTS (SELECT 1 FROM activities AS a WHERE a.bundle_id = p.bundle_id AND a.state <> 'ended'),
+                       EXISTS (SELECT 1 FROM channels AS c WHERE c.bundle_id = p.bundle_id AND c.state <> 'deleted')
+                FROM apps AS p WHERE p.bundle_id = \(id.rawValue) FOR UPDATE
+                """
+            )
+            guard let (activities, channels) = try found.first(as: (Bool, Bool).self) else {
+                throw Problem.notFound("the app")
+            }
+            if activities {
+                throw Problem.conflict(code: "app_in_use", detail: "Activities of this app have not ended.")
+            }
+            if channels {
+                throw Problem.conflict(code: "app_in_use", detail: "Channels of this app still exist at Apple.")
+            }
+            _ = try await connection.execute("DELETE FROM apps WHERE bundle_id = \(id.rawValue)")
+        }
+        registry.principals.removeAll()
+        registry.types.removeAll()
+    }
+
+    /// 404 if the app does not exist.
+    func requireApp(_ id: BundleID, _ connection: PostgresConnection) async throws {
+        let rows = try await connection.query("SELECT 1 FROM apps WHERE bundle_id = \(id.rawValue)")
+        if rows.isEmpty { throw Problem.notFound("the app") }
+    }
+
+    // MARK: Signing keys
+
+    /// The new keys of a request, checked and sealed, before the database is touched.
+    private func sealedKeys(_ id: BundleID, _ request: AppRequest) throws -> [APNSEnvironment: [UInt8]] {
+        var sealed: [APNSEnvironment: [UInt8]] = [:]
+        var errors: [FieldError] = []
+        for (environment, key) in request.environments {
+            guard let pem = key.privateKey else { continue }
+            if let error = Self.refusal(ofKey: pem) {
+                errors.append(
+                    FieldError(
+                        pointer: Self.privateKeyPointer(environment),
+                        code: FieldError.invalidValue,
+                        message: "not the .p8 file of an APNs key: \(error)"
+                    )
+                )
+                continue
+            }
+            sealed[environment] = try SigningKeySeal.seal(pem, app: id, environment: environment, masterKey: masterKey)
+        }
+        if !errors.isEmpty { throw Problem.invalidRequest(errors) }
+        return sealed
+    }
+
+    /// Why a text is not the private key of a signing key; nil if it is one.
+    private static func refusal(ofKey pem: String) -> String? {
+        do {
+            _ = try P256PrivateKey(pem: pem)
+            return nil
+        } catch {
+            return error.message
+        }
+    }
+
+    private static func store(
+        _ key: SigningKeyRequest,
+        _ sealed: [UInt8]?,
+        _ id: BundleID,
+        _ environment: APNSEnvironment,
+        _ connection: PostgresConnection
+    ) async throws {
+        if let sealed {
+            _ = try await connection.execute(
+                """
+                INSERT INTO signing_keys (bundle_id, environment, key_id, private_key_sealed)
+                VALUES (\(id.rawValue), \(environment.rawValue)::apns_environment, \(key.keyID.rawValue), \(sealed))
+                ON CONFLICT (bundle_id, environment) DO UPDATE
+                SET key_id = EXCLUDED.key_id, private_key_sealed = EXCLUDED.private_key_sealed, updated_at = now()
+                """
+            )
+            return
+        }
+        let kept = try await connection.execute(
+            """
+            UPDATE signing_keys SET key_id = \(key.keyID.rawValue), updated_at = now()
+            WHERE bundle_id = \(id.rawValue) AND environment = \(environment.rawValue)::apns_environment
+            """
+        )
+        if kept == 0 {
+            throw Problem.invalidRequest(
+                pointer: privateKeyPointer(environment),
+                code: FieldError.missing,
+                message: "no key is stored for this environment yet"
+            )
+        }
+    }
+
+    private static func privateKeyPointer(_ environment: APNSEnvironment) -> JSONPointer {
+        JSONPointer().appending("environments").appending(environment.rawValue).appending("private_key")
+    }
+
+    // MARK: Reading
+
+    private static func readApps(
+        id: BundleID?,
+        after: String? = nil,
+        limit: Int = 1,
+        _ connection: PostgresConnection
+    ) async throws -> [AppResource] {
+        let rows = try await connection.query(
+            """
+            SELECT p.bundle_id, p.team_id, p.channels_exclusive, p.channel_pool,
+                   production.key_id, sandbox.key_id,
+                   p.created_at, p.updated_at
+            FROM apps AS p
+            LEFT JOIN signing_keys AS production
+                ON production.bundle_id = p.bundle_id AND production.environment = 'production'
+            LEFT JOIN signing_keys AS sandbox ON sandbox.bundle_id = p.bundle_id AND sandbox.environment = 'sandbox'
+            WHERE (\(id?.rawValue)::text IS NULL OR p.bundle_id = \(id?.rawValue))
+              AND (\(after)::text IS NULL OR p.bundle_id > \(after))
+            ORDER BY p.bundle_id LIMIT \(limit)
+            """
+        )
+        var apps: [AppResource] = []
+        for (bundle, team, exclusive, pool, production, sandbox, created, updated) in try rows.decoded(
+            as: (String, String, Bool, Int32, String?, String?, PGTimestamp, PGTimestamp).self
+        ) {
+            var environments: [APNSEnvironment: SigningKeyResource] = [:]
+            environments[.production] = production.map { SigningKeyResource(keyID: KeyID(stored: $0)) }
+            environments[.sandbox] = sandbox.map { SigningKeyResource(keyID: KeyID(stored: $0)) }
+            apps.append(
+                AppResource(
+                    bundleID: BundleID(stored: bundle),
+                    teamID: TeamID(stored: team),
+                    channelsExclusive: exclusive,
+                    channelPool: Int(pool),
+                    environments: environments,
+                    createdAt: Instant(created),
+                    updatedAt: Instant(updated)
+                )
+            )
+        }
+        return apps
+    }
+}

@@ -1,0 +1,121 @@
+package import APITypes
+package import ActivityModel
+import Postgres
+
+extension Orchestrator {
+    /// One device; its tokens are masked.
+    ///
+    /// - Throws: 404.
+    package func device(_ app: BundleID, _ id: DeviceID) async throws -> DeviceResource {
+        let devices = try await database.withConnection { connection in
+            let rows = try await connection.query(
+                """
+                SELECT \(unescaped: Self.deviceColumns) FROM devices
+                WHERE bundle_id = \(app.rawValue) AND device_id = \(id.rawValue)
+                """
+            )
+            return try await Self.devices(rows, connection)
+        }
+        guard let found = devices.first else { throw Problem.notFound("the device") }
+        return found.device
+    }
+
+    /// Devices in the order in which they were first registered.
+    package func devices(_ app: BundleID, _ page: PageRequest) async throws -> Page<DeviceResource> {
+        let after = try page.position(columns: 1).map { place in
+            guard let key = Int64(place[0]) else { throw PageCursor.refused }
+            return key
+        }
+        let found = try await database.withConnection { connection in
+            try await requireApp(app, connection)
+            let rows = try await connection.query(
+                """
+                SELECT \(unescaped: Self.deviceColumns) FROM devices
+                WHERE bundle_id = \(app.rawValue) AND device_key > \(after ?? 0)
+                ORDER BY device_key LIMIT \(page.limit + 1)
+                """
+            )
+            return try await Self.devices(rows, connection)
+        }
+        let shown = found.prefix(page.limit)
+        let next = found.count > page.limit ? shown.last : nil
+        return Page(
+            items: shown.map(\.device),
+            nextCursor: next.map { PageCursor(values: [String($0.key)]).text }
+        )
+    }
+
+    /// The device with that key.
+    static func device(key: Int64, _ connection: PostgresConnection) async throws -> DeviceResource? {
+        let rows = try await connection.query(
+            "SELECT \(unescaped: deviceColumns) FROM devices WHERE device_key = \(key)"
+        )
+        return try await devices(rows, connection).first?.device
+    }
+
+    private static let deviceColumns = """
+        device_key, device_id, environment::text, user_id, os_version, app_version, activities_enabled,
+        frequent_pushes_enabled, device_token, created_at, updated_at
+        """
+
+    /// Reads rows of ``deviceColumns``, and the start tokens that belong to them.
+    private static func devices(
+        _ rows: Rows,
+        _ connection: PostgresConnection
+    ) async throws -> [(key: Int64, device: DeviceResource)] {
+        var devices: [(key: Int64, device: DeviceResource)] = []
+        for (key, id, environment, user, os, appVersion, enabled, frequent, token, created, updated)
+            in try rows.decoded(
+                as: (
+                    Int64, String, String, String?, String?, String?, Bool, Bool, [UInt8]?, PGTimestamp, PGTimestamp
+                ).self
+            )
+        {
+            let device = DeviceResource(
+                deviceID: DeviceID(stored: id),
+                environment: try .stored(environment),
+                userID: user.map { UserID(stored: $0) },
+                osVersion: os.flatMap { OSVersion($0) },
+                appVersion: appVersion.flatMap { AppVersion($0) },
+                activitiesEnabled: enabled,
+                frequentPushesEnabled: frequent,
+                deviceToken: token.flatMap { PushToken(bytes: $0) },
+                createdAt: Instant(created),
+                updatedAt: Instant(updated)
+            )
+            devices.append((key: key, device: device))
+        }
+        let tokens = try await readStartTokens(deviceKeys: devices.map(\.key), connection)
+        for index in devices.indices {
+            devices[index].device.startTokens = tokens[devices[index].key] ?? [:]
+        }
+        return devices
+    }
+
+    private static func readStartTokens(
+        deviceKeys: [Int64],
+        _ connection: PostgresConnection
+    ) async throws -> [Int64: [ActivityTypeName: StartTokenResource]] {
+        guard !deviceKeys.isEmpty else { return [:] }
+        let rows = try await connection.query(
+            """
+            SELECT device_key, type_name, token, generation, state::text, registered_at
+            FROM start_tokens WHERE device_key = ANY(\(deviceKeys))
+            """
+        )
+        var tokens: [Int64: [ActivityTypeName: StartTokenResource]] = [:]
+        for (key, type, bytes, generation, state, registered) in try rows.decoded(
+            as: (Int64, String, [UInt8], Int64, String, PGTimestamp).self
+        ) {
+            // The table allows what a token may have, so this is never nil.
+            guard let token = PushToken(bytes: bytes) else { continue }
+            tokens[key, default: [:]][ActivityTypeName(stored: type)] = StartTokenResource(
+                token: token,
+                generation: generation,
+                state: try .stored(state),
+                registeredAt: Instant(registered)
+            )
+        }
+        return tokens
+    }
+}

@@ -1,0 +1,157 @@
+package import APITypes
+package import ActivityModel
+import Postgres
+
+extension Orchestrator {
+    /// Takes what an app reports of its installation; what the report leaves out keeps what is stored.
+    ///
+    /// A start token is replaced by a report of the same or a later generation, or of none; an older one changes nothing. A device belongs to
+    /// one environment: a report of the other one is a new installation of another build, so the tokens of the old one are dropped and its
+    /// subscriptions and starts are over.
+    ///
+    /// - Throws: 404 for an unknown app.
+    package func putDevice(_ app: BundleID, _ id: DeviceID, _ request: DeviceRequest) async throws -> DeviceResource {
+        let (key, device) = try await database.withTransaction { connection in
+            try await requireApp(app, connection)
+            let stored = try await Self.storeDevice(app, id, request, connection)
+            if stored.movedEnvironment {
+                _ = try await connection.pipeline(Self.reinstallation(deviceKey: stored.key))
+            } else if stored.changedBudgetClass, let frequent = request.frequentPushesEnabled {
+                _ = try await connection.execute(
+                    """
+                    UPDATE subscriptions SET frequent = \(frequent)
+                    WHERE device_key = \(stored.key) AND frequent <> \(frequent) AND state <> 'over'
+                    """
+                )
+            }
+            try await Self.storeStartTokens(request.startTokens, deviceKey: stored.key, connection)
+            guard let device = try await Self.device(key: stored.key, connection) else {
+                throw Problem.notFound("the device")
+            }
+            return (stored.key, device)
+        }
+        // An audience is a standing rule. The answer waits for this, so that an app whose report was answered is enrolled.
+        try await enrol(deviceKey: key)
+        return device
+    }
+
+    private struct StoredDevice {
+        let key: Int64
+        let movedEnvironment: Bool
+        let changedBudgetClass: Bool
+    }
+
+    /// Inserts or merges the row of the device, and locks it: reports of one device are taken one after the other.
+    private static func storeDevice(
+        _ app: BundleID,
+        _ id: DeviceID,
+        _ request: DeviceRequest,
+        _ connection: PostgresConnection
+    ) async throws -> StoredDevice {
+        // The first statement locks an existing row, so that the second one compares with what is really stored.
+        let answers = try await connection.pipeline([
+            """
+            SELECT environment = \(request.environment.rawValue)::apns_environment, frequent_pushes_enabled FROM devices
+            WHERE bundle_id = \(app.rawValue) AND device_id = \(id.rawValue) FOR UPDATE
+            """,
+            """
+            INSERT INTO devices AS d (bundle_id, device_id, environment, user_id, os_version, app_version,
+                                      activities_enabled, frequent_pushes_enabled, device_token)
+            VALUES (\(app.rawValue), \(id.rawValue), \(request.environment.rawValue)::apns_environment,
+                    \(request.userID?.rawValue), \(request.osVersion?.description), \(request.appVersion?.description),
+                    coalesce(\(request.activitiesEnabled), true), coalesce(\(request.frequentPushesEnabled), false),
+                    \(request.deviceToken?.bytes))
+            ON CONFLICT (bundle_id, device_id) DO UPDATE
+            SET environment = EXCLUDED.environment,
+                user_id = coalesce(EXCLUDED.user_id, d.user_id),
+                os_version = coalesce(EXCLUDED.os_version, d.os_version),
+                app_version = coalesce(EXCLUDED.app_version, d.app_version),
+                activities_enabled = coalesce(\(request.activitiesEnabled), d.activities_enabled),
+                frequent_pushes_enabled = coalesce(\(request.frequentPushesEnabled), d.frequent_pushes_enabled),
+                device_token = CASE WHEN d.environment = EXCLUDED.environment
+                    THEN coalesce(EXCLUDED.device_token, d.device_token) ELSE EXCLUDED.device_token END,
+                updated_at = now()
+            RETURNING device_key
+            """,
+        ])
+        guard let key = try answers[1].single(Int64.self) else { throw Problem.notFound("the device") }
+        let before = try answers[0].first(as: (Bool, Bool).self)
+        return StoredDevice(
+            key: key,
+            movedEnvironment: before.map { !$0.0 } ?? false,
+            changedBudgetClass: before.map { $0.1 != (request.frequentPushesEnabled ?? $0.1) } ?? false
+        )
+    }
+
+    /// Drops what belonged to the installation in the other environment.
+    private static func reinstallation(deviceKey: Int64) -> [Query] {
+        [
+            "DELETE FROM start_tokens WHERE device_key = \(deviceKey)",
+            """
+            UPDATE subscriptions SET state = 'over', due_at = NULL, reason = 'environment_changed'
+            WHERE device_key = \(deviceKey) AND state <> 'over'
+            """,
+            """
+            UPDATE starts SET state = 'cancelled', due_at = NULL, reason = 'environment_changed'
+            WHERE device_key = \(deviceKey) AND state IN ('pending', 'claimed', 'unknown')
+            """,
+        ]
+    }
+
+    /// Stores reported start tokens, unless a later generation is known.
+    private static func storeStartTokens(
+        _ tokens: [ActivityTypeName: StartTokenRequest],
+        deviceKey: Int64,
+        _ connection: PostgresConnection
+    ) async throws {
+        guard !tokens.isEmpty else { return }
+        let reports = tokens.sorted { $0.key < $1.key }
+        _ = try await connection.execute(
+            """
+            INSERT INTO start_tokens (device_key, type_name, token, generation)
+            SELECT \(deviceKey), report.type_name, report.token, coalesce(report.generation, known.generation, 0)
+            FROM unnest(\(reports.map(\.key.rawValue)), \(reports.map(\.value.token.bytes)), \(reports.map(\.value.generation)))
+                AS report (type_name, token, generation)
+            LEFT JOIN start_tokens AS known
+                ON known.device_key = \(deviceKey) AND known.type_name = report.type_name
+            WHERE report.generation IS NULL OR known.generation IS NULL OR report.generation >= known.generation
+            ON CONFLICT (device_key, type_name) DO UPDATE
+            SET token = EXCLUDED.token, generation = EXCLUDED.generation, state = 'live', registered_at = now()
+            """
+        )
+    }
+
+    // MARK: Forgetting
+
+    /// Forgets a device with its tokens and subscriptions.
+    ///
+    /// - Throws: 404.
+    package func deleteDevice(_ app: BundleID, _ id: DeviceID) async throws {
+        let deleted = try await database.execute(
+            "DELETE FROM devices WHERE bundle_id = \(app.rawValue) AND device_id = \(id.rawValue)"
+        )
+        if deleted == 0 { throw Problem.notFound("the device") }
+    }
+
+    /// Erases a user: devices, tokens, subscriptions, and every mention in an audience. May be repeated.
+    ///
+    /// - Throws: 404 for an unknown app.
+    package func eraseUser(_ app: BundleID, _ id: UserID) async throws {
+        try await database.withTransaction { connection in
+            try await requireApp(app, connection)
+            _ = try await connection.pipeline([
+                """
+                DELETE FROM audience_members AS m
+                WHERE m.bundle_id = \(app.rawValue) AND (
+                    m.kind = 'user' AND m.member_id = \(id.rawValue)
+                    OR m.kind = 'device' AND m.member_id IN (
+                        SELECT device_id FROM devices
+                        WHERE bundle_id = \(app.rawValue) AND user_id = \(id.rawValue)
+                    )
+                )
+                """,
+                "DELETE FROM devices WHERE bundle_id = \(app.rawValue) AND user_id = \(id.rawValue)",
+            ])
+        }
+    }
+}

@@ -1,0 +1,31 @@
+package import APITypes
+package import ActivityModel
+
+/// Who calls: what an API key turned out to be.
+package struct Principal: Sendable, Hashable {
+    /// The id of the API key, or ``bootstrapKeyID``.
+    package let keyID: String
+    /// What the key may do.
+    package let scopes: Set<Scope>
+    /// The only app that the key sees; nil: all of them.
+    package let app: BundleID?
+
+    /// Stands for the key of the daemon's configuration, which is in no table.
+    package static let bootstrapKeyID = "bootstrap"
+
+    package init(keyID: String, scopes: Set<Scope>, app: BundleID?) {
+        self.keyID = keyID
+        self.scopes = scopes
+        self.app = app
+    }
+
+    /// Whether the key may do what needs `scope`, in whatever app it sees.
+    package func allows(_ scope: Scope) -> Bool {
+        scopes.allow(scope)
+    }
+
+    /// Whether the key sees this app.
+    package func sees(_ bundleID: BundleID) -> Bool {
+        app == nil || app == bundleID
+    }
+}

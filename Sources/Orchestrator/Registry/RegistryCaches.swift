@@ -1,0 +1,22 @@
+import ActivityModel
+
+/// What the registry keeps in memory for a moment, so that not every request asks the database who calls and what a type is.
+///
+/// Another daemon's change is seen when the lifetime is over; this daemon's own at once.
+final class RegistryCaches: Sendable {
+    /// An activity type of an app.
+    struct TypeKey: Hashable, Sendable {
+        let app: BundleID
+        let name: ActivityTypeName
+    }
+
+    /// Callers by the SHA-256 of their secret. A revoked key may be good for three seconds more on another daemon.
+    let principals: ExpiringCache<[UInt8], Principal>
+    /// Types with their compiled schemas.
+    let types: ExpiringCache<TypeKey, TypeContext>
+
+    init(now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock().now }) {
+        principals = ExpiringCache(lifetime: .seconds(3), limit: 10_000, now: now)
+        types = ExpiringCache(lifetime: .seconds(1), limit: 1_000, now: now)
+    }
+}

@@ -1,0 +1,82 @@
+package import APITypes
+package import ActivityModel
+import JSON
+import Postgres
+
+extension Orchestrator {
+    /// Keeps a valid change until its time.
+    func schedule(_ kind: ChangeKind, at time: Instant, body: JSONValue, _ command: ChangeCommand) async throws -> ChangeAnswer {
+        try await self.database.withTransaction { connection in
+            var kept = try await KeptAnswers.read([command.idempotencyKey].compactMap { $0 }, on: connection)
+            if let key = command.idempotencyKey, let answer = try kept.answer(to: key) { return answer }
+            let rows = try await connection.query(
+                """
+                INSERT INTO schedules (activity_key, kind, due_at, body)
+                SELECT activity_key, \(kind.rawValue)::schedule_kind, \(time.stored), \(body.text)::json
+                FROM activities WHERE activity_key = \(command.activity.key) AND state <> 'ended'
+                RETURNING schedule_id::text
+                """
+            )
+            guard let id = try rows.single(String.self) else { throw Problem.activityEnded() }
+            let answer = ChangeAnswer.scheduled(scheduleID: id)
+            if let key = command.idempotencyKey {
+                kept.keep(answer, for: key)
+                _ = try await connection.pipeline(kept.statements)
+            }
+            return answer
+        }
+    }
+
+    /// Schedules of an app in the order of their time.
+    package func schedules(_ app: BundleID, _ page: PageRequest) async throws -> Page<ScheduleResource> {
+        let place = try page.position(columns: 2)
+        let after = try place.map { place in
+            guard let microseconds = Int64(place[0]) else { throw PageCursor.refused }
+            return PGTimestamp(microseconds: microseconds)
+        }
+        let rows = try await self.database.query(
+            """
+            SELECT s.activity_key, s.schedule_id::text, a.activity_id, s.kind::text, s.due_at, s.state::text, s.reason
+            FROM schedules AS s JOIN activities AS a USING (activity_key)
+            WHERE a.bundle_id = \(app.rawValue)
+              AND (\(after)::timestamptz IS NULL OR (s.due_at, s.schedule_id::text) > (\(after), \(place?[1])))
+            ORDER BY s.due_at, s.schedule_id::text LIMIT \(page.limit + 1)
+            """
+        )
+        return .cut(try ScheduleRows.decode(rows).map { $1 }, limit: page.limit) {
+            [String($0.dueAt.microseconds), $0.id]
+        }
+    }
+
+    /// One schedule.
+    ///
+    /// - Throws: 404.
+    package func schedule(_ app: BundleID, _ id: String) async throws -> ScheduleResource {
+        let rows = try await self.database.query(
+            """
+            SELECT s.activity_key, s.schedule_id::text, a.activity_id, s.kind::text, s.due_at, s.state::text, s.reason
+            FROM schedules AS s JOIN activities AS a USING (activity_key)
+            WHERE a.bundle_id = \(app.rawValue) AND s.schedule_id = \(id)::uuid
+            """
+        )
+        guard let (_, schedule) = try ScheduleRows.decode(rows).first else { throw Problem.notFound("the schedule") }
+        return schedule
+    }
+
+    /// Cancels a schedule that has not run.
+    ///
+    /// - Throws: 404; 409 `schedule_settled` if it has run, failed or was cancelled.
+    package func cancelSchedule(_ app: BundleID, _ id: String) async throws {
+        let cancelled = try await self.database.execute(
+            """
+            UPDATE schedules AS s SET state = 'cancelled', settled_at = clock_timestamp(), lease_until = NULL
+            FROM activities AS a
+            WHERE a.activity_key = s.activity_key AND a.bundle_id = \(app.rawValue)
+              AND s.schedule_id = \(id)::uuid AND s.state = 'pending'
+            """
+        )
+        guard cancelled == 0 else { return }
+        let schedule = try await self.schedule(app, id)
+        throw Problem.conflict(code: "schedule_settled", detail: "The schedule is \(schedule.state.rawValue).")
+    }
+}

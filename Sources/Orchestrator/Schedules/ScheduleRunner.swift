@@ -1,0 +1,149 @@
+import APITypes
+import ActivityModel
+import JSON
+import Logging
+import Postgres
+import ServiceLifecycle
+
+/// Runs what is due: starts, updates and ends at their time. What was missed while no daemon ran is run once, late.
+///
+/// Schedules are claimed in batches under a lease; the change and the settling of its schedule are one transaction, so a
+/// schedule whose daemon died is run again by another and never twice.
+struct ScheduleRunner: Service, CustomStringConvertible {
+    let orchestrator: Orchestrator
+
+    private struct Due: Sendable {
+        let id: String
+        let activityKey: Int64
+        let app: BundleID
+        let activity: ActivityID
+        let kind: ChangeKind
+        let body: JSONValue
+    }
+
+    private static let batchSize = 100
+
+    var description: String { "schedule-runner" }
+
+    func run() async {
+        await cancelWhenGracefulShutdown {
+            while !Task.isCancelled {
+                do {
+                    while try await self.runDue() {}
+                } catch {
+                    self.orchestrator.logger.warning("cannot run schedules", metadata: ["error": "\(error)"])
+                }
+                try? await Task.sleep(for: self.orchestrator.settings.pollInterval)  // throws only when cancelled
+            }
+        }
+    }
+
+    /// - Returns: Whether there may be more.
+    private func runDue() async throws -> Bool {
+        let rows = try await self.orchestrator.database.query(
+            """
+            WITH due AS (
+                SELECT schedule_id FROM schedules
+                WHERE state = 'pending' AND due_at <= clock_timestamp()
+                  AND (lease_until IS NULL OR lease_until < clock_timestamp())
+                ORDER BY due_at LIMIT \(Self.batchSize) FOR NO KEY UPDATE SKIP LOCKED
+            )
+            UPDATE schedules AS s SET lease_until = clock_timestamp() + \(self.orchestrator.settings.pushDeadline)
+            FROM due, activities AS a
+            WHERE s.schedule_id = due.schedule_id AND a.activity_key = s.activity_key
+            RETURNING s.schedule_id::text, s.activity_key, a.bundle_id, a.activity_id, s.kind::text, s.body::text
+            """
+        )
+        let due = try rows.decoded(as: (String, Int64, String, String, String, String).self).map {
+            id,
+            key,
+            app,
+            activity,
+            kind,
+            body in
+            Due(
+                id: id,
+                activityKey: key,
+                app: BundleID(stored: app),
+                activity: ActivityID(stored: activity),
+                kind: try .stored(kind),
+                body: try JSONValue(parsing: body)
+            )
+        }
+        await withDiscardingTaskGroup { group in
+            for schedule in due {
+                group.addTask { await self.run(schedule) }
+            }
+        }
+        return due.count == Self.batchSize
+    }
+
+    private func run(_ due: Due) async {
+        do {
+            switch due.kind {
+            case .start:
+                try await self.begin(due)
+            case .update:
+                let request = try UpdateRequest(json: due.body)
+                let command = try await self.orchestrator.command(due.app, due.activity, request, scheduleID: due.id)
+                _ = try await self.orchestrator.intake.accept(command)
+            case .end:
+                let request = try EndRequest(json: due.body)
+                let command = try await self.orchestrator.command(due.app, due.activity, request, scheduleID: due.id)
+                _ = try await self.orchestrator.intake.accept(command)
+            }
+        } catch let problem as Problem where problem.status < 500 {
+            await self.fail(due, problem)
+        } catch {
+            // Still pending: it is claimed again when the lease is over.
+            self.orchestrator.logger.warning("a schedule waits", metadata: ["schedule.id": "\(due.id)", "error": "\(error)"])
+        }
+    }
+
+    /// A scheduled start becomes live, with a stamp of now for what it shows.
+    private func begin(_ due: Due) async throws {
+        try await self.orchestrator.database.withTransaction { connection in
+            _ = try await connection.pipeline([
+                "SELECT FROM activities WHERE activity_key = \(due.activityKey) FOR NO KEY UPDATE",
+                """
+                UPDATE activities
+                SET state = 'live', started_at = clock_timestamp(),
+                    stamp = greatest(stamp + 1, floor(extract(epoch FROM clock_timestamp()))::int8)
+                WHERE activity_key = \(due.activityKey) AND state = 'scheduled'
+                """,
+                """
+                UPDATE changes AS c SET timestamp = a.stamp, stamped_at = clock_timestamp()
+                FROM activities AS a
+                WHERE a.activity_key = \(due.activityKey) AND c.activity_key = a.activity_key
+                  AND c.revision = a.revision AND c.timestamp IS NULL AND a.state = 'live'
+                """,
+                """
+                UPDATE segments SET due_at = clock_timestamp(), wakes = wakes + 1 WHERE activity_key = \(due.activityKey)
+                """,
+                """
+                UPDATE schedules SET state = 'done', settled_at = clock_timestamp(), lease_until = NULL
+                WHERE schedule_id = \(due.id)::uuid AND state = 'pending'
+                """,
+            ])
+        }
+        self.orchestrator.wakeUps.signal()
+    }
+
+    private func fail(_ due: Due, _ problem: Problem) async {
+        self.orchestrator.logger.warning(
+            "a schedule failed",
+            metadata: ["schedule.id": "\(due.id)", "problem": "\(problem.code)"]
+        )
+        do {
+            _ = try await self.orchestrator.database.execute(
+                """
+                UPDATE schedules
+                SET state = 'failed', settled_at = clock_timestamp(), lease_until = NULL, reason = \(problem.code)
+                WHERE schedule_id = \(due.id)::uuid AND state = 'pending'
+                """
+            )
+        } catch {
+            self.orchestrator.logger.warning("a failed schedule stays", metadata: ["schedule.id": "\(due.id)"])
+        }
+    }
+}

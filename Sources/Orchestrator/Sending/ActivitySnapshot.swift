@@ -1,0 +1,71 @@
+import ActivityModel
+import JSON
+import Postgres
+
+/// What a worker has to know of an activity before each batch.
+struct ActivitySnapshot: Sendable {
+    let key: Int64
+    let bundleID: BundleID
+    let activityID: ActivityID
+    let environment: APNSEnvironment
+    let typeName: ActivityTypeName
+    let delivery: Delivery
+    let state: ActivityState
+    let attributes: CompactJSON
+    /// The newest accepted revision.
+    let newest: Revision
+    /// The oldest change after the begun one that every destination must be sent.
+    let barrier: Revision?
+    /// Whether the begun change is such a one: its lap is walked to the end before anything newer.
+    let isOnBarrierLap: Bool
+    let policy: Policy
+    /// Whether the audience has not been turned into starts yet.
+    let isEnrolmentDue: Bool
+
+    /// The revision that a walk has to turn to next.
+    var target: Revision { self.barrier ?? self.newest }
+}
+
+extension ActivitySnapshot {
+    /// Reads an activity.
+    ///
+    /// - Parameters:
+    ///   - key: The activity.
+    ///   - begun: Barriers up to this revision are not of interest.
+    /// - Returns: Nil if the activity was deleted.
+    static func read(_ key: Int64, begun: Revision, from connection: Database) async throws -> ActivitySnapshot? {
+        let rows = try await connection.query(
+            """
+            SELECT a.bundle_id, a.activity_id, a.environment::text, a.type_name, a.delivery::text, a.state::text,
+                   a.attributes::text, a.revision, t.policy::text,
+                   (SELECT min(c.revision) FROM changes AS c
+                    WHERE c.activity_key = a.activity_key AND c.must_deliver AND c.revision > \(begun)),
+                   EXISTS (SELECT FROM changes AS c
+                    WHERE c.activity_key = a.activity_key AND c.must_deliver AND c.revision = \(begun)),
+                   a.enrolment_due
+            FROM activities AS a JOIN activity_types AS t USING (bundle_id, type_name)
+            WHERE a.activity_key = \(key)
+            """
+        )
+        for (bundle, id, environment, type, delivery, state, attributes, newest, policy, barrier, onLap, enrol) in try rows.decoded(
+            as: (String, String, String, String, String, String, String, Int64, String, Int64?, Bool, Bool).self
+        ) {
+            return ActivitySnapshot(
+                key: key,
+                bundleID: BundleID(stored: bundle),
+                activityID: ActivityID(stored: id),
+                environment: try .stored(environment),
+                typeName: ActivityTypeName(stored: type),
+                delivery: try .stored(delivery),
+                state: try .stored(state),
+                attributes: CompactJSON(stored: Array(attributes.utf8)),
+                newest: newest,
+                barrier: barrier,
+                isOnBarrierLap: onLap,
+                policy: try Policy(json: JSONValue(parsing: policy)),
+                isEnrolmentDue: enrol
+            )
+        }
+        return nil
+    }
+}

@@ -1,0 +1,56 @@
+import ActivityModel
+import Postgres
+
+/// Which phones share a priority-10 budget: all of a class get the same pushes.
+enum BudgetClass: String, Sendable, Hashable {
+    case ordinary, frequent, channel
+}
+
+/// The rows of `budget_ledger`: which priority each revision got, and why.
+///
+/// A decision is made once per revision and class, so a retry or a late joiner spends nothing more (promise 10).
+struct BudgetLedger: Sendable {
+    let database: Database
+
+    func priority(
+        of change: ChangeToSend,
+        hasAlert: Bool,
+        in activity: ActivitySnapshot,
+        for budgetClass: BudgetClass
+    ) async throws -> PushPriority {
+        let budget = activity.policy.budget
+        let rows = try await self.database.query(
+            """
+            SELECT count(*) FILTER (
+                       WHERE priority = 10 AND revision <> \(change.revision)
+                       AND decided_at > clock_timestamp() - \(Duration.seconds(budget.windowSeconds))
+                   ),
+                   max(priority) FILTER (WHERE revision = \(change.revision))
+            FROM budget_ledger
+            WHERE activity_key = \(activity.key) AND class = \(budgetClass.rawValue)::budget_class
+            """
+        )
+        let (spent, decided) = try rows.first(as: (Int64, Int16?).self) ?? (Int64(0), nil)
+        if let decided, let priority = PushPriority(rawValue: Int(decided)), priority == .ten || !hasAlert {
+            return priority
+        }
+        let total = budgetClass == .frequent ? budget.frequent : budget.ordinary
+        let decision = PriorityRule.decide(
+            kind: change.kind,
+            urgency: change.urgency,
+            hasAlert: hasAlert,
+            remaining: max(total - Int(spent), 0),
+            reserve: budget.reserve
+        )
+        _ = try await self.database.execute(
+            """
+            INSERT INTO budget_ledger (activity_key, class, revision, priority, reason)
+            VALUES (\(activity.key), \(budgetClass.rawValue)::budget_class, \(change.revision),
+                    \(Int16(decision.priority.rawValue)), \(decision.reason.rawValue))
+            ON CONFLICT (activity_key, class, revision) DO UPDATE
+            SET priority = greatest(budget_ledger.priority, EXCLUDED.priority), reason = EXCLUDED.reason
+            """
+        )
+        return decision.priority
+    }
+}

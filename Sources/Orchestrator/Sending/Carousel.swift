@@ -1,0 +1,107 @@
+package import ActivityModel
+
+/// One ring of destinations, walked by a cursor in the order of their device keys.
+///
+/// The walk always sends the newest revision. When a newer one appears, the walk goes on with it from where it
+/// stands, and the lap is over when the cursor comes back to where that revision was first sent. So a burst of
+/// changes costs the pass plus one lap, and what has to be stored is this value, written once per acknowledged batch.
+///
+/// A revision that must be delivered (a barrier) is walked a whole lap of its own before the walk turns to newer ones.
+///
+/// Pure: no clock, no database. A device key of 0 stands before the first destination.
+package struct Carousel: Hashable, Sendable {
+    /// Something that is carried around the ring once, and where it was first carried from.
+    package struct Lap: Hashable, Sendable {
+        /// The revision that is sent (or whose alert rides along).
+        package let revision: Revision
+        /// The cursor when it was first sent. The cursor stands before it only after the end of the ring was passed.
+        package let origin: Int64
+
+        package init(revision: Revision, origin: Int64) {
+            self.revision = revision
+            self.origin = origin
+        }
+    }
+
+    /// What to do next.
+    package enum Step: Hashable, Sendable {
+        /// Every destination has been sent the newest revision.
+        case rest
+        /// Send `revision` to destinations with `after < key`, and `key <= through` unless nil, in order of key.
+        case send(revision: Revision, alert: Revision?, after: Int64, through: Int64?)
+    }
+
+    /// The device key of the last destination of the last acknowledged batch.
+    package private(set) var cursor: Int64
+    /// Every destination of the ring has been sent this revision or a newer one.
+    package private(set) var completed: Revision
+    /// The revision that is being carried around, if any.
+    package private(set) var lap: Lap?
+    /// The newest alert that some destinations have not heard yet. It never lasts longer than the lap.
+    package private(set) var alert: Lap?
+
+    package init(cursor: Int64 = 0, completed: Revision = 0, lap: Lap? = nil, alert: Lap? = nil) {
+        self.cursor = cursor
+        self.completed = completed
+        self.lap = lap
+        self.alert = alert
+    }
+
+    /// The newest revision that the walk has begun to send.
+    package var begun: Revision { self.lap?.revision ?? self.completed }
+
+    /// Turns the walk to a newer revision.
+    ///
+    /// - Parameters:
+    ///   - revision: The revision to carry; one that was already begun changes nothing.
+    ///   - hasAlert: Whether it brings an alert, which then replaces an older one for those who have not heard that.
+    package mutating func turn(to revision: Revision, hasAlert: Bool) {
+        guard revision > self.begun else { return }
+        self.lap = Lap(revision: revision, origin: self.cursor)
+        if hasAlert {
+            self.alert = Lap(revision: revision, origin: self.cursor)
+        }
+    }
+
+    /// The next batch to send, or rest.
+    package var next: Step {
+        guard let lap = self.lap else { return .rest }
+        let bounds = [lap, self.alert].compactMap { $0 }.filter { self.hasPassedEnd(since: $0) }.map(\.origin)
+        return .send(revision: lap.revision, alert: self.alert?.revision, after: self.cursor, through: bounds.min())
+    }
+
+    /// The batch of ``next`` has been answered.
+    ///
+    /// - Parameters:
+    ///   - key: The device key of the last destination in it, nil for an empty batch.
+    ///   - reachedBound: Whether no destination was left up to the bound of the batch.
+    package mutating func acknowledge(through key: Int64?, reachedBound: Bool) {
+        guard case .send(_, _, _, let bound) = self.next else { return }
+        if let key {
+            self.cursor = key
+        }
+        guard reachedBound || (bound != nil && key == bound) else { return }
+        if let bound {
+            self.cursor = bound
+        } else {
+            self.cursor = 0
+        }
+        if let alert = self.alert, self.isOver(alert, bound: bound) {
+            self.alert = nil
+        }
+        if let lap = self.lap, self.isOver(lap, bound: bound) {
+            self.completed = lap.revision
+            self.lap = nil
+            self.alert = nil
+        }
+    }
+
+    private func hasPassedEnd(since lap: Lap) -> Bool { self.cursor < lap.origin }
+
+    private func isOver(_ lap: Lap, bound: Int64?) -> Bool {
+        if let bound {
+            return lap.origin == bound
+        }
+        return lap.origin == 0
+    }
+}

@@ -1,0 +1,66 @@
+import ActivityModel
+import Postgres
+
+/// One update token to send to.
+struct Destination: Sendable {
+    let deviceKey: Int64
+    let token: PushToken
+    /// Budget class: the device allows frequent pushes.
+    let frequent: Bool
+    /// Tries in a row that failed.
+    let failures: Int
+    /// A revision that the card certainly has; 0 for one that just joined.
+    let knownRevision: Revision
+    /// The card is to be ended and forgotten.
+    let leaving: Bool
+
+    /// Whether the card followed the activity before the change that it is sent now.
+    var hasFollowed: Bool { self.failures > 0 || self.knownRevision > 0 }
+}
+
+extension Destination {
+    /// Runs a query that selects device key, update token, frequent, failures, known revision and leaving, in this order.
+    static func read(_ query: Query, from database: Database) async throws -> [Destination] {
+        let rows = try await database.query(query)
+        return try rows.decoded(as: (Int64, [UInt8], Bool, Int16, Int64, Bool).self).compactMap {
+            key,
+            token,
+            frequent,
+            failures,
+            known,
+            leaving in
+            // A CHECK keeps the length within the bounds that make this nil.
+            guard let token = PushToken(bytes: token) else { return nil }
+            return Destination(
+                deviceKey: key,
+                token: token,
+                frequent: frequent,
+                failures: Int(failures),
+                knownRevision: known,
+                leaving: leaving
+            )
+        }
+    }
+
+    /// The statement that forgets cards which were ended on their phones.
+    static func forget(_ destinations: [Destination], _ activityKey: Int64) -> Query {
+        """
+        DELETE FROM subscriptions
+        WHERE activity_key = \(activityKey) AND leaving AND device_key = ANY(\(destinations.map(\.deviceKey)))
+        """
+    }
+
+    /// The statement that gives destinations back to the ring after they were sent a revision (or had it).
+    ///
+    /// One whose token was replaced meanwhile keeps its row: the new token is owed a push of its own.
+    static func backOnRing(_ destinations: [Destination], _ activityKey: Int64, _ revision: Revision) -> Query {
+        """
+        UPDATE subscriptions AS s
+        SET state = 'riding', due_at = NULL, failures = 0, reason = NULL,
+            known_revision = greatest(s.known_revision, \(revision))
+        FROM unnest(\(destinations.map(\.deviceKey)), \(destinations.map(\.token.bytes))) AS d(device_key, token)
+        WHERE s.activity_key = \(activityKey) AND s.device_key = d.device_key
+          AND s.update_token = d.token AND s.state = 'due'
+        """
+    }
+}

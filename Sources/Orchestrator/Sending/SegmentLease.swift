@@ -1,0 +1,26 @@
+import ActivityModel
+
+/// A segment that this daemon works on until the lease runs out.
+struct SegmentLease: Hashable, Sendable {
+    /// The segment number of an activity's channel; rings are numbered from 0.
+    static let channelSegment: Int16 = -1
+
+    let activityKey: Int64
+    let segment: Int16
+    /// This piece of work, not the daemon: the same segment leased again has another owner.
+    let owner: String
+
+    var isChannel: Bool { self.segment == Self.channelSegment }
+}
+
+/// What is stored of a leased segment.
+struct SegmentProgress: Sendable {
+    /// Moves whenever the segment is given work; see ``SegmentStore/rest(_:wakesSeen:nextDue:)``.
+    var wakes: Int64
+    var carousel: Carousel
+    /// Failures in a row of the segment as a whole: APNs away, a credential refused.
+    var failures: Int
+}
+
+/// The lease is gone: another daemon may be at work. Nothing more may be sent for this segment.
+struct LeaseLost: Error, Sendable {}

@@ -1,0 +1,230 @@
+import LibPQ
+
+/// A connection on loan, for one task at a time.
+///
+/// Not Sendable on purpose: the compiler keeps two tasks from using it at once. It is worth nothing after the closure
+/// that it was lent to.
+package final class PostgresConnection {
+    private enum Phase {
+        /// No transaction, or one that the caller's own SQL has opened.
+        case plain
+        /// A transaction is wanted; its BEGIN rides with the first statement.
+        case beginning(Statement)
+        case inTransaction
+        /// The loan is over.
+        case ended
+    }
+
+    let session: Session
+    private let statementTimeout: Duration
+    private var phase = Phase.plain
+
+    init(_ session: Session, statementTimeout: Duration) {
+        self.session = session
+        self.statementTimeout = statementTimeout
+    }
+
+    /// The number of the server's process for this connection, as in `pg_stat_activity`.
+    package var processID: Int32 { session.processID }
+
+    /// Runs one statement; `timeout` takes the place of the configured one.
+    package func query(_ query: Query, timeout: Duration? = nil) async throws(PostgresError) -> Rows {
+        let results = try await run([query.statement], timeout)
+        guard let result = results.first else { throw PostgresError(.misuse, message: "a statement without a result") }
+        return Rows(result)
+    }
+
+    /// Runs one statement and counts the rows that it touched.
+    @discardableResult
+    package func execute(_ query: Query, timeout: Duration? = nil) async throws(PostgresError) -> Int {
+        try await self.query(query, timeout: timeout).affectedRows
+    }
+
+    /// Runs statements in one round trip. Outside of a transaction they are one by themselves: all or none take effect.
+    ///
+    /// - Returns: one result per statement, in order.
+    /// - Throws: for the first that failed, with its index in ``PostgresError/statement``; none has taken effect.
+    package func pipeline(_ queries: [Query], timeout: Duration? = nil) async throws(PostgresError) -> [Rows] {
+        try await run(queries.map(\.statement), timeout).map { Rows($0) }
+    }
+
+    /// Runs SQL text that may hold several commands and no parameters. For migrations and set-up.
+    ///
+    /// - Throws: ``PostgresError/Code/misuse`` when it ended the transaction that it was to run in.
+    package func executeScript(_ sql: String, timeout: Duration? = nil) async throws(PostgresError) {
+        try await beginIfWanted()
+        let deadline = deadline(timeout)
+        try await withSession { (session) async throws(LibPQError) in try await session.runScript(sql, until: deadline)
+        }
+        if case .inTransaction = phase, session.transactionStatus == .idle {
+            phase = .plain
+            throw PostgresError(.misuse, message: "a script must not end the transaction that it runs in")
+        }
+    }
+
+    // MARK: Transactions
+
+    /// Runs `body` in a transaction: COMMIT when it returns, ROLLBACK when it throws. Repeats nothing by itself.
+    ///
+    /// A transaction in which nothing was run costs nothing.
+    /// - Throws: what `body` throws; ``PostgresError/Code/commitUnknown`` when the answer to COMMIT got lost;
+    ///   ``PostgresError/Code/transactionAborted`` when `body` returned in spite of a failed statement.
+    package func withTransaction<R>(
+        _ mode: TransactionMode = .readCommitted,
+        _ body: (PostgresConnection) async throws -> R
+    ) async throws -> R {
+        switch phase {
+        case .plain: phase = .beginning(mode.begin)
+        case .ended: throw PostgresError(.closed)
+        case .beginning, .inTransaction: throw PostgresError(.misuse, message: "a transaction inside a transaction")
+        }
+        let result: R
+        do {
+            result = try await body(self)
+        } catch {
+            await rollBack()
+            throw error
+        }
+        try await commit()
+        return result
+    }
+
+    private func commit() async throws(PostgresError) {
+        guard case .inTransaction = phase else {
+            phase = .plain
+            return
+        }
+        // From the moment that COMMIT is sent its outcome matters more than the cancellation; before, it does not.
+        guard !Task.isCancelled else {
+            await rollBack()
+            throw PostgresError(.cancelled)
+        }
+        phase = .plain
+        let outcome = await uncancelled(Statement(sql: "COMMIT"), timeout: statementTimeout)
+        switch outcome {
+        case .success(let result):
+            guard result?.commandTag == "COMMIT" else { throw PostgresError(.transactionAborted) }
+        case .failure(let error) where error.code == .server: throw PostgresError(error)
+        case .failure(let error) where error.code == .closed: throw PostgresError(.connectionLost, cause: error)
+        case .failure(let error): throw PostgresError(.commitUnknown, cause: error)
+        }
+    }
+
+    private func rollBack() async {
+        defer { phase = .plain }
+        guard case .inTransaction = phase, session.isOpen else { return }
+        if case .failure = await uncancelled(Statement(sql: "ROLLBACK"), timeout: .seconds(5)) {
+            // The server undoes it when the connection closes.
+            session.close()
+        }
+    }
+
+    /// Runs a statement to its end even if this task is cancelled, which takes a task of its own.
+    private func uncancelled(_ statement: Statement, timeout: Duration) async -> Result<ResultHandle?, LibPQError> {
+        let deadline = ContinuousClock.now + timeout
+        return await Task { [session] in
+            do throws(LibPQError) {
+                return .success(try await session.run([statement], until: deadline).first)
+            } catch {
+                return .failure(error)
+            }
+        }.value
+    }
+
+    // MARK: The loan
+
+    /// What a connection is like at the end of a loan.
+    enum Condition { case fit, broken, leftInTransaction }
+
+    /// Ends the loan.
+    func end() -> Condition {
+        phase = .ended
+        guard session.isOpen else { return .broken }
+        return session.transactionStatus == .idle ? .fit : .leftInTransaction
+    }
+
+    /// Sends a BEGIN that is still to be sent, for what cannot take it along.
+    func beginIfWanted() async throws(PostgresError) {
+        if case .beginning = phase { _ = try await run([], nil) }
+    }
+
+    /// Runs `body` on the session below, with errors in the words of this module.
+    func withSession<R>(
+        _ body: (Session) async throws(LibPQError) -> R
+    ) async throws(PostgresError) -> R {
+        if case .ended = phase { throw PostgresError(.closed, message: "a connection used after its loan") }
+        return try await translating { () async throws(LibPQError) in try await body(session) }
+    }
+
+    func deadline(_ timeout: Duration?) -> ContinuousClock.Instant {
+        ContinuousClock.now + (timeout ?? statementTimeout)
+    }
+
+    private func run(_ statements: [Statement], _ timeout: Duration?) async throws(PostgresError) -> [ResultHandle] {
+        let deadline = deadline(timeout)
+        switch phase {
+        case .ended: throw PostgresError(.closed, message: "a connection used after its loan")
+        case .beginning(let begin): return try await run(statements, after: begin, until: deadline)
+        case .inTransaction:
+            return try await translating { () async throws(LibPQError) in
+                try await session.run(statements, until: deadline)
+            }
+        case .plain: return try await runPlainly(statements, until: deadline)
+        }
+    }
+
+    private func runPlainly(
+        _ statements: [Statement],
+        until deadline: ContinuousClock.Instant
+    ) async throws(PostgresError) -> [ResultHandle] {
+        let wasIdle = session.transactionStatus == .idle
+        do throws(LibPQError) {
+            return try await session.run(statements, until: deadline)
+        } catch {
+            // Nothing has taken effect, and the statement is prepared anew: the caller need not know.
+            guard error.isStalePlan, wasIdle, session.transactionStatus == .idle else { throw PostgresError(error) }
+        }
+        return try await translating { () async throws(LibPQError) in
+            try await session.run(statements, until: deadline)
+        }
+    }
+
+    private func run(
+        _ statements: [Statement],
+        after begin: Statement,
+        until deadline: ContinuousClock.Instant
+    ) async throws(PostgresError) -> [ResultHandle] {
+        do throws(LibPQError) {
+            let results = try await session.run([begin] + statements, until: deadline)
+            phase = .inTransaction
+            return Array(results.dropFirst())
+        } catch {
+            if error.code == .server { phase = .inTransaction }
+            throw PostgresError(error, statementsBefore: 1)
+        }
+    }
+
+    private func translating<R>(
+        _ body: () async throws(LibPQError) -> R
+    ) async throws(PostgresError) -> R {
+        do throws(LibPQError) {
+            return try await body()
+        } catch {
+            throw PostgresError(error)
+        }
+    }
+}
+
+/// How much of other transactions a transaction sees, as in the manual's chapter on isolation.
+package enum TransactionMode: Sendable, Hashable {
+    case readCommitted, repeatableRead, serializable, readOnly
+
+    var begin: Statement {
+        switch self {
+        case .readCommitted: Statement(sql: "BEGIN")
+        case .repeatableRead: Statement(sql: "BEGIN ISOLATION LEVEL REPEATABLE READ")
+        case .serializable: Statement(sql: "BEGIN ISOLATION LEVEL SERIALIZABLE")
+        case .readOnly: Statement(sql: "BEGIN READ ONLY")
+        }
+    }
+}

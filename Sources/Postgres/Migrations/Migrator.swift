@@ -1,0 +1,139 @@
+/// Applies migrations, forward only, each in its own transaction, and judges whether a database fits this program.
+package struct Migrator: Sendable {
+    private let migrations: [Migration]
+
+    /// Held while a migration is applied, so that daemons that start together do not meet: "tally" in ASCII.
+    private static let lock: Int64 = 0x74_61_6C_6C_79
+
+    /// - Throws: ``MigrationError/Code/malformed`` unless the numbers are 1, 2, 3 and so on, in order.
+    package init(migrations: [Migration]) throws(MigrationError) {
+        guard migrations.map(\.number) == Array(1..<migrations.count + 1) else {
+            throw MigrationError(.malformed, "migrations are not numbered from 1 without gaps")
+        }
+        self.migrations = migrations
+    }
+
+    /// Applies what is missing.
+    ///
+    /// Several at the same moment are harmless: the later ones wait, and find nothing to do. `timeout` is for each
+    /// statement, waiting for another migrator included.
+    ///
+    /// - Returns: what was applied by this call.
+    package func migrate(
+        _ database: Database,
+        timeout: Duration = .seconds(600)
+    ) async throws(MigrationError) -> [Migration] {
+        try await reporting { try await createTable(database, timeout) }
+        var applied: [Migration] = []
+        while let migration = try await applyNext(database, timeout) { applied.append(migration) }
+        return applied
+    }
+
+    /// Whether this program can work with the database as it is. A newer schema that its author declared compatible is fine.
+    package func check(_ database: Database) async throws(MigrationError) {
+        let history = try await reporting {
+            try await database.withConnection { connection in
+                guard try await Self.hasTable(connection) else {
+                    return MigrationHistory(known: migrations, applied: [])
+                }
+                return try await readHistory(connection)
+            }
+        }
+        try history.check()
+    }
+
+    private func createTable(_ database: Database, _ timeout: Duration) async throws {
+        try await database.withTransaction { connection in
+            // The lock is for "IF NOT EXISTS" as well, which two at once can both pass.
+            _ = try await connection.query("SELECT pg_advisory_xact_lock(\(Self.lock))", timeout: timeout)
+            // Asked first, so that a program that may not create tables can still find nothing to do.
+            guard try await !Self.hasTable(connection) else { return }
+            try await connection.executeScript(
+                """
+                CREATE TABLE schema_migrations (
+                    number          integer PRIMARY KEY CHECK (number > 0),
+                    name            text NOT NULL,
+                    version         integer NOT NULL CHECK (version > 0),
+                    compatible_from integer NOT NULL CHECK (compatible_from BETWEEN 1 AND version),
+                    checksum        bytea NOT NULL CHECK (length(checksum) = 32),
+                    applied_at      timestamptz NOT NULL DEFAULT clock_timestamp()
+                );
+                COMMENT ON TABLE schema_migrations IS 'Migrations that this database has seen.';
+                COMMENT ON COLUMN schema_migrations.version IS 'The schema version that it led to.';
+                COMMENT ON COLUMN schema_migrations.compatible_from IS 'The oldest program version that can work with it.';
+                COMMENT ON COLUMN schema_migrations.checksum IS 'SHA-256 of the file as it was applied.';
+                """,
+                timeout: timeout
+            )
+        }
+    }
+
+    private func applyNext(
+        _ database: Database,
+        _ timeout: Duration
+    ) async throws(MigrationError) -> Migration? {
+        var current: Migration?
+        do {
+            try await database.withTransaction { connection in
+                _ = try await connection.query("SELECT pg_advisory_xact_lock(\(Self.lock))", timeout: timeout)
+                current = try await readHistory(connection).pending().first
+                guard let migration = current else { return }
+                try await connection.executeScript(migration.sql, timeout: timeout)
+                try await record(migration, connection)
+            }
+        } catch let error as MigrationError {
+            throw error
+        } catch {
+            throw failure(error, current)
+        }
+        return current
+    }
+
+    private func record(_ migration: Migration, _ connection: PostgresConnection) async throws {
+        try await connection.execute(
+            """
+            INSERT INTO schema_migrations (number, name, version, compatible_from, checksum)
+            VALUES (
+                \(Int32(clamping: migration.number)), \(migration.name), \(Int32(clamping: migration.version)),
+                \(Int32(clamping: migration.compatibleFrom)), \(migration.checksum)
+            )
+            """
+        )
+    }
+
+    private func failure(_ error: any Error, _ migration: Migration?) -> MigrationError {
+        let cause = error as? PostgresError
+        // Whatever else broke it off inside of its transaction has undone it.
+        let outside: [PostgresError.Code] = [.unreachable, .poolExhausted, .closed, .commitUnknown]
+        guard let migration, !outside.contains(where: { $0 == cause?.code }) else {
+            return MigrationError(.unreachable, "the database did not answer", cause: cause)
+        }
+        return MigrationError(.failed, "migration \(migration.number) (\(migration.name)) failed", cause: cause)
+    }
+
+    private func reporting<R>(_ body: () async throws -> R) async throws(MigrationError) -> R {
+        do {
+            return try await body()
+        } catch let error as MigrationError {
+            throw error
+        } catch {
+            let cause = error as? PostgresError
+            throw MigrationError(.unreachable, "the schema's version could not be read", cause: cause)
+        }
+    }
+
+    private static func hasTable(_ connection: PostgresConnection) async throws -> Bool {
+        let rows = try await connection.query("SELECT to_regclass('schema_migrations') IS NOT NULL")
+        return try rows.first(as: Bool.self) ?? false
+    }
+
+    private func readHistory(_ connection: PostgresConnection) async throws -> MigrationHistory {
+        let rows = try await connection.query(
+            "SELECT number, name, version, compatible_from, checksum FROM schema_migrations ORDER BY number"
+        )
+        let applied = try rows.decoded(as: (Int, String, Int, Int, [UInt8]).self).map {
+            AppliedMigration(number: $0, name: $1, version: $2, compatibleFrom: $3, checksum: $4)
+        }
+        return MigrationHistory(known: migrations, applied: applied)
+    }
+}

@@ -1,0 +1,236 @@
+import LibPQ
+package import Logging
+package import Reactor
+import ServiceLifecycle
+import Synchronization
+
+/// The connections to one database, lent to closures.
+///
+/// Usable at once, with or without ``run()``: connections are made by the tasks that want them, when they want them.
+/// `run()` adds what nobody asks for: resting connections are tried now and then, and a shutdown waits for the loans.
+/// Those who wait are served in the order of their coming.
+package final class Database: Service, Sendable, CustomStringConvertible {
+    package let configuration: Configuration
+    let settings: ConnectionSettings
+    let loop: EventLoop
+    let logger: Logger
+    let pool: Pool
+    private let backOff: Mutex<BackOff>
+
+    /// Takes a connection string apart; connects to nothing yet.
+    ///
+    /// - Parameters:
+    ///   - url: `postgres://…` or `keyword=value …`, with several hosts if need be; what is absent comes from libpq's
+    ///     environment variables.
+    ///   - configuration: how the pool behaves.
+    ///   - loop: where to wait for sockets; nil for one that all such databases of the process share.
+    ///   - logger: told of outages, at their beginning and end.
+    /// - Throws: ``PostgresError/Code/malformedURL``; ``PostgresError/Code/unreachable`` if the process has no threads left.
+    package init(
+        url: String,
+        configuration: Configuration = Configuration(),
+        loop: EventLoop? = nil,
+        logger: Logger = Logger(label: "postgres")
+    ) throws(PostgresError) {
+        self.configuration = configuration
+        self.logger = logger
+        settings = try Self.settings(url, configuration)
+        if let loop { self.loop = loop } else { self.loop = try SharedLoop.get() }
+        pool = Pool(maximum: configuration.maximumConnections, loop: self.loop)
+        backOff = Mutex(BackOff(maximum: configuration.maximumBackOff))
+    }
+
+    /// Seen in the logs of the service group; where it connects to, without a password.
+    package var description: String { "postgres" }
+
+    /// A count of the pool now.
+    package var statistics: Statistics { pool.statistics }
+
+    // MARK: Loans
+
+    /// Lends a connection for the length of `body`.
+    ///
+    /// - Throws: what `body` throws; ``PostgresError/Code/poolExhausted`` or ``PostgresError/Code/unreachable`` when there
+    ///   is none within ``Configuration/acquireTimeout``.
+    package func withConnection<R>(_ body: (PostgresConnection) async throws -> R) async throws -> R {
+        let connection = try await lend()
+        defer { takeBack(connection) }
+        return try await body(connection)
+    }
+
+    /// Lends a connection with a transaction: COMMIT when `body` returns, ROLLBACK when it throws. Repeats nothing by
+    /// itself. See ``PostgresConnection/withTransaction(_:_:)`` for the errors.
+    package func withTransaction<R>(
+        _ mode: TransactionMode = .readCommitted,
+        _ body: (PostgresConnection) async throws -> R
+    ) async throws -> R {
+        try await withConnection { try await $0.withTransaction(mode, body) }
+    }
+
+    /// Runs one statement on any connection.
+    package func query(_ query: Query, timeout: Duration? = nil) async throws(PostgresError) -> Rows {
+        let connection = try await lend()
+        defer { takeBack(connection) }
+        return try await connection.query(query, timeout: timeout)
+    }
+
+    /// Runs one statement on any connection and counts the rows that it touched.
+    @discardableResult
+    package func execute(_ query: Query, timeout: Duration? = nil) async throws(PostgresError) -> Int {
+        try await self.query(query, timeout: timeout).affectedRows
+    }
+
+    /// Runs statements in one round trip and one transaction on any connection.
+    package func pipeline(_ queries: [Query], timeout: Duration? = nil) async throws(PostgresError) -> [Rows] {
+        let connection = try await lend()
+        defer { takeBack(connection) }
+        return try await connection.pipeline(queries, timeout: timeout)
+    }
+
+    private func lend() async throws(PostgresError) -> PostgresConnection {
+        let deadline = ContinuousClock.now + configuration.acquireTimeout
+        switch await pool.acquire(until: deadline) {
+        case .session(let session) where session.isAlive():
+            return PostgresConnection(session, statementTimeout: configuration.statementTimeout)
+        case .session, .slot:
+            // A connection that the server has closed while it rested leaves its place to a new one.
+            return PostgresConnection(
+                try await fillSlot(until: deadline),
+                statementTimeout: configuration.statementTimeout
+            )
+        case .closed: throw PostgresError(.closed)
+        case .cancelled: throw PostgresError(.cancelled)
+        case .timedOut:
+            throw PostgresError(
+                .poolExhausted,
+                message: "all \(configuration.maximumConnections) connections stayed in use"
+            )
+        }
+    }
+
+    private func takeBack(_ connection: PostgresConnection) {
+        let session = connection.session
+        switch connection.end() {
+        case .fit: return pool.release(session)
+        case .broken: break
+        case .leftInTransaction: logger.warning("a transaction was left open; the connection is thrown away")
+        }
+        session.close()
+        pool.freeSlot()
+    }
+
+    // MARK: Making connections
+
+    /// Makes a connection for a slot, again and again until the deadline; gives the slot up if there is none.
+    private func fillSlot(until deadline: ContinuousClock.Instant) async throws(PostgresError) -> Session {
+        var last: PostgresError?
+        do throws(PostgresError) {
+            while true {
+                try await pauseBeforeAttempt(until: deadline, last)
+                do throws(PostgresError) {
+                    let session = try await makeSession(until: deadline)
+                    reached()
+                    return session
+                } catch {
+                    guard error.code == .unreachable else { throw error }
+                    missed(error)
+                    // An attempt that the deadline cut short knows less than the one before.
+                    if last == nil || ContinuousClock.now < deadline { last = error }
+                }
+            }
+        } catch {
+            pool.freeSlot()
+            throw error
+        }
+    }
+
+    private func pauseBeforeAttempt(
+        until deadline: ContinuousClock.Instant,
+        _ last: PostgresError?
+    ) async throws(PostgresError) {
+        let delay = backOff.withLock { $0.delay(random: .random(in: 0..<1)) }
+        let now = ContinuousClock.now
+        do {
+            if delay > .zero { try await Task.sleep(until: min(now + delay, deadline), clock: .continuous) }
+        } catch {
+            throw PostgresError(.cancelled)
+        }
+        guard now + delay < deadline else { throw last ?? PostgresError(.unreachable, message: "the server is away") }
+    }
+
+    /// Makes one connection, ready for use.
+    func makeSession(until deadline: ContinuousClock.Instant) async throws(PostgresError) -> Session {
+        do throws(LibPQError) {
+            let session = try await Session.connect(
+                settings,
+                loop: loop,
+                deadline: deadline,
+                attemptTimeout: settings["connect_timeout"].flatMap { Int($0) }.map { .seconds($0) }
+                    ?? configuration.connectTimeout,
+                cacheCapacity: configuration.statementCacheCapacity
+            )
+            _ = try await session.run(
+                configuration.sessionSettings(serverVersion: session.serverVersion),
+                until: deadline
+            )
+            return session
+        } catch {
+            // Nothing of the caller's was sent, whatever it was that failed.
+            if error.code == .cancelled { throw PostgresError(error) }
+            throw PostgresError(.unreachable, message: PostgresError(error).message, cause: error)
+        }
+    }
+
+    private func reached() {
+        let failures = backOff.withLock { backOff in
+            defer { backOff.succeeded() }
+            return backOff.failures
+        }
+        if failures > 0 { logger.notice("database reached again", metadata: ["postgres.attempts": "\(failures + 1)"]) }
+    }
+
+    private func missed(_ error: PostgresError) {
+        let failures = backOff.withLock { backOff in
+            backOff.failed()
+            return backOff.failures
+        }
+        // Once per outage is news, the rest is noise.
+        logger.log(
+            level: failures == 1 ? .warning : .debug,
+            "database not reached",
+            metadata: ["postgres.error": "\(error)", "postgres.attempts": "\(failures)"]
+        )
+    }
+
+    private static func settings(
+        _ url: String,
+        _ configuration: Configuration
+    ) throws(PostgresError) -> ConnectionSettings {
+        do throws(LibPQError) {
+            var settings = try ConnectionSettings(parsing: url)
+            settings.set("client_encoding", "UTF8")
+            settings.setDefault("application_name", configuration.applicationName)
+            // A peer that vanished without a word is noticed after a minute rather than two hours.
+            settings.setDefault("keepalives_idle", "30")
+            settings.setDefault("keepalives_interval", "10")
+            settings.setDefault("keepalives_count", "3")
+            settings.setDefault("tcp_user_timeout", "30000")
+            return settings
+        } catch {
+            throw PostgresError(error)
+        }
+    }
+}
+
+/// The loop of databases that were given none. Lives as long as the process.
+private enum SharedLoop {
+    private static let loop = Result { () throws(ReactorError) in try EventLoop(name: "postgres") }
+
+    static func get() throws(PostgresError) -> EventLoop {
+        do {
+            return try loop.get()
+        } catch {
+            throw PostgresError(.unreachable, message: "no event loop: \(error)", cause: error)
+        }
+    }
+}

@@ -1,0 +1,70 @@
+package import LibPQ
+
+/// A statement whose interpolated values travel as binary parameters, never as text.
+///
+/// `"SELECT name FROM people WHERE id = \(id) AND tag = ANY(\(tags))"` becomes `… id = $1 AND tag = ANY($2)`. The text
+/// between the values should be constant: each distinct text is prepared and kept per connection.
+package struct Query: Sendable, Hashable, ExpressibleByStringInterpolation {
+    /// What goes to the server.
+    package let statement: Statement
+
+    package var sql: String { statement.sql }
+
+    package init(stringLiteral value: String) {
+        statement = Statement(sql: value)
+    }
+
+    package init(stringInterpolation: StringInterpolation) {
+        statement = Statement(sql: stringInterpolation.sql, parameters: stringInterpolation.parameters)
+    }
+
+    /// SQL that is not known at compile time. The caller answers for what is in it.
+    package init(unescaped sql: String) {
+        statement = Statement(sql: sql)
+    }
+
+    package struct StringInterpolation: StringInterpolationProtocol {
+        fileprivate var sql = ""
+        fileprivate var parameters = Parameters()
+
+        package init(literalCapacity: Int, interpolationCount: Int) {
+            sql.reserveCapacity(literalCapacity + interpolationCount * 3)
+        }
+
+        package mutating func appendLiteral(_ literal: String) {
+            sql += literal
+        }
+
+        /// Binds a value.
+        package mutating func appendInterpolation<Value: PostgresValue>(_ value: Value) {
+            parameters.append(type: Value.postgresType.oid) { value.encodePostgres(into: &$0) }
+            appendPlaceholder()
+        }
+
+        /// Binds a value, or NULL of its type.
+        package mutating func appendInterpolation<Value: PostgresValue>(_ value: Value?) {
+            if let value { return appendInterpolation(value) }
+            parameters.appendNull(type: Value.postgresType.oid)
+            appendPlaceholder()
+        }
+
+        /// Puts text into the statement as it is. Never for what came from outside.
+        package mutating func appendInterpolation(unescaped text: String) {
+            sql += text
+        }
+
+        /// Puts a quoted identifier into the statement.
+        package mutating func appendInterpolation(identifier name: String) {
+            sql += Query.quoted(identifier: name)
+        }
+
+        private mutating func appendPlaceholder() {
+            sql += "$\(parameters.count)"
+        }
+    }
+
+    /// An SQL identifier in double quotes.
+    static func quoted(identifier name: String) -> String {
+        "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+    }
+}

@@ -1,0 +1,152 @@
+import LibPQ
+
+/// The rows of one result, decoded when they are read. Cheap to copy: all copies share the server's bytes.
+package struct Rows: Sendable, RandomAccessCollection {
+    let result: ResultHandle
+
+    init(_ result: ResultHandle) {
+        self.result = result
+    }
+
+    package var startIndex: Int { 0 }
+    package var endIndex: Int { result.rowCount }
+
+    package subscript(position: Int) -> Row {
+        precondition(indices.contains(position), "no row \(position) in this result")
+        return Row(rows: self, index: position)
+    }
+
+    /// Rows that an INSERT, UPDATE, DELETE or MERGE touched, or that a SELECT returned.
+    package var affectedRows: Int { result.affectedRows }
+
+    /// Names of the columns, as the statement calls them.
+    package var columns: [String] { (0..<result.columnCount).map(result.columnName) }
+
+    /// The position of a column.
+    package func column(named name: String) -> Int? { result.column(named: name) }
+
+    /// Lends the bytes of one field in the server's binary format, nil for NULL. For `bytea` these are the bytes
+    /// themselves. Traps outside of the result.
+    package func withBytes<R, E: Error>(row: Int, column: Int, _ body: (RawSpan) throws(E) -> R) throws(E) -> R? {
+        if result.isNull(row: row, column: column) { return nil }
+        return try result.withBytes(row: row, column: column, body)
+    }
+
+    /// Reads all rows as tuples: `rows.decoded(as: (String, Int64?).self)`.
+    ///
+    /// - Throws: ``PostgresError/Code/decoding``, naming the column and never the value. The number of columns must fit.
+    package func decoded<each Value: PostgresDecodable>(
+        as types: (repeat each Value).Type
+    ) throws(PostgresError) -> [(repeat each Value)] {
+        var values: [(repeat each Value)] = []
+        values.reserveCapacity(count)
+        for row in self { values.append(try row.decode(types)) }
+        return values
+    }
+
+    /// Reads all rows of a single column: `rows.decoded(as: String.self)`.
+    package func decoded<Value: PostgresDecodable>(as type: Value.Type) throws(PostgresError) -> [Value] {
+        var values: [Value] = []
+        values.reserveCapacity(count)
+        for row in self { values.append(try row.decode(type)) }
+        return values
+    }
+
+    /// Reads the first row of a single column, nil if there is no row.
+    package func first<Value: PostgresDecodable>(as type: Value.Type) throws(PostgresError) -> Value? {
+        try first?.decode(type)
+    }
+
+    /// Reads the first row, nil if there is none.
+    ///
+    /// - Throws: ``PostgresError/Code/decoding``.
+    package func first<each Value: PostgresDecodable>(
+        as types: (repeat each Value).Type
+    ) throws(PostgresError) -> (repeat each Value)? {
+        try first?.decode(types)
+    }
+}
+
+/// One row of a result.
+package struct Row: Sendable {
+    let rows: Rows
+    let index: Int
+
+    /// Reads one column, counted from 0.
+    ///
+    /// - Throws: ``PostgresError/Code/decoding``, also for NULL unless `Value` is an optional.
+    package func decode<Value: PostgresDecodable>(
+        _: Value.Type = Value.self,
+        at column: Int
+    ) throws(PostgresError) -> Value {
+        let result = rows.result
+        guard (0..<result.columnCount).contains(column) else {
+            throw PostgresError(.decoding, message: "no column \(column + 1) among \(result.columnCount)")
+        }
+        do throws(ValueFailure) {
+            if result.isNull(row: index, column: column) { return try Value.decodeNull() }
+            let oid = result.columnType(column)
+            return try result.withBytes(row: index, column: column) { bytes throws(ValueFailure) in
+                try Value.decodeField(bytes, oid: oid)
+            }
+        } catch {
+            throw failure(error, column: column, expected: "\(Value.self)")
+        }
+    }
+
+    /// Reads one column by its name in the result.
+    ///
+    /// - Throws: ``PostgresError/Code/decoding``.
+    package func decode<Value: PostgresDecodable>(
+        _ type: Value.Type = Value.self,
+        named name: String
+    ) throws(PostgresError) -> Value {
+        guard let column = rows.column(named: name) else {
+            throw PostgresError(.decoding, message: "no column \(name)")
+        }
+        return try decode(type, at: column)
+    }
+
+    /// Reads the only column.
+    ///
+    /// - Throws: ``PostgresError/Code/decoding``.
+    package func decode<Value: PostgresDecodable>(_ type: Value.Type) throws(PostgresError) -> Value {
+        try expectColumns(1)
+        return try decode(type, at: 0)
+    }
+
+    /// Reads the whole row.
+    ///
+    /// - Throws: ``PostgresError/Code/decoding``.
+    package func decode<each Value: PostgresDecodable>(
+        _: (repeat each Value).Type
+    ) throws(PostgresError) -> (repeat each Value) {
+        var count = 0
+        for _ in repeat (each Value).self { count += 1 }
+        try expectColumns(count)
+        var column = -1
+        return (repeat try next((each Value).self, &column))
+    }
+
+    private func expectColumns(_ count: Int) throws(PostgresError) {
+        guard count != rows.result.columnCount else { return }
+        throw PostgresError(.decoding, message: "\(rows.result.columnCount) columns where \(count) are expected")
+    }
+
+    private func next<Value: PostgresDecodable>(_: Value.Type, _ column: inout Int) throws(PostgresError) -> Value {
+        column += 1
+        return try decode(Value.self, at: column)
+    }
+
+    private func failure(_ failure: ValueFailure, column: Int, expected: String) -> PostgresError {
+        let reason =
+            switch failure {
+            case .null: "is NULL"
+            case .type(let oid): "is of type \(oid)"
+            case .malformed: "is malformed"
+            case .outOfRange: "is out of range"
+            }
+        let name = rows.result.columnName(column)
+        return PostgresError(.decoding, message: "column \(name) \(reason) where \(expected) is expected")
+    }
+}

@@ -1,0 +1,31 @@
+/// A type of the server: its OID and that of arrays of it, as in the catalogue `pg_type`, where they never change.
+package struct PostgresType: Sendable, Hashable {
+    package let oid: UInt32
+    package let arrayOID: UInt32
+
+    package init(oid: UInt32, arrayOID: UInt32) {
+        self.oid = oid
+        self.arrayOID = arrayOID
+    }
+
+    package static let bool = PostgresType(oid: 16, arrayOID: 1000)
+    package static let bytea = PostgresType(oid: 17, arrayOID: 1001)
+    package static let int2 = PostgresType(oid: 21, arrayOID: 1005)
+    package static let int4 = PostgresType(oid: 23, arrayOID: 1007)
+    package static let int8 = PostgresType(oid: 20, arrayOID: 1016)
+    package static let float4 = PostgresType(oid: 700, arrayOID: 1021)
+    package static let float8 = PostgresType(oid: 701, arrayOID: 1022)
+    package static let text = PostgresType(oid: 25, arrayOID: 1009)
+    package static let varchar = PostgresType(oid: 1043, arrayOID: 1015)
+    package static let bpchar = PostgresType(oid: 1042, arrayOID: 1014)
+    package static let name = PostgresType(oid: 19, arrayOID: 1003)
+    package static let unknown = PostgresType(oid: 705, arrayOID: 0)
+    package static let json = PostgresType(oid: 114, arrayOID: 199)
+    package static let jsonb = PostgresType(oid: 3802, arrayOID: 3807)
+    package static let uuid = PostgresType(oid: 2950, arrayOID: 2951)
+    package static let timestamptz = PostgresType(oid: 1184, arrayOID: 1185)
+    package static let interval = PostgresType(oid: 1186, arrayOID: 1187)
+
+    /// Types made by users begin here: enums, whose binary form is their label, among them.
+    static let firstUserOID: UInt32 = 16_384
+}

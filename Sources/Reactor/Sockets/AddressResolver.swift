@@ -1,0 +1,67 @@
+import Glibc
+
+/// The system's resolver, kept off the loop because it blocks for as long as the name servers please.
+package enum AddressResolver {
+    /// Looks a name up and calls back on the loop with its addresses in the system's order of preference, never none.
+    ///
+    /// The look-up cannot be stopped, so a caller with a deadline has to ignore a late answer. Numeric addresses are
+    /// answered without a thread, but in a later pass like all others.
+    package static func resolve(
+        host: String,
+        port: UInt16,
+        on loop: EventLoop,
+        completion: @escaping @Sendable (Result<[SocketAddress], ReactorError>) -> Void
+    ) {
+        if let address = numeric(host, port: port) {
+            loop.execute { completion(.success([address])) }
+            return
+        }
+        do {
+            // One thread a look-up: names are looked up once per connection, and a stuck one must not hold up others.
+            try OSThread(name: "resolver") {
+                let result = lookUp(host, port: port, flags: AI_ADDRCONFIG)
+                loop.execute { completion(result) }
+            }.detach()
+        } catch {
+            loop.execute { completion(.failure(error)) }
+        }
+    }
+
+    static func numeric(_ host: String, port: UInt16) -> SocketAddress? {
+        guard case .success(let addresses) = lookUp(host, port: port, flags: AI_NUMERICHOST) else { return nil }
+        return addresses.first
+    }
+
+    private static func lookUp(
+        _ host: String,
+        port: UInt16,
+        flags: Int32
+    ) -> Result<[SocketAddress], ReactorError> {
+        var hints = unsafe addrinfo()
+        unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        unsafe hints.ai_flags = flags | AI_NUMERICSERV
+        var list: UnsafeMutablePointer<addrinfo>?
+        let result = unsafe getaddrinfo(host, String(port), &hints, &list)
+        guard result == 0 else {
+            let words = unsafe String(cString: gai_strerror(result))
+            return .failure(ReactorError(.unresolvable, operation: "resolve", detail: "\(host): \(words)"))
+        }
+        defer { unsafe freeaddrinfo(list) }
+        var addresses: [SocketAddress] = []
+        var next = unsafe list
+        while let entry = unsafe next {
+            let raw = unsafe UnsafeRawBufferPointer(
+                start: entry.pointee.ai_addr,
+                count: Int(entry.pointee.ai_addrlen)
+            )
+            if let address = unsafe SocketAddress(copying: raw), !addresses.contains(address) {
+                addresses.append(address)
+            }
+            unsafe next = entry.pointee.ai_next
+        }
+        guard !addresses.isEmpty else {
+            return .failure(ReactorError(.unresolvable, operation: "resolve", detail: "\(host): no address"))
+        }
+        return .success(addresses)
+    }
+}

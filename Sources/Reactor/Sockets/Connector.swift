@@ -1,0 +1,142 @@
+import Glibc
+
+/// One attempt to reach a host: looks the name up, then tries its addresses in turn. Belongs to a loop.
+package final class Connector {
+    package typealias Completion = (Result<Socket, ReactorError>) -> Void
+
+    private let loop: EventLoop
+    private let deadline: ContinuousClock.Instant
+    private let host: String
+    private var addresses: ArraySlice<SocketAddress> = []
+    private var completion: Completion?
+    private var registration: Registration?
+    private var socket: Socket?
+    private var overallTimer: TimerID?
+    private var attemptTimer: TimerID?
+    private var lastError: ReactorError?
+
+    /// Starts at once; `completion` is called exactly once, on the loop and in a later pass, unless cancelled before.
+    ///
+    /// An address that does not answer gets its share of the time that is left, so that the others get a try. Only on the
+    /// loop.
+    ///
+    /// - Parameters:
+    ///   - timeout: for everything together, the look-up included.
+    ///   - completion: gets a connected socket with TCP_NODELAY, or the error of the last address.
+    package init(
+        loop: EventLoop,
+        host: String,
+        port: UInt16,
+        timeout: Duration,
+        completion: @escaping Completion
+    ) {
+        loop.preconditionOnLoop()
+        self.loop = loop
+        self.host = host
+        self.completion = completion
+        deadline = .now + timeout
+        overallTimer = loop.schedule(after: timeout) { [weak self] in self?.timedOut() }
+        // The answer may come after the deadline, when this object may be gone already.
+        let bound = LoopBound<WeakConnector>(WeakConnector(connector: self), to: loop)
+        AddressResolver.resolve(host: host, port: port, on: loop) { result in
+            bound.value.connector?.resolved(result)
+        }
+    }
+
+    /// Gives up without a call.
+    package func cancel() {
+        loop.preconditionOnLoop()
+        completion = nil
+        cleanUp()
+    }
+
+    private func resolved(_ result: Result<[SocketAddress], ReactorError>) {
+        guard completion != nil else { return }
+        switch result {
+        case .failure(let error): finish(.failure(error))
+        case .success(let found):
+            addresses = found[...]
+            tryNext()
+        }
+    }
+
+    private func tryNext() {
+        stopAttempt()
+        while let address = addresses.popFirst() {
+            do throws(ReactorError) {
+                if try begin(address) { return }
+            } catch {
+                lastError = error
+            }
+        }
+        finish(.failure(lastError ?? ReactorError(.unresolvable, operation: "connect", detail: host)))
+    }
+
+    /// True when the attempt is under way or has succeeded.
+    private func begin(_ address: SocketAddress) throws(ReactorError) -> Bool {
+        let socket = try Socket.make(family: address.family ?? AF_INET)
+        socket.setNoDelay()
+        self.socket = socket
+        let result = unsafe address.withSockaddr { unsafe connect(socket.fd, $0, $1) }
+        // Interrupted or in progress, the kernel carries on by itself; a success at once is found writable in the next pass.
+        guard result == 0 || errno == EINPROGRESS || errno == EINTR else {
+            throw ReactorError(operation: "connect", errno: errno, detail: address.description)
+        }
+        registration = try loop.register(fd: socket.fd, interest: .write) { [weak self] _ in
+            self?.attemptEnded(address)
+        }
+        let share = ContinuousClock.now.duration(to: deadline) / (addresses.count + 1)
+        if !addresses.isEmpty {
+            attemptTimer = loop.schedule(after: share) { [weak self] in
+                self?.lastError = ReactorError(.timedOut, operation: "connect", detail: address.description)
+                self?.tryNext()
+            }
+        }
+        return true
+    }
+
+    private func attemptEnded(_ address: SocketAddress) {
+        guard let socket else { return }
+        let number = socket.pendingError()
+        guard number == 0 else {
+            lastError = ReactorError(operation: "connect", errno: number, detail: address.description)
+            return tryNext()
+        }
+        self.socket = nil
+        finish(.success(socket))
+    }
+
+    private func timedOut() {
+        finish(.failure(ReactorError(.timedOut, operation: "connect", detail: host)))
+    }
+
+    private func finish(_ result: Result<Socket, ReactorError>) {
+        cleanUp()
+        guard let completion else { return }
+        self.completion = nil
+        completion(result)
+    }
+
+    private func cleanUp() {
+        stopAttempt()
+        if let overallTimer { loop.cancel(overallTimer) }
+        overallTimer = nil
+    }
+
+    private func stopAttempt() {
+        if let registration { loop.cancel(registration) }
+        registration = nil
+        if let attemptTimer { loop.cancel(attemptTimer) }
+        attemptTimer = nil
+        socket?.close()
+        socket = nil
+    }
+}
+
+private final class WeakConnector {
+    private(set) weak var connector: Connector?
+
+    init(connector: Connector) {
+        self.connector = connector
+    }
+}

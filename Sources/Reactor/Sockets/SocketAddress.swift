@@ -1,0 +1,55 @@
+import Glibc
+
+/// Where to connect to or to listen: one IPv4 or IPv6 address with a port.
+package struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
+    /// The kernel's `sockaddr`, as long as its family needs.
+    private let bytes: [UInt8]
+
+    /// Copies what the kernel or the resolver filled in; nil when it is neither IPv4 nor IPv6.
+    init?(copying raw: UnsafeRawBufferPointer) {
+        bytes = unsafe Array(raw)
+        guard let family, family == AF_INET || family == AF_INET6 else { return nil }
+    }
+
+    /// An address in numbers, such as `127.0.0.1` or `::1`; nil when the text is none.
+    package init?(numeric host: String, port: UInt16) {
+        guard let first = AddressResolver.numeric(host, port: port) else { return nil }
+        self = first
+    }
+
+    var family: Int32? {
+        guard bytes.count >= MemoryLayout<sa_family_t>.size else { return nil }
+        return unsafe Int32(bytes.withUnsafeBytes { unsafe $0.loadUnaligned(as: sa_family_t.self) })
+    }
+
+    /// The port, in host order.
+    package var port: UInt16 {
+        // In both families the port follows the family, in network order.
+        guard bytes.count >= 4 else { return 0 }
+        return UInt16(bytes[2]) << 8 | UInt16(bytes[3])
+    }
+
+    /// Numbers only: `127.0.0.1:443` or `[::1]:443`.
+    package var description: String {
+        let host = unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(NI_MAXHOST)) { buffer in
+            guard let base = buffer.baseAddress else { return "?" }
+            let result = unsafe withSockaddr { address, length in
+                unsafe getnameinfo(address, length, base, socklen_t(buffer.count), nil, 0, NI_NUMERICHOST)
+            }
+            return result == 0 ? unsafe String(cString: base) : "?"
+        }
+        return family == AF_INET6 ? "[\(host)]:\(port)" : "\(host):\(port)"
+    }
+
+    func withSockaddr<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+        unsafe withUnsafeTemporaryAllocation(
+            byteCount: MemoryLayout<sockaddr_storage>.size,
+            alignment: MemoryLayout<sockaddr_storage>.alignment
+        ) { copy in
+            unsafe copy.copyBytes(from: bytes)
+            // The allocation is never empty.
+            let address = unsafe copy.assumingMemoryBound(to: sockaddr.self).baseAddress.unsafelyUnwrapped
+            return unsafe body(address, socklen_t(bytes.count))
+        }
+    }
+}

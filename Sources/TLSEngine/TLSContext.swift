@@ -1,0 +1,146 @@
+import COpenSSL
+
+/// What all TLS sessions of one kind have in common: trust or certificate, TLS 1.2 or newer, ALPN `h2`.
+///
+/// Immutable after it was made, so one context serves every thread.
+@safe
+package final class TLSContext: @unchecked Sendable {
+    // Sendable without a check by the compiler: nobody changes the SSL_CTX after init, and OpenSSL's own counters and
+    // session cache in it are locked.
+    package enum Role: Sendable { case client, server }
+
+    package let role: Role
+    /// The application protocol that both ends must agree on.
+    let applicationProtocol: String
+    private let raw: OpaquePointer
+
+    private init(_ role: Role, applicationProtocol: String) throws(TLSError) {
+        ERR_clear_error()
+        self.role = role
+        self.applicationProtocol = applicationProtocol
+        let method = unsafe role == .client ? TLS_client_method() : TLS_server_method()
+        guard let raw = unsafe SSL_CTX_new(method) else { throw TLSError(.outOfMemory, draining: "context") }
+        unsafe self.raw = raw
+        guard unsafe COpenSSL_SSL_CTX_set_min_proto_version(raw, TLS1_2_VERSION) == 1 else {
+            throw TLSError(.failed, draining: "minimum version")
+        }
+        unsafe COpenSSL_SSL_CTX_set_mode(
+            raw,
+            Int(SSL_MODE_ENABLE_PARTIAL_WRITE) | Int(SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER)
+        )
+        // One look into our input per batch of records instead of two per record.
+        unsafe COpenSSL_SSL_CTX_set_read_ahead(raw, 1)
+        unsafe SSL_CTX_set_default_read_buffer_len(raw, 64 * 1024)
+        // RFC 9113 §9.2.1 forbids renegotiation with HTTP/2.
+        _ = unsafe SSL_CTX_set_options(raw, COpenSSL_SSL_OP_NO_RENEGOTIATION())
+    }
+
+    deinit {
+        unsafe SSL_CTX_free(raw)
+    }
+
+    /// For connecting to servers: their certificate must be trusted by the system, or by `caFile`, and name the host.
+    ///
+    /// - Parameter caFile: PEM certificates that are trusted as well as the system's.
+    /// - Throws: ``TLSError/Code/invalidMaterial``, naming the file, when it cannot be read or holds no certificate.
+    package static func client(caFile: String? = nil) throws(TLSError) -> TLSContext {
+        try client(caFile: caFile, applicationProtocol: "h2")
+    }
+
+    static func client(caFile: String?, applicationProtocol: String?) throws(TLSError) -> TLSContext {
+        let context = try TLSContext(.client, applicationProtocol: applicationProtocol ?? "h2")
+        try context.trust(caFile)
+        if let applicationProtocol {
+            let list = [UInt8(applicationProtocol.utf8.count)] + applicationProtocol.utf8
+            // Unlike its neighbours, this function returns 0 for success.
+            guard unsafe SSL_CTX_set_alpn_protos(context.raw, list, UInt32(list.count)) == 0 else {
+                throw TLSError(.failed, draining: "ALPN")
+            }
+        }
+        return context
+    }
+
+    /// For accepting clients, which must offer `h2`.
+    ///
+    /// - Parameters:
+    ///   - certificatePEM: the server's certificate, followed by intermediate ones.
+    ///   - privateKeyPEM: the key of the first certificate, not encrypted.
+    /// - Throws: ``TLSError/Code/invalidMaterial`` when a text holds nothing of the kind or they do not belong together.
+    package static func server(certificatePEM: String, privateKeyPEM: String) throws(TLSError) -> TLSContext {
+        let context = try TLSContext(.server, applicationProtocol: "h2")
+        try context.use(certificatePEM: certificatePEM)
+        try context.use(privateKeyPEM: privateKeyPEM)
+        // Nobody resumes a session here, so tickets would only be bytes to send.
+        _ = unsafe SSL_CTX_set_num_tickets(context.raw, 0)
+        unsafe SSL_CTX_set_alpn_select_cb(context.raw, selectHTTP2, nil)
+        return context
+    }
+
+    /// A new SSL object, owned by the caller.
+    func makeSSL() throws(TLSError) -> OpaquePointer {
+        ERR_clear_error()
+        guard let ssl = unsafe SSL_new(raw) else { throw TLSError(.outOfMemory, draining: "session") }
+        return unsafe ssl
+    }
+
+    private func trust(_ caFile: String?) throws(TLSError) {
+        unsafe SSL_CTX_set_verify(raw, SSL_VERIFY_PEER, nil)
+        guard unsafe SSL_CTX_set_default_verify_paths(raw) == 1 else {
+            throw TLSError(.invalidMaterial, draining: "system trust store")
+        }
+        guard let caFile else { return }
+        guard unsafe SSL_CTX_load_verify_file(raw, caFile) == 1 else {
+            throw TLSError(.invalidMaterial, draining: "CA file \(caFile)")
+        }
+    }
+
+    private func use(certificatePEM: String) throws(TLSError) {
+        let certificates = try PEM.certificates(in: certificatePEM)
+        guard let leaf = certificates.first else {
+            throw TLSError(.invalidMaterial, "server certificate", reasons: ["no certificate in the text"])
+        }
+        guard unsafe SSL_CTX_use_certificate(raw, leaf.raw) == 1 else {
+            throw TLSError(.invalidMaterial, draining: "server certificate")
+        }
+        for certificate in certificates.dropFirst() {
+            guard unsafe COpenSSL_SSL_CTX_add_chain_certificate(raw, certificate.raw) == 1 else {
+                throw TLSError(.invalidMaterial, draining: "server certificate chain")
+            }
+        }
+    }
+
+    private func use(privateKeyPEM: String) throws(TLSError) {
+        let key = try PEM.PrivateKey(privateKeyPEM)
+        guard unsafe SSL_CTX_use_PrivateKey(raw, key.raw) == 1, unsafe SSL_CTX_check_private_key(raw) == 1 else {
+            throw TLSError(.invalidMaterial, draining: "server private key")
+        }
+    }
+}
+
+/// Chooses `h2` if the client offers it; otherwise the handshake ends with `no_application_protocol` (RFC 7301 §3.2).
+private func selectHTTP2(
+    _ ssl: OpaquePointer?,
+    _ chosen: UnsafeMutablePointer<UnsafePointer<UInt8>?>?,
+    _ chosenCount: UnsafeMutablePointer<UInt8>?,
+    _ offered: UnsafePointer<UInt8>?,
+    _ offeredCount: UInt32,
+    _ argument: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let chosen = unsafe chosen, let chosenCount = unsafe chosenCount else { return SSL_TLSEXT_ERR_ALERT_FATAL }
+    let list = unsafe UnsafeBufferPointer(start: offered, count: Int(offeredCount))
+    // A list of names, each behind one byte with its length.
+    var index = 0
+    while index < list.count {
+        let count = unsafe Int(list[index])
+        let end = index + 1 + count
+        guard end <= list.count else { break }
+        let name = unsafe UnsafeBufferPointer(rebasing: list[(index + 1)..<end])
+        if unsafe name.elementsEqual("h2".utf8) {
+            unsafe chosen.pointee = name.baseAddress
+            unsafe chosenCount.pointee = UInt8(count)
+            return SSL_TLSEXT_ERR_OK
+        }
+        index = end
+    }
+    return SSL_TLSEXT_ERR_ALERT_FATAL
+}

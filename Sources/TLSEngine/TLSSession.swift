@@ -1,0 +1,148 @@
+import COpenSSL
+
+/// One TLS connection without a socket: ciphertext in, plaintext out, and the other way round.
+///
+/// The owner moves bytes: it calls ``feed(_:)`` with what the peer sent, takes a step, then sends ``output`` and reports
+/// ``consumeOutput(_:)``. Not thread-safe. Every step may leave something in the output, also one that failed (an alert).
+@safe
+package final class TLSSession {
+    private let ssl: OpaquePointer
+    private let buffers = CipherBuffers()
+    private let context: TLSContext
+    private let host: String?
+
+    /// A client's session.
+    ///
+    /// - Parameter host: the name, or numeric address, that the server's certificate must carry.
+    /// - Throws: ``TLSError/Code/outOfMemory``, or ``TLSError/Code/failed`` when `host` cannot be a host name.
+    package convenience init(client context: TLSContext, host: String) throws(TLSError) {
+        precondition(context.role == .client, "a server's context cannot open connections")
+        try self.init(context, host: host)
+        try expect(host)
+        unsafe SSL_set_connect_state(ssl)
+    }
+
+    /// A server's session.
+    package convenience init(server context: TLSContext) throws(TLSError) {
+        precondition(context.role == .server, "a client's context cannot accept connections")
+        try self.init(context, host: nil)
+        unsafe SSL_set_accept_state(ssl)
+    }
+
+    private init(_ context: TLSContext, host: String?) throws(TLSError) {
+        let ssl = unsafe try context.makeSSL()
+        self.context = context
+        self.host = host
+        unsafe self.ssl = ssl
+        guard let bio = unsafe buffers.makeBIO() else { throw TLSError(.outOfMemory, draining: "buffers") }
+        // The same BIO for both directions: OpenSSL takes the one reference that we have.
+        unsafe SSL_set_bio(ssl, bio, bio)
+    }
+
+    deinit {
+        unsafe SSL_free(ssl)
+    }
+
+    /// Takes what the peer sent. Call ``handshake()`` or ``read(into:)`` until it wants more.
+    package func feed(_ ciphertext: UnsafeRawBufferPointer) {
+        unsafe buffers.input.append(ciphertext)
+    }
+
+    /// What is to be sent to the peer; valid until the next call of any method.
+    package var output: UnsafeRawBufferPointer { unsafe buffers.output.readable }
+
+    /// How many bytes are to be sent.
+    package var outputCount: Int { buffers.output.count }
+
+    /// Forgets the first bytes of ``output``, because they were sent.
+    package func consumeOutput(_ count: Int) {
+        buffers.output.consume(count)
+    }
+
+    /// Goes on with the handshake; when it completes, trust, host name and ALPN have been asserted.
+    ///
+    /// Failures: ``TLSError/Code/untrusted``, ``TLSError/Code/protocolNotChosen``, ``TLSError/Code/failed``.
+    package func handshake() -> TLSResult<Void> {
+        ERR_clear_error()
+        let result = unsafe SSL_do_handshake(ssl)
+        guard result == 1 else {
+            let error = unsafe SSL_get_error(ssl, result)
+            if error == SSL_ERROR_SSL, let refusal = verificationError() { return .failed(refusal) }
+            return ended(error, "handshake")
+        }
+        if let refusal = verificationError() { return .failed(refusal) }
+        guard chosenProtocol == context.applicationProtocol else {
+            let reason = "the peer did not choose \(context.applicationProtocol)"
+            return .failed(TLSError(.protocolNotChosen, "handshake", reasons: [reason]))
+        }
+        return .complete(())
+    }
+
+    /// Decrypts what has been fed, up to the size of `buffer`. Call until it wants more, only after the handshake.
+    package func read(into buffer: UnsafeMutableRawBufferPointer) -> TLSResult<Int> {
+        ERR_clear_error()
+        var count = 0
+        let result = unsafe SSL_read_ex(ssl, buffer.baseAddress, buffer.count, &count)
+        return result == 1 ? .complete(count) : unsafe ended(SSL_get_error(ssl, result), "read")
+    }
+
+    /// Encrypts bytes into ``output``. Answers how many were taken, which may be fewer than given: go on with the rest.
+    ///
+    /// Only after the handshake; empty buffers are a mistake.
+    package func write(_ plaintext: UnsafeRawBufferPointer) -> TLSResult<Int> {
+        ERR_clear_error()
+        var count = 0
+        let result = unsafe SSL_write_ex(ssl, plaintext.baseAddress, plaintext.count, &count)
+        return result == 1 ? .complete(count) : unsafe ended(SSL_get_error(ssl, result), "write")
+    }
+
+    /// Puts a close_notify into ``output``: nothing more will be written. Does not wait for the peer's.
+    package func close() {
+        ERR_clear_error()
+        // 0 means that the peer's has not come yet; a failure means that there is nobody to tell.
+        _ = unsafe SSL_shutdown(ssl)
+        ERR_clear_error()
+    }
+
+    /// The application protocol that the peers agreed on, if any.
+    package var chosenProtocol: String? {
+        var name: UnsafePointer<UInt8>?
+        var count: UInt32 = 0
+        unsafe SSL_get0_alpn_selected(ssl, &name, &count)
+        guard let name = unsafe name else { return nil }
+        return unsafe String(decoding: UnsafeBufferPointer(start: name, count: Int(count)), as: UTF8.self)
+    }
+
+    /// The TLS version in use, such as `TLSv1.3`.
+    package var version: String { unsafe String(cString: SSL_get_version(ssl)) }
+
+    private func expect(_ host: String) throws(TLSError) {
+        ERR_clear_error()
+        let parameters = unsafe SSL_get0_param(ssl)
+        // A numeric address is compared with the certificate's addresses and never sent as a server name (RFC 6066 §3).
+        if unsafe X509_VERIFY_PARAM_set1_ip_asc(parameters, host) == 1 { return }
+        ERR_clear_error()
+        guard unsafe SSL_set1_host(ssl, host) == 1, unsafe COpenSSL_SSL_set_server_name(ssl, host) == 1 else {
+            throw TLSError(.failed, draining: "host name \(host)")
+        }
+    }
+
+    /// What is wrong with the peer's certificate; nil for a server, which asks for none, and when all is well.
+    private func verificationError() -> TLSError? {
+        guard context.role == .client else { return nil }
+        let result = unsafe SSL_get_verify_result(ssl)
+        guard result != Int(X509_V_OK) else { return nil }
+        let words = unsafe String(cString: X509_verify_cert_error_string(result))
+        _ = TLSError.drainQueue()
+        return TLSError(.untrusted, "certificate of \(host ?? "peer")", reasons: [words])
+    }
+
+    private func ended<Value: Sendable>(_ error: Int32, _ operation: String) -> TLSResult<Value> {
+        switch error {
+        // The output never blocks, so a wish to write is a wish to be called again as well.
+        case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: return .wantsMore
+        case SSL_ERROR_ZERO_RETURN: return .closed
+        default: return .failed(TLSError(.failed, draining: operation))
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import APITypes
+import JSON
+
+/// One call of the API before it becomes a request.
+struct APICall {
+    /// How safely it can be sent again after it may have arrived.
+    enum Repeating {
+        /// The method is idempotent.
+        case harmless
+        /// A POST, made idempotent by a key.
+        case byKey(String)
+        /// Never.
+        case impossible
+    }
+
+    var method: String
+    /// Segments of identifiers, which need no escaping.
+    var path: String
+    var query: [(name: String, value: String)] = []
+    var body: JSONValue?
+    var repeating: Repeating = .harmless
+
+    static func get(_ path: String, query: [(name: String, value: String?)] = []) -> APICall {
+        APICall(method: "GET", path: path, query: query.compactMap { name, value in value.map { (name, $0) } })
+    }
+
+    static func put(_ path: String, _ body: some APIRequest) -> APICall {
+        APICall(method: "PUT", path: path, body: body.json)
+    }
+
+    static func delete(_ path: String) -> APICall {
+        APICall(method: "DELETE", path: path)
+    }
+
+    static func post(_ path: String, _ body: some APIRequest, key: String) -> APICall {
+        APICall(method: "POST", path: path, body: body.json, repeating: .byKey(key))
+    }
+
+    /// Path and query, percent-encoded.
+    var target: String {
+        guard !query.isEmpty else { return path }
+        let pairs = query.map { "\($0.name)=\(Self.encoded($0.value))" }
+        return path + "?" + pairs.joined(separator: "&")
+    }
+
+    /// RFC 3986 §2.3: everything but the unreserved characters.
+    static func encoded(_ text: String) -> String {
+        var result = ""
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "~"):
+                result.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                let digits = String(byte, radix: 16, uppercase: true)
+                result += "%" + (digits.count == 1 ? "0" : "") + digits
+            }
+        }
+        return result
+    }
+}

@@ -1,0 +1,21 @@
+package import APITypes
+
+extension TallyClient {
+    /// Makes a key; the answer is the only place where its secret is.
+    ///
+    /// Never sent twice: a key whose answer is lost would stay, and nobody would have its secret.
+    package func createKey(_ request: APIKeyRequest) async throws(ClientError) -> APIKeyResource {
+        let call = APICall(method: "POST", path: "/v1/api-keys", body: request.json, repeating: .impossible)
+        return try await answer(APIKeyResource.self, to: call)
+    }
+
+    /// All keys, without their secrets.
+    package func keys(_ page: PageRequest = PageRequest()) async throws(ClientError) -> Page<APIKeyResource> {
+        try await answer(Page<APIKeyResource>.self, to: .get("/v1/api-keys", query: page.query))
+    }
+
+    /// Ends a key for good; `id` is not its secret.
+    package func revokeKey(_ id: String) async throws(ClientError) {
+        try await perform(.delete("/v1/api-keys/\(APICall.encoded(id))"))
+    }
+}

@@ -1,0 +1,82 @@
+package import APITypes
+package import ActivityModel
+
+extension TallyClient {
+    /// Starts an activity; `replay` says that the same start was accepted before.
+    package func start(
+        _ app: BundleID,
+        _ id: ActivityID,
+        _ request: StartRequest
+    ) async throws(ClientError) -> (answer: StartAnswer, replay: Bool) {
+        let result = try await statusAndAnswer(StartAnswer.self, to: .put("/v1/apps/\(app)/activities/\(id)", request))
+        return (result.answer, result.status == 200)
+    }
+
+    /// Posts a new state. Without an `idempotencyKey` it gets a new one, which the repeats of this call share.
+    package func update(
+        _ app: BundleID,
+        _ id: ActivityID,
+        _ request: UpdateRequest,
+        idempotencyKey: String? = nil
+    ) async throws(ClientError) -> UpdateAnswer {
+        let key = idempotencyKey ?? Self.newIdempotencyKey()
+        let call = APICall.post("/v1/apps/\(app)/activities/\(id)/updates", request, key: key)
+        return try await answer(UpdateAnswer.self, to: call)
+    }
+
+    /// Ends an activity. The key is that of ``update(_:_:_:idempotencyKey:)``.
+    package func end(
+        _ app: BundleID,
+        _ id: ActivityID,
+        _ request: EndRequest,
+        idempotencyKey: String? = nil
+    ) async throws(ClientError) -> EndAnswer {
+        let key = idempotencyKey ?? Self.newIdempotencyKey()
+        let call = APICall.post("/v1/apps/\(app)/activities/\(id)/end", request, key: key)
+        return try await answer(EndAnswer.self, to: call)
+    }
+
+    /// Adds to the audience of an activity or takes from it.
+    package func changeAudience(
+        _ app: BundleID,
+        _ id: ActivityID,
+        _ request: AudienceRequest
+    ) async throws(ClientError) -> AudienceCounts {
+        let key = Self.newIdempotencyKey()
+        let call = APICall.post("/v1/apps/\(app)/activities/\(id)/audience", request, key: key)
+        return try await answer(AudienceCounts.self, to: call)
+    }
+
+    /// One activity with the progress of its newest state.
+    package func activity(_ app: BundleID, _ id: ActivityID) async throws(ClientError) -> ActivityResource {
+        try await answer(ActivityResource.self, to: .get("/v1/apps/\(app)/activities/\(id)"))
+    }
+
+    /// The activities of an app, of one type or in one state where that is asked for.
+    package func activities(
+        _ app: BundleID,
+        type: ActivityTypeName? = nil,
+        state: ActivityState? = nil,
+        _ page: PageRequest = PageRequest()
+    ) async throws(ClientError) -> Page<ActivityResource> {
+        let filters: [(name: String, value: String?)] = [("type", type?.rawValue), ("state", state?.rawValue)]
+        let call = APICall.get("/v1/apps/\(app)/activities", query: filters + page.query)
+        return try await answer(Page<ActivityResource>.self, to: call)
+    }
+
+    /// Reports a card: its update token, its channel, or that it is gone.
+    package func subscribe(
+        _ app: BundleID,
+        _ id: ActivityID,
+        _ device: DeviceID,
+        _ request: SubscriptionRequest
+    ) async throws(ClientError) -> SubscriptionAnswer {
+        let call = APICall.put("/v1/apps/\(app)/activities/\(id)/subscriptions/\(device)", request)
+        return try await answer(SubscriptionAnswer.self, to: call)
+    }
+
+    /// Ends the card on the phone, then forgets it.
+    package func unsubscribe(_ app: BundleID, _ id: ActivityID, _ device: DeviceID) async throws(ClientError) {
+        try await perform(.delete("/v1/apps/\(app)/activities/\(id)/subscriptions/\(device)"))
+    }
+}

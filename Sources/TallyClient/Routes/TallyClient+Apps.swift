@@ -1,0 +1,31 @@
+package import APITypes
+package import ActivityModel
+
+extension TallyClient {
+    /// Registers an app or changes it.
+    package func putApp(_ id: BundleID, _ request: AppRequest) async throws(ClientError) -> AppResource {
+        try await answer(AppResource.self, to: .put("/v1/apps/\(id)", request))
+    }
+
+    /// One app.
+    package func app(_ id: BundleID) async throws(ClientError) -> AppResource {
+        try await answer(AppResource.self, to: .get("/v1/apps/\(id)"))
+    }
+
+    /// The apps that the key sees.
+    package func apps(_ page: PageRequest = PageRequest()) async throws(ClientError) -> Page<AppResource> {
+        try await answer(Page<AppResource>.self, to: .get("/v1/apps", query: page.query))
+    }
+
+    /// Deletes the app with all that belongs to it.
+    package func deleteApp(_ id: BundleID) async throws(ClientError) {
+        try await perform(.delete("/v1/apps/\(id)"))
+    }
+}
+
+extension PageRequest {
+    /// The query parameters of a list.
+    var query: [(name: String, value: String?)] {
+        [("limit", String(limit)), ("cursor", cursor)]
+    }
+}

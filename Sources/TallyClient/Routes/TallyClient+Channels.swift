@@ -1,0 +1,31 @@
+package import APITypes
+package import ActivityModel
+
+extension TallyClient {
+    /// Makes a channel at Apple for the pool.
+    package func createChannel(
+        _ app: BundleID,
+        _ request: ChannelRequest
+    ) async throws(ClientError) -> ChannelResource {
+        let call = APICall.post("/v1/apps/\(app)/channels", request, key: Self.newIdempotencyKey())
+        return try await answer(ChannelResource.self, to: call)
+    }
+
+    /// One channel, by Tally's id.
+    package func channel(_ app: BundleID, _ id: ChannelID) async throws(ClientError) -> ChannelResource {
+        try await answer(ChannelResource.self, to: .get("/v1/apps/\(app)/channels/\(id)"))
+    }
+
+    /// The channels of an app.
+    package func channels(
+        _ app: BundleID,
+        _ page: PageRequest = PageRequest()
+    ) async throws(ClientError) -> Page<ChannelResource> {
+        try await answer(Page<ChannelResource>.self, to: .get("/v1/apps/\(app)/channels", query: page.query))
+    }
+
+    /// Deletes a channel at Apple.
+    package func deleteChannel(_ app: BundleID, _ id: ChannelID) async throws(ClientError) {
+        try await perform(.delete("/v1/apps/\(app)/channels/\(id)"))
+    }
+}

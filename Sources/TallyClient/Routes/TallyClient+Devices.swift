@@ -1,0 +1,36 @@
+package import APITypes
+package import ActivityModel
+
+extension TallyClient {
+    /// Reports an installation and its start tokens.
+    package func putDevice(
+        _ app: BundleID,
+        _ id: DeviceID,
+        _ request: DeviceRequest
+    ) async throws(ClientError) -> DeviceResource {
+        try await answer(DeviceResource.self, to: .put("/v1/apps/\(app)/devices/\(id)", request))
+    }
+
+    /// One device; its tokens are masked.
+    package func device(_ app: BundleID, _ id: DeviceID) async throws(ClientError) -> DeviceResource {
+        try await answer(DeviceResource.self, to: .get("/v1/apps/\(app)/devices/\(id)"))
+    }
+
+    /// The devices of an app.
+    package func devices(
+        _ app: BundleID,
+        _ page: PageRequest = PageRequest()
+    ) async throws(ClientError) -> Page<DeviceResource> {
+        try await answer(Page<DeviceResource>.self, to: .get("/v1/apps/\(app)/devices", query: page.query))
+    }
+
+    /// Forgets a device with its tokens and subscriptions.
+    package func deleteDevice(_ app: BundleID, _ id: DeviceID) async throws(ClientError) {
+        try await perform(.delete("/v1/apps/\(app)/devices/\(id)"))
+    }
+
+    /// Erases a user's devices, tokens and subscriptions.
+    package func deleteUser(_ app: BundleID, _ id: UserID) async throws(ClientError) {
+        try await perform(.delete("/v1/apps/\(app)/users/\(id)"))
+    }
+}

@@ -1,0 +1,17 @@
+package import APITypes
+package import ActivityModel
+
+extension TallyClient {
+    /// The schedules of an app, of all activities.
+    package func schedules(
+        _ app: BundleID,
+        _ page: PageRequest = PageRequest()
+    ) async throws(ClientError) -> Page<ScheduleResource> {
+        try await answer(Page<ScheduleResource>.self, to: .get("/v1/apps/\(app)/schedules", query: page.query))
+    }
+
+    /// Deletes a schedule that is pending, so that its change does not happen.
+    package func cancelSchedule(_ app: BundleID, _ id: String) async throws(ClientError) {
+        try await perform(.delete("/v1/apps/\(app)/schedules/\(APICall.encoded(id))"))
+    }
+}

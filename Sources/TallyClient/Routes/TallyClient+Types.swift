@@ -1,0 +1,51 @@
+package import APITypes
+package import ActivityModel
+
+extension TallyClient {
+    /// Registers a type, or a new version of it; with `force` even if it breaks running activities.
+    package func putType(
+        _ app: BundleID,
+        _ name: ActivityTypeName,
+        _ request: TypeRequest,
+        force: Bool = false
+    ) async throws(ClientError) -> TypeRegistration {
+        var call = APICall.put("/v1/apps/\(app)/types/\(name)", request)
+        if force { call.query = [("force", "true")] }
+        return try await answer(TypeRegistration.self, to: call)
+    }
+
+    /// One type with its newest version.
+    package func type(_ app: BundleID, _ name: ActivityTypeName) async throws(ClientError) -> TypeResource {
+        try await answer(TypeResource.self, to: .get("/v1/apps/\(app)/types/\(name)"))
+    }
+
+    /// The types of an app.
+    package func types(
+        _ app: BundleID,
+        _ page: PageRequest = PageRequest()
+    ) async throws(ClientError) -> Page<TypeResource> {
+        try await answer(Page<TypeResource>.self, to: .get("/v1/apps/\(app)/types", query: page.query))
+    }
+
+    /// All versions of a type.
+    package func typeVersions(
+        _ app: BundleID,
+        _ name: ActivityTypeName,
+        _ page: PageRequest = PageRequest()
+    ) async throws(ClientError) -> Page<TypeVersionResource> {
+        let call = APICall.get("/v1/apps/\(app)/types/\(name)/versions", query: page.query)
+        return try await answer(Page<TypeVersionResource>.self, to: call)
+    }
+
+    /// Judges content without sending it. What the schemas refuse is in the answer and not an error.
+    package func validateContent(
+        _ app: BundleID,
+        _ name: ActivityTypeName,
+        _ request: ValidationRequest
+    ) async throws(ClientError) -> ValidationAnswer {
+        var call = APICall.post("/v1/apps/\(app)/types/\(name)/validate", request, key: "")
+        // It changes nothing, so it needs no key.
+        call.repeating = .harmless
+        return try await answer(ValidationAnswer.self, to: call)
+    }
+}

@@ -1,0 +1,216 @@
+import APITypes
+import Foundation
+import JSON
+
+/// Calls Tally's HTTP API: one method per route, typed both ways.
+///
+/// A copy shares the connections. Every call goes on trying until it has an answer or its deadline passes: after a failed
+/// connection, and after 429 and 503 at the pace that the server asks for. A POST carries an `Idempotency-Key`, so that a
+/// repeated one takes effect once.
+package struct TallyClient: Sendable {
+    /// Where Tally is and how patient to be.
+    package struct Configuration: Sendable {
+        /// Such as `http://127.0.0.1:8080`; a path is kept as a prefix.
+        package var url: String
+        /// The API key; secret.
+        package var key: String
+        /// Connections kept open, and so the most requests at a time.
+        package var maximumConnections: Int
+        /// How long one try may take.
+        package var requestTimeout: Duration
+        /// How long one call may take with all its tries.
+        package var deadline: Duration
+        /// Nil: the first failure is final.
+        package var retry: RetryPolicy?
+
+        package init(
+            url: String,
+            key: String,
+            maximumConnections: Int = 4,
+            requestTimeout: Duration = .seconds(15),
+            deadline: Duration = .seconds(30),
+            retry: RetryPolicy? = RetryPolicy()
+        ) {
+            self.url = url
+            self.key = key
+            self.maximumConnections = maximumConnections
+            self.requestTimeout = requestTimeout
+            self.deadline = deadline
+            self.retry = retry
+        }
+    }
+
+    package private(set) var configuration: Configuration
+    private let base: String
+    private let transport: HTTPTransport
+
+    /// Connects to nothing yet.
+    package init(_ configuration: Configuration) throws(ClientError) {
+        let base = configuration.url.hasSuffix("/") ? String(configuration.url.dropLast()) : configuration.url
+        guard let url = URL(string: base), let scheme = url.scheme, ["http", "https"].contains(scheme.lowercased()),
+            let host = url.host, !host.isEmpty
+        else {
+            throw ClientError(
+                code: .invalidAddress,
+                detail: "'\(configuration.url)' is not an address like http://127.0.0.1:8080"
+            )
+        }
+        self.configuration = configuration
+        self.base = base
+        self.transport = HTTPTransport(maximumConnections: configuration.maximumConnections)
+    }
+
+    /// The same client with another deadline per call; shares its connections.
+    package func withDeadline(_ deadline: Duration) -> TallyClient {
+        var copy = self
+        copy.configuration.deadline = deadline
+        return copy
+    }
+
+    /// A key for a POST that the caller may want to repeat itself: 122 random bits.
+    package static func newIdempotencyKey() -> String {
+        UUID().uuidString.lowercased()
+    }
+}
+
+// MARK: Calls
+
+extension TallyClient {
+    /// Makes the call and reads its answer.
+    func answer<Answer: APIAnswer>(_: Answer.Type, to call: APICall) async throws(ClientError) -> Answer {
+        try await statusAndAnswer(Answer.self, to: call).answer
+    }
+
+    /// Makes the call and reads its answer; the status tells a replay from a first time.
+    func statusAndAnswer<Answer: APIAnswer>(
+        _: Answer.Type,
+        to call: APICall
+    ) async throws(ClientError) -> (status: Int, answer: Answer) {
+        let answer = try await send(call)
+        let json: JSONValue
+        do {
+            json = try JSONValue.parse(answer.body)
+        } catch {
+            throw badAnswer(answer, cause: error)
+        }
+        do {
+            return (answer.status, try Answer(json: json))
+        } catch {
+            throw badAnswer(answer, cause: error)
+        }
+    }
+
+    /// Makes a call whose answer has no body that matters.
+    func perform(_ call: APICall) async throws(ClientError) {
+        _ = try await send(call)
+    }
+
+    /// Sends until there is an answer; what is returned has a 2xx status.
+    private func send(_ call: APICall) async throws(ClientError) -> HTTPAnswer {
+        let clock = ContinuousClock()
+        let end = clock.now + configuration.deadline
+        var failures = 0
+        while true {
+            let failure: ClientError
+            let retryAfter: Int?
+            switch try await attempt(call, isRepeated: failures > 0, remaining: end - clock.now) {
+            case .answered(let answer): return answer
+            case .later(let error, let seconds): (failure, retryAfter) = (error, seconds)
+            }
+            guard let retry = configuration.retry else { throw failure }
+            failures += 1
+            let jitter = Double.random(in: 0...1)
+            let wait = retry.delay(afterFailures: failures, jitter: jitter, retryAfter: retryAfter)
+            guard clock.now + wait < end else { throw failure }
+            do {
+                try await clock.sleep(for: wait)
+            } catch {
+                throw ClientError(code: .cancelled, detail: "cancelled while waiting to try again", cause: error)
+            }
+        }
+    }
+
+    /// What one try came to.
+    private enum Attempt {
+        case answered(HTTPAnswer)
+        /// The call may be tried again after so many seconds; the error is thrown if there is no time left.
+        case later(ClientError, retryAfter: Int?)
+    }
+
+    private func attempt(
+        _ call: APICall,
+        isRepeated: Bool,
+        remaining: Duration
+    ) async throws(ClientError) -> Attempt {
+        let answer: HTTPAnswer
+        do {
+            answer = try await transport.send(request(for: call, remaining: remaining))
+        } catch {
+            let failure = clientError(error)
+            guard error.allowsRepeat(of: call) else { throw failure }
+            return .later(failure, retryAfter: nil)
+        }
+        if (200..<300).contains(answer.status) { return .answered(answer) }
+        // The first try deleted it, and its answer was lost.
+        if isRepeated, call.method == "DELETE", answer.status == 404 { return .answered(answer) }
+        let problem = problem(in: answer)
+        let failure = problem.map { ClientError.refused($0) } ?? badAnswer(answer, cause: nil)
+        guard RetryPolicy.asksForRetry(status: answer.status, code: problem?.code) else { throw failure }
+        return .later(failure, retryAfter: answer.retryAfter ?? problem?.retryAfter)
+    }
+
+    private func request(for call: APICall, remaining: Duration) throws(HTTPFailure) -> HTTPRequest {
+        guard let url = URL(string: base + call.target) else { throw .notSent(URLError(.badURL)) }
+        var headers = [(name: "Authorization", value: "Bearer " + configuration.key)]
+        headers.append((name: "Accept", value: "application/json"))
+        if call.body != nil { headers.append((name: "Content-Type", value: "application/json")) }
+        if case .byKey(let key) = call.repeating { headers.append((name: "Idempotency-Key", value: key)) }
+        return HTTPRequest(
+            method: call.method,
+            url: url,
+            headers: headers,
+            body: call.body?.serialized(),
+            timeout: min(remaining, configuration.requestTimeout)
+        )
+    }
+
+    private func problem(in answer: HTTPAnswer) -> Problem? {
+        // Whatever else answers here need not speak JSON: no problem then, which the caller reports.
+        guard let json = try? JSONValue.parse(answer.body), var problem = try? Problem(json: json) else { return nil }
+        problem.retryAfter = problem.retryAfter ?? answer.retryAfter
+        return problem
+    }
+
+    private func badAnswer(_ answer: HTTPAnswer, cause: (any Error)?) -> ClientError {
+        ClientError(
+            code: .badAnswer,
+            detail: "\(base) answered \(answer.status) with something that is not Tally's",
+            cause: cause
+        )
+    }
+
+    private func clientError(_ failure: HTTPFailure) -> ClientError {
+        switch failure {
+        case .notSent(let cause):
+            ClientError(code: .unreachable, detail: "\(base) cannot be reached", cause: cause)
+        case .interrupted(let cause):
+            ClientError(code: .unreachable, detail: "the connection to \(base) broke before an answer", cause: cause)
+        case .timedOut:
+            ClientError(code: .timedOut, detail: "\(base) did not answer in time")
+        case .cancelled:
+            ClientError(code: .cancelled, detail: "cancelled before an answer")
+        }
+    }
+}
+
+extension HTTPFailure {
+    /// Whether the call can be sent again without taking effect twice.
+    fileprivate func allowsRepeat(of call: APICall) -> Bool {
+        switch (self, call.repeating) {
+        case (.cancelled, _): false
+        case (.notSent, _): true
+        case (_, .harmless), (_, .byKey): true
+        case (_, .impossible): false
+        }
+    }
+}

@@ -1,0 +1,193 @@
+import APITypes
+import ActivityModel
+import ArgumentParser
+import TallyClient
+
+struct Activities: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Live Activities: matches, orders.",
+        subcommands: [Start.self, Update.self, End.self, Show.self, List.self]
+    )
+
+    struct Start: ClientCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Start an activity, on phones too if an audience is given.",
+            discussion: "The same start again changes nothing."
+        )
+
+        @Argument(help: "Your own id of it.") var id: Checked<ActivityID>
+        @Option(help: "The registered type.") var type: Checked<ActivityTypeName>
+        @Option(help: "JSON, or @FILE.") var attributes: JSONArgument
+        @Option(help: "JSON, or @FILE.") var contentState: JSONArgument
+        @Option(help: "sandbox or production; by default production if the app has it.")
+        var environment: APNSEnvironment?
+        @Option(help: "tokens, channel or hybrid.") var delivery = Delivery.tokens
+        @Option(help: "A user to start it for; repeat for several.") var user: [Checked<UserID>] = []
+        @Option(help: "A device to start it on; repeat for several.") var device: [Checked<DeviceID>] = []
+        @Flag(help: "Start it on every device with a start token for the type.") var allOfType = false
+        @OptionGroup var alert: AlertOptions
+        @Option(help: "routine, notable or critical.") var urgency: Urgency?
+        @Option(help: "Start later, RFC 3339.") var startsAt: Checked<Instant>?
+        @Option(help: "End it then without a request, RFC 3339.") var endsAt: Checked<Instant>?
+        @Option(help: "Seconds after which the phone shows it as out of date.") var staleAfter: Int64?
+        @Option(help: "Decides which of several activities a phone shows.") var relevanceScore: Double?
+        @OptionGroup var app: AppOption
+        @OptionGroup var global: GlobalOptions
+
+        var appName: String? { app.app }
+
+        func request() throws -> StartRequest {
+            let audience = Audience(
+                users: user.map(\.value),
+                devices: device.map(\.value),
+                allOfType: allOfType
+            )
+            return StartRequest(
+                type: type.value,
+                attributes: try attributes.object(of: "--attributes"),
+                contentState: try contentState.object(of: "--content-state"),
+                environment: environment,
+                audience: audience,
+                delivery: delivery,
+                alert: try alert.content(),
+                urgency: urgency,
+                startsAt: startsAt?.value,
+                endsAt: endsAt?.value,
+                staleAfterSeconds: staleAfter,
+                relevanceScore: relevanceScore
+            )
+        }
+
+        func run(_ session: Session) async throws {
+            session.show(try await session.client.start(session.app(), id.value, request()).answer)
+        }
+    }
+
+    struct Update: ClientCommand {
+        static let configuration = CommandConfiguration(abstract: "Post a new state.")
+
+        @Argument(help: "The activity.") var id: Checked<ActivityID>
+        @Option(help: "JSON, or @FILE.") var contentState: JSONArgument
+        @OptionGroup var alert: AlertOptions
+        @Option(help: "routine, notable or critical.") var urgency: Urgency?
+        @Flag(help: "Every phone gets a push of its own for this change.") var mustDeliver = false
+        @Option(help: "Seconds after which the phone shows it as out of date.") var staleAfter: Int64?
+        @Option(help: "Decides which of several activities a phone shows.") var relevanceScore: Double?
+        @Option(help: "When it happened, RFC 3339; what is older than the newest is refused.")
+        var eventTime: Checked<Instant>?
+        @Option(help: "Post it later, RFC 3339.") var at: Checked<Instant>?
+        @Flag(help: "Send it even if nothing changed.") var force = false
+        @OptionGroup var app: AppOption
+        @OptionGroup var global: GlobalOptions
+
+        var appName: String? { app.app }
+
+        func request() throws -> UpdateRequest {
+            UpdateRequest(
+                contentState: try contentState.object(of: "--content-state"),
+                alert: try alert.content(),
+                urgency: urgency,
+                mustDeliver: mustDeliver,
+                staleAfterSeconds: staleAfter,
+                relevanceScore: relevanceScore,
+                eventTime: eventTime?.value,
+                at: at?.value,
+                force: force
+            )
+        }
+
+        func run(_ session: Session) async throws {
+            session.show(try await session.client.update(session.app(), id.value, request()))
+        }
+    }
+
+    struct End: ClientCommand {
+        static let configuration = CommandConfiguration(abstract: "End an activity for good.")
+
+        @Argument(help: "The activity.") var id: Checked<ActivityID>
+        @Option(help: "The last state; JSON, or @FILE. Without it the newest one stays.")
+        var contentState: JSONArgument?
+        @OptionGroup var alert: AlertOptions
+        @Option(help: "Seconds that the card stays, 0 to 14400.") var dismissAfter: Int64?
+        @Option(help: "When the card goes, RFC 3339.") var dismissAt: Checked<Instant>?
+        @Option(help: "End it later, RFC 3339.") var at: Checked<Instant>?
+        @OptionGroup var app: AppOption
+        @OptionGroup var global: GlobalOptions
+
+        var appName: String? { app.app }
+
+        func validate() throws {
+            if dismissAfter != nil, dismissAt != nil {
+                throw ValidationError("Give --dismiss-after or --dismiss-at, not both.")
+            }
+        }
+
+        func request() throws -> EndRequest {
+            EndRequest(
+                contentState: try contentState?.object(of: "--content-state"),
+                dismissal: dismissAfter.map { .after(seconds: $0) } ?? dismissAt.map { .at($0.value) },
+                alert: try alert.content(),
+                at: at?.value
+            )
+        }
+
+        func run(_ session: Session) async throws {
+            session.show(try await session.client.end(session.app(), id.value, request()))
+        }
+    }
+
+    struct Show: ClientCommand {
+        static let configuration = CommandConfiguration(abstract: "One activity and how far its newest state has come.")
+
+        @Argument(help: "The activity.") var id: Checked<ActivityID>
+        @OptionGroup var app: AppOption
+        @OptionGroup var global: GlobalOptions
+
+        var appName: String? { app.app }
+
+        func run(_ session: Session) async throws {
+            session.show(try await session.client.activity(session.app(), id.value))
+        }
+    }
+
+    struct List: ClientCommand {
+        static let configuration = CommandConfiguration(abstract: "The activities of an app.")
+
+        @Option(help: "Only those of one type.") var type: Checked<ActivityTypeName>?
+        @Option(help: "Only those in one state: scheduled, live or ended.") var state: ActivityState?
+        @OptionGroup var app: AppOption
+        @OptionGroup var page: PageOptions
+        @OptionGroup var global: GlobalOptions
+
+        var appName: String? { app.app }
+
+        func run(_ session: Session) async throws {
+            let client = session.client
+            let list = try await client.activities(session.app(), type: type?.value, state: state, page.request)
+            session.show(list)
+        }
+    }
+}
+
+/// What lights the screen.
+struct AlertOptions: ParsableArguments {
+    @Option(help: "The alert's first line.") var alertTitle: String?
+    @Option(help: "The alert's second line.") var alertBody: String?
+    @Option(help: "default, or a file of the app's.") var alertSound: String?
+
+    func validate() throws {
+        guard (alertTitle == nil) == (alertBody == nil) else {
+            throw ValidationError("--alert-title and --alert-body go together.")
+        }
+        if alertSound != nil, alertTitle == nil { throw ValidationError("--alert-sound needs --alert-title.") }
+    }
+
+    func content() throws -> AlertContent? {
+        guard let alertTitle, let alertBody else { return nil }
+        return AlertContent(title: .plain(alertTitle), body: .plain(alertBody), sound: alertSound)
+    }
+}
+
+extension Delivery: ExpressibleByArgument {}
+extension Urgency: ExpressibleByArgument {}
+extension ActivityState: ExpressibleByArgument {}

@@ -1,0 +1,102 @@
+import APITypes
+import ActivityModel
+import ArgumentParser
+import TallyClient
+
+struct Apps: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Bundle ids with their team and signing keys.",
+        subcommands: [Put.self, List.self, Show.self, Delete.self]
+    )
+
+    struct Put: ClientCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Register an app or change it.",
+            discussion: "A key without its file keeps the private key that is stored."
+        )
+
+        @Argument(help: "The bundle id.") var id: Checked<BundleID>
+        @Option(help: "The Apple developer team.") var teamID: Checked<TeamID>
+        @Option(help: "The signing key for production.") var productionKeyID: Checked<KeyID>?
+        @Option(help: "Its .p8 file.") var productionKeyFile: String?
+        @Option(help: "The signing key for the sandbox.") var sandboxKeyID: Checked<KeyID>?
+        @Option(help: "Its .p8 file.") var sandboxKeyFile: String?
+        @Option(help: "Channels kept ready per environment.") var channelPool = 0
+        @Flag(help: "No other system makes channels for this app.") var channelsExclusive = false
+        @OptionGroup var global: GlobalOptions
+
+        func validate() throws {
+            if productionKeyID == nil, sandboxKeyID == nil {
+                throw ValidationError("Give --production-key-id, --sandbox-key-id or both.")
+            }
+            if productionKeyFile != nil, productionKeyID == nil {
+                throw ValidationError("--production-key-file needs --production-key-id.")
+            }
+            if sandboxKeyFile != nil, sandboxKeyID == nil {
+                throw ValidationError("--sandbox-key-file needs --sandbox-key-id.")
+            }
+        }
+
+        func request() throws -> AppRequest {
+            var environments: [APNSEnvironment: SigningKeyRequest] = [:]
+            if let key = productionKeyID {
+                environments[.production] = try Self.signingKey(key.value, file: productionKeyFile)
+            }
+            if let key = sandboxKeyID {
+                environments[.sandbox] = try Self.signingKey(key.value, file: sandboxKeyFile)
+            }
+            return AppRequest(
+                teamID: teamID.value,
+                channelsExclusive: channelsExclusive,
+                channelPool: channelPool,
+                environments: environments
+            )
+        }
+
+        private static func signingKey(_ id: KeyID, file: String?) throws -> SigningKeyRequest {
+            SigningKeyRequest(keyID: id, privateKey: try file.map { try Files.readText($0) })
+        }
+
+        func run(_ session: Session) async throws {
+            session.show(try await session.client.putApp(id.value, request()))
+        }
+    }
+
+    struct List: ClientCommand {
+        static let configuration = CommandConfiguration(abstract: "All apps that the key sees.")
+
+        @OptionGroup var page: PageOptions
+        @OptionGroup var global: GlobalOptions
+
+        func run(_ session: Session) async throws {
+            session.show(try await session.client.apps(page.request))
+        }
+    }
+
+    struct Show: ClientCommand {
+        static let configuration = CommandConfiguration(abstract: "One app.")
+
+        @Argument(help: "The bundle id.") var id: Checked<BundleID>
+        @OptionGroup var global: GlobalOptions
+
+        func run(_ session: Session) async throws {
+            session.show(try await session.client.app(id.value))
+        }
+    }
+
+    struct Delete: ClientCommand {
+        static let configuration = CommandConfiguration(abstract: "Delete an app with all that belongs to it.")
+
+        @Argument(help: "The bundle id.") var id: Checked<BundleID>
+        @OptionGroup var global: GlobalOptions
+
+        func run(_ session: Session) async throws {
+            try await session.client.deleteApp(id.value)
+            session.show(done: "\(id.value) is deleted.")
+        }
+    }
+}
+
+extension PageOptions {
+    var request: PageRequest { PageRequest(limit: limit, cursor: cursor) }
+}

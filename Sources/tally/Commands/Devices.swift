@@ -1,0 +1,116 @@
+import APITypes
+import ActivityModel
+import ArgumentParser
+import TallyClient
+
+struct Devices: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Installations of an app and their tokens.",
+        subcommands: [Put.self, List.self, Show.self, Delete.self]
+    )
+
+    struct Put: ClientCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Report a device, as its app would.",
+            discussion: "What is not given stays as it is stored."
+        )
+
+        @Argument(help: "The id that the app chose for this installation.") var id: Checked<DeviceID>
+        @Option(help: "sandbox or production.") var environment: APNSEnvironment
+        @Option(help: "Whose device it is.") var user: Checked<UserID>?
+        @Option(help: "The version of iOS.") var osVersion: Checked<OSVersion>?
+        @Option(help: "The version of the app.") var appVersion: Checked<AppVersion>?
+        @Option(help: "The token for ordinary pushes, in hex.") var deviceToken: Checked<PushToken>?
+        @Option(help: ArgumentHelp("A push-to-start token; repeat.", valueName: "type=hex[:generation]"))
+        var startToken: [StartTokenArgument] = []
+        @Flag(inversion: .prefixedNo, help: "Whether Live Activities are switched on.") var activities: Bool?
+        @Flag(inversion: .prefixedNo, help: "Whether frequent pushes are allowed.") var frequentPushes: Bool?
+        @OptionGroup var app: AppOption
+        @OptionGroup var global: GlobalOptions
+
+        var appName: String? { app.app }
+
+        var request: DeviceRequest {
+            DeviceRequest(
+                environment: environment,
+                userID: user?.value,
+                osVersion: osVersion?.value,
+                appVersion: appVersion?.value,
+                activitiesEnabled: activities,
+                frequentPushesEnabled: frequentPushes,
+                deviceToken: deviceToken?.value,
+                // The last one given for a type counts.
+                startTokens: Dictionary(startToken.map { ($0.type, $0.token) }) { _, last in last }
+            )
+        }
+
+        func run(_ session: Session) async throws {
+            session.show(try await session.client.putDevice(session.app(), id.value, request))
+        }
+    }
+
+    struct List: ClientCommand {
+        static let configuration = CommandConfiguration(abstract: "The devices of an app.")
+
+        @OptionGroup var app: AppOption
+        @OptionGroup var page: PageOptions
+        @OptionGroup var global: GlobalOptions
+
+        var appName: String? { app.app }
+
+        func run(_ session: Session) async throws {
+            session.show(try await session.client.devices(session.app(), page.request))
+        }
+    }
+
+    struct Show: ClientCommand {
+        static let configuration = CommandConfiguration(abstract: "One device; its tokens are masked.")
+
+        @Argument(help: "The device's id.") var id: Checked<DeviceID>
+        @OptionGroup var app: AppOption
+        @OptionGroup var global: GlobalOptions
+
+        var appName: String? { app.app }
+
+        func run(_ session: Session) async throws {
+            session.show(try await session.client.device(session.app(), id.value))
+        }
+    }
+
+    struct Delete: ClientCommand {
+        static let configuration = CommandConfiguration(abstract: "Forget a device and its tokens.")
+
+        @Argument(help: "The device's id.") var id: Checked<DeviceID>
+        @OptionGroup var app: AppOption
+        @OptionGroup var global: GlobalOptions
+
+        var appName: String? { app.app }
+
+        func run(_ session: Session) async throws {
+            try await session.client.deleteDevice(session.app(), id.value)
+            session.show(done: "\(id.value) is deleted.")
+        }
+    }
+}
+
+/// `GameAttributes=80ab…:3`: a type, its start token, and the generation if there is one.
+struct StartTokenArgument: ExpressibleByArgument, Equatable {
+    let type: ActivityTypeName
+    let token: StartTokenRequest
+
+    init?(argument: String) {
+        let sides = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        guard sides.count == 2, let type = ActivityTypeName(String(sides[0])) else { return nil }
+        let parts = sides[1].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let token = parts.first.flatMap({ PushToken(hex: String($0)) }) else { return nil }
+        var generation: Int64?
+        if parts.count == 2 {
+            guard let number = Int64(parts[1]), number >= 0 else { return nil }
+            generation = number
+        }
+        self.type = type
+        self.token = StartTokenRequest(token: token, generation: generation)
+    }
+}
+
+extension APNSEnvironment: ExpressibleByArgument {}

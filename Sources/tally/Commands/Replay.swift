@@ -1,0 +1,91 @@
+import APITypes
+import ActivityModel
+import ArgumentParser
+import Foundation
+import JSON
+
+struct Replay: ClientCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Play a recorded match through the server.",
+        discussion: """
+            The file names a type, attributes, activities and posts with their times; every post goes to all \
+            activities. While the server is away, the replay goes on trying with the same idempotency keys.
+
+            WHOM in --audience is all, none, @FILE (JSON as the API takes it), or a range of names such as \
+            devices:phone-:1-500 or users:fan-:0001-0500.
+            """
+    )
+
+    @Argument(help: "The recording.") var path: String
+    @Option(help: "Recorded seconds per second.") var speed = 1.0
+    @Option(help: ArgumentHelp("Whom to start one of the activities on; repeat.", valueName: "activity=whom"))
+    var audience: [AudienceArgument] = []
+    @Option(help: "sandbox or production, in place of the file's.") var environment: APNSEnvironment?
+    @Option(parsing: .unconditional, help: "Appended to the activities' ids: an ended activity's id is used up.")
+    var suffix = ""
+    @Option(help: ArgumentHelp("Write a line of JSON for each accepted post.", valueName: "file")) var log: String?
+    @Option(help: "Seconds to go on trying to post while the server is away.") var deadline = 60
+    @OptionGroup var app: AppOption
+    @OptionGroup var global: GlobalOptions
+
+    var appName: String? { app.app }
+
+    func validate() throws {
+        guard speed > 0, speed.isFinite else { throw ValidationError("--speed must be a number over 0.") }
+        guard deadline > 0 else { throw ValidationError("--deadline must be over 0.") }
+    }
+
+    /// The recording with what the command line changes.
+    func file() throws -> ReplayFile {
+        var file = try ReplayFile(json: Files.readJSON(path))
+        if let environment { file.environment = environment }
+        for argument in audience {
+            guard let index = file.activities.firstIndex(where: { $0.activityID == argument.activityID }) else {
+                throw UsageError("\(path) has no activity '\(argument.activityID)'.")
+            }
+            file.activities[index].audience = try argument.audience()
+        }
+        for index in file.activities.indices {
+            let text = file.activities[index].activityID.rawValue + suffix
+            guard let id = ActivityID(text) else { throw UsageError("'\(text)' cannot be the id of an activity.") }
+            file.activities[index].activityID = id
+        }
+        return file
+    }
+
+    func run(_ session: Session) async throws {
+        let file = try file()
+        let poster = ReplayPoster(
+            client: try session.patientClient(deadline: .seconds(deadline)),
+            app: try app.app == nil ? file.app ?? session.app() : session.app(),
+            file: file
+        )
+        let player = ReplayPlayer(
+            file: file,
+            speed: speed,
+            post: { try await poster.post($0, $1) },
+            now: { Int64(Date().timeIntervalSince1970 * 1_000) }
+        )
+        let log = try log.map { try ReplayLog(path: $0) }
+        var progress = ReplayProgress(
+            total: file.posts.count,
+            isTerminal: Console.errorIsTerminal,
+            write: Console.writeError
+        )
+        if let title = file.title { Console.printError(title) }
+        var summary = ReplaySummary(file.activities.map(\.activityID))
+        do {
+            try await player.play(clock: ContinuousClock()) { entry in
+                summary.add(entry)
+                try log?.append(entry)
+            } advanced: { done in
+                progress.advance(to: done, label: file.posts[done - 1].label)
+            }
+        } catch {
+            progress.interrupt()
+            throw error
+        }
+        try log?.close()
+        session.show(summary)
+    }
+}

@@ -1,0 +1,81 @@
+import APITypes
+import ActivityModel
+import JSON
+
+extension ActivityResource: Listable, Presentable {
+    static let columns: [Table.Column] = [
+        .init(title: "ACTIVITY"), .init(title: "TYPE"), .init(title: "STATE"), .init(title: "DELIVERY"),
+        .init(title: "REVISION", isNumber: true), .init(title: "DESTINATIONS", isNumber: true),
+        .init(title: "CURRENT", isNumber: true), .init(title: "PENDING", isNumber: true), .init(title: "CREATED"),
+    ]
+
+    var row: [String] {
+        [
+            activityID.rawValue, type.rawValue, state.rawValue, delivery.rawValue, String(revision),
+            String(progress.destinations), String(progress.current), String(progress.pending), createdAt.description,
+        ]
+    }
+
+    var text: String {
+        Card(
+            [
+                ("activity", activityID.rawValue), ("type", type.rawValue), ("environment", environment.rawValue),
+                ("state", state.rawValue), ("delivery", delivery.rawValue), ("revision", String(revision)),
+                ("timestamp", timestamp.map { "\($0) (\(Instant(unixSeconds: $0)))" } ?? "not stamped yet"),
+                ("channel", channel?.text), ("created", createdAt.description), ("starts", startsAt?.description),
+                ("started", startedAt?.description), ("ends", endsAt?.description), ("ended", endedAt?.description),
+                ("destinations", progress.text), ("starts by push", starts.text),
+            ] + schedules.map { ("schedule", "\($0.id) \($0.kind.rawValue) at \($0.dueAt), \($0.state.rawValue)") } + [
+                ("attributes", JSONValue.object(attributes).indentedText),
+                ("content state", JSONValue.object(contentState).indentedText),
+            ]
+        ).text
+    }
+}
+
+extension ChannelReference {
+    fileprivate var text: String { "\(id) \(state.rawValue), APNs \(apnsChannelID?.rawValue ?? "not made yet")" }
+}
+
+extension DeliveryProgress {
+    fileprivate var text: String {
+        let others = [("waiting for token", waitingForToken), ("dead", dead), ("withheld", withheld)]
+        return "\(destinations): \(current) current, \(pending) pending" + Count.text(others)
+    }
+}
+
+extension StartProgress {
+    fileprivate var text: String {
+        let others = [("unknown", unknown), ("repeated", repeated), ("withheld", withheld), ("failed", failed)]
+        return "\(settled) settled, \(sent) sent, \(pending) pending" + Count.text(others)
+    }
+}
+
+private enum Count {
+    /// What is not zero.
+    static func text(_ counts: [(name: String, count: Int)]) -> String {
+        counts.filter { $0.count != 0 }.map { ", \($0.count) \($0.name)" }.joined()
+    }
+}
+
+extension StartAnswer: Presentable {
+    var text: String {
+        Card([
+            ("activity", activityID.rawValue), ("state", state.rawValue), ("revision", String(revision)),
+            ("devices", String(audience.devices)),
+            ("unknown users", audience.unknownUsers == 0 ? nil : String(audience.unknownUsers)),
+            ("channel", channel?.text),
+        ]).text
+    }
+}
+
+extension ChangeAnswer: Presentable {
+    var text: String {
+        switch self {
+        case .accepted(let id, let revision, _, unchanged: false): "\(id): revision \(revision) accepted."
+        case .accepted(let id, let revision, _, unchanged: true):
+            "\(id): equal to revision \(revision), nothing is sent."
+        case .scheduled(let scheduleID): "Scheduled: \(scheduleID)."
+        }
+    }
+}

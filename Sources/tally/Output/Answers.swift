@@ -1,0 +1,45 @@
+import APITypes
+import JSON
+
+/// How an answer is shown to people.
+protocol Presentable {
+    var text: String { get }
+    var json: JSONValue { get }
+}
+
+/// How one item of a list is shown to people.
+protocol Listable: APIValue & Hashable {
+    static var columns: [Table.Column] { get }
+    var row: [String] { get }
+}
+
+extension Session {
+    /// Prints an answer as asked for.
+    func show(_ answer: some Presentable) {
+        Console.print(json ? jsonText(answer.json) : answer.text)
+    }
+
+    /// Prints a page; where it ends, the way on is said beside it.
+    func show(_ page: Page<some Listable>) {
+        guard !json else {
+            Console.print(jsonText(page.json))
+            return
+        }
+        Console.print(page.table.text)
+        if let cursor = page.nextCursor { Console.printError("More follow: --cursor \(cursor)") }
+    }
+
+    /// Says that something was done for which there is no answer; as JSON, nothing is said.
+    func show(done text: String) {
+        if !json { Console.print(text) }
+    }
+
+    /// On a terminal for reading, elsewhere one line.
+    private func jsonText(_ json: JSONValue) -> String {
+        Console.outputIsTerminal ? json.indentedText : json.text
+    }
+}
+
+extension Page where Item: Listable {
+    var table: Table { Table(columns: Item.columns, rows: items.map(\.row)) }
+}

@@ -1,0 +1,77 @@
+import APITypes
+import ArgumentParser
+import JSON
+import TallyClient
+
+/// What is said about a failure, and the exit code.
+struct ErrorReport: Equatable {
+    var code: String
+    var detail: String
+    var errors: [FieldError] = []
+    var json: JSONValue
+    var exitCode: ExitCode
+
+    /// The server cannot be reached, or gave no answer in time.
+    static let noConnection = ExitCode(3)
+
+    /// Nil for errors that ArgumentParser reports in its own way.
+    init?(_ error: any Error) {
+        switch error {
+        case let error as ClientError:
+            if let problem = error.problem {
+                self.init(problem)
+            } else {
+                self.init(error)
+            }
+        case let error as UsageError:
+            self.init(code: "usage", detail: error.message, exitCode: .validationFailure)
+        case let error as ReplayError:
+            self.init(code: "replay", detail: error.message, exitCode: .failure)
+        case let problem as Problem:
+            // A request that the command line put together and that breaks the API's rules.
+            self.init(problem)
+            exitCode = .validationFailure
+        default:
+            return nil
+        }
+    }
+
+    private init(_ problem: Problem) {
+        self.init(code: problem.code, detail: problem.detail, exitCode: .failure)
+        errors = problem.errors
+        json = problem.json
+    }
+
+    private init(_ error: ClientError) {
+        let isConnection = error.code == .unreachable || error.code == .timedOut
+        let exitCode: ExitCode =
+            switch error.code {
+            case .invalidAddress: .validationFailure
+            case _ where isConnection: Self.noConnection
+            default: .failure
+            }
+        let code = isConnection ? "no_connection" : error.code.description
+        self.init(code: code, detail: error.detail, exitCode: exitCode)
+    }
+
+    private init(code: String, detail: String, exitCode: ExitCode) {
+        self.code = code
+        self.detail = detail
+        self.exitCode = exitCode
+        var fields = ObjectWriter()
+        fields.add("code", code)
+        fields.add("detail", detail)
+        json = fields.json
+    }
+
+    /// One line for the problem and one for each place in the input.
+    var text: String {
+        var lines = ["tally: \(code): \(detail)"]
+        for error in errors {
+            let place = error.pointer.tokens.isEmpty ? "(the whole)" : error.pointer.description
+            let version = error.schemaVersion.map { " (schema version \($0))" } ?? ""
+            lines.append("  \(place): \(error.code): \(error.message)\(version)")
+        }
+        return lines.joined(separator: "\n")
+    }
+}

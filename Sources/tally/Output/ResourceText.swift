@@ -1,0 +1,151 @@
+import APITypes
+import ActivityModel
+import JSON
+
+// How each resource looks: a row of a list and a card of its own.
+
+extension AppResource: Listable, Presentable {
+    static let columns: [Table.Column] = [
+        .init(title: "APP"), .init(title: "TEAM"), .init(title: "PRODUCTION KEY"), .init(title: "SANDBOX KEY"),
+        .init(title: "CHANNEL POOL", isNumber: true), .init(title: "UPDATED"),
+    ]
+
+    var row: [String] {
+        [
+            bundleID.rawValue, teamID.rawValue, environments[.production]?.keyID.rawValue ?? "",
+            environments[.sandbox]?.keyID.rawValue ?? "", String(channelPool), updatedAt.description,
+        ]
+    }
+
+    var text: String {
+        Card([
+            ("app", bundleID.rawValue),
+            ("team", teamID.rawValue),
+            ("production key", environments[.production]?.keyID.rawValue),
+            ("sandbox key", environments[.sandbox]?.keyID.rawValue),
+            ("channel pool", String(channelPool)),
+            ("channels exclusive", channelsExclusive ? "yes" : "no"),
+            ("created", createdAt.description),
+            ("updated", updatedAt.description),
+        ]).text
+    }
+}
+
+extension APIKeyResource: Listable, Presentable {
+    static let columns: [Table.Column] = [
+        .init(title: "ID"), .init(title: "NAME"), .init(title: "SCOPES"), .init(title: "APP"), .init(title: "CREATED"),
+        .init(title: "EXPIRES"), .init(title: "LAST USED"), .init(title: "REVOKED"),
+    ]
+
+    private var scopeText: String { scopes.map(\.rawValue).joined(separator: ",") }
+
+    var row: [String] {
+        [
+            id, name, scopeText, bundleID?.rawValue ?? "", createdAt.description, expiresAt?.description ?? "",
+            lastUsedAt?.description ?? "", revokedAt?.description ?? "",
+        ]
+    }
+
+    var text: String {
+        let card = Card([
+            ("id", id), ("name", name), ("scopes", scopeText), ("app", bundleID?.rawValue),
+            ("expires", expiresAt?.description), ("secret", secret),
+        ]).text
+        return secret == nil ? card : card + "\n\nThe secret is shown this once; Tally keeps only its hash."
+    }
+}
+
+extension TypeResource: Listable, Presentable {
+    static let columns: [Table.Column] = [
+        .init(title: "TYPE"), .init(title: "VERSION", isNumber: true), .init(title: "MIN APP VERSION"),
+        .init(title: "UPDATED"),
+    ]
+
+    var row: [String] { [name.rawValue, String(version), minAppVersion?.description ?? "", updatedAt.description] }
+
+    var text: String {
+        Card([
+            ("type", name.rawValue),
+            ("version", String(version)),
+            ("min app version", minAppVersion?.description),
+            ("updated", updatedAt.description),
+            ("attributes", attributesSchema.indentedText),
+            ("content state", contentStateSchema.indentedText),
+            ("policy", policy.json.indentedText),
+        ]).text
+    }
+}
+
+extension TypeRegistration: Presentable {
+    var text: String {
+        let headline = changed ? "Version \(version) is registered." : "Version \(version); nothing changed."
+        let lines = (lint + compatibility.findings).map {
+            "  \($0.part.rawValue) \($0.pointer): \($0.code): \($0.message)"
+        }
+        return ([headline] + lines).joined(separator: "\n")
+    }
+}
+
+extension ValidationAnswer: Presentable {
+    var text: String {
+        let headline = valid ? "Valid, \(bytes.together) bytes." : "Not valid, \(bytes.together) bytes."
+        let places = errors.map { error in
+            let version = error.schemaVersion.map { " (schema version \($0))" } ?? ""
+            return "  \(error.pointer): \(error.code): \(error.message)\(version)"
+        }
+        let hints = lint.map { "  \($0.part.rawValue) \($0.pointer): \($0.code): \($0.message)" }
+        return ([headline] + places + hints).joined(separator: "\n")
+    }
+}
+
+extension DeviceResource: Listable, Presentable {
+    static let columns: [Table.Column] = [
+        .init(title: "DEVICE"), .init(title: "USER"), .init(title: "ENVIRONMENT"), .init(title: "iOS"),
+        .init(title: "APP VERSION"), .init(title: "START TOKENS"), .init(title: "UPDATED"),
+    ]
+
+    var row: [String] {
+        [
+            deviceID.rawValue, userID?.rawValue ?? "", environment.rawValue, osVersion?.description ?? "",
+            appVersion?.description ?? "", startTokens.keys.map(\.rawValue).sorted().joined(separator: ","),
+            updatedAt.description,
+        ]
+    }
+
+    var text: String {
+        let tokens = startTokens.sorted { $0.key < $1.key }.map { name, token in
+            ("start token \(name)", "\(token.token) \(token.state.rawValue), generation \(token.generation)")
+        }
+        return Card(
+            [
+                ("device", deviceID.rawValue), ("user", userID?.rawValue), ("environment", environment.rawValue),
+                ("iOS", osVersion?.description), ("app version", appVersion?.description),
+                ("activities", activitiesEnabled ? "enabled" : "switched off"),
+                ("frequent pushes", frequentPushesEnabled ? "enabled" : "no"), ("device token", deviceToken),
+            ] + tokens + [("created", createdAt.description), ("updated", updatedAt.description)]
+        ).text
+    }
+}
+
+extension ChannelResource: Listable, Presentable {
+    static let columns: [Table.Column] = [
+        .init(title: "CHANNEL"), .init(title: "APNS CHANNEL"), .init(title: "ENVIRONMENT"), .init(title: "STORAGE"),
+        .init(title: "STATE"), .init(title: "ACTIVITY"), .init(title: "CREATED"),
+    ]
+
+    var row: [String] {
+        [
+            id.rawValue, apnsChannelID?.rawValue ?? "", environment.rawValue, storage.rawValue, state.rawValue,
+            activityID?.rawValue ?? "", createdAt.description,
+        ]
+    }
+
+    var text: String {
+        Card([
+            ("channel", id.rawValue), ("APNs channel", apnsChannelID?.rawValue), ("environment", environment.rawValue),
+            ("storage", storage.rawValue), ("state", state.rawValue), ("activity", activityID?.rawValue),
+            ("created", createdAt.description), ("delete at", deleteAt?.description),
+            ("deleted", deletedAt?.description),
+        ]).text
+    }
+}

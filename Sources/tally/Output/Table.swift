@@ -1,0 +1,57 @@
+/// Rows under aligned columns, for people.
+struct Table: Equatable {
+    /// One column: its title, and whether its values are numbers, which stand at the right.
+    struct Column: Equatable {
+        var title: String
+        var isNumber = false
+    }
+
+    var columns: [Column]
+    var rows: [[String]] = []
+
+    /// Two spaces between columns, no blanks at the ends of lines. Empty cells are shown as `-`.
+    var text: String {
+        let cells = [columns.map(\.title)] + rows.map { row in row.map { $0.isEmpty ? "-" : $0 } }
+        let widths = columns.indices.map { column in cells.map { $0[column].count }.max() ?? 0 }
+        return cells.map { row in
+            let padded = columns.indices.map { column in
+                let blanks = String(repeating: " ", count: widths[column] - row[column].count)
+                return columns[column].isNumber ? blanks + row[column] : row[column] + blanks
+            }
+            return String(padded.joined(separator: "  ").trimmingEnd())
+        }
+        .joined(separator: "\n")
+    }
+}
+
+/// Names and values below each other, for one thing.
+struct Card: Equatable {
+    var fields: [(name: String, value: String)]
+
+    init(_ fields: [(String, String?)]) {
+        self.fields = fields.compactMap { name, value in value.map { (name, $0) } }
+    }
+
+    /// Values of several lines are indented as a block.
+    var text: String {
+        let width = fields.map(\.name.count).max() ?? 0
+        return fields.map { name, value in
+            let blanks = String(repeating: " ", count: width - name.count + 2)
+            let indented = value.split(separator: "\n", omittingEmptySubsequences: false)
+                .joined(separator: "\n" + String(repeating: " ", count: width + 2))
+            return name + blanks + indented
+        }
+        .joined(separator: "\n")
+    }
+
+    static func == (left: Card, right: Card) -> Bool {
+        left.fields.elementsEqual(right.fields) { $0 == $1 }
+    }
+}
+
+extension String {
+    fileprivate func trimmingEnd() -> Substring {
+        guard let last = lastIndex(where: { $0 != " " }) else { return "" }
+        return self[...last]
+    }
+}

@@ -1,0 +1,118 @@
+import APITypes
+import ActivityModel
+import JSON
+import TallyClient
+
+/// Posts a recorded match, each post at its time.
+struct ReplayPlayer: Sendable {
+    /// What the server said to one post.
+    struct Acceptance: Sendable, Equatable {
+        var revision: Revision
+        /// Nil until stamped.
+        var timestamp: Timestamp?
+    }
+
+    /// One accepted post.
+    struct Entry: Sendable, Equatable {
+        var activityID: ActivityID
+        var kind: ChangeKind
+        var acceptance: Acceptance
+        /// UNIX milliseconds just before the request was sent for the first time.
+        var postedAt: Int64
+        /// UNIX milliseconds just after the answer.
+        var acceptedAt: Int64
+        var contentState: JSONObject?
+    }
+
+    let file: ReplayFile
+    /// Recorded seconds per second.
+    let speed: Double
+    /// Posts to one activity, trying until its own deadline.
+    let post: @Sendable (ReplayPost, ReplayActivity) async throws -> Acceptance
+    /// The wall clock, in UNIX milliseconds.
+    let now: @Sendable () -> Int64
+
+    /// Plays from the first post to the last.
+    ///
+    /// A post goes to all activities at once, and the next one waits for its time and for all answers, so that no
+    /// activity gets two posts in the wrong order.
+    ///
+    /// - Parameters:
+    ///   - clock: Measures the pauses.
+    ///   - accepted: Called for each accepted post.
+    ///   - advanced: Called when all activities have accepted a post; how many posts are through.
+    /// - Throws: What a post failed with, after the other activities' answers to the same post.
+    func play(
+        clock: some Clock<Duration>,
+        accepted: (Entry) throws -> Void,
+        advanced: (Int) -> Void
+    ) async throws {
+        let beginning = clock.now
+        for (index, post) in file.posts.enumerated() {
+            try await clock.sleep(until: beginning.advanced(by: delay(of: post)), tolerance: nil)
+            var failure: (any Error)?
+            await withTaskGroup(of: Result<Entry, any Error>.self) { group in
+                for activity in file.activities {
+                    group.addTask { await self.send(post, to: activity) }
+                }
+                for await result in group {
+                    do {
+                        try accepted(try result.get())
+                    } catch {
+                        failure = failure ?? error
+                    }
+                }
+            }
+            if let failure { throw failure }
+            advanced(index + 1)
+        }
+    }
+
+    /// From the beginning of the play to a post.
+    func delay(of post: ReplayPost) -> Duration {
+        let recorded = post.atSeconds - (file.posts.first?.atSeconds ?? 0)
+        return .milliseconds(Int64((Double(recorded) * 1_000 / speed).rounded()))
+    }
+
+    private func send(_ post: ReplayPost, to activity: ReplayActivity) async -> Result<Entry, any Error> {
+        let postedAt = now()
+        do {
+            let acceptance = try await self.post(post, activity)
+            let entry = Entry(
+                activityID: activity.activityID,
+                kind: post.kind,
+                acceptance: acceptance,
+                postedAt: postedAt,
+                acceptedAt: now(),
+                contentState: post.contentState
+            )
+            return .success(entry)
+        } catch {
+            return .failure(error)
+        }
+    }
+}
+
+extension ReplayPlayer.Entry {
+    /// One line of the log.
+    var json: JSONValue {
+        var fields = ObjectWriter()
+        fields.add("activity_id", activityID.rawValue)
+        fields.add("kind", kind.rawValue)
+        fields.add("revision", acceptance.revision)
+        fields.add("timestamp", acceptance.timestamp.map { JSONValue.number(JSONNumber($0)) } ?? .null)
+        fields.add("posted_at_ms", postedAt)
+        fields.add("accepted_at_ms", acceptedAt)
+        fields.add("content_state", contentState)
+        return fields.json
+    }
+}
+
+/// The replay cannot go on.
+struct ReplayError: Error, Equatable {
+    let message: String
+
+    init(_ message: String) {
+        self.message = message
+    }
+}

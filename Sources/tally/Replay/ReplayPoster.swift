@@ -1,0 +1,63 @@
+import APITypes
+import ActivityModel
+import JSON
+import TallyClient
+
+/// Turns recorded posts into calls of the API.
+struct ReplayPoster: Sendable {
+    let client: TallyClient
+    let app: BundleID
+    let file: ReplayFile
+
+    /// Posts to one activity; its client tries again with the same idempotency key while the server is away.
+    func post(_ post: ReplayPost, _ activity: ReplayActivity) async throws -> ReplayPlayer.Acceptance {
+        switch post.kind {
+        case .start:
+            let answer = try await client.start(app, activity.activityID, start(post, activity)).answer
+            return .init(revision: answer.revision, timestamp: answer.timestamp)
+        case .update:
+            let answer = try await client.update(app, activity.activityID, update(post))
+            return try acceptance(answer)
+        case .end:
+            let answer = try await client.end(app, activity.activityID, end(post))
+            return try acceptance(answer)
+        }
+    }
+
+    private func start(_ post: ReplayPost, _ activity: ReplayActivity) -> StartRequest {
+        StartRequest(
+            type: file.type,
+            attributes: file.attributes,
+            contentState: post.contentState ?? [:],
+            environment: file.environment,
+            audience: activity.audience,
+            delivery: activity.delivery,
+            alert: post.alert,
+            urgency: post.urgency
+        )
+    }
+
+    private func update(_ post: ReplayPost) -> UpdateRequest {
+        UpdateRequest(
+            contentState: post.contentState ?? [:],
+            alert: post.alert,
+            urgency: post.urgency,
+            mustDeliver: post.mustDeliver
+        )
+    }
+
+    private func end(_ post: ReplayPost) -> EndRequest {
+        EndRequest(
+            contentState: post.contentState,
+            dismissal: post.dismissAfterSeconds.map { .after(seconds: $0) },
+            alert: post.alert
+        )
+    }
+
+    private func acceptance(_ answer: ChangeAnswer) throws -> ReplayPlayer.Acceptance {
+        switch answer {
+        case .accepted(_, let revision, let timestamp, _): return .init(revision: revision, timestamp: timestamp)
+        case .scheduled: throw ReplayError("The server scheduled a post that named no time.")
+        }
+    }
+}

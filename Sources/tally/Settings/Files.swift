@@ -1,0 +1,40 @@
+import Foundation
+import JSON
+
+/// Reads what a command names.
+enum Files {
+    /// The bytes of a file.
+    static func read(_ path: String) throws -> [UInt8] {
+        do {
+            return [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+        } catch {
+            throw UsageError("\(path) cannot be read: \(error.localizedDescription)")
+        }
+    }
+
+    /// The bytes of a file; nil if it is not there.
+    static func readIfPresent(_ path: String) throws -> [UInt8]? {
+        FileManager.default.fileExists(atPath: path) ? try read(path) : nil
+    }
+
+    /// The text of a file.
+    static func readText(_ path: String) throws -> String {
+        guard let text = String(validating: try read(path), as: UTF8.self) else {
+            throw UsageError("\(path) is not UTF-8 text.")
+        }
+        return text
+    }
+
+    /// The JSON document in a file.
+    static func readJSON(_ path: String) throws -> JSONValue {
+        try parse(try read(path), from: path)
+    }
+
+    static func parse(_ bytes: [UInt8], from source: String) throws -> JSONValue {
+        do {
+            return try JSONValue.parse(bytes)
+        } catch {
+            throw UsageError("\(source) is not valid JSON at byte \(error.offset): \(error.message)")
+        }
+    }
+}

@@ -1,0 +1,35 @@
+import ArgumentParser
+
+/// What every command takes.
+struct GlobalOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Where Tally is; else TALLY_URL, else the profile.", valueName: "url"))
+    var url: String?
+
+    @Option(help: ArgumentHelp("The API key; else TALLY_API_KEY, else the profile.", valueName: "key"))
+    var key: String?
+
+    @Option(help: ArgumentHelp("The profile; else TALLY_PROFILE, else the file's default.", valueName: "name"))
+    var profile: String?
+
+    @Flag(help: "Print JSON, as the server answered it.")
+    var json = false
+}
+
+/// Names the app that a command is about.
+struct AppOption: ParsableArguments {
+    @Option(help: ArgumentHelp("The app's bundle id; else TALLY_APP, else the profile's.", valueName: "bundle-id"))
+    var app: String?
+}
+
+/// Which part of a list to show.
+struct PageOptions: ParsableArguments {
+    @Option(help: "The most to show, 1 to 1000.")
+    var limit = 100
+
+    @Option(help: "Goes on where the list before ended.")
+    var cursor: String?
+
+    func validate() throws {
+        guard (1...1_000).contains(limit) else { throw ValidationError("--limit must be from 1 to 1000.") }
+    }
+}

@@ -1,0 +1,21 @@
+import ArgumentParser
+
+/// The admin command line: everything it does goes through Tally's HTTP API.
+@main
+struct Tally: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "tally",
+        abstract: "Keep Live Activities on phones up to date, through a Tally server.",
+        discussion: """
+            The server and the API key come from --url and --key, from TALLY_URL and TALLY_API_KEY, or from a profile \
+            in ~/.config/tally/config.json (TALLY_CONFIG names another file):
+
+              { "default": "local", "profiles": { "local": { "url": "http://127.0.0.1:8080", "key": "…", "app": "com.example.app" } } }
+
+            Exit codes: 0 done, 1 refused or failed, 3 no connection, 64 wrong usage.
+            """,
+        subcommands: [
+            Apps.self, Keys.self, Types.self, Devices.self, Activities.self, Channels.self, Replay.self,
+        ]
+    )
+}

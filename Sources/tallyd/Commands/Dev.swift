@@ -1,0 +1,113 @@
+import APITypes
+import APNSSimulator
+import APNSTransport
+import ActivityModel
+import ArgumentParser
+import Cryptography
+import LocalPostgres
+import Logging
+import Orchestrator
+import Postgres
+
+/// `tallyd dev`
+struct Dev: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Run everything on this machine without configuration: Postgres, the APNs simulator, the daemon.",
+        discussion: """
+            Data and keys lie in the state folder and are kept from run to run. When all is ready, the file dev.env in it holds \
+            TALLY_URL, TALLY_API_KEY and APNS_SIM_CONTROL_URL as lines of NAME=value.
+            """
+    )
+
+    @Option(help: "Where data, keys and dev.env lie.")
+    var state = ".tally"
+
+    @Option(help: "Port of the API, 0 for any.")
+    var port = 0
+
+    @Option(help: "Port of the simulator's control API, 0 for any.")
+    var controlPort = 0
+
+    @Option(help: "trace, debug, info, notice, warning, error or critical.")
+    var logLevel = "notice"
+
+    func validate() throws {
+        guard Logger.Level(rawValue: self.logLevel) != nil else {
+            throw ValidationError("'\(self.logLevel)' is not a log level")
+        }
+    }
+
+    func run() async throws {
+        let level = Logger.Level(rawValue: self.logLevel) ?? .notice
+        let folder = try DevFolder(self.state)
+        try folder.remove(.environment)
+        let cluster = try await LocalCluster(LocalCluster.Options(folder: folder.path("postgres")))
+        try await cluster.start()
+        let result: Result<Void, any Error>
+        do {
+            result = .success(try await self.run(in: folder, on: cluster, level))
+        } catch {
+            result = .failure(error)
+        }
+        try folder.remove(.environment)
+        try await cluster.stop()
+        try result.get()
+    }
+
+    private func run(in folder: DevFolder, on cluster: LocalCluster, _ level: Logger.Level) async throws {
+        try await cluster.createDatabase("tally")
+        let database = try Database(
+            url: cluster.connectionString(database: "tally"),
+            logger: Daemon.logger(level: .warning)
+        )
+        _ = try await Daemon.migrator().migrate(database)
+        await database.shutDown()
+
+        var simulation = SimulatorConfiguration(caFile: folder.path("apns-sim-ca.pem"))
+        simulation.controlPort = self.controlPort
+        let control = AsyncStream<String>.makeStream()
+        let simulator = try SimulatorService(configuration: simulation, logger: Daemon.logger(level: level)) { url, _ in
+            control.continuation.yield(url)
+            control.continuation.finish()
+        }
+        let addresses = try await simulator.start()
+
+        let apiKey = try folder.secret(.apiKey) { "tally_" + Base64URL.encode(SecureRandom.bytes(32)) }
+        let masterKey = try folder.secret(.masterKey) { Base64.encode(SecureRandom.bytes(SymmetricKey.byteCount)) }
+        var configuration = DaemonConfiguration(
+            databaseURL: cluster.connectionString(database: "tally"),
+            masterKey: try DaemonConfiguration.masterKey(masterKey)
+        )
+        configuration.httpPort = self.port
+        configuration.bootstrapKey = apiKey
+        configuration.apnsCAFile = addresses.caFile
+        configuration.logLevel = level
+        for environment in APNSEnvironment.allCases {
+            for (api, apple) in [(APNSAPI.device, AppleAPI.device), (.broadcast, .broadcast), (.channels, .channels)] {
+                try configuration.endpoints.setURL(
+                    addresses.url(environment, apple),
+                    environment: environment,
+                    api: api,
+                    name: "\(apple)"
+                )
+            }
+        }
+        try await Daemon(configuration: configuration).run(companions: [simulator]) { url, orchestrator in
+            // Phones report with a key of their own, as apps do.
+            let phones = try await orchestrator.createAPIKey(
+                APIKeyRequest(name: "phones of the simulator", scopes: [.register])
+            )
+            try simulator.control.connect(TallyRequest(url: url, key: phones.secret ?? ""))
+            var controlURL = ""
+            for await address in control.stream { controlURL = address }
+            try folder.write(
+                .environment,
+                "TALLY_URL=\(url)\nTALLY_API_KEY=\(apiKey)\nAPNS_SIM_CONTROL_URL=\(controlURL)\n"
+            )
+            print("listening on \(url)")
+            print("simulator control on \(controlURL)")
+            print("API key and addresses for your shell: set -a; . \(folder.path(DevFolder.File.environment.rawValue)); set +a")
+            flushOutput()
+        }
+    }
+}

@@ -1,0 +1,29 @@
+import ArgumentParser
+
+/// `tallyd config`
+struct ShowConfiguration: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "config",
+        abstract: "Show every setting, secrets masked, and check them all."
+    )
+
+    @OptionGroup var options: ConfigurationOptions
+
+    func run() async throws {
+        let reader = try await ConfigurationReader(file: self.options.config)
+        let keys = DaemonConfiguration.keys
+        let width = keys.map(\.name.count).max() ?? 0
+        for key in keys {
+            let value = reader.text(key).map { key.isSecret ? "********" : $0 } ?? "-"
+            print(key.name.padding(to: width), value.padding(to: 28), "#", key.help)
+        }
+        _ = try DaemonConfiguration(reader)
+        print("\nAll settings can be used.")
+    }
+}
+
+extension String {
+    fileprivate func padding(to width: Int) -> String {
+        self + String(repeating: " ", count: max(0, width - self.count))
+    }
+}

@@ -1,0 +1,7 @@
+/// A setting that cannot be used. Names the key and never quotes a secret.
+struct ConfigurationError: Error, CustomStringConvertible {
+    let key: String
+    let message: String
+
+    var description: String { "\(self.key): \(self.message)" }
+}

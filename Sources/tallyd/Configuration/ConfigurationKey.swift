@@ -1,0 +1,55 @@
+/// One setting of the daemon: the variable (or line of the file) that sets it, and what it is without one.
+struct ConfigurationKey: Sendable {
+    let name: String
+    let isSecret: Bool
+    /// What an operator reads in `tallyd config`.
+    let help: String
+
+    init(_ name: String, isSecret: Bool = false, _ help: String) {
+        self.name = name
+        self.isSecret = isSecret
+        self.help = help
+    }
+
+    static let databaseURL = ConfigurationKey(
+        "TALLY_DATABASE_URL",
+        isSecret: true,
+        "postgres://… or keyword=value text, several hosts allowed; required"
+    )
+    static let databaseConnections = ConfigurationKey(
+        "TALLY_DATABASE_CONNECTIONS",
+        "connections to Postgres at most, 2 to 500; default 16"
+    )
+    static let httpHost = ConfigurationKey("TALLY_HTTP_HOST", "address to listen on; default 127.0.0.1")
+    static let httpPort = ConfigurationKey("TALLY_HTTP_PORT", "port to listen on, 0 for any; default 8080")
+    static let masterKey = ConfigurationKey(
+        "TALLY_MASTER_KEY",
+        isSecret: true,
+        "base64 of 32 bytes; seals signing keys at rest; required"
+    )
+    static let bootstrapKey = ConfigurationKey(
+        "TALLY_BOOTSTRAP_KEY",
+        isSecret: true,
+        "an admin API key that is accepted as it is, at least 16 characters; default none"
+    )
+    static let apnsCAFile = ConfigurationKey(
+        "TALLY_APNS_CA_FILE",
+        "PEM file of a further trust root for APNs; default none"
+    )
+    static let apnsRetryMaximum = ConfigurationKey(
+        "TALLY_APNS_RETRY_MAX_SECONDS",
+        "longest wait between two tries of a push, 1 to 3600; default 30"
+    )
+    static let logLevel = ConfigurationKey(
+        "TALLY_LOG_LEVEL",
+        "trace, debug, info, notice, warning, error or critical; default info"
+    )
+
+    /// The URL of one of Apple's three APIs in one environment.
+    static func apnsURL(_ environment: String, _ api: String) -> ConfigurationKey {
+        ConfigurationKey(
+            "TALLY_APNS_\(environment.uppercased())_\(api.uppercased())_URL",
+            "https://host:port; default Apple's"
+        )
+    }
+}

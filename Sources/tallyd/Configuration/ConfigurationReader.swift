@@ -1,0 +1,48 @@
+import Configuration
+import SystemPackage
+
+/// Settings by their names: variables of the environment, and below them the lines of a file.
+struct ConfigurationReader: Sendable {
+    private let reader: ConfigReader
+
+    /// - Parameter file: A file of lines `KEY=value`, or nil.
+    /// - Throws: ``ConfigurationError`` if the file cannot be read.
+    init(file: String?) async throws {
+        var providers: [any ConfigProvider] = [EnvironmentVariablesProvider()]
+        if let file {
+            do {
+                providers.append(try await EnvironmentVariablesProvider(environmentFilePath: FilePath(file)))
+            } catch {
+                throw ConfigurationError(key: "--config", message: "\(file) cannot be read: \(error)")
+            }
+        }
+        self.reader = ConfigReader(providers: providers)
+    }
+
+    /// The value of a key; an empty one counts as none.
+    func text(_ key: ConfigurationKey) -> String? {
+        let path = key.name.lowercased().split(separator: "_").map(String.init)
+        guard let value = self.reader.string(forKey: ConfigKey(path), isSecret: key.isSecret), !value.isEmpty else {
+            return nil
+        }
+        return value
+    }
+
+    func required(_ key: ConfigurationKey) throws(ConfigurationError) -> String {
+        guard let value = self.text(key) else {
+            throw ConfigurationError(key: key.name, message: "is not set: \(key.help)")
+        }
+        return value
+    }
+
+    func integer(_ key: ConfigurationKey, in range: ClosedRange<Int>) throws(ConfigurationError) -> Int? {
+        guard let text = self.text(key) else { return nil }
+        guard let value = Int(text), range.contains(value) else {
+            throw ConfigurationError(
+                key: key.name,
+                message: "must be a whole number from \(range.lowerBound) to \(range.upperBound)"
+            )
+        }
+        return value
+    }
+}

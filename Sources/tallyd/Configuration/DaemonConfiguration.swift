@@ -1,0 +1,78 @@
+import APNSTransport
+import ActivityModel
+import Configuration
+import Cryptography
+import Logging
+
+/// Everything that an operator may set, read and checked before anything starts.
+struct DaemonConfiguration: Sendable {
+    /// Secret: it may hold a password.
+    var databaseURL: String
+    var databaseConnections = 16
+    var httpHost = "127.0.0.1"
+    /// 0: any free port.
+    var httpPort = 8080
+    var masterKey: SymmetricKey
+    var bootstrapKey: String?
+    var endpoints = APNSEndpoints()
+    var apnsCAFile: String?
+    var apnsRetryMaximum = Duration.seconds(30)
+    var logLevel = Logger.Level.info
+}
+
+extension DaemonConfiguration {
+    /// Reads and checks every key.
+    ///
+    /// - Throws: ``ConfigurationError`` naming the first key that cannot be used.
+    init(_ reader: ConfigurationReader) throws {
+        self.init(
+            databaseURL: try reader.required(.databaseURL),
+            masterKey: try Self.masterKey(try reader.required(.masterKey))
+        )
+        if let count = try reader.integer(.databaseConnections, in: 2...500) { self.databaseConnections = count }
+        if let host = reader.text(.httpHost) { self.httpHost = host }
+        if let port = try reader.integer(.httpPort, in: 0...65535) { self.httpPort = port }
+        self.bootstrapKey = reader.text(.bootstrapKey)
+        if let key = self.bootstrapKey, key.utf8.count < 16 {
+            throw ConfigurationError(key: ConfigurationKey.bootstrapKey.name, message: "has fewer than 16 characters")
+        }
+        self.apnsCAFile = reader.text(.apnsCAFile)
+        if let seconds = try reader.integer(.apnsRetryMaximum, in: 1...3600) { self.apnsRetryMaximum = .seconds(seconds) }
+        if let word = reader.text(.logLevel) {
+            guard let level = Logger.Level(rawValue: word) else {
+                let levels = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
+                throw ConfigurationError(key: ConfigurationKey.logLevel.name, message: "is none of \(levels)")
+            }
+            self.logLevel = level
+        }
+        for environment in APNSEnvironment.allCases {
+            for api in APNSAPI.allCases {
+                let key = ConfigurationKey.apnsURL(environment.rawValue, api.rawValue)
+                guard let url = reader.text(key) else { continue }
+                try self.endpoints.setURL(url, environment: environment, api: api, name: key.name)
+            }
+        }
+    }
+
+    static func masterKey(_ text: String) throws -> SymmetricKey {
+        do {
+            return try SymmetricKey(base64: text)
+        } catch {
+            throw ConfigurationError(
+                key: ConfigurationKey.masterKey.name,
+                message: "is not the base64 text of 32 bytes; make one with: openssl rand -base64 32"
+            )
+        }
+    }
+
+    /// The keys in the order in which `tallyd config` shows them.
+    static var keys: [ConfigurationKey] {
+        [
+            .databaseURL, .databaseConnections, .httpHost, .httpPort, .masterKey, .bootstrapKey, .apnsCAFile,
+            .apnsRetryMaximum, .logLevel,
+        ]
+            + APNSEnvironment.allCases.flatMap { environment in
+                APNSAPI.allCases.map { ConfigurationKey.apnsURL(environment.rawValue, $0.rawValue) }
+            }
+    }
+}

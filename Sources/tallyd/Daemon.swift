@@ -1,0 +1,98 @@
+import APNSTransport
+import Glibc
+import HTTPAPI
+import Logging
+import Metrics
+import Orchestrator
+import Postgres
+import Schema
+import ServiceLifecycle
+import UnixSignals
+
+/// All services of one daemon in one group, in the order of their dependencies: the first stops last.
+struct Daemon: Sendable {
+    let configuration: DaemonConfiguration
+
+    /// Serves until SIGTERM or SIGINT; then drains: first no new requests, then what was accepted, then the database.
+    ///
+    /// - Parameters:
+    ///   - companions: Services that stop after all others.
+    ///   - onListening: Told the address of the API, once it takes requests.
+    /// - Throws: What keeps it from starting: a database that is away, not migrated or too new; an address that is taken.
+    func run(
+        companions: [any Service] = [],
+        onListening: @escaping @Sendable (String, Orchestrator) async throws -> Void
+    ) async throws {
+        let logger = Self.logger(level: self.configuration.logLevel)
+        let metrics = PrometheusMetrics()
+        MetricsSystem.bootstrap(metrics)
+        var pool = Database.Configuration()
+        pool.maximumConnections = self.configuration.databaseConnections
+        let database = try Database(url: self.configuration.databaseURL, configuration: pool, logger: logger)
+        try await Self.migrator().check(database)
+        let client = try APNSClient(
+            endpoints: self.configuration.endpoints,
+            caFile: self.configuration.apnsCAFile,
+            logger: logger
+        )
+        let orchestrator = Orchestrator(
+            database: database,
+            sender: client,
+            masterKey: self.configuration.masterKey,
+            settings: OrchestratorSettings(
+                bootstrapKey: self.configuration.bootstrapKey,
+                retryCap: self.configuration.apnsRetryMaximum
+            ),
+            logger: logger
+        )
+        let server = HTTPServer(
+            service: orchestrator,
+            configuration: HTTPServerConfiguration(host: self.configuration.httpHost, port: self.configuration.httpPort),
+            metrics: metrics,
+            readiness: { await Self.readiness(of: database) },
+            onListening: { address in
+                do {
+                    try await onListening(address.url, orchestrator)
+                } catch {
+                    logger.error("cannot announce the address", metadata: ["error": "\(error)"])
+                }
+            },
+            logger: logger
+        )
+        var group = ServiceGroupConfiguration(
+            services: companions + [database, client] + orchestrator.services + [server],
+            gracefulShutdownSignals: [.sigterm, .sigint],
+            logger: logger
+        )
+        group.maximumGracefulShutdownDuration = .seconds(30)
+        try await ServiceGroup(configuration: group).run()
+    }
+
+    /// The migrations of this version.
+    static func migrator() throws -> Migrator {
+        try Migrator(
+            migrations: try Schema.migrations.map { try Migration(number: $0.number, name: $0.name, sql: $0.sql) }
+        )
+    }
+
+    /// Logs go to standard error, one line each.
+    static func logger(level: Logger.Level) -> Logger {
+        var logger = Logger(label: "tallyd") { StreamLogHandler.standardError(label: $0) }
+        logger.logLevel = level
+        return logger
+    }
+
+    private static func readiness(of database: Database) async -> Readiness {
+        do {
+            _ = try await database.query("SELECT 1", timeout: .seconds(2))
+            return Readiness(isReady: true)
+        } catch {
+            return Readiness(isReady: false, warnings: ["The database cannot be reached."])
+        }
+    }
+}
+
+/// Hands a line to whoever reads our output through a pipe at once, not when a buffer is full.
+func flushOutput() {
+    fflush(nil)
+}

@@ -1,0 +1,17 @@
+import ArgumentParser
+
+/// The daemon.
+@main
+struct Tallyd: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "tallyd",
+        abstract: "Tells phones what is happening: keeps iOS Live Activities on the newest state.",
+        subcommands: [Serve.self, Migrate.self, ShowConfiguration.self, Dev.self]
+    )
+}
+
+/// Where the configuration comes from, for every command that needs one.
+struct ConfigurationOptions: ParsableArguments {
+    @Option(help: "A file of lines KEY=value. Variables of the environment go before it.")
+    var config: String?
+}

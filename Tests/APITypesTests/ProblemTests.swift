@@ -1,0 +1,126 @@
+import APITypes
+import ActivityModel
+import JSON
+import Testing
+
+private let typeName = ActivityTypeName(stored: "GameAttributes")
+
+private let problems: [(Problem, Int, String)] = [
+    (.invalidJSON("x"), 400, "invalid_json"),
+    (.unauthorized(), 401, "unauthorized"),
+    (.missingScope(.publish), 403, "missing_scope"),
+    (.appForbidden(), 403, "app_forbidden"),
+    (.notFound("the activity"), 404, "not_found"),
+    (.methodNotAllowed(), 405, "method_not_allowed"),
+    (.bodyTooLarge(limit: 1_048_576), 413, "body_too_large"),
+    (.unsupportedMediaType(), 415, "unsupported_media_type"),
+    (.invalidRequest([]), 422, "invalid_request"),
+    (.unknownType(typeName), 422, "unknown_type"),
+    (.invalidContentState([]), 422, "invalid_content_state"),
+    (.invalidAttributes([]), 422, "invalid_attributes"),
+    (.payloadTooLarge(bytes: 5_000, limit: 4_096, detail: "x"), 422, "payload_too_large"),
+    (.alertRequired(), 422, "alert_required"),
+    (.incompatibleSchema([]), 409, "incompatible_schema"),
+    (.attributesConflict(), 409, "attributes_conflict"),
+    (.activityExists(), 409, "activity_exists"),
+    (.activityEnded(), 409, "activity_ended"),
+    (.lateEvent(), 409, "late_event"),
+    (.tooManyMustDeliver(limit: 8, retryAfter: 2), 429, "too_many_must_deliver"),
+    (.idempotencyKeyReused(), 409, "idempotency_key_reused"),
+    (.idempotencyInProgress(), 409, "idempotency_in_progress"),
+    (.tooManyRequests(retryAfter: 3), 429, "too_many_requests"),
+    (.internalError(), 500, "internal_error"),
+    (.unavailable(), 503, "unavailable"),
+]
+
+@Suite("Problems")
+struct ProblemTests {
+    @Test("every problem has its status and code and survives its JSON form", arguments: problems)
+    func roundTrip(problem: Problem, status: Int, code: String) throws {
+        #expect(problem.status == status)
+        #expect(problem.code == code)
+        #expect(!problem.detail.isEmpty)
+        #expect(try Problem(json: problem.json) == problem)
+    }
+
+    @Test("no two problems share a code")
+    func codesAreDistinct() {
+        #expect(Set(problems.map(\.2)).count == problems.count)
+    }
+
+    @Test("the JSON form is that of RFC 9457 with code and errors")
+    func json() {
+        let pointer = JSONPointer(tokens: ["content_state", "home/score"])
+        let error = FieldError(pointer: pointer, code: "type", message: "2.5 is not an integer.", schemaVersion: 3)
+        let problem = Problem.invalidContentState([error])
+        let expected =
+            #"{"title":"Unprocessable Content","status":422,"code":"invalid_content_state","#
+            + #""detail":"The content state does not match the schema of its type.","#
+            + #""errors":[{"pointer":"/content_state/home~1score","code":"type","message":"2.5 is not an integer.","schema_version":3}]}"#
+        #expect(problem.json.text == expected)
+    }
+
+    @Test("a problem's extra members come with it")
+    func extra() {
+        let json = Problem.payloadTooLarge(bytes: 5_000, limit: 4_096, detail: "Too large.").json
+        #expect(json["bytes"]?.int64 == 5_000)
+        #expect(json["limit"]?.int64 == 4_096)
+        #expect(Problem.missingScope(.register).json["scope"]?.string == "register")
+        #expect(Problem.unavailable(retryAfter: 2).json["retry_after_seconds"]?.int64 == 2)
+    }
+
+    @Test("the description that may be logged quotes no input")
+    func descriptionIsSafe() {
+        let error = FieldError(pointer: JSONPointer(tokens: ["a"]), code: "type", message: "'secret' is no number.")
+        let problem = Problem.invalidContentState([error])
+        #expect(problem.description == "422 invalid_content_state at '/a'")
+    }
+
+    @Test("what the parser of JSON refuses becomes 400 with its place")
+    func invalidJSON() throws {
+        let error = try #require(throws: JSONParsingError.self) { try JSONValue(parsing: #"{"a":1,"a":2}"#) }
+        let problem = Problem.invalidJSON(error)
+        #expect(problem.status == 400)
+        #expect(problem.extra["offset"]?.int64 == Int64(error.offset))
+    }
+}
+
+@Suite("Scopes")
+struct ScopeTests {
+    @Test(
+        "a scope includes what the contract says and nothing else",
+        arguments: [
+            (Scope.admin, Scope.allCases),
+            (.operate, [.operate, .read]),
+            (.publish, [.publish, .read]),
+            (.register, [.register]),
+            (.read, [.read]),
+        ]
+    )
+    func implied(scope: Scope, implied: [Scope]) {
+        for other in Scope.allCases {
+            #expect(Set([scope]).allow(other) == implied.contains(other))
+        }
+    }
+
+    @Test("a key with several scopes may do what any of them allows")
+    func several() {
+        #expect(Set<Scope>([.register, .publish]).allow(.read))
+        #expect(!Set<Scope>().allow(.read))
+    }
+}
+
+@Suite("Pages")
+struct PageTests {
+    @Test("the query of a list has defaults")
+    func defaults() throws {
+        #expect(try PageRequest(limit: nil, cursor: nil) == PageRequest(limit: 100))
+        #expect(try PageRequest(limit: "7", cursor: "x") == PageRequest(limit: 7, cursor: "x"))
+    }
+
+    @Test("a limit that is no number from 1 to 1000 is refused", arguments: ["0", "1001", "-1", "ten", ""])
+    func limits(text: String) throws {
+        let problem = try #require(throws: Problem.self) { try PageRequest(limit: text, cursor: nil) }
+        #expect(problem.errors.map(\.pointer.description) == ["/limit"])
+    }
+}

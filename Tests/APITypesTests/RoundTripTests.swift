@@ -1,0 +1,299 @@
+import APITypes
+import ActivityModel
+import JSON
+import Testing
+
+private let time = Instant(microseconds: 1_671_375_600_123_456)
+private let app = BundleID(stored: "com.example.matchday")
+private let game = ActivityTypeName(stored: "GameAttributes")
+private let match = ActivityID(stored: "match-1")
+private let phone = DeviceID(stored: "phone-1")
+private let fan = UserID(stored: "fan-1")
+private let channelID = ChannelID(stored: "0a0b0c0d-0000-4000-8000-000000000001")
+private let apnsChannelID = APNSChannelID(stored: "dGVzdA==")
+private let alert = AlertContent(
+    title: .plain("Goal"),
+    body: .localized(key: "GOAL", arguments: ["Messi"]),
+    sound: "default"
+)
+private let pointer = JSONPointer(tokens: ["properties", "a"])
+private let finding = SchemaFinding(
+    part: .contentState,
+    pointer: pointer,
+    code: "date",
+    message: "Say how it is decoded."
+)
+private let channel = ChannelReference(id: channelID, apnsChannelID: apnsChannelID, state: .ready)
+private let schedule = ScheduleResource(
+    id: "s",
+    activityID: match,
+    kind: .end,
+    dueAt: time,
+    state: .failed,
+    reason: "activity_ended"
+)
+
+private func token(_ hex: String) throws -> PushToken { try #require(PushToken(hex: hex)) }
+
+/// Each type once with every field and once with as few as it may have.
+private func samples() throws -> [any APIValue & Hashable] {
+    let key = SigningKeyRequest(keyID: KeyID(stored: "ABCDEFGHIJ"), privateKey: "PEM")
+    let team = TeamID(stored: "TEAM567890")
+    let version = try #require(AppVersion("2.10"))
+    let ios = try #require(OSVersion("18.1"))
+    var policy = Policy()
+    policy.idAttribute = "activityId"
+    return [
+        AppRequest(teamID: team, environments: [:]),
+        AppRequest(
+            teamID: team,
+            channelsExclusive: true,
+            channelPool: 9,
+            environments: [.sandbox: key, .production: key]
+        ),
+        AppResource(
+            bundleID: app,
+            teamID: team,
+            channelsExclusive: true,
+            channelPool: 2,
+            environments: [.sandbox: SigningKeyResource(keyID: key.keyID)],
+            createdAt: time,
+            updatedAt: time
+        ),
+        TypeRequest(source: .swift("struct A {}")),
+        TypeRequest(
+            source: .schemas(attributes: true, contentState: ["type": "object"]),
+            policy: policy,
+            minAppVersion: version
+        ),
+        TypeRegistration(
+            version: 2,
+            changed: true,
+            lint: [finding],
+            compatibility: SchemaCompatibility(compatible: false, findings: [finding])
+        ),
+        TypeResource(
+            name: game,
+            version: 1,
+            attributesSchema: [:],
+            contentStateSchema: false,
+            policy: policy,
+            minAppVersion: version,
+            createdAt: time,
+            updatedAt: time
+        ),
+        TypeVersionResource(version: 1, attributesSchema: [:], contentStateSchema: [:], createdAt: time),
+        ValidationRequest(attributes: ["a": 1]),
+        ValidationAnswer(
+            valid: false,
+            errors: [FieldError(pointer: pointer, code: "type", message: "No.", schemaVersion: 1)],
+            bytes: .init(attributes: 7, contentState: 9, together: 16),
+            lint: [finding]
+        ),
+        DeviceRequest(environment: .production),
+        DeviceRequest(
+            environment: .sandbox,
+            userID: fan,
+            osVersion: ios,
+            appVersion: version,
+            activitiesEnabled: false,
+            frequentPushesEnabled: true,
+            deviceToken: try token("abcd"),
+            startTokens: [game: StartTokenRequest(token: try token("0123"), generation: 4)]
+        ),
+        DeviceResource(
+            deviceID: phone,
+            environment: .sandbox,
+            userID: fan,
+            osVersion: ios,
+            appVersion: version,
+            activitiesEnabled: true,
+            frequentPushesEnabled: false,
+            deviceToken: try token("abcdef"),
+            startTokens: [
+                game: StartTokenResource(
+                    token: try token("012345"),
+                    generation: 4,
+                    state: .rejected,
+                    registeredAt: time
+                )
+            ],
+            createdAt: time,
+            updatedAt: time
+        ),
+        Audience(),
+        Audience(users: [fan], devices: [phone], allOfType: true),
+        AudienceRequest(add: Audience(users: [fan]), remove: Audience(devices: [phone])),
+        StartRequest(type: game, attributes: [:], contentState: [:]),
+        StartRequest(
+            type: game,
+            attributes: ["homeTeam": "Argentina"],
+            contentState: ["homeScore": 3],
+            environment: .sandbox,
+            audience: Audience(allOfType: true),
+            delivery: .channel,
+            alert: alert,
+            urgency: .critical,
+            startsAt: time,
+            endsAt: Instant(microseconds: time.microseconds + 1),
+            staleAfterSeconds: 60,
+            relevanceScore: 0.5
+        ),
+        StartAnswer(
+            activityID: match,
+            state: .live,
+            revision: 1,
+            timestamp: 1_671_375_600,
+            channel: channel,
+            audience: AudienceCounts(devices: 5, unknownUsers: 1)
+        ),
+        UpdateRequest(contentState: [:]),
+        UpdateRequest(
+            contentState: ["homeScore": 1],
+            alert: alert,
+            urgency: .notable,
+            mustDeliver: true,
+            staleAfterSeconds: 0,
+            relevanceScore: 100,
+            eventTime: time,
+            at: time,
+            force: true
+        ),
+        EndRequest(),
+        EndRequest(contentState: [:], dismissal: .after(seconds: 0), alert: alert, at: time),
+        EndRequest(dismissal: .at(time)),
+        ChangeAnswer.accepted(activityID: match, revision: 2, timestamp: nil, unchanged: false),
+        ChangeAnswer.accepted(activityID: match, revision: 2, timestamp: 7, unchanged: true),
+        ChangeAnswer.scheduled(scheduleID: "s"),
+        ActivityResource(
+            activityID: match,
+            type: game,
+            environment: .production,
+            state: .ended,
+            revision: 46,
+            timestamp: 7,
+            delivery: .hybrid,
+            contentState: ["homeScore": 3],
+            attributes: ["homeTeam": "Argentina"],
+            createdAt: time,
+            startedAt: time,
+            endedAt: time,
+            startsAt: time,
+            endsAt: time,
+            channel: channel,
+            progress: DeliveryProgress(
+                destinations: 9,
+                current: 4,
+                pending: 2,
+                waitingForToken: 1,
+                dead: 1,
+                withheld: 1
+            ),
+            starts: StartProgress(pending: 1, sent: 2, unknown: 3, settled: 4, repeated: 5, withheld: 6, failed: 7),
+            schedules: [schedule]
+        ),
+        SubscriptionRequest(.updateToken(try token("abcd")), generation: 2, knownRevision: 0),
+        SubscriptionRequest(
+            .channelID(apnsChannelID),
+            activityKitID: "A-1",
+            environment: .sandbox,
+            osVersion: ios,
+            appVersion: version
+        ),
+        SubscriptionRequest(.channel),
+        SubscriptionRequest(.ended),
+        SubscriptionAnswer(
+            activityID: match,
+            deviceID: phone,
+            mode: .token,
+            state: .riding,
+            revision: 3,
+            activityState: .live
+        ),
+        ChannelRequest(),
+        ChannelRequest(environment: .sandbox, storage: .none),
+        ChannelResource(
+            id: channelID,
+            apnsChannelID: nil,
+            environment: .sandbox,
+            storage: .none,
+            state: .creating,
+            createdAt: time
+        ),
+        ChannelResource(
+            id: channelID,
+            apnsChannelID: apnsChannelID,
+            environment: .sandbox,
+            storage: .mostRecent,
+            state: .deleted,
+            activityID: match,
+            createdAt: time,
+            deleteAt: time,
+            deletedAt: time
+        ),
+        schedule,
+        Page(items: [schedule], nextCursor: "next"),
+        Page<ScheduleResource>(items: []),
+        APIKeyRequest(name: "backend", scopes: [.publish, .register], bundleID: app, expiresAt: time),
+        APIKeyResource(
+            id: "k",
+            name: "backend",
+            scopes: [.read],
+            bundleID: app,
+            createdAt: time,
+            expiresAt: time,
+            lastUsedAt: time,
+            revokedAt: time,
+            secret: "s"
+        ),
+    ]
+}
+
+@Suite("JSON forms")
+struct RoundTripTests {
+    @Test("every request and answer is read as it was written")
+    func roundTrips() throws {
+        for sample in try samples() {
+            try expectRoundTrip(sample)
+        }
+    }
+
+    private func expectRoundTrip<Value: APIValue & Hashable>(_ value: Value) throws {
+        let text = value.json.text
+        let read = try Value(json: JSONValue(parsing: text))
+        #expect(read == value, "\(Value.self): \(text)")
+        #expect(read.json.text == text)
+    }
+
+    @Test("a device's tokens are masked in answers")
+    func tokensAreMasked() throws {
+        let secret = "0123456789abcdef"
+        let resource = DeviceResource(
+            deviceID: phone,
+            environment: .sandbox,
+            activitiesEnabled: true,
+            frequentPushesEnabled: false,
+            deviceToken: try token(secret),
+            startTokens: [
+                game: StartTokenResource(token: try token(secret), generation: 1, state: .live, registeredAt: time)
+            ],
+            createdAt: time,
+            updatedAt: time
+        )
+        let text = resource.json.text
+        #expect(!text.contains(secret.prefix(8)))
+        #expect(text.contains(secret.prefix(4)))
+    }
+
+    @Test("a timestamp that is not known yet is null and not absent")
+    func timestampIsNull() {
+        let answer = ChangeAnswer.accepted(activityID: match, revision: 2, timestamp: nil, unchanged: false)
+        #expect(answer.json.text == #"{"activity_id":"match-1","revision":2,"timestamp":null}"#)
+    }
+
+    @Test("scopes are kept in one order, each once")
+    func scopesAreOrdered() throws {
+        let request = try APIKeyRequest(json: ["name": "a", "scopes": ["read", "publish", "read"]])
+        #expect(request.scopes == [.publish, .read])
+    }
+}

@@ -1,0 +1,151 @@
+import APNSTransport
+import Testing
+
+/// Apple's reasons, written down a second time from the documentation, so that the table has a judge.
+@Suite("What Apple's answers mean")
+struct AnswerTableTests {
+    private static let device: [APNSRequestKind] = [.devicePush]
+    private static let broadcast: [APNSRequestKind] = [.broadcastPush]
+    private static let channels: [APNSRequestKind] = [
+        .channelCreation, .channelReading, .channelDeletion, .channelList,
+    ]
+
+    struct Row: Sendable, CustomTestStringConvertible {
+        let status: Int
+        let reason: String
+        let kinds: [APNSRequestKind]
+        let expected: PushOutcome.Class
+        var advice = ConnectionAdvice.keep
+
+        init(
+            _ status: Int,
+            _ reason: String,
+            _ kinds: [APNSRequestKind],
+            _ expected: PushOutcome.Class,
+            _ advice: ConnectionAdvice = .keep
+        ) {
+            self.status = status
+            self.reason = reason
+            self.kinds = kinds
+            self.expected = expected
+            self.advice = advice
+        }
+
+        var testDescription: String { "\(status) \(reason)" }
+    }
+
+    static let rows: [Row] = [
+        Row(400, "BadDeviceToken", device, .tokenRejected),
+        Row(400, "DeviceTokenNotForTopic", device, .tokenRejected),
+        Row(400, "BadTopic", device, .requestInvalid),
+        Row(400, "MissingTopic", device, .requestInvalid),
+        Row(400, "TopicDisallowed", device + broadcast + channels, .credential),
+        Row(400, "BadCollapseId", device, .requestInvalid),
+        Row(400, "BadMessageId", device + broadcast, .requestInvalid),
+        Row(400, "BadPriority", device + broadcast, .requestInvalid),
+        Row(400, "DuplicateHeaders", device, .requestInvalid),
+        Row(400, "BadExpirationDate", device + broadcast, .requestInvalid),
+        Row(400, "InvalidPushType", device + broadcast + channels, .requestInvalid),
+        Row(400, "MissingPushType", broadcast + channels, .requestInvalid),
+        Row(400, "MissingDeviceToken", device, .requestInvalid),
+        Row(400, "PayloadEmpty", device + broadcast, .requestInvalid),
+        Row(400, "IdleTimeout", device, .retry(after: nil), .replace),
+        Row(400, "MissingChannelId", broadcast + channels, .requestInvalid),
+        Row(400, "BadChannelId", broadcast + channels, .channelGone),
+        Row(400, "ChannelNotRegistered", broadcast + channels, .channelGone),
+        Row(400, "FeatureNotEnabled", broadcast + channels, .credential),
+        Row(400, "BroadcastFeatureNotEnabled", broadcast + channels, .credential),
+        Row(400, "CannotCreateChannelConfig", [.channelCreation], .retry(after: nil)),
+        Row(400, "BadRequestParams", broadcast + channels, .requestInvalid),
+        Row(400, "BadRequestPayload", broadcast + channels, .requestInvalid),
+        Row(403, "BadCertificate", device + broadcast + channels, .credential),
+        Row(403, "BadCertificateEnvironment", device + broadcast + channels, .credential),
+        Row(403, "ExpiredProviderToken", device + broadcast + channels, .credential, .renewToken),
+        Row(403, "InvalidProviderToken", device + broadcast + channels, .credential),
+        Row(403, "MissingProviderToken", device + broadcast + channels, .requestInvalid),
+        Row(403, "UnrelatedKeyIdInToken", device, .retry(after: nil), .replace),
+        Row(403, "BadEnvironmentKeyIdInToken", device, .credential),
+        Row(403, "BadEnvironmentKeyInToken", device, .credential),
+        Row(403, "Forbidden", device, .credential),
+        Row(403, "TopicMismatch", broadcast + channels, .credential),
+        Row(404, "BadPath", device + broadcast + [.channelCreation, .channelReading, .channelList], .requestInvalid),
+        Row(404, "BadPath", [.channelDeletion], .channelGone),
+        Row(405, "MethodNotAllowed", device + broadcast + channels, .requestInvalid),
+        Row(410, "Unregistered", device, .tokenDead(at: nil)),
+        Row(410, "ExpiredToken", device, .tokenDead(at: nil)),
+        Row(413, "PayloadTooLarge", device + broadcast, .requestInvalid),
+        Row(429, "TooManyRequests", device + broadcast + channels, .retry(after: nil)),
+        Row(429, "TooManyProviderTokenUpdates", device + broadcast + channels, .retry(after: nil), .keepToken),
+        Row(500, "InternalServerError", device + broadcast + channels, .retry(after: nil)),
+        Row(503, "ServiceUnavailable", device + broadcast + channels, .retry(after: nil)),
+        Row(503, "Service Unavailable", broadcast, .retry(after: nil)),
+        Row(503, "Shutdown", device + broadcast + channels, .retry(after: nil), .replace),
+    ]
+
+    @Test("each reason means what Apple documents, or what was recorded", arguments: rows)
+    func meaning(row: Row) {
+        for kind in row.kinds {
+            let answer = APNSAnswer(kind, status: row.status, body: Array(#"{"reason":"\#(row.reason)"}"#.utf8))
+            #expect(answer.outcome.class == row.expected, "\(kind)")
+            #expect(answer.advice == row.advice, "\(kind)")
+            #expect(answer.outcome.status == row.status)
+            #expect(answer.outcome.reason == row.reason)
+        }
+    }
+
+    @Test("every row of the table is judged by these tests, and none is there twice")
+    func completeness() {
+        var seen: Set<String> = []
+        for rule in AnswerRules.table {
+            #expect(Self.rows.contains { $0.status == rule.status && $0.reason == rule.reason }, "\(rule.reason)")
+            for kind in rule.kinds {
+                #expect(seen.insert("\(kind) \(rule.status) \(rule.reason)").inserted)
+            }
+        }
+    }
+
+    @Test("no token dies of anything but a 410 on the device API")
+    func onlyTokenReasonsKill() {
+        for rule in AnswerRules.table where rule.verdict == .tokenDead {
+            #expect(rule.kinds == [.devicePush] && rule.status == 410)
+        }
+        for kind in APNSRequestKind.allCases where kind != .devicePush {
+            for status in 100..<600 {
+                let verdict = AnswerRules.judge(kind, status: status, reason: nil).verdict
+                #expect(verdict != .tokenDead && verdict != .tokenRejected)
+            }
+        }
+        for status in 100..<600 where status != 410 {
+            let verdict = AnswerRules.judge(.devicePush, status: status, reason: "NobodyKnowsThis").verdict
+            #expect(verdict != .tokenDead && verdict != .tokenRejected)
+        }
+    }
+
+    @Test(
+        "an unknown or missing reason is judged by its status",
+        arguments: [
+            (400, .requestInvalid), (402, .requestInvalid), (403, .credential), (404, .requestInvalid),
+            (408, .retry(after: nil)),
+            (410, .tokenRejected), (413, .requestInvalid), (429, .retry(after: nil)), (500, .retry(after: nil)),
+            (502, .retry(after: nil)), (503, .retry(after: nil)), (302, .retry(after: nil)), (204, .accepted),
+        ] as [(Int, PushOutcome.Class)]
+    )
+    func unknownReason(status: Int, expected: PushOutcome.Class) {
+        let answer = APNSAnswer(.devicePush, status: status, body: Array(#"{"reason":"BrandNew"}"#.utf8))
+        #expect(answer.outcome.class == expected)
+        #expect(answer.outcome.reason == "BrandNew")
+    }
+
+    @Test("a 410 without a body is a dead token, with an unknown reason only a suspicion")
+    func bare410() {
+        #expect(APNSAnswer(.devicePush, status: 410, body: []).outcome.class == .tokenDead(at: nil))
+        #expect(APNSAnswer(.broadcastPush, status: 410, body: []).outcome.class == .requestInvalid)
+    }
+
+    @Test("a known reason under a foreign status is judged by the status")
+    func foreignStatus() {
+        let body = Array(#"{"reason":"Unregistered"}"#.utf8)
+        #expect(APNSAnswer(.devicePush, status: 503, body: body).outcome.class == .retry(after: nil))
+        #expect(APNSAnswer(.devicePush, status: 400, body: body).outcome.class == .requestInvalid)
+    }
+}

@@ -1,0 +1,150 @@
+import APNSTransport
+import ActivityModel
+import HTTP2Engine
+import Logging
+import ServiceLifecycle
+import Testing
+
+@Suite("Servers that cannot be reached", .timeLimit(.minutes(1)))
+struct ReachabilityTests {
+    @Test("a certificate under a foreign authority is named, at once, and nothing is sent")
+    func foreignAuthority() async throws {
+        try await ClientWorld.run(caFile: TestCertificate.foreignCAFile, script: { _ in .ok }) { world async throws in
+            let start = ContinuousClock.now
+            let outcome = try await world.send(3, deadline: .seconds(30))
+            #expect(start.duration(to: .now) < .seconds(15))
+            #expect(outcome.classes == ["not_sent": 3])
+            let detail = try #require(outcome.exceptions.first?.outcome.detail)
+            #expect(detail.contains("certificate"), "\(detail)")
+            #expect(world.server.received.isEmpty)
+        }
+    }
+
+    @Test("a port that nobody listens on is tried until the deadline, then the batch is safe to send again")
+    func nobodyListens() async throws {
+        let server = try await ScriptedServer { _ in .ok }
+        let endpoint = server.endpoint
+        try await server.stop()
+        let client = try APNSClient(
+            endpoints: .all(at: endpoint),
+            caFile: TestCertificate.caFile,
+            configuration: .quick,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+        let outcome = await client.send(try ClientWorld.batch(3, deadline: .milliseconds(200)))
+        #expect(outcome.classes == ["not_sent": 3])
+        let detail = try #require(outcome.exceptions.first?.outcome.detail)
+        #expect(detail.contains("no connection"), "\(detail)")
+        await client.shutDown()
+    }
+
+    @Test("a server that comes up before the deadline still gets the batch")
+    func comesUp() async throws {
+        let placeholder = try await ScriptedServer { _ in .ok }
+        let endpoint = placeholder.endpoint
+        try await placeholder.stop()
+        let client = try APNSClient(
+            endpoints: .all(at: endpoint),
+            caFile: TestCertificate.caFile,
+            configuration: .quick,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+        let sending = Task { await client.send(try ClientWorld.batch(3)) }
+        let server = try await ScriptedServer(port: endpoint.port) { _ in .ok }
+        #expect(try await sending.value.accepted == 3)
+        await client.shutDown()
+        try await server.stop()
+    }
+
+    @Test("a missing trust root is refused when the client is made")
+    func missingCAFile() throws {
+        let error = try #require(throws: APNSTransportError.self) {
+            try APNSClient(caFile: "/nonexistent/ca.pem", logger: Logger(label: "test"))
+        }
+        #expect(error.code == .trust)
+    }
+
+    @Test("a senseless configuration is refused by the name of what is wrong")
+    func badConfiguration() throws {
+        var configuration = APNSClientConfiguration()
+        configuration.maximumConnections = 0
+        let error = try #require(throws: APNSTransportError.self) {
+            try APNSClient(configuration: configuration, logger: Logger(label: "test"))
+        }
+        #expect(error.description == "maximumConnections is not from 1 to 64")
+    }
+
+    @Test("graceful shutdown lets what is under way end")
+    func gracefulShutdown() async throws {
+        let server = try await ScriptedServer { _ in .answerAfter(.milliseconds(50), status: 200) }
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let client = try APNSClient(
+            endpoints: .all(at: server.endpoint),
+            caFile: TestCertificate.caFile,
+            configuration: .quick,
+            logger: logger
+        )
+        let group = ServiceGroup(configuration: .init(services: [.init(service: client)], logger: logger))
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await group.run() }
+            let sending = Task { await client.send(try ClientWorld.batch(20)) }
+            await server.arrival(of: 1)
+            await group.triggerGracefulShutdown()
+            #expect(try await sending.value.accepted == 20)
+            try await tasks.waitForAll()
+        }
+        #expect(await client.send(try ClientWorld.batch(1)).classes == ["not_sent": 1])
+        try await server.stop()
+    }
+
+    @Test("a connection that gives no sign of life is dropped, and the next batch takes another")
+    func frozen() async throws {
+        var configuration = APNSClientConfiguration.oneConnection
+        configuration.requestTimeout = .milliseconds(80)
+        configuration.pingTimeout = .milliseconds(40)
+        try await ClientWorld.run(
+            configuration: configuration,
+            script: { request in
+                request.number == 1 ? .freeze : .ok
+            },
+            { world async throws in
+                let outcome = try await world.send(20)
+                #expect(outcome.accepted == 1)
+                #expect(outcome.classes == ["unknown": 19])
+                #expect(try await world.send(20).accepted == 20)
+                #expect(world.server.received.last?.connection == 2)
+            }
+        )
+    }
+
+    @Test("a connection that nobody uses is closed, and another is made when it is needed")
+    func idle() async throws {
+        var configuration = APNSClientConfiguration.quick
+        configuration.idleTimeout = .milliseconds(20)
+        configuration.lastConnectionIdleTimeout = .milliseconds(20)
+        try await ClientWorld.run(configuration: configuration, script: { _ in .ok }) { world async throws in
+            #expect(try await world.send(5).accepted == 5)
+            await world.server.end(of: 1)
+            #expect(try await world.send(5).accepted == 5)
+            #expect(world.server.received.last?.connection == 2)
+        }
+    }
+
+    @Test("a run that is cancelled gives up what is under way")
+    func cancelledRun() async throws {
+        let server = try await ScriptedServer { _ in .silence }
+        let client = try APNSClient(
+            endpoints: .all(at: server.endpoint),
+            caFile: TestCertificate.caFile,
+            configuration: .quick,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+        let running = Task { await client.run() }
+        let sending = Task { await client.send(try ClientWorld.batch(3, deadline: .seconds(3600))) }
+        await server.arrival(of: 1)
+        running.cancel()
+        #expect(try await sending.value.classes == ["unknown": 1, "not_sent": 2])
+        await running.value
+        try await server.stop()
+    }
+}

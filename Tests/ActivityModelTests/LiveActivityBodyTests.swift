@@ -1,0 +1,229 @@
+import ActivityModel
+import JSON
+import Testing
+
+@Suite("Bodies")
+struct LiveActivityBodyTests {
+    static let alert = AlertContent(
+        title: .plain("Goal"),
+        body: .localized(key: "SCORE", arguments: ["1", "0"]),
+        sound: "default"
+    )
+    static let type = ActivityTypeName(stored: "GameAttributes")
+
+    static func compact(_ text: String) throws -> CompactJSON { CompactJSON(try JSONValue(parsing: text)) }
+
+    static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
+
+    @Test(
+        "A start has every key that Apple asks for, and at most one of the input-push keys",
+        arguments: [
+            (.none, ""), (.token, #","input-push-token":1"#),
+            (.channel(APNSChannelID(stored: "ab+/==")), #","input-push-channel":"ab+/==""#),
+        ] as [(LiveActivityBody.InputPush, String)]
+    )
+    func start(inputPush: LiveActivityBody.InputPush, tail: String) throws {
+        let content = LiveActivityBody.Content(
+            contentState: try Self.compact(#"{"homeScore": 1.0, "big": 12345678901234567890}"#),
+            alert: Self.alert,
+            staleAfterSeconds: 60,
+            relevanceScore: JSONNumber(digits: "75.50")
+        )
+        let body = LiveActivityBody.start(
+            Self.type,
+            attributes: try Self.compact(#"{"id":"m/1"}"#),
+            content: content,
+            timestamp: 1_700_000_000,
+            inputPush: inputPush
+        )
+        #expect(
+            Self.text(body)
+                == #"{"aps":{"timestamp":1700000000,"event":"start","content-state":{"homeScore":1.0,"big":12345678901234567890},"#
+                + #""attributes-type":"GameAttributes","attributes":{"id":"m/1"},"#
+                + #""alert":{"title":"Goal","body":{"loc-key":"SCORE","loc-args":["1","0"]},"sound":"default"},"#
+                + #""stale-date":1700000060,"relevance-score":75.50"# + tail + "}}"
+        )
+        #expect(throws: Never.self) { try JSONValue.parse(body) }
+    }
+
+    @Test("An update carries only what it has")
+    func update() throws {
+        let bare = LiveActivityBody.Content(contentState: try Self.compact(#"{"s":"ü"}"#))
+        #expect(
+            Self.text(LiveActivityBody.update(bare, timestamp: 1_700_000_001))
+                == #"{"aps":{"timestamp":1700000001,"event":"update","content-state":{"s":"ü"}}}"#
+        )
+        var full = bare
+        full.alert = AlertContent(title: .plain("T"), body: .plain("B"))
+        full.staleAfterSeconds = 0
+        full.relevanceScore = 5
+        #expect(
+            Self.text(LiveActivityBody.update(full, timestamp: 1_700_000_001))
+                == #"{"aps":{"timestamp":1700000001,"event":"update","content-state":{"s":"ü"},"alert":{"title":"T","body":"B"},"stale-date":1700000001,"relevance-score":5}}"#
+        )
+    }
+
+    @Test(
+        "An end is dismissed as asked",
+        arguments: [
+            (.systemDefault, ""), (.after(seconds: 0), #","dismissal-date":1699999940"#),
+            (.after(seconds: 90), #","dismissal-date":1700000090"#),
+            (.after(seconds: 99_999), #","dismissal-date":1700014400"#),
+            (.at(1_700_000_500), #","dismissal-date":1700000500"#),
+            (.at(1_700_099_999), #","dismissal-date":1700014400"#),
+            (.at(1_600_000_000), #","dismissal-date":1600000000"#),
+        ] as [(Dismissal, String)]
+    )
+    func end(dismissal: Dismissal, tail: String) throws {
+        let body = LiveActivityBody.end(
+            contentState: try Self.compact(#"{"a":1}"#),
+            alert: nil,
+            dismissal: dismissal,
+            timestamp: 1_700_000_000
+        )
+        #expect(
+            Self.text(body) == #"{"aps":{"timestamp":1700000000,"event":"end","content-state":{"a":1}"# + tail + "}}"
+        )
+    }
+
+    @Test("The caller's wish goes before the policy")
+    func dismissalChoice() {
+        var policy = Policy()
+        #expect(Dismissal(policy: policy) == .systemDefault)
+        policy.dismissAfterSeconds = 0
+        #expect(Dismissal(policy: policy) == .after(seconds: 0))
+        #expect(Dismissal(dismissAfterSeconds: 30, policy: policy) == .after(seconds: 30))
+        #expect(Dismissal(dismissAt: 5, policy: policy) == .at(5))
+    }
+
+    // MARK: Sizes
+
+    static func combination(_ delivery: Delivery = .tokens, attributes: Int = 100) throws -> BodySizes.Combination {
+        BodySizes.Combination(type: type, attributes: try filler(attributes), delivery: delivery)
+    }
+
+    /// A JSON object of exactly that many bytes.
+    static func filler(_ count: Int) throws -> CompactJSON {
+        try compact("{\"x\":\"" + String(repeating: "a", count: count - 8) + "\"}")
+    }
+
+    @Test("The largest combination that can be sent is what is measured", arguments: Delivery.allCases)
+    func largestCombination(delivery: Delivery) throws {
+        var combination = try Self.combination(delivery)
+        combination.startAlert = Self.alert
+        combination.alerts = [AlertContent(title: .plain("A"), body: .plain("B")), Self.alert]
+        combination.relevanceScore = 100
+        let state = try Self.filler(500)
+        let channel = APNSChannelID(stored: "dHN0LXNyY2gtY2hubA==")
+        let sizes = BodySizes(contentState: state, in: combination, channel: channel)
+
+        var deviceSizes: [Int] = []
+        var changeSizes: [Int] = []
+        for stamp in [1_700_000_000, 1_999_999_999] as [Timestamp] {
+            for alert in [nil] + combination.alerts.map(Optional.some) {
+                for stale in [nil, 28_800] {
+                    for score in [nil, 100] as [JSONNumber?] {
+                        let content = LiveActivityBody.Content(
+                            contentState: state,
+                            alert: alert,
+                            staleAfterSeconds: stale,
+                            relevanceScore: score
+                        )
+                        changeSizes.append(LiveActivityBody.update(content, timestamp: stamp).count)
+                        var started = content
+                        started.alert = Self.alert
+                        for inputPush in [.none, delivery.usesChannel ? .channel(channel) : .token]
+                            as [LiveActivityBody.InputPush]
+                        {
+                            deviceSizes.append(
+                                LiveActivityBody.start(
+                                    Self.type,
+                                    attributes: combination.attributes,
+                                    content: started,
+                                    timestamp: stamp,
+                                    inputPush: inputPush
+                                ).count
+                            )
+                        }
+                    }
+                }
+                for dismissal in [.systemDefault, .after(seconds: 0), .after(seconds: 500), .at(1_800_000_000)]
+                    as [Dismissal]
+                {
+                    changeSizes.append(
+                        LiveActivityBody.end(contentState: state, alert: alert, dismissal: dismissal, timestamp: stamp)
+                            .count
+                    )
+                }
+            }
+        }
+        if delivery != .channel { deviceSizes += changeSizes }
+        #expect(sizes.device == deviceSizes.max())
+        #expect(sizes.broadcast == (delivery == .tokens ? 0 : changeSizes.max()))
+        #expect(sizes.stored == 600)
+        #expect(sizes.excess == nil)
+    }
+
+    @Test("Where nobody is started by push, a change alone is measured for those that get it")
+    func withoutStart() throws {
+        let state = try Self.filler(500)
+        let update = LiveActivityBody.update(.init(contentState: state, staleAfterSeconds: 0), timestamp: 1_700_000_000)
+            .count
+        let end = LiveActivityBody.end(
+            contentState: state,
+            alert: nil,
+            dismissal: .after(seconds: 1),
+            timestamp: 1_700_000_000
+        )
+        let change = max(update, end.count)
+        for (delivery, device, broadcast) in [(.tokens, change, 0), (.hybrid, change, change), (.channel, 0, change)]
+            as [(Delivery, Int, Int)]
+        {
+            let sizes = BodySizes(contentState: state, in: try Self.combination(delivery))
+            #expect(sizes.device == device)
+            #expect(sizes.broadcast == broadcast)
+        }
+    }
+
+    @Test("Each limit holds to the byte")
+    func limits() throws {
+        #expect(SizeLimit.device.excess(4096) == nil)
+        #expect(SizeLimit.device.excess(4097) == SizeExcess(limit: .device, bytes: 4097))
+        #expect(SizeLimit.broadcast.excess(5120) == nil)
+        #expect(SizeLimit.broadcast.excess(5121)?.limit == .broadcast)
+        #expect(SizeLimit.stored.excess(4097)?.limit == .stored)
+
+        let stored = { (state: Int) in
+            BodySizes(contentState: try Self.filler(state), in: try Self.combination(.channel, attributes: 1_000))
+        }
+        #expect(try stored(3_096).excess == nil)
+        #expect(try stored(3_097).excess == SizeExcess(limit: .stored, bytes: 4_097))
+
+        let probe =
+            BodySizes(contentState: try Self.filler(1_000), in: try Self.combination(attributes: 10)).device - 1_000
+        let device = { (state: Int) in
+            BodySizes(contentState: try Self.filler(state), in: try Self.combination(attributes: 10))
+        }
+        #expect(try device(4_096 - probe).excess == nil)
+        #expect(try device(4_097 - probe).excess == SizeExcess(limit: .device, bytes: 4_097))
+    }
+
+    @Test("An alert that waits makes a state too large that alone would fit")
+    func pendingAlert() throws {
+        var combination = try Self.combination(attributes: 10)
+        combination.mayBeStale = false
+        let state = try Self.filler(3_900)
+        #expect(BodySizes(contentState: state, in: combination).excess == nil)
+        combination.alerts = [AlertContent(title: .plain(String(repeating: "T", count: 150)), body: .plain("B"))]
+        #expect(BodySizes(contentState: state, in: combination).excess?.limit == .device)
+    }
+
+    @Test("A state too large for the start of a phone that joins is found")
+    func lateJoiner() throws {
+        var combination = try Self.combination(.channel, attributes: 1_000)
+        let state = try Self.filler(3_000)
+        #expect(BodySizes(contentState: state, in: combination).excess == nil)
+        combination.startAlert = Self.alert
+        #expect(BodySizes(contentState: state, in: combination).excess?.limit == .device)
+    }
+}

@@ -1,0 +1,58 @@
+import Cryptography
+import Foundation
+import Testing
+
+@Suite("Self-signed certificates")
+struct SelfSignedCertificateTests {
+    @Test("the server certificate names its hosts and hangs under the authority")
+    func verifies() throws {
+        let made = try SelfSignedCertificate.make(hosts: ["api.example.test", "192.0.2.7", "localhost"], validDays: 3)
+        let folder = FileManager.default.temporaryDirectory.appending(path: "certificate-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        // Left-over temporary files are no reason for a test to fail.
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try made.caPEM.write(to: folder.appending(path: "ca.pem"), atomically: true, encoding: .utf8)
+        try made.certificatePEM.write(to: folder.appending(path: "server.pem"), atomically: true, encoding: .utf8)
+        let authority = folder.appending(path: "ca.pem").path
+        let server = folder.appending(path: "server.pem").path
+
+        for host in ["localhost", "api.example.test"] {
+            let verified = try openssl(
+                [
+                    "verify", "-x509_strict", "-purpose", "sslserver", "-verify_hostname", host, "-CAfile", authority,
+                    server,
+                ]
+            )
+            #expect(verified.status == 0, "\(verified.output)")
+        }
+        for address in ["127.0.0.1", "::1", "192.0.2.7"] {
+            let verified = try openssl(["verify", "-verify_ip", address, "-CAfile", authority, server])
+            #expect(verified.status == 0, "\(verified.output)")
+        }
+        #expect(try openssl(["verify", "-verify_hostname", "other.test", "-CAfile", authority, server]).status != 0)
+        #expect(try openssl(["x509", "-checkend", "\(3 * 86_400 - 60)", "-noout", "-in", server]).status == 0)
+        #expect(try openssl(["x509", "-checkend", "\(3 * 86_400 + 60)", "-noout", "-in", server]).status != 0)
+        #expect(throws: Never.self) { try P256PrivateKey(pem: made.privateKeyPEM) }
+    }
+
+    @Test(
+        "a host that would smuggle in another name is refused",
+        arguments: ["a,DNS:b", "a\nb", "", "a b", "@section", "ä.test"]
+    )
+    func refused(host: String) {
+        #expect(throws: CryptographyError.self) { try SelfSignedCertificate.make(hosts: [host]) }
+    }
+
+    private func openssl(_ arguments: [String]) throws -> (status: Int32, output: String) {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = ["openssl"] + arguments
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        process.standardError = pipe
+        try process.run()
+        let output = pipe.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return (process.terminationStatus, String(decoding: output, as: UTF8.self))
+    }
+}

@@ -1,0 +1,125 @@
+import Foundation
+import HTTP2Engine
+import Reactor
+import Testing
+
+private let nghttpd = Program("nghttpd")
+private let nghttp = Program("nghttp")
+private let curl = Program("curl")
+private let h2load = Program("h2load")
+
+@Suite("Other people's clients and servers", .timeLimit(.minutes(1)))
+struct ForeignPeerTests {
+    @Test("our client and nghttpd agree", .enabled(if: nghttpd != nil, "nghttpd (nghttp2-server) is not installed"))
+    func clientAgainstNghttpd() async throws {
+        let certificate = try TestCertificate.shared.get()
+        let program = try #require(nghttpd)
+        let port = try await freePort()
+        let process = try program.start([
+            "--address=127.0.0.1", "--echo-upload", "--max-concurrent-streams=20", "\(port)",
+            certificate.keyFile, certificate.certificateFile,
+        ])
+        defer { process.terminate() }
+        let loop = try EventLoop(name: "test-client")
+        let client = try await connect(loop, certificate, port)
+        #expect(try await client.onLoop { $0.maximumConcurrentStreams } == 20)
+        for tag in 0..<20 as Range<UInt64> {
+            let body = [UInt8](repeating: UInt8(tag), count: 1 + Int(tag) * 3000)
+            #expect(try await client.submit(tag, path: "/", body: body) != nil)
+        }
+        #expect(try await client.submit(99) == nil)
+        var answered: Set<UInt64> = []
+        while answered.count < 20 {
+            switch await client.mailbox.next() {
+            case .responded(let tag, let response):
+                #expect(response.status == 200)
+                #expect(response.body == [UInt8](repeating: UInt8(tag), count: 1 + Int(tag) * 3000))
+                answered.insert(tag)
+            case .failed(let tag, let failure): Issue.record("request \(tag): \(failure)")
+            case .closed(let error): throw error ?? HTTP2Error(.lost, "closed")
+            default: continue
+            }
+        }
+        try await client.close()
+        #expect(await client.end() == nil)
+        await loop.shutDown()
+    }
+
+    @Test("curl posts to our server", .enabled(if: curl != nil, "curl is not installed"))
+    func curlAgainstServer() async throws {
+        try await withServer(answer: { request, responder in
+            let text = "\(request.method) \(request.path) \(request.fields["x-test"] ?? "-") \(request.body.count)"
+            try responder.respond(status: 403, fields: [HTTP2Header("apns-id", "42")], body: Array(text.utf8))
+        }) { server, certificate in
+            let output = try await #require(curl).run([
+                "--silent", "--show-error", "--include", "--http2", "--cacert", certificate.caFile,
+                "--header", "x-test: yes", "--data", "0123456789", "https://localhost:\(server.port)/3/device/ab?c",
+            ])
+            #expect(output.status == 0)
+            #expect(output.text.hasPrefix("HTTP/2 403"))
+            #expect(output.text.contains("apns-id: 42"))
+            #expect(output.text.hasSuffix("POST /3/device/ab?c yes 10"))
+        }
+    }
+
+    @Test("curl without HTTP/2 is refused in the handshake", .enabled(if: curl != nil, "curl is not installed"))
+    func curlWithoutHTTP2() async throws {
+        try await withServer { server, certificate in
+            let output = try await #require(curl).run([
+                "--silent", "--show-error", "--http1.1", "--cacert", certificate.caFile,
+                "https://localhost:\(server.port)/",
+            ])
+            #expect(output.status == 35)
+            #expect(output.text.contains("no application protocol"))
+        }
+    }
+
+    @Test("h2load finds no failure in our server", .enabled(if: h2load != nil, "h2load (nghttp2-client) is not installed"))
+    func h2loadAgainstServer() async throws {
+        try await withServer { server, _ in
+            let output = try await #require(h2load).run([
+                "-n", "5000", "-c", "3", "-m", "200", "https://localhost:\(server.port)/3/device/abcdef",
+            ])
+            #expect(output.text.contains("5000 succeeded, 0 failed, 0 errored, 0 timeout"), "\(output.text)")
+            #expect(output.text.contains("status codes: 5000 2xx"))
+        }
+    }
+
+    @Test("nghttp gets every answer before a graceful end", .enabled(if: nghttp != nil, "nghttp is not installed"))
+    func nghttpAgainstServer() async throws {
+        try await withServer(answer: { request, responder in
+            responder.connection?.close()
+            try responder.respond(status: 200, body: Array("last words".utf8))
+        }) { server, _ in
+            let output = try await #require(nghttp).run(["--no-verify-peer", "https://localhost:\(server.port)/"])
+            #expect(output.text.contains("last words"))
+        }
+    }
+
+    private func freePort() async throws -> UInt16 {
+        let loop = try EventLoop(name: "test-port")
+        let address = try #require(SocketAddress(numeric: "127.0.0.1", port: 0))
+        let port = try await loop.perform {
+            Result {
+                let listener = try Listener(loop: loop, address: address) { _ in }
+                defer { listener.close() }
+                return listener.address.port
+            }
+        }.get()
+        await loop.shutDown()
+        return port
+    }
+
+    /// Until the program listens, which it does not tell; the test's time limit is the deadline.
+    private func connect(_ loop: EventLoop, _ certificate: TestCertificate, _ port: UInt16) async throws -> TestClient {
+        while true {
+            let client = try await TestClient(loop: loop, context: certificate.clientContext(), port: port)
+            do {
+                _ = try await client.waitUntilOpen()
+                return client
+            } catch let error as HTTP2Error where error.code == .unreachable {
+                await Task.yield()
+            }
+        }
+    }
+}

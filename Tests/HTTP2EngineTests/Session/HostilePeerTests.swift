@@ -1,0 +1,114 @@
+import Testing
+
+@testable import HTTP2Engine
+
+@Suite("Peers that break the protocol or mean no good, in memory")
+struct HostilePeerTests {
+    private func client() throws -> NGHTTP2ClientSession {
+        let client = try NGHTTP2ClientSession(maximumBody: 1000, maximumHeaders: 1000)
+        while try client.nextOutput() != nil {}
+        return client
+    }
+
+    private func server() throws -> NGHTTP2ServerSession {
+        let server = try NGHTTP2ServerSession(maximumConcurrentStreams: 100, maximumBody: 1000, maximumHeaders: 1000)
+        let begin = RawFrame.preface + RawFrame.settings() + RawFrame.frame(type: 4, flags: 1)
+        try begin.withUnsafeBytes { try server.receive($0) }
+        while try server.nextOutput() != nil {}
+        return server
+    }
+
+    @Test("a flood of pings whose answers are not read ends the connection")
+    func pingFlood() throws {
+        let client = try client()
+        let begin = RawFrame.settings()
+        try begin.withUnsafeBytes { try client.receive($0) }
+        let flood = (0..<3000).flatMap { RawFrame.ping(UInt8(truncatingIfNeeded: $0)) }
+        let error = #expect(throws: HTTP2Error.self) { try flood.withUnsafeBytes { try client.receive($0) } }
+        #expect(error?.code == .flooded)
+    }
+
+    @Test("a flood of settings whose acknowledgements are not read ends the connection")
+    func settingsFlood() throws {
+        let server = try server()
+        let flood = (0..<3000).flatMap { _ in RawFrame.settings([(4, 65_535)]) }
+        let error = #expect(throws: HTTP2Error.self) { try flood.withUnsafeBytes { try server.receive($0) } }
+        #expect(error?.code == .flooded)
+    }
+
+    @Test("a client that opens and resets streams without end is sent away")
+    func rapidReset() throws {
+        let server = try server()
+        var stream: UInt32 = 1
+        var handedOver = 0
+        for _ in 0..<100 {
+            var bytes: [UInt8] = []
+            for _ in 0..<50 {
+                bytes += RawFrame.headers(stream: stream, ends: true, RawFrame.request)
+                bytes += RawFrame.reset(stream: stream, code: 8)
+                stream += 2
+            }
+            try bytes.withUnsafeBytes { try server.receive($0) }
+            server.takeRequests { _ in handedOver += 1 }
+            while try server.nextOutput() != nil {}
+            #expect(server.openStreams == 0)
+        }
+        #expect(server.isFinished)
+        #expect(handedOver == 0)
+    }
+
+    @Test("bytes that are no HTTP/2 at all are an error for a server")
+    func noPreface() throws {
+        let server = try NGHTTP2ServerSession(maximumConcurrentStreams: 100, maximumBody: 1000, maximumHeaders: 1000)
+        let bytes = Array("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
+        let error = #expect(throws: HTTP2Error.self) { try bytes.withUnsafeBytes { try server.receive($0) } }
+        #expect(error?.code == .violation)
+    }
+
+    @Test(
+        "frames that the protocol forbids end the session with a GOAWAY and a reason",
+        arguments: [
+            RawFrame.settings() + RawFrame.data(stream: 0, [1]),
+            RawFrame.settings() + RawFrame.frame(type: 6, stream: 1, [UInt8](repeating: 0, count: 8)),
+            RawFrame.settings() + RawFrame.headers(stream: 2, ends: true, [0x88]),
+            RawFrame.settings([(2, 7)]),
+            RawFrame.settings() + RawFrame.frame(type: 8, [0, 0, 0, 0]),
+        ]
+    )
+    func violation(bytes: [UInt8]) throws {
+        let client = try client()
+        try bytes.withUnsafeBytes { try client.receive($0) }
+        var sent: [UInt8] = []
+        while let output = try client.nextOutput() { sent += output }
+        #expect(client.isFinished)
+        #expect(client.violation != nil)
+        // The last frame is a GOAWAY.
+        let types = frameTypes(sent)
+        #expect(types.last == 7)
+    }
+
+    @Test("an answer that is malformed fails its stream alone", arguments: [[RawFrame.field("no-status", "1")], [[0x88], RawFrame.field("Upper", "1")]])
+    func malformedAnswer(block: [[UInt8]]) throws {
+        let client = try client()
+        let request = OutgoingRequest(headers: try SharedHeaders(authority: "a", fields: []), body: nil)
+        let stream = UInt32(try client.submit(request, tag: 1, pathSuffix: Array("/".utf8).span))
+        while try client.nextOutput() != nil {}
+        let bytes = RawFrame.settings() + RawFrame.headers(stream: stream, ends: true, block.flatMap { $0 })
+        try bytes.withUnsafeBytes { try client.receive($0) }
+        while try client.nextOutput() != nil {}
+        var failed = false
+        client.takeEvents { if case .failed(1, .reset(.protocolError)) = $0 { failed = true } }
+        #expect(failed)
+        #expect(!client.isFinished)
+    }
+
+    private func frameTypes(_ bytes: [UInt8]) -> [UInt8] {
+        var types: [UInt8] = []
+        var index = 0
+        while index + 9 <= bytes.count {
+            types.append(bytes[index + 3])
+            index += 9 + Int(bytes[index]) << 16 + Int(bytes[index + 1]) << 8 + Int(bytes[index + 2])
+        }
+        return types
+    }
+}

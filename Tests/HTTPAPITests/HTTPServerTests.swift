@@ -1,0 +1,65 @@
+import Foundation
+import FoundationNetworking
+import Logging
+import ServiceLifecycle
+import Testing
+
+@testable import HTTPAPI
+
+@Suite("HTTP server")
+struct HTTPServerTests {
+    @Test("It tells its addresses, serves on them, and returns when the group shuts down", .timeLimit(.minutes(1)))
+    func servesAndStops() async throws {
+        let (addresses, listening) = AsyncStream.makeStream(of: ListeningAddress.self)
+        let server = HTTPServer(
+            service: RecordingService(),
+            configuration: HTTPServerConfiguration(port: 0, metricsListener: (host: "127.0.0.1", port: 0)),
+            metrics: PrometheusMetrics(),
+            readiness: { Readiness(isReady: true) },
+            onListening: { listening.yield($0) },
+            logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+        )
+        let group = ServiceGroup(configuration: .init(services: [server], logger: Logger(label: "group")))
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await group.run() }
+            var urls: [ListeningAddress.Purpose: String] = [:]
+            for await address in addresses {
+                #expect(address.port != 0)
+                urls[address.purpose] = address.url
+                if urls.count == 2 { break }
+            }
+            let api = try #require(urls[.api])
+            let metrics = try #require(urls[.metrics])
+            #expect(try await Self.status(api + "/health/live") == 200)
+            #expect(try await Self.status(api + "/v1/apps") == 401)
+            #expect(try await Self.status(api + "/v1/apps", key: "admin") == 418)
+            #expect(try await Self.status(api + "/metrics") == 401)
+            #expect(try await Self.status(metrics + "/metrics") == 200)
+            #expect(try await Self.status(metrics + "/v1/apps", key: "admin") == 404)
+            let header = String(repeating: "x", count: 20_000)
+            #expect(try await Self.status(api + "/health/live", key: header) != 200)
+            await group.triggerGracefulShutdown()
+            try await tasks.waitForAll()
+        }
+    }
+
+    @Test(
+        "An address says how it is reached",
+        arguments: [
+            ("127.0.0.1", "http://127.0.0.1:80"), ("::1", "http://[::1]:80"), ("localhost", "http://localhost:80"),
+        ]
+    )
+    func url(host: String, url: String) {
+        #expect(ListeningAddress(.api, host: host, port: 80).url == url)
+    }
+
+    private static func status(_ text: String, key: String? = nil) async throws -> Int {
+        var request = URLRequest(url: try #require(URL(string: text)))
+        if let key { request.setValue("Bearer \(key)", forHTTPHeaderField: "Authorization") }
+        // A session of its own: its connections end with it, so that shutdown waits for none.
+        let session = URLSession(configuration: .ephemeral)
+        defer { session.invalidateAndCancel() }
+        let (_, response) = try await session.data(for: request)
+        return (response as? HTTPURLResponse)?.statusCode ?? 0
+    }
+}

@@ -1,0 +1,92 @@
+import CoreMetrics
+import Metrics
+import Testing
+
+@testable import HTTPAPI
+
+@Suite("Prometheus metrics")
+struct PrometheusMetricsTests {
+    private let metrics = PrometheusMetrics()
+
+    @Test("Counters add up per set of labels, and end in _total")
+    func counters() {
+        Counter(label: "tally.pushes", dimensions: [("priority", "10"), ("event", "update")], factory: metrics)
+            .increment(by: 2)
+        Counter(label: "tally.pushes", dimensions: [("event", "update"), ("priority", "10")], factory: metrics)
+            .increment()
+        Counter(label: "tally.pushes", factory: metrics).increment()
+        #expect(
+            metrics.render() == """
+                # TYPE tally_pushes_total counter
+                tally_pushes_total 1
+                tally_pushes_total{event="update",priority="10"} 3
+
+                """
+        )
+    }
+
+    @Test("A counter stays at its largest value")
+    func saturation() {
+        let counter = Counter(label: "c_total", factory: metrics)
+        counter.increment(by: Int64.max)
+        counter.increment(by: 5)
+        #expect(metrics.render().contains("c_total \(Int64.max)\n"))
+    }
+
+    @Test("Gauges show the last value", arguments: [(2.0, "2"), (0.25, "0.25"), (-1, "-1"), (.infinity, "+Inf")])
+    func gauges(value: Double, text: String) {
+        let gauge = Gauge(label: "pool.size", factory: metrics)
+        gauge.record(7)
+        gauge.record(value)
+        #expect(metrics.render() == "# TYPE pool_size gauge\npool_size \(text)\n")
+    }
+
+    @Test("Meters go up and down")
+    func meters() {
+        let meter = Meter(label: "open", factory: metrics)
+        meter.set(3)
+        meter.increment(by: 2.5)
+        meter.decrement()
+        #expect(metrics.render() == "# TYPE open gauge\nopen 4.5\n")
+    }
+
+    @Test("Timers are histograms in seconds; a bound is inclusive, buckets are cumulative")
+    func timers() {
+        let timer = Timer(label: "accept", factory: metrics)
+        timer.recordMilliseconds(1)
+        timer.recordMilliseconds(2)
+        timer.recordSeconds(60)
+        let lines = metrics.render().split(separator: "\n").map(String.init)
+        #expect(lines.first == "# TYPE accept_seconds histogram")
+        #expect(lines.contains(#"accept_seconds_bucket{le="0.0005"} 0"#))
+        #expect(lines.contains(#"accept_seconds_bucket{le="0.001"} 1"#))
+        #expect(lines.contains(#"accept_seconds_bucket{le="0.0025"} 2"#))
+        #expect(lines.contains(#"accept_seconds_bucket{le="10"} 2"#))
+        #expect(lines.contains(#"accept_seconds_bucket{le="+Inf"} 3"#))
+        #expect(lines.contains("accept_seconds_sum 60.003"))
+        #expect(lines.contains("accept_seconds_count 3"))
+    }
+
+    @Test("Recorders are histograms of counts, with their labels before le")
+    func recorders() {
+        Recorder(label: "batch", dimensions: [("kind", "start")], factory: metrics).record(128)
+        let text = metrics.render()
+        #expect(text.contains(#"batch_bucket{kind="start",le="100"} 0"#))
+        #expect(text.contains(#"batch_bucket{kind="start",le="200"} 1"#))
+        #expect(text.contains(#"batch_sum{kind="start"} 128"#))
+    }
+
+    @Test("Names and values become what Prometheus reads")
+    func escaping() {
+        Gauge(label: "9 lives-left", dimensions: [("app-id", "a\"b\\c\nd")], factory: metrics).record(1)
+        #expect(metrics.render() == "# TYPE _9_lives_left gauge\n_9_lives_left{app_id=\"a\\\"b\\\\c\\nd\"} 1\n")
+    }
+
+    @Test("A destroyed metric is gone")
+    func destruction() {
+        let gauge = Gauge(label: "a", factory: metrics)
+        Gauge(label: "b", factory: metrics).record(1)
+        gauge.destroy()
+        #expect(metrics.render() == "# TYPE b gauge\nb 1\n")
+    }
+}

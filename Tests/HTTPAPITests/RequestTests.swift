@@ -1,0 +1,176 @@
+import APITypes
+import Cryptography
+import HTTPTypes
+import JSON
+import Orchestrator
+import Testing
+
+@testable import HTTPAPI
+
+@Suite("Requests")
+struct RequestTests {
+    private static let update = "/v1/apps/com.example.mine/activities/a1/updates"
+
+    // MARK: Who
+
+    @Test(
+        "Without a key the answer is 401 with a challenge, on every path but health",
+        arguments: [
+            "/v1/apps", "/v1/nothing", "/metrics",
+        ]
+    )
+    func noKey(path: String) async throws {
+        let answer = try await API().send(.get, path, key: nil)
+        #expect(answer.status == 401)
+        #expect(answer.code == "unauthorized")
+        #expect(answer.headers[.wwwAuthenticate] == #"Bearer realm="tally""#)
+    }
+
+    @Test(
+        "A key that is not known, or not sent as a bearer token, is 401",
+        arguments: [
+            "Bearer wrong", "Bearer", "Bearer  ", "Basic admin", "admin", "Bearer admin admin",
+        ]
+    )
+    func wrongKey(header: String) async throws {
+        let api = API()
+        let answer = try await api.send(.get, "/v1/apps", key: nil, headers: [.authorization: header])
+        #expect(answer.status == 401)
+        #expect(answer.headers[.wwwAuthenticate] == #"Bearer realm="tally", error="invalid_token""#)
+        #expect(api.service.calls.isEmpty)
+    }
+
+    @Test("The word Bearer is taken in any case")
+    func bearerCase() async throws {
+        let answer = try await API().send(.get, "/v1/apps", key: nil, headers: [.authorization: "bearer admin"])
+        #expect(answer.code == "reached")
+    }
+
+    // MARK: The body
+
+    @Test("A body that is announced as too long is 413 before the key is looked at")
+    func announcedTooLong() async throws {
+        let api = API(maximumBodySize: 100)
+        let answer = try await api.send(.post, Self.update, key: nil, body: "{}", headers: [.contentLength: "101"])
+        #expect(answer.status == 413)
+        #expect(answer.code == "body_too_large")
+        #expect(answer.json?["limit"]?.int64 == 100)
+    }
+
+    @Test("A body that turns out to be too long is 413")
+    func streamedTooLong() async throws {
+        let body = #"{"content_state":{"a":"\#(String(repeating: "x", count: 200))"}}"#
+        let api = API(maximumBodySize: 100)
+        let answer = try await api.send(.post, Self.update, body: body, headers: [.contentLength: "50"])
+        #expect(answer.status == 413)
+        #expect(api.service.calls.isEmpty)
+    }
+
+    @Test(
+        "A body of another media type is 415",
+        arguments: ["text/plain", "application/jsonp", "application/x-www-form-urlencoded"]
+    )
+    func mediaType(type: String) async throws {
+        let answer = try await API().send(.post, Self.update, body: Bodies.update, headers: [.contentType: type])
+        #expect(answer.status == 415)
+        #expect(answer.code == "unsupported_media_type")
+    }
+
+    @Test(
+        "JSON with parameters, in any case, is taken",
+        arguments: [
+            "application/json; charset=utf-8", "Application/JSON", "application/json ;charset=utf-8",
+        ]
+    )
+    func mediaTypeWithParameters(type: String) async throws {
+        let answer = try await API().send(.post, Self.update, body: Bodies.update, headers: [.contentType: type])
+        #expect(answer.code == "reached")
+    }
+
+    @Test(
+        "What is not JSON is 400 with the byte where it went wrong",
+        arguments: [
+            ("", 0), ("{", 1), (#"{"content_state":{}}}"#, 20), (#"{"content_state":{},"content_state":{}}"#, 20),
+            (#"{"content_state":NaN}"#, 17),
+        ]
+    )
+    func invalidJSON(body: String, offset: Int64) async throws {
+        let api = API()
+        let answer = try await api.send(.post, Self.update, body: body)
+        #expect(answer.status == 400)
+        #expect(answer.code == "invalid_json")
+        #expect(answer.json?["offset"]?.int64 == offset)
+        #expect(api.service.calls.isEmpty)
+    }
+
+    @Test("All fields that are wrong are reported at once, with pointers")
+    func fieldErrors() async throws {
+        let answer = try await API().send(.post, Self.update, body: #"{"content_state":[],"colour":1}"#)
+        #expect(answer.status == 422)
+        #expect(answer.code == "invalid_request")
+        let pointers = answer.json?["errors"]?.array?.compactMap { $0["pointer"]?.string } ?? []
+        #expect(Set(pointers) == ["/content_state", "/colour"])
+    }
+
+    // MARK: The query
+
+    @Test(
+        "Query parameters that are unknown, repeated or out of range are 422",
+        arguments: [
+            "/v1/apps?colour=red", "/v1/apps?limit=1&limit=2", "/v1/apps?limit=0", "/v1/apps?limit=1001",
+            "/v1/apps?limit=ten", "/v1/apps?limit=%zz", "/v1/apps/com.example.mine?limit=1",
+            "/v1/apps/com.example.mine/activities?state=lively", "/v1/apps/com.example.mine/activities?type=1st",
+        ]
+    )
+    func invalidQuery(path: String) async throws {
+        let api = API()
+        let answer = try await api.send(.get, path)
+        #expect(answer.status == 422)
+        #expect(answer.code == "invalid_request")
+        #expect(api.service.calls.isEmpty)
+    }
+
+    @Test("A flag is true or false, and nothing else")
+    func flags() async throws {
+        let path = "/v1/apps/com.example.mine/types/Game"
+        let api = API()
+        _ = try await api.send(.put, path + "?force=false", body: Bodies.type)
+        let wrong = try await api.send(.put, path + "?force=1", body: Bodies.type)
+        #expect(wrong.status == 422)
+        #expect(api.service.calls == ["putType com.example.mine Game"])
+    }
+
+    // MARK: Idempotency
+
+    @Test("An Idempotency-Key goes to the service with all that it depends on")
+    func idempotencyKey() async throws {
+        let api = API()
+        _ = try await api.send(
+            .post,
+            Self.update,
+            key: "publish",
+            body: Bodies.update,
+            headers: [.idempotencyKey: "goal-23"]
+        )
+        let key = try #require(api.service.idempotencyKeys.first ?? nil)
+        #expect(key.apiKeyID == "key of publish")
+        #expect(key.method == "POST")
+        #expect(key.path == Self.update)
+        #expect(key.key == "goal-23")
+        #expect(key.bodyHash == SHA256.hash(Bodies.update))
+    }
+
+    @Test("Without the header there is no idempotency key")
+    func noIdempotencyKey() async throws {
+        let api = API()
+        _ = try await api.send(.post, Self.update, body: Bodies.update)
+        #expect(api.service.idempotencyKeys == [nil])
+    }
+
+    @Test("An Idempotency-Key of no or too many bytes is 422", arguments: [0, 256])
+    func idempotencyKeyLength(count: Int) async throws {
+        let text = String(repeating: "k", count: count)
+        let answer = try await API().send(.post, Self.update, body: Bodies.update, headers: [.idempotencyKey: text])
+        #expect(answer.status == 422)
+    }
+}

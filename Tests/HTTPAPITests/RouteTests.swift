@@ -1,0 +1,178 @@
+import APITypes
+import HTTPTypes
+import JSON
+import Testing
+
+@testable import HTTPAPI
+
+@Suite("Routes")
+struct RouteTests {
+    @Test("A route asks the service what its path and method say", arguments: RouteCase.all)
+    func leadsToService(route: RouteCase) async throws {
+        let api = API()
+        let answer = try await api.send(route.method, route.path, body: route.body)
+        #expect(answer.code == "reached")
+        #expect(api.service.calls == [route.call])
+    }
+
+    @Test("Every route of the table is in the contract's list of this test")
+    func tableIsComplete() {
+        let table = RouteTable.api(
+            service: RecordingService(),
+            metrics: PrometheusMetrics(),
+            readiness: { .init(isReady: true) }
+        )
+        // Health and metrics call no service.
+        #expect(
+            table.routes.count == Set(RouteCase.all.map { "\($0.method) \($0.path.prefix { $0 != "?" })" }).count + 3
+        )
+    }
+
+    @Test(
+        "A scope passes where it or what implies it is demanded, and is named where it is missing",
+        arguments: RouteCase.all
+    )
+    func scopes(route: RouteCase) async throws {
+        for scope in Scope.allCases {
+            let api = API()
+            let answer = try await api.send(route.method, route.path, key: scope.rawValue, body: route.body)
+            let needed =
+                switch route.demand {
+                case .scope(let needed): needed
+                case .unboundAdmin: Scope.admin
+                }
+            if scope.implied.contains(needed) {
+                #expect(answer.code == "reached", "\(scope)")
+            } else {
+                #expect(answer.status == 403, "\(scope)")
+                #expect(answer.code == "missing_scope", "\(scope)")
+                #expect(answer.detail?.contains("'\(needed.rawValue)'") == true, "\(scope)")
+                #expect(api.service.calls.isEmpty, "\(scope)")
+            }
+        }
+    }
+
+    @Test("A key of another app is refused before anything is looked up", arguments: RouteCase.all)
+    func otherApp(route: RouteCase) async throws {
+        guard route.path.hasPrefix("/v1/apps/") else { return }
+        let api = API()
+        let answer = try await api.send(route.method, route.path, key: "admin@com.example.other", body: route.body)
+        #expect(answer.status == 403)
+        #expect(answer.code == "app_forbidden")
+        #expect(api.service.calls.isEmpty)
+    }
+
+    @Test(
+        "A bound key works in its own app, however its id is written",
+        arguments: [
+            "/v1/apps/com.example.mine/activities/a1", "/v1/apps/com%2Eexample.mine/activities/a1",
+        ]
+    )
+    func ownApp(path: String) async throws {
+        let api = API()
+        _ = try await api.send(.get, path, key: "read@com.example.mine")
+        #expect(api.service.calls == ["activity com.example.mine a1"])
+    }
+
+    @Test("A bound key lists only its own app and keys")
+    func boundLists() async throws {
+        let api = API()
+        _ = try await api.send(.get, "/v1/apps", key: "admin@com.example.mine")
+        _ = try await api.send(.get, "/v1/api-keys", key: "admin@com.example.mine")
+        _ = try await api.send(.delete, "/v1/api-keys/\(RouteCase.uuid)", key: "admin@com.example.mine")
+        #expect(
+            api.service.calls == [
+                "apps 100 - only com.example.mine",
+                "apiKeys 100 - only com.example.mine",
+                "revokeAPIKey \(RouteCase.uuid) only com.example.mine",
+            ]
+        )
+    }
+
+    @Test(
+        "A bound admin makes keys for its own app only",
+        arguments: [
+            (nil, 403), ("com.example.other", 403), ("com.example.mine", 418),
+        ]
+    )
+    func boundAdminMakesKeys(app: String?, status: Int) async throws {
+        let field = app.map { #","bundle_id":"\#($0)""# } ?? ""
+        let body = #"{"name":"n","scopes":["read"]\#(field)}"#
+        let answer = try await API().send(.post, "/v1/api-keys", key: "admin@com.example.mine", body: body)
+        #expect(answer.status == status)
+    }
+
+    @Test("Apps are made and deleted by an admin that is bound to none", arguments: [HTTPRequest.Method.put, .delete])
+    func boundAdminMakesNoApps(method: HTTPRequest.Method) async throws {
+        let api = API()
+        let answer = try await api.send(
+            method,
+            "/v1/apps/com.example.mine",
+            key: "admin@com.example.mine",
+            body: Bodies.app
+        )
+        #expect(answer.status == 403)
+        #expect(answer.code == "app_forbidden")
+        #expect(api.service.calls.isEmpty)
+    }
+
+    @Test(
+        "A path that does not exist is 404",
+        arguments: ["/", "/v1", "/v1/nothing", "/v1/apps/com.example.mine/x/y/z"]
+    )
+    func unknownPath(path: String) async throws {
+        let answer = try await API().send(.get, path)
+        #expect(answer.status == 404)
+        #expect(answer.code == "not_found")
+    }
+
+    @Test(
+        "A method that a path does not take is 405 with the ones that it takes",
+        arguments: [
+            ("/v1/apps", HTTPRequest.Method.post, "GET"),
+            ("/v1/apps/com.example.mine", .post, "DELETE, GET, PUT"),
+            ("/v1/apps/com.example.mine/activities/a1/updates", .get, "POST"),
+            ("/health/live", .delete, "GET"),
+        ]
+    )
+    func wrongMethod(path: String, method: HTTPRequest.Method, allowed: String) async throws {
+        let answer = try await API().send(method, path)
+        #expect(answer.status == 405)
+        #expect(answer.code == "method_not_allowed")
+        #expect(answer.headers[.allow] == allowed)
+    }
+
+    @Test(
+        "An id in the path that breaks its grammar is 422 and named",
+        arguments: [
+            ("/v1/apps/com..example%2F/activities/a1", "bundle_id"),
+            ("/v1/apps/com.example.mine/activities/a%20b", "activity_id"),
+            ("/v1/apps/com.example.mine/devices/d%C3%A4", "device_id"),
+            ("/v1/apps/com.example.mine/types/1st", "type"),
+            ("/v1/apps/com.example.mine/channels/7", "channel_id"),
+            ("/v1/apps/com.example.mine/schedules/7", "schedule_id"),
+            ("/v1/apps/com.example.mine/activities/%zz", "activity_id"),
+        ]
+    )
+    func invalidSegment(path: String, name: String) async throws {
+        let api = API()
+        let answer = try await api.send(.get, path)
+        #expect(answer.status == 422)
+        #expect(answer.code == "invalid_request")
+        #expect(answer.detail?.contains("'\(name)'") == true)
+        #expect(answer.json?["errors"] == nil)
+        #expect(api.service.calls.isEmpty)
+    }
+
+    @Test("Percent-encoded ids are decoded, and UUIDs have one spelling")
+    func decodedSegments() async throws {
+        let api = API()
+        _ = try await api.send(.get, "/v1/apps/com.example.mine/activities/fifa%3A2022~final")
+        _ = try await api.send(.get, "/v1/apps/com.example.mine/channels/\(RouteCase.uuid.uppercased())")
+        #expect(
+            api.service.calls == [
+                "activity com.example.mine fifa:2022~final", "channel com.example.mine \(RouteCase.uuid)",
+            ]
+        )
+    }
+}

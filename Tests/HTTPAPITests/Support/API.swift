@@ -1,0 +1,100 @@
+import HTTPTypes
+import Hummingbird
+import JSON
+import Logging
+import NIOCore
+import Synchronization
+
+@testable import HTTPAPI
+
+/// The whole API in memory: requests go through the router and its middleware, without a socket.
+struct API {
+    let service = RecordingService()
+    let metrics = PrometheusMetrics()
+    let log = LogLines()
+    private let responder: RouterResponder<RouteContext>
+
+    init(readiness: Readiness = Readiness(isReady: true), maximumBodySize: Int = 1 << 20) {
+        let table = RouteTable.api(service: service, metrics: metrics, readiness: { readiness })
+        responder = table.router(service: service, metrics: metrics, maximumBodySize: maximumBodySize).buildResponder()
+    }
+
+    /// Sends a request. With a body it says that the body is JSON, unless the headers say something else.
+    func send(
+        _ method: HTTPRequest.Method,
+        _ path: String,
+        key: String? = "admin",
+        body: String? = nil,
+        headers: HTTPFields = [:]
+    ) async throws -> Answer {
+        var fields = headers
+        if let key { fields[.authorization] = "Bearer \(key)" }
+        if let body {
+            fields[.contentLength] = fields[.contentLength] ?? String(body.utf8.count)
+            fields[.contentType] = fields[.contentType] ?? "application/json"
+        }
+        let request = Request(
+            head: HTTPRequest(method: method, scheme: "http", authority: "tally", path: path, headerFields: fields),
+            body: RequestBody(buffer: ByteBuffer(string: body ?? ""))
+        )
+        let logger = Logger(label: "test", factory: { _ in LineHandler(lines: log) })
+        let response = try await responder.respond(to: request, context: RouteContext(logger: logger))
+        let writer = BodyCollector()
+        try await response.body.write(writer)
+        return Answer(status: response.status.code, headers: response.headers, body: writer.text)
+    }
+}
+
+/// What came back.
+struct Answer {
+    let status: Int
+    let headers: HTTPFields
+    let body: String
+
+    var json: JSONValue? { try? JSONValue(parsing: body) }
+    /// The `code` of a problem; nil unless it is sent as one.
+    var code: String? {
+        headers[.contentType] == "application/problem+json" ? json?["code"]?.string : nil
+    }
+    var detail: String? { json?["detail"]?.string }
+}
+
+/// Log lines with their metadata, in order.
+final class LogLines: Sendable {
+    private let lines = Mutex<[String]>([])
+
+    var all: [String] { lines.withLock { $0 } }
+
+    func append(_ line: String) {
+        lines.withLock { $0.append(line) }
+    }
+}
+
+private struct LineHandler: LogHandler {
+    let lines: LogLines
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.trace
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let all = metadata.merging(event.metadata ?? [:]) { $1 }
+        let pairs = all.map { "\($0.key)=\($0.value)" }.sorted().joined(separator: " ")
+        lines.append("\(event.level) \(event.message) \(pairs)")
+    }
+}
+
+private final class BodyCollector: ResponseBodyWriter {
+    private let buffer = Mutex(ByteBuffer())
+
+    var text: String { buffer.withLock { String(buffer: $0) } }
+
+    func write(_ part: ByteBuffer) async throws {
+        buffer.withLock { _ = $0.writeImmutableBuffer(part) }
+    }
+
+    func finish(_ trailingHeaders: HTTPFields?) async throws {}
+}

@@ -1,0 +1,212 @@
+import APITypes
+import ActivityModel
+import Orchestrator
+import Synchronization
+
+@testable import HTTPAPI
+
+/// A service that writes down what routes call and answers what a test gave it.
+///
+/// Without an answer a call ends with status 418 and the code `reached`, which no route makes by itself.
+final class RecordingService: TallyService {
+    private struct State {
+        var calls: [String] = []
+        var idempotencyKeys: [IdempotencyKey?] = []
+        var answers: [ObjectIdentifier: any Sendable] = [:]
+        var failure: (any Error)?
+        var replay = false
+    }
+
+    /// What a test throws for an outage of the database.
+    struct Outage: Error {}
+    /// What a test throws for a mistake of the program.
+    struct Mistake: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    static let reached = Problem(status: 418, code: "reached", detail: "The service was called.")
+    /// Keys of every kind: the scope's word for one that sees all apps, `<scope>@com.example.mine` for a bound one.
+    static let boundApp = BundleID(stored: "com.example.mine")
+
+    private let state = Mutex(State())
+
+    var calls: [String] { state.withLock { $0.calls } }
+    var idempotencyKeys: [IdempotencyKey?] { state.withLock { $0.idempotencyKeys } }
+
+    /// What every later call that answers this type gives.
+    func answer<Answer: Sendable>(_ answer: Answer) {
+        state.withLock { $0.answers[ObjectIdentifier(Answer.self)] = answer }
+    }
+
+    /// Whether later starts are replays.
+    func isReplay(_ replay: Bool) {
+        state.withLock { $0.replay = replay }
+    }
+
+    /// What every later call throws.
+    func fail(with error: any Error) {
+        state.withLock { $0.failure = error }
+    }
+
+    private func reach<Answer>(_ call: String, as: Answer.Type = Answer.self) throws -> Answer {
+        let answer = try state.withLock { state -> (any Sendable)? in
+            state.calls.append(call)
+            if let failure = state.failure { throw failure }
+            return state.answers[ObjectIdentifier(Answer.self)]
+        }
+        guard let answer = answer as? Answer else { throw Self.reached }
+        return answer
+    }
+
+    private func done(_ call: String) throws {
+        try reach(call, as: Void.self)
+    }
+
+    private func keep(_ key: IdempotencyKey?) {
+        state.withLock { $0.idempotencyKeys.append(key) }
+    }
+
+    // MARK: TallyService
+
+    func authenticate(secret: String) async throws -> Principal? {
+        let parts = secret.split(separator: "@")
+        guard let scope = parts.first.flatMap({ Scope(rawValue: String($0)) }) else { return nil }
+        return Principal(
+            keyID: "key of \(secret)",
+            scopes: [scope],
+            app: parts.count > 1 ? BundleID(String(parts[1])) : nil
+        )
+    }
+
+    func problem(for error: any Error) -> Problem? {
+        error is Outage ? .unavailable() : nil
+    }
+
+    func putApp(_ id: BundleID, _ request: AppRequest) async throws -> AppResource { try reach("putApp \(id)") }
+    func app(_ id: BundleID) async throws -> AppResource { try reach("app \(id)") }
+    func apps(_ page: PageRequest, only: BundleID?) async throws -> Page<AppResource> {
+        try reach("apps \(text(page)) only \(only?.rawValue ?? "-")")
+    }
+    func deleteApp(_ id: BundleID) async throws { try done("deleteApp \(id)") }
+
+    func createAPIKey(_ request: APIKeyRequest) async throws -> APIKeyResource {
+        try reach("createAPIKey \(request.name)")
+    }
+    func apiKeys(_ page: PageRequest, only: BundleID?) async throws -> Page<APIKeyResource> {
+        try reach("apiKeys \(text(page)) only \(only?.rawValue ?? "-")")
+    }
+    func revokeAPIKey(_ id: String, only: BundleID?) async throws {
+        try done("revokeAPIKey \(id) only \(only?.rawValue ?? "-")")
+    }
+
+    func putType(
+        _ app: BundleID,
+        _ name: ActivityTypeName,
+        _ request: TypeRequest,
+        force: Bool
+    ) async throws -> TypeRegistration { try reach("putType \(app) \(name)\(force ? " force" : "")") }
+    func types(_ app: BundleID, _ page: PageRequest) async throws -> Page<TypeResource> {
+        try reach("types \(app) \(text(page))")
+    }
+    func type(_ app: BundleID, _ name: ActivityTypeName) async throws -> TypeResource {
+        try reach("type \(app) \(name)")
+    }
+    func typeVersions(
+        _ app: BundleID,
+        _ name: ActivityTypeName,
+        _ page: PageRequest
+    ) async throws -> Page<TypeVersionResource> { try reach("typeVersions \(app) \(name) \(text(page))") }
+    func validate(
+        _ app: BundleID,
+        _ name: ActivityTypeName,
+        _ request: ValidationRequest
+    ) async throws -> ValidationAnswer { try reach("validate \(app) \(name)") }
+
+    func putDevice(_ app: BundleID, _ id: DeviceID, _ request: DeviceRequest) async throws -> DeviceResource {
+        try reach("putDevice \(app) \(id)")
+    }
+    func devices(_ app: BundleID, _ page: PageRequest) async throws -> Page<DeviceResource> {
+        try reach("devices \(app) \(text(page))")
+    }
+    func device(_ app: BundleID, _ id: DeviceID) async throws -> DeviceResource { try reach("device \(app) \(id)") }
+    func deleteDevice(_ app: BundleID, _ id: DeviceID) async throws { try done("deleteDevice \(app) \(id)") }
+    func eraseUser(_ app: BundleID, _ id: UserID) async throws { try done("eraseUser \(app) \(id)") }
+
+    func subscribe(
+        _ app: BundleID,
+        _ activity: ActivityID,
+        _ device: DeviceID,
+        _ request: SubscriptionRequest
+    ) async throws -> SubscriptionAnswer { try reach("subscribe \(app) \(activity) \(device)") }
+    func unsubscribe(_ app: BundleID, _ activity: ActivityID, _ device: DeviceID) async throws {
+        try done("unsubscribe \(app) \(activity) \(device)")
+    }
+
+    func start(
+        _ app: BundleID,
+        _ id: ActivityID,
+        _ request: StartRequest
+    ) async throws -> (answer: StartAnswer, replay: Bool) {
+        (try reach("start \(app) \(id)"), state.withLock { $0.replay })
+    }
+    func update(
+        _ app: BundleID,
+        _ id: ActivityID,
+        _ request: UpdateRequest,
+        idempotency: IdempotencyKey?
+    ) async throws -> UpdateAnswer {
+        keep(idempotency)
+        return try reach("update \(app) \(id)")
+    }
+    func end(
+        _ app: BundleID,
+        _ id: ActivityID,
+        _ request: EndRequest,
+        idempotency: IdempotencyKey?
+    ) async throws -> EndAnswer {
+        keep(idempotency)
+        return try reach("end \(app) \(id)")
+    }
+    func changeAudience(
+        _ app: BundleID,
+        _ id: ActivityID,
+        _ request: AudienceRequest,
+        idempotency: IdempotencyKey?
+    ) async throws -> AudienceCounts {
+        keep(idempotency)
+        return try reach("changeAudience \(app) \(id)")
+    }
+    func activity(_ app: BundleID, _ id: ActivityID) async throws -> ActivityResource {
+        try reach("activity \(app) \(id)")
+    }
+    func activities(
+        _ app: BundleID,
+        type: ActivityTypeName?,
+        state: ActivityState?,
+        _ page: PageRequest
+    ) async throws -> Page<ActivityResource> {
+        try reach("activities \(app) \(type?.rawValue ?? "-") \(state?.rawValue ?? "-") \(text(page))")
+    }
+
+    func channels(_ app: BundleID, _ page: PageRequest) async throws -> Page<ChannelResource> {
+        try reach("channels \(app) \(text(page))")
+    }
+    func channel(_ app: BundleID, _ id: ChannelID) async throws -> ChannelResource { try reach("channel \(app) \(id)") }
+    func createChannel(
+        _ app: BundleID,
+        _ request: ChannelRequest,
+        idempotency: IdempotencyKey?
+    ) async throws -> ChannelResource {
+        keep(idempotency)
+        return try reach("createChannel \(app)")
+    }
+    func deleteChannel(_ app: BundleID, _ id: ChannelID) async throws { try done("deleteChannel \(app) \(id)") }
+
+    func schedules(_ app: BundleID, _ page: PageRequest) async throws -> Page<ScheduleResource> {
+        try reach("schedules \(app) \(text(page))")
+    }
+    func schedule(_ app: BundleID, _ id: String) async throws -> ScheduleResource { try reach("schedule \(app) \(id)") }
+    func cancelSchedule(_ app: BundleID, _ id: String) async throws { try done("cancelSchedule \(app) \(id)") }
+
+    private func text(_ page: PageRequest) -> String { "\(page.limit) \(page.cursor ?? "-")" }
+}

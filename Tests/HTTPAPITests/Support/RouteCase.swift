@@ -1,0 +1,124 @@
+import APITypes
+import HTTPTypes
+import Testing
+
+/// A row of the contract's table of routes: what it takes, what it demands, where it leads.
+struct RouteCase: CustomTestStringConvertible, Sendable {
+    enum Demand: Sendable {
+        case scope(Scope)
+        case unboundAdmin
+    }
+
+    let method: HTTPRequest.Method
+    let path: String
+    let demand: Demand
+    let body: String?
+    /// What the service is asked.
+    let call: String
+
+    init(_ method: HTTPRequest.Method, _ path: String, _ demand: Demand, body: String? = nil, _ call: String) {
+        self.method = method
+        self.path = path
+        self.demand = demand
+        self.body = body
+        self.call = call
+    }
+
+    var testDescription: String { "\(method) \(path)" }
+
+    static let uuid = "0d1b4f86-7f5c-4f0e-9d59-0a6f6e4f6c11"
+
+    /// Every route that calls the service, written from the contract.
+    static let all: [RouteCase] = apps + types + devices + activities + channelsAndSchedules
+
+    private static let mine = "/v1/apps/com.example.mine"
+
+    private static let apps: [RouteCase] = [
+        .init(.put, mine, .unboundAdmin, body: Bodies.app, "putApp com.example.mine"),
+        .init(.get, "/v1/apps", .scope(.read), "apps 100 - only -"),
+        .init(.get, mine, .scope(.read), "app com.example.mine"),
+        .init(.delete, mine, .unboundAdmin, "deleteApp com.example.mine"),
+        .init(.post, "/v1/api-keys", .scope(.admin), body: Bodies.apiKey, "createAPIKey backend"),
+        .init(.get, "/v1/api-keys", .scope(.admin), "apiKeys 100 - only -"),
+        .init(.delete, "/v1/api-keys/\(uuid)", .scope(.admin), "revokeAPIKey \(uuid) only -"),
+    ]
+
+    private static let types: [RouteCase] = [
+        .init(.put, mine + "/types/Game", .scope(.operate), body: Bodies.type, "putType com.example.mine Game"),
+        .init(
+            .put,
+            mine + "/types/Game?force=true",
+            .scope(.operate),
+            body: Bodies.type,
+            "putType com.example.mine Game force"
+        ),
+        .init(.get, mine + "/types", .scope(.read), "types com.example.mine 100 -"),
+        .init(.get, mine + "/types/Game", .scope(.read), "type com.example.mine Game"),
+        .init(.get, mine + "/types/Game/versions", .scope(.read), "typeVersions com.example.mine Game 100 -"),
+        .init(
+            .post,
+            mine + "/types/Game/validate",
+            .scope(.read),
+            body: Bodies.validation,
+            "validate com.example.mine Game"
+        ),
+    ]
+
+    private static let devices: [RouteCase] = [
+        .init(.put, mine + "/devices/d1", .scope(.register), body: Bodies.device, "putDevice com.example.mine d1"),
+        .init(.get, mine + "/devices?limit=7", .scope(.read), "devices com.example.mine 7 -"),
+        .init(.get, mine + "/devices/d1", .scope(.read), "device com.example.mine d1"),
+        .init(.delete, mine + "/devices/d1", .scope(.register), "deleteDevice com.example.mine d1"),
+        .init(.delete, mine + "/users/u1", .scope(.register), "eraseUser com.example.mine u1"),
+        .init(
+            .put,
+            mine + "/activities/a1/subscriptions/d1",
+            .scope(.register),
+            body: Bodies.subscription,
+            "subscribe com.example.mine a1 d1"
+        ),
+        .init(
+            .delete,
+            mine + "/activities/a1/subscriptions/d1",
+            .scope(.register),
+            "unsubscribe com.example.mine a1 d1"
+        ),
+    ]
+
+    private static let activities: [RouteCase] = [
+        .init(.put, mine + "/activities/a1", .scope(.publish), body: Bodies.start, "start com.example.mine a1"),
+        .init(
+            .post,
+            mine + "/activities/a1/updates",
+            .scope(.publish),
+            body: Bodies.update,
+            "update com.example.mine a1"
+        ),
+        .init(.post, mine + "/activities/a1/end", .scope(.publish), body: Bodies.empty, "end com.example.mine a1"),
+        .init(
+            .post,
+            mine + "/activities/a1/audience",
+            .scope(.publish),
+            body: Bodies.audience,
+            "changeAudience com.example.mine a1"
+        ),
+        .init(.get, mine + "/activities", .scope(.read), "activities com.example.mine - - 100 -"),
+        .init(
+            .get,
+            mine + "/activities?type=Game&state=live&limit=1000&cursor=abc",
+            .scope(.read),
+            "activities com.example.mine Game live 1000 abc"
+        ),
+        .init(.get, mine + "/activities/a1", .scope(.read), "activity com.example.mine a1"),
+    ]
+
+    private static let channelsAndSchedules: [RouteCase] = [
+        .init(.post, mine + "/channels", .scope(.operate), body: Bodies.empty, "createChannel com.example.mine"),
+        .init(.get, mine + "/channels", .scope(.read), "channels com.example.mine 100 -"),
+        .init(.get, mine + "/channels/\(uuid)", .scope(.read), "channel com.example.mine \(uuid)"),
+        .init(.delete, mine + "/channels/\(uuid)", .scope(.operate), "deleteChannel com.example.mine \(uuid)"),
+        .init(.get, mine + "/schedules", .scope(.read), "schedules com.example.mine 100 -"),
+        .init(.get, mine + "/schedules/\(uuid)", .scope(.read), "schedule com.example.mine \(uuid)"),
+        .init(.delete, mine + "/schedules/\(uuid)", .scope(.operate), "cancelSchedule com.example.mine \(uuid)"),
+    ]
+}

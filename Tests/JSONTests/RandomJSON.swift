@@ -1,0 +1,54 @@
+import JSON
+
+/// A small generator with a fixed seed, so that a failing run can be repeated.
+struct SplitMix64: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
+
+extension JSONValue {
+    /// A value of at most that many levels; every kind, and texts with everything that needs escaping.
+    static func random(depth: Int, using generator: inout SplitMix64) -> JSONValue {
+        switch Int.random(in: 0..<(depth > 0 ? 7 : 5), using: &generator) {
+        case 0: return .null
+        case 1: return .bool(Bool.random(using: &generator))
+        case 2: return .number(JSONNumber(Int64.random(in: .min ... .max, using: &generator)))
+        case 3:
+            return JSONNumber(Double(bitPattern: generator.next())).map(JSONValue.number) ?? .null
+        case 4: return .string(randomText(using: &generator))
+        case 5:
+            return .array(
+                (0..<Int.random(in: 0...5, using: &generator)).map { _ in random(depth: depth - 1, using: &generator) }
+            )
+        default:
+            var object = JSONObject()
+            for _ in 0..<Int.random(in: 0...20, using: &generator) {
+                object[randomText(using: &generator)] = random(depth: depth - 1, using: &generator)
+            }
+            return .object(object)
+        }
+    }
+
+    private static func randomText(using generator: inout SplitMix64) -> String {
+        var text = ""
+        for _ in 0..<Int.random(in: 0...12, using: &generator) {
+            let ranges: [ClosedRange<UInt32>] = [
+                0...0x1F, 0x20...0x7F, 0x80...0x7FF, 0x800...0xD7FF, 0xE000...0xFFFF, 0x10000...0x10FFFF,
+            ]
+            let range = ranges[Int.random(in: ranges.indices, using: &generator)]
+            if let scalar = Unicode.Scalar(UInt32.random(in: range, using: &generator)) {
+                text.unicodeScalars.append(scalar)
+            }
+        }
+        return text
+    }
+}

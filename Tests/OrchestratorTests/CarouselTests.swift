@@ -1,0 +1,138 @@
+import ActivityModel
+import Testing
+
+@testable import Orchestrator
+
+/// A ring of destinations that remembers what each was sent, walked by the machine under test.
+private struct Ring {
+    var keys: [Int64]
+    var carousel = Carousel()
+    var received: [Int64: [Revision]] = [:]
+    var alerts: [Int64: [Revision]] = [:]
+    var pushes = 0
+
+    /// Sends one batch of at most `limit`; returns false when there was nothing to do.
+    mutating func step(limit: Int) -> Bool {
+        guard case .send(let revision, let alert, let after, let through) = self.carousel.next else { return false }
+        let candidates = self.keys.filter { $0 > after && $0 <= (through ?? .max) }.sorted()
+        let batch = candidates.prefix(limit)
+        for key in batch {
+            self.received[key, default: []].append(revision)
+            if let alert { self.alerts[key, default: []].append(alert) }
+            self.pushes += 1
+        }
+        self.carousel.acknowledge(through: batch.last, reachedBound: batch.count == candidates.count)
+        return true
+    }
+
+    mutating func finish(limit: Int) {
+        while self.step(limit: limit) {}
+    }
+}
+
+private struct SplitMix64: RandomNumberGenerator {
+    var state: UInt64
+    mutating func next() -> UInt64 {
+        self.state &+= 0x9e37_79b9_7f4a_7c15
+        var z = self.state
+        z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
+        return z ^ (z >> 31)
+    }
+}
+
+@Suite("The carousel")
+struct CarouselTests {
+    @Test("rests when nothing has been accepted")
+    func rests() {
+        #expect(Carousel().next == .rest)
+    }
+
+    @Test("sends one revision once to each destination")
+    func onePass() {
+        var ring = Ring(keys: Array(1...10))
+        ring.carousel.turn(to: 1, hasAlert: true)
+        ring.finish(limit: 3)
+        #expect(ring.pushes == 10)
+        #expect(ring.alerts.values.allSatisfy { $0 == [1] })
+        #expect(ring.carousel.completed == 1)
+    }
+
+    @Test("goes on with a newer revision and comes back to where it first sent it")
+    func newerRevisionMidPass() {
+        var ring = Ring(keys: Array(1...10))
+        ring.carousel.turn(to: 1, hasAlert: false)
+        _ = ring.step(limit: 4)
+        ring.carousel.turn(to: 2, hasAlert: false)
+        ring.finish(limit: 4)
+        #expect(ring.received[1] == [1, 2])
+        #expect(ring.received[4] == [1, 2])
+        #expect(ring.received[5] == [2])
+        #expect(ring.pushes == 14)
+    }
+
+    @Test("lets an unheard alert ride on newer states, once per destination")
+    func alertRides() {
+        var ring = Ring(keys: Array(1...9))
+        ring.carousel.turn(to: 1, hasAlert: true)
+        _ = ring.step(limit: 3)
+        ring.carousel.turn(to: 2, hasAlert: false)
+        _ = ring.step(limit: 3)
+        ring.carousel.turn(to: 3, hasAlert: false)
+        ring.finish(limit: 2)
+        #expect(ring.received.values.allSatisfy { $0.last == 3 })
+        #expect(ring.alerts.mapValues(\.count).values.allSatisfy { $0 == 1 })
+        #expect(ring.alerts.count == 9)
+    }
+
+    @Test("goes on from the stored value after a crash and repeats at most one batch")
+    func crash() {
+        var ring = Ring(keys: Array(1...20))
+        ring.carousel.turn(to: 1, hasAlert: false)
+        _ = ring.step(limit: 5)
+        let stored = ring.carousel
+        _ = ring.step(limit: 5)
+        ring.carousel = stored
+        ring.finish(limit: 5)
+        #expect(ring.pushes == 25)
+        #expect(ring.received.count == 20)
+    }
+
+    @Test("holds its invariants over random walks", arguments: 0..<500)
+    func randomWalks(seed: Int) {
+        var random = SplitMix64(state: UInt64(seed))
+        var ring = Ring(keys: Array(Set((0..<Int.random(in: 0...40, using: &random)).map { _ in Int64.random(in: 1...60, using: &random) })))
+        var newest: Revision = 0
+        var newestAlert: Revision?
+        for _ in 0..<60 {
+            switch Int.random(in: 0..<4, using: &random) {
+            case 0:
+                newest += 1
+                let hasAlert = Bool.random(using: &random)
+                if hasAlert { newestAlert = newest }
+                ring.carousel.turn(to: newest, hasAlert: hasAlert)
+            case 1:
+                ring.carousel = Carousel(
+                    cursor: ring.carousel.cursor,
+                    completed: ring.carousel.completed,
+                    lap: ring.carousel.lap,
+                    alert: ring.carousel.alert
+                )
+            default:
+                _ = ring.step(limit: Int.random(in: 1...7, using: &random))
+            }
+        }
+        ring.finish(limit: 3)
+        #expect(ring.carousel.completed == newest)
+        for key in ring.keys where newest > 0 {
+            let revisions = ring.received[key] ?? []
+            #expect(revisions.last == newest)
+            #expect(revisions == revisions.sorted())
+            let alerts = ring.alerts[key] ?? []
+            #expect(alerts == Array(Set(alerts)).sorted(), "an alert was heard twice")
+            if let newestAlert { #expect(alerts.last == newestAlert) }
+        }
+        // A burst costs the passes begun plus one lap, never a pass per change for everyone.
+        #expect(ring.pushes <= ring.keys.count * Int(max(newest, 1)))
+    }
+}

@@ -1,0 +1,216 @@
+import LocalPostgres
+import Postgres
+import ServiceLifecycle
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("The pool against a server", .timeLimit(.minutes(3)))
+struct PoolTests {
+    private func configuration(_ change: (inout Database.Configuration) -> Void) -> Database.Configuration {
+        var configuration = Database.Configuration()
+        change(&configuration)
+        return configuration
+    }
+
+    @Test("More callers than connections are all served, and no more connections are made than allowed")
+    func contention() async throws {
+        try await withDatabase(configuration: configuration { $0.maximumConnections = 3 }) { database in
+            let processes = try await withThrowingTaskGroup(of: Int32.self) { group in
+                for _ in 0..<200 {
+                    group.addTask {
+                        try await database.withConnection { connection in
+                            _ = try await connection.query("SELECT pg_sleep(0.001)")
+                            return connection.processID
+                        }
+                    }
+                }
+                var processes: Set<Int32> = []
+                for try await process in group { processes.insert(process) }
+                return processes
+            }
+            #expect((1...3).contains(processes.count))
+            #expect(database.statistics.idle == database.statistics.connections)
+            #expect(database.statistics.waiting == 0)
+        }
+    }
+
+    @Test("One who cannot get a connection in time is told so, and the others are not disturbed")
+    func exhausted() async throws {
+        let configuration = configuration {
+            $0.maximumConnections = 1
+            $0.acquireTimeout = .seconds(2)
+        }
+        try await withDatabase(configuration: configuration) { database in
+            try await database.withConnection { connection in
+                let error = await #expect(throws: PostgresError.self) { try await database.query("SELECT 1") }
+                #expect(error?.code == .poolExhausted)
+                let one = try await connection.query("SELECT 1").first(as: Int.self)
+                #expect(one == 1)
+            }
+            let one = try await database.query("SELECT 1").first(as: Int.self)
+            #expect(one == 1)
+        }
+    }
+
+    @Test("A caller that is cancelled while it waits leaves the queue")
+    func cancelledWaiting() async throws {
+        try await withDatabase(configuration: configuration { $0.maximumConnections = 1 }) { database in
+            try await database.withConnection { connection in
+                let waiting = Task { try await database.query("SELECT 1") }
+                while database.statistics.waiting == 0 { await Task.yield() }
+                waiting.cancel()
+                let error = await #expect(throws: PostgresError.self) { try await waiting.value }
+                #expect(error?.code == .cancelled)
+                #expect(database.statistics.waiting == 0)
+                _ = try await connection.query("SELECT 1")
+            }
+        }
+    }
+
+    @Test("A connection that broke in use is replaced")
+    func broken() async throws {
+        try await withDatabase(configuration: configuration { $0.maximumConnections = 1 }) { database in
+            let error = await #expect(throws: PostgresError.self) {
+                try await database.query("SELECT pg_terminate_backend(pg_backend_pid())")
+            }
+            #expect(error?.code == .connectionLost)
+            #expect(error?.sqlState == "57P01")
+            #expect(database.statistics.connections == 0)
+            let one = try await database.query("SELECT 1").first(as: Int.self)
+            #expect(one == 1)
+        }
+    }
+
+    @Test("A connection that broke at rest is replaced before anybody sees it")
+    func brokenAtRest() async throws {
+        try await withDatabase { database in
+            let first = try await database.withConnection { $0.processID }
+            try await TestCluster.shared.terminate(first)
+            let second = try await database.withConnection { connection in
+                _ = try await connection.query("SELECT 1")
+                return connection.processID
+            }
+            #expect(first != second)
+        }
+    }
+
+    @Test("A transaction that was left open is not handed to the next one")
+    func leftOpen() async throws {
+        try await withDatabase { database in
+            let first = try await database.withConnection { connection in
+                try await connection.execute("BEGIN")
+                return connection.processID
+            }
+            #expect(database.statistics.connections == 0)
+            let second = try await database.withConnection { $0.processID }
+            #expect(first != second)
+        }
+    }
+
+    @Test("A connection is worth nothing after its loan")
+    func afterTheLoan() async throws {
+        try await withDatabase { database in
+            var kept: PostgresConnection?
+            try await database.withConnection { connection in
+                _ = try await connection.query("SELECT 1")
+                kept = connection
+            }
+            let error = await #expect(throws: PostgresError.self) { try await kept?.query("SELECT 1") }
+            #expect(error?.code == .closed)
+        }
+    }
+
+    @Test("A server that is not there is an error within the deadline, with the reason")
+    func unreachable() async throws {
+        let database = try Database(
+            url: "host=/nowhere user=x dbname=x",
+            configuration: configuration { $0.acquireTimeout = .seconds(2) }
+        )
+        let error = await #expect(throws: PostgresError.self) { try await database.query("SELECT 1") }
+        #expect(error?.code == .unreachable)
+        #expect(error?.message?.contains("/nowhere") == true)
+        #expect(database.statistics.connections == 0)
+    }
+
+    @Test("A database that does not exist is an error with the server's reason")
+    func absentDatabase() async throws {
+        let database = try Database(
+            url: try await TestCluster.shared.url(database: "absent"),
+            configuration: configuration { $0.acquireTimeout = .seconds(2) }
+        )
+        let error = await #expect(throws: PostgresError.self) { try await database.query("SELECT 1") }
+        #expect(error?.code == .unreachable)
+        #expect(error?.message?.contains("\"absent\" does not exist") == true)
+    }
+
+    @Test("After the shutdown nothing is lent, and loans may end before")
+    func shutdown() async throws {
+        try await withDatabase { database in
+            let lent = AsyncStream.makeStream(of: Void.self)
+            let goOn = AsyncStream.makeStream(of: Void.self)
+            let loan = Task {
+                try await database.withConnection { connection in
+                    lent.continuation.finish()
+                    for await _ in goOn.stream {}
+                    return try await connection.query("SELECT 1").first(as: Int.self)
+                }
+            }
+            for await _ in lent.stream {}
+            let shutdown = Task { await database.shutDown() }
+            var refused: PostgresError?
+            while refused == nil {
+                do throws(PostgresError) { _ = try await database.query("SELECT 1") } catch { refused = error }
+            }
+            #expect(refused?.code == .closed)
+            goOn.continuation.finish()
+            let one = try await loan.value
+            #expect(one == 1)
+            await shutdown.value
+            #expect(database.statistics.connections == 0)
+        }
+    }
+
+    @Test("As a service it tries resting connections and ends in order")
+    func service() async throws {
+        let configuration = configuration { $0.keepAliveInterval = .milliseconds(20) }
+        try await withDatabase(configuration: configuration) { database in
+            let first = try await database.withConnection { $0.processID }
+            try await TestCluster.shared.terminate(first)
+            let service: any Service = database
+            let running = Task { try await service.run() }
+            while database.statistics.connections > 0 { await Task.yield() }
+            running.cancel()
+            try await running.value
+            let error = await #expect(throws: PostgresError.self) { try await database.query("SELECT 1") }
+            #expect(error?.code == .closed)
+        }
+    }
+
+    @Test("Each connection tells the server when to give up on us")
+    func sessionSettings() async throws {
+        try await withDatabase { database in
+            let rows = try await database.pipeline([
+                "SHOW idle_in_transaction_session_timeout", "SHOW client_connection_check_interval",
+                "SHOW application_name", "SHOW client_encoding",
+            ])
+            #expect(try rows.map { try $0.first(as: String.self) } == ["15s", "1s", "tally", "UTF8"])
+        }
+    }
+
+    @Test("The server ends a transaction in which nothing happens, so that its locks are free")
+    func idleInTransaction() async throws {
+        let configuration = configuration { $0.idleInTransactionTimeout = .milliseconds(50) }
+        try await withDatabase(configuration: configuration) { database in
+            let error = await #expect(throws: PostgresError.self) {
+                try await database.withTransaction { connection in
+                    _ = try await connection.query("SELECT 1")
+                    try await TestCluster.shared.waitForEnd(of: connection.processID)
+                    _ = try await connection.query("SELECT 1")
+                }
+            }
+            #expect(error?.code == .connectionLost)
+            #expect(error?.sqlState == "25P03")
+        }
+    }
+}

@@ -1,0 +1,118 @@
+import Glibc
+import Reactor
+import Testing
+
+@Suite("Sockets", .timeLimit(.minutes(1)))
+struct SocketTests {
+    @Test("addresses in numbers are understood, others are not")
+    func addresses() {
+        #expect(SocketAddress(numeric: "127.0.0.1", port: 443)?.description == "127.0.0.1:443")
+        #expect(SocketAddress(numeric: "::1", port: 8443)?.description == "[::1]:8443")
+        #expect(SocketAddress(numeric: "127.0.0.1", port: 0xabcd)?.port == 0xabcd)
+        #expect(SocketAddress(numeric: "localhost", port: 1) == nil)
+        #expect(SocketAddress(numeric: "", port: 1) == nil)
+        #expect(SocketAddress(numeric: "127.0.0.1", port: 1) == SocketAddress(numeric: "127.0.0.1", port: 1))
+    }
+
+    @Test("localhost is resolved off the loop")
+    func resolve() async throws {
+        let loop = try EventLoop(name: "test")
+        let result = await withCheckedContinuation { continuation in
+            AddressResolver.resolve(host: "localhost", port: 7, on: loop) { result in
+                #expect(loop.isCurrent)
+                continuation.resume(returning: result)
+            }
+        }
+        let addresses = try result.get()
+        #expect(addresses.contains { $0.description == "127.0.0.1:7" || $0.description == "[::1]:7" })
+        await loop.shutDown()
+    }
+
+    @Test("a connection is made, bytes pass, and the end is seen", arguments: ["127.0.0.1", "localhost"])
+    func connect(host: String) async throws {
+        let loop = try EventLoop(name: "test")
+        let address = try #require(SocketAddress(numeric: "127.0.0.1", port: 0))
+        let received = await withCheckedContinuation { (continuation: CheckedContinuation<String, Never>) in
+            loop.execute {
+                var keep: [AnyObject] = []
+                let listener = try? Listener(loop: loop, address: address) { socket in
+                    _ = try? "hello".withCString { try socket.write(UnsafeRawBufferPointer(start: $0, count: 5)) }
+                    socket.close()
+                }
+                guard let listener else { return continuation.resume(returning: "no listener") }
+                #expect(listener.address.port != 0)
+                keep.append(listener)
+                let connector = Connector(loop: loop, host: host, port: listener.address.port, timeout: .seconds(20)) {
+                    guard case .success(let socket) = $0 else { return continuation.resume(returning: "\($0)") }
+                    var text: [UInt8] = []
+                    var registration: Registration?
+                    registration = try? loop.register(fd: socket.fd, interest: .read) { _ in
+                        var buffer = [UInt8](repeating: 0, count: 2)
+                        let transfer = try? buffer.withUnsafeMutableBytes { try socket.read(into: $0) }
+                        if case .moved(let count)? = transfer { text += buffer.prefix(count) }
+                        guard case .endOfStream? = transfer else { return }
+                        if let registration { loop.cancel(registration) }
+                        listener.close()
+                        keep = []
+                        continuation.resume(returning: String(decoding: text, as: UTF8.self))
+                    }
+                }
+                keep.append(connector)
+            }
+        }
+        #expect(received == "hello")
+        await loop.shutDown()
+    }
+
+    @Test("a port that is taken is an error with the kernel's number")
+    func portTaken() async throws {
+        let loop = try EventLoop(name: "test")
+        let address = try #require(SocketAddress(numeric: "127.0.0.1", port: 0))
+        let number = try await loop.perform { () -> Int32? in
+            guard let first = try? Listener(loop: loop, address: address, accepted: { _ in }) else { return nil }
+            defer { first.close() }
+            do throws(ReactorError) {
+                _ = try Listener(loop: loop, address: first.address) { _ in }
+                return 0
+            } catch {
+                return error.errno
+            }
+        }
+        #expect(number == EADDRINUSE)
+        await loop.shutDown()
+    }
+
+    @Test("a cancelled attempt is never reported")
+    func cancelled() async throws {
+        let loop = try EventLoop(name: "test")
+        let calls = await withCheckedContinuation { continuation in
+            loop.execute {
+                var calls = 0
+                let connector = Connector(loop: loop, host: "127.0.0.1", port: 9, timeout: .milliseconds(10)) { _ in
+                    calls += 1
+                }
+                connector.cancel()
+                loop.schedule(after: .milliseconds(40)) { continuation.resume(returning: calls) }
+            }
+        }
+        #expect(calls == 0)
+        await loop.shutDown()
+    }
+
+    @Test("an attempt that nobody answers ends with its time")
+    func timeout() async throws {
+        let loop = try EventLoop(name: "test")
+        let error = await withCheckedContinuation { (continuation: CheckedContinuation<ReactorError?, Never>) in
+            loop.execute {
+                // A listener whose queue is full leaves connects without an answer; TEST-NET-1 has no route here or none back.
+                let connector = Connector(loop: loop, host: "192.0.2.1", port: 9, timeout: .milliseconds(50)) { result in
+                    continuation.resume(returning: result.failure)
+                }
+                // Kept until it has reported.
+                loop.schedule(after: .seconds(10)) { _ = connector }
+            }
+        }
+        #expect(error?.code == .timedOut || error?.errno == ENETUNREACH || error?.errno == EHOSTUNREACH)
+        await loop.shutDown()
+    }
+}

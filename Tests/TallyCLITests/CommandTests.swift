@@ -1,0 +1,240 @@
+import APITypes
+import ActivityModel
+import ArgumentParser
+import Foundation
+import JSON
+import Testing
+
+@testable import tally
+
+/// Parses a command line as the program does.
+private func parse<Command>(_: Command.Type, _ words: String...) throws -> Command {
+    try #require(try Tally.parseAsRoot(words) as? Command)
+}
+
+@Suite("Command lines")
+struct CommandTests {
+    @Test("devices put makes a report of what was given and of nothing else")
+    func device() throws {
+        let bare = try parse(Devices.Put.self, "devices", "put", "phone-1", "--environment", "sandbox")
+        #expect(bare.request == DeviceRequest(environment: .sandbox))
+        let full = try parse(
+            Devices.Put.self,
+            "devices",
+            "put",
+            "phone-1",
+            "--environment",
+            "production",
+            "--user",
+            "fan",
+            "--os-version",
+            "18.1",
+            "--start-token",
+            "Game=ABcd:7",
+            "--start-token",
+            "Order=0123",
+            "--no-activities",
+            "--frequent-pushes"
+        )
+        let token = try #require(PushToken(hex: "abcd"))
+        let other = try #require(PushToken(hex: "0123"))
+        #expect(full.request.userID?.rawValue == "fan")
+        #expect(full.request.activitiesEnabled == false)
+        #expect(full.request.frequentPushesEnabled == true)
+        #expect(
+            full.request.startTokens == [
+                ActivityTypeName(stored: "Game"): StartTokenRequest(token: token, generation: 7),
+                ActivityTypeName(stored: "Order"): StartTokenRequest(token: other),
+            ]
+        )
+    }
+
+    @Test("activities start takes JSON as text, an audience and an alert")
+    func start() throws {
+        let command = try parse(
+            Activities.Start.self,
+            "activities",
+            "start",
+            "match-1",
+            "--type",
+            "Game",
+            "--attributes",
+            #"{"a":1}"#,
+            "--content-state",
+            "{}",
+            "--delivery",
+            "channel",
+            "--user",
+            "u1",
+            "--user",
+            "u2",
+            "--device",
+            "d1",
+            "--all-of-type",
+            "--alert-title",
+            "T",
+            "--alert-body",
+            "B",
+            "--ends-at",
+            "2022-12-18T21:00:00+03:00"
+        )
+        let request = try command.request()
+        #expect(request.attributes == ["a": 1])
+        #expect(request.delivery == .channel)
+        #expect(request.audience.users.count == 2)
+        #expect(request.audience.allOfType)
+        #expect(request.alert == AlertContent(title: .plain("T"), body: .plain("B")))
+        #expect(request.endsAt?.description == "2022-12-18T18:00:00Z")
+    }
+
+    @Test("activities end knows both ways of dismissal")
+    func end() throws {
+        let after = try parse(Activities.End.self, "activities", "end", "m", "--dismiss-after", "0")
+        #expect(try after.request() == EndRequest(dismissal: .after(seconds: 0)))
+        let at = try parse(Activities.End.self, "activities", "end", "m", "--dismiss-at", "2022-12-18T18:00:00Z")
+        #expect(try at.request().dismissal == .at(Instant(unixSeconds: 1_671_386_400)))
+    }
+
+    @Test("keys create takes several scopes and a bundle id")
+    func keys() throws {
+        let command = try parse(
+            Keys.Create.self,
+            "keys",
+            "create",
+            "backend",
+            "--scope",
+            "publish",
+            "--scope",
+            "read",
+            "--app",
+            "com.example"
+        )
+        #expect(command.scope == [.publish, .read])
+        #expect(command.app?.value.rawValue == "com.example")
+    }
+
+    @Test(
+        "wrong usage is found before anything is sent",
+        arguments: [
+            ["devices", "put", "phone 1", "--environment", "sandbox"],
+            ["devices", "put", "phone-1"],
+            ["devices", "put", "phone-1", "--environment", "staging"],
+            ["devices", "put", "phone-1", "--environment", "sandbox", "--start-token", "Game"],
+            ["devices", "put", "phone-1", "--environment", "sandbox", "--start-token", "Game=xyz"],
+            ["devices", "put", "phone-1", "--environment", "sandbox", "--start-token", "Game=ab:-1"],
+            ["apps", "put", "com.example", "--team-id", "TEAM567890"],
+            ["apps", "put", "com.example", "--team-id", "TEAM", "--sandbox-key-id", "ABCDEFGHIJ"],
+            ["apps", "put", "com.example", "--team-id", "TEAM567890", "--production-key-file", "x"],
+            ["keys", "create", "backend"],
+            ["keys", "create", "backend", "--scope", "root"],
+            ["types", "put", "Game"],
+            ["types", "put", "Game", "--attributes-schema", "a", "--swift", "b"],
+            ["types", "validate", "Game"],
+            ["activities", "end", "m", "--dismiss-after", "1", "--dismiss-at", "2022-12-18T18:00:00Z"],
+            ["activities", "update", "m", "--content-state", "{}", "--alert-title", "T"],
+            ["activities", "list", "--limit", "0"],
+            ["channels", "delete", "not-a-uuid"],
+            ["replay", "x.json", "--speed", "0"],
+            ["replay", "x.json", "--audience", "final"],
+        ]
+    )
+    func wrongUsage(words: [String]) {
+        #expect { try Tally.parseAsRoot(words) } throws: { error in
+            Tally.exitCode(for: error) == .validationFailure
+        }
+    }
+
+    @Test("JSON that is none, or no object, is said so")
+    func badJSON() throws {
+        let syntax = try #require(JSONArgument(argument: "{a}"))
+        #expect(throws: UsageError.self) { try syntax.object(of: "--attributes") }
+        let array = try #require(JSONArgument(argument: "[]"))
+        #expect(throws: UsageError("--attributes must be a JSON object.")) { try array.object(of: "--attributes") }
+        let missing = try #require(JSONArgument(argument: "@/nonexistent/file.json"))
+        #expect(throws: UsageError.self) { try missing.object(of: "--attributes") }
+    }
+
+    @Test("a replay takes audiences, a suffix and an environment for the recording's activities")
+    func replay() throws {
+        let path = FileManager.default.temporaryDirectory.path + "/replay-\(UUID().uuidString).json"
+        let recording: JSONValue = [
+            "type": "Game", "attributes": [:], "activities": [["activity_id": "a"], ["activity_id": "b"]],
+            "posts": [["at_seconds": 0, "kind": "start", "content_state": [:]]],
+        ]
+        try Data(recording.serialized()).write(to: URL(fileURLWithPath: path))
+        defer { try? FileManager.default.removeItem(atPath: path) }  // a leftover in the temporary folder does no harm
+        let command = try parse(
+            Replay.self,
+            "replay",
+            path,
+            "--speed",
+            "120",
+            "--audience",
+            "b=all",
+            "--suffix",
+            "-2",
+            "--environment",
+            "sandbox"
+        )
+        let file = try command.file()
+        #expect(file.activities.map(\.activityID.rawValue) == ["a-2", "b-2"])
+        #expect(file.activities.map(\.audience.allOfType) == [false, true])
+        #expect(file.environment == .sandbox)
+        let unknown = try parse(Replay.self, "replay", path, "--audience", "c=all")
+        #expect(throws: UsageError.self) { try unknown.file() }
+    }
+}
+
+@Suite("Settings")
+struct SettingsTests {
+    private static let profiles = """
+        {"default":"local","profiles":{"local":{"url":"http://l","key":"lk","app":"com.local"},"far":{"url":"http://f"}}}
+        """
+
+    private func settings(
+        _ words: [String] = [],
+        environment: [String: String] = [:],
+        file: String? = nil
+    ) throws -> Settings {
+        var environment = environment
+        environment["HOME"] = "/home/me"
+        return try Settings(options: GlobalOptions.parse(words), app: nil, environment: environment) { path in
+            #expect(path == "/home/me/.config/tally/config.json")
+            return file.map { Array($0.utf8) }
+        }
+    }
+
+    @Test("options come before the environment, the environment before the profile")
+    func order() throws {
+        let environment = ["TALLY_URL": "http://e", "TALLY_API_KEY": "ek"]
+        var found = try settings(["--url", "http://o"], environment: environment, file: Self.profiles)
+        #expect(found.url == "http://o")
+        #expect(found.key == "ek")
+        #expect(found.app?.rawValue == "com.local")
+        found = try settings(file: Self.profiles)
+        #expect(found.url == "http://l")
+        #expect(found.key == "lk")
+    }
+
+    @Test("a profile is named by option or environment")
+    func named() throws {
+        #expect(try settings(["--profile", "far", "--key", "k"], file: Self.profiles).url == "http://f")
+        let environment = ["TALLY_PROFILE": "far", "TALLY_API_KEY": "k"]
+        #expect(try settings(environment: environment, file: Self.profiles).url == "http://f")
+    }
+
+    @Test("what is missing is said with the way to give it")
+    func missing() throws {
+        let noURL = try #require(throws: UsageError.self) { try settings() }
+        #expect(noURL.message.contains("TALLY_URL"))
+        let noKey = try #require(throws: UsageError.self) { try settings(["--url", "http://o"]) }
+        #expect(noKey.message.contains("TALLY_API_KEY"))
+    }
+
+    @Test("a profile that is not there, or a file that is not JSON, is an error")
+    func badProfiles() {
+        #expect(throws: UsageError.self) { try settings(["--profile", "none"], file: Self.profiles) }
+        #expect(throws: UsageError.self) { try settings(["--profile", "local"]) }
+        #expect(throws: UsageError.self) { try settings(file: "{") }
+    }
+}

@@ -1,0 +1,215 @@
+import APITypes
+import ActivityModel
+import ArgumentParser
+import JSON
+import TallyClient
+import Testing
+
+@testable import tally
+
+private let time = Instant(unixSeconds: 1_671_375_600)
+
+@Suite("Tables")
+struct TableTests {
+    @Test("columns are aligned, numbers at the right, empty cells marked")
+    func table() {
+        let table = Table(
+            columns: [.init(title: "ACTIVITY"), .init(title: "N", isNumber: true), .init(title: "STATE")],
+            rows: [["a", "1", "live"], ["long-name", "1000", ""]]
+        )
+        #expect(
+            table.text == """
+                ACTIVITY      N  STATE
+                a             1  live
+                long-name  1000  -
+                """
+        )
+    }
+
+    @Test("an empty table is its head")
+    func empty() {
+        #expect(Page<ChannelResource>(items: []).table.text.hasPrefix("CHANNEL  APNS CHANNEL"))
+    }
+
+    @Test("every list has as many cells as columns")
+    func widths() throws {
+        let schedule = DeliveryProgress()
+        let activity = ActivityResource(
+            activityID: ActivityID(stored: "a"),
+            type: ActivityTypeName(stored: "Game"),
+            environment: .sandbox,
+            state: .live,
+            revision: 3,
+            timestamp: nil,
+            delivery: .tokens,
+            contentState: [:],
+            attributes: [:],
+            createdAt: time,
+            progress: schedule,
+            starts: StartProgress()
+        )
+        #expect(activity.row.count == ActivityResource.columns.count)
+        let app = AppResource(
+            bundleID: BundleID(stored: "com.example"),
+            teamID: TeamID(stored: "TEAM567890"),
+            channelsExclusive: false,
+            channelPool: 0,
+            environments: [:],
+            createdAt: time,
+            updatedAt: time
+        )
+        #expect(app.row.count == AppResource.columns.count)
+        let key = APIKeyResource(id: "k", name: "n", scopes: [.read], createdAt: time)
+        #expect(key.row.count == APIKeyResource.columns.count)
+        let device = DeviceResource(
+            deviceID: DeviceID(stored: "d"),
+            environment: .sandbox,
+            activitiesEnabled: true,
+            frequentPushesEnabled: true,
+            createdAt: time,
+            updatedAt: time
+        )
+        #expect(device.row.count == DeviceResource.columns.count)
+        let channel = ChannelResource(
+            id: ChannelID(stored: "c"),
+            apnsChannelID: nil,
+            environment: .sandbox,
+            storage: .none,
+            state: .creating,
+            createdAt: time
+        )
+        #expect(channel.row.count == ChannelResource.columns.count)
+        let type = TypeResource(
+            name: ActivityTypeName(stored: "Game"),
+            version: 1,
+            attributesSchema: true,
+            contentStateSchema: true,
+            policy: Policy(),
+            createdAt: time,
+            updatedAt: time
+        )
+        #expect(type.row.count == TypeResource.columns.count)
+    }
+
+    @Test("a card lines up its values and indents blocks")
+    func card() {
+        let card = Card([("id", "a"), ("state", "{\n  1\n}"), ("missing", nil)])
+        #expect(
+            card.text == """
+                id     a
+                state  {
+                         1
+                       }
+                """
+        )
+    }
+
+    @Test("a new key is shown with its secret and a word that it is shown once")
+    func newKey() {
+        var key = APIKeyResource(id: "k", name: "n", scopes: [.publish, .read], createdAt: time, secret: "s3cret")
+        #expect(key.text.contains("secret  s3cret"))
+        #expect(key.text.contains("this once"))
+        key.secret = nil
+        #expect(!key.text.contains("secret"))
+    }
+
+    @Test(
+        "changes are told in one sentence",
+        arguments: [
+            (
+                ChangeAnswer.accepted(
+                    activityID: ActivityID(stored: "a"),
+                    revision: 2,
+                    timestamp: nil,
+                    unchanged: false
+                ), "a: revision 2 accepted."
+            ),
+            (
+                .accepted(activityID: ActivityID(stored: "a"), revision: 2, timestamp: 1, unchanged: true),
+                "a: equal to revision 2, nothing is sent."
+            ),
+            (.scheduled(scheduleID: "s"), "Scheduled: s."),
+        ]
+    )
+    func changes(answer: ChangeAnswer, text: String) {
+        #expect(answer.text == text)
+    }
+}
+
+@Suite("Indented JSON")
+struct IndentedJSONTests {
+    @Test("objects and arrays are indented, empty ones are not, digits stay")
+    func indented() throws {
+        let json = try JSONValue(parsing: #"{"a":[1,{"b":1.50}],"c":{},"d":[],"e\n":null}"#)
+        let expected = #"""
+            {
+              "a": [
+                1,
+                {
+                  "b": 1.50
+                }
+              ],
+              "c": {},
+              "d": [],
+              "e\n": null
+            }
+            """#
+        #expect(json.indentedText == expected)
+    }
+}
+
+@Suite("Errors")
+struct ErrorReportTests {
+    @Test("a problem is shown with code, detail and every place")
+    func problem() throws {
+        let errors = [
+            FieldError(
+                pointer: JSONPointer(tokens: ["homeScore"]),
+                code: "type",
+                message: "No integer.",
+                schemaVersion: 2
+            ),
+            FieldError(pointer: JSONPointer(), code: "missing", message: "Something is."),
+        ]
+        let problem = Problem.invalidContentState(errors)
+        let report = try #require(ErrorReport(ClientError(code: .refused, problem: problem, detail: "x")))
+        #expect(
+            report.text == """
+                tally: invalid_content_state: The content state does not match the schema of its type.
+                  /homeScore: type: No integer. (schema version 2)
+                  (the whole): missing: Something is.
+                """
+        )
+        #expect(report.exitCode == .failure)
+        #expect(report.json == problem.json)
+    }
+
+    @Test("a missing scope is named")
+    func missingScope() throws {
+        let error = ClientError(code: .refused, problem: .missingScope(.publish), detail: "x")
+        #expect(try #require(ErrorReport(error)).text.contains("'publish'"))
+    }
+
+    @Test(
+        "exit codes tell refusal, connection and usage apart",
+        arguments: [
+            (ClientError(code: .refused, problem: .lateEvent(), detail: "x"), 1),
+            (ClientError(code: .badAnswer, detail: "x"), 1),
+            (ClientError(code: .unreachable, detail: "x"), 3),
+            (ClientError(code: .timedOut, detail: "x"), 3),
+            (ClientError(code: .invalidAddress, detail: "x"), 64),
+            (UsageError("x"), 64),
+            (ReplayError("x"), 1),
+            (Problem.invalidRequest([]), 64),
+        ] as [(any Error, Int32)]
+    )
+    func exitCodes(error: any Error, code: Int32) throws {
+        #expect(try #require(ErrorReport(error)).exitCode.rawValue == code)
+    }
+
+    @Test("what ArgumentParser reports is left to it")
+    func others() {
+        #expect(ErrorReport(ValidationError("x")) == nil)
+        #expect(ErrorReport(ExitCode.failure) == nil)
+    }
+}

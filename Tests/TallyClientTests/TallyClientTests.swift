@@ -1,0 +1,336 @@
+import APITypes
+import ActivityModel
+import JSON
+import Testing
+
+@testable import TallyClient
+
+private let app = BundleID(stored: "com.example.matchday")
+private let match = ActivityID(stored: "match-1")
+private let accepted = #"{"activity_id":"match-1","revision":2,"timestamp":null}"#
+private let goal = UpdateRequest(contentState: ["homeScore": 1])
+
+@Suite("Tally client")
+struct TallyClientTests {
+    /// Runs `body` with a client of a scripted server.
+    private func withServer(
+        requestTimeout: Duration = .seconds(30),
+        deadline: Duration = .seconds(30),
+        connections: Int = 4,
+        script: @escaping @Sendable (Int, ScriptedServer.Received) -> ScriptedServer.Reply,
+        _ body: (TallyClient, ScriptedServer) async throws -> Void
+    ) async throws {
+        let server = try ScriptedServer(script: script)
+        defer { server.stop() }
+        let client = try TallyClient(
+            .init(
+                url: server.url + "/",
+                key: "secret-key",
+                maximumConnections: connections,
+                requestTimeout: requestTimeout,
+                deadline: deadline,
+                retry: RetryPolicy(firstDelay: .milliseconds(1), longestDelay: .milliseconds(4))
+            )
+        )
+        try await body(client, server)
+    }
+
+    private func problem(_ problem: Problem, headers: [String: String] = [:]) -> ScriptedServer.Reply {
+        .answer(status: problem.status, headers: headers, body: problem.json.text)
+    }
+
+    @Test("a request carries method, path, key and body, and its answer is typed")
+    func oneRequest() async throws {
+        try await withServer { _, _ in
+            .answer(status: 202, body: accepted)
+        } _: { client, server in
+            let answer = try await client.update(app, match, goal)
+            #expect(answer == .accepted(activityID: match, revision: 2, timestamp: nil, unchanged: false))
+            let request = try #require(server.received.first)
+            #expect(request.method == "POST")
+            #expect(request.target == "/v1/apps/com.example.matchday/activities/match-1/updates")
+            #expect(request.headers["authorization"] == "Bearer secret-key")
+            #expect(request.headers["content-type"] == "application/json")
+            #expect(request.headers["idempotency-key"]?.isEmpty == false)
+            #expect(request.body == #"{"content_state":{"homeScore":1}}"#)
+        }
+    }
+
+    @Test("connections are kept")
+    func connectionsAreKept() async throws {
+        try await withServer { _, _ in
+            .answer(status: 202, body: accepted)
+        } _: { client, server in
+            for _ in 0..<5 { _ = try await client.update(app, match, goal) }
+            #expect(server.received.count == 5)
+            #expect(Set(server.received.map(\.connection)) == [0])
+        }
+    }
+
+    @Test("each call has an idempotency key of its own, unless the caller has one")
+    func keys() async throws {
+        try await withServer { _, _ in
+            .answer(status: 202, body: accepted)
+        } _: { client, server in
+            _ = try await client.update(app, match, goal)
+            _ = try await client.update(app, match, goal)
+            _ = try await client.end(app, match, EndRequest(), idempotencyKey: "mine")
+            let keys = server.received.compactMap { $0.headers["idempotency-key"] }
+            #expect(Set(keys).count == 3)
+            #expect(keys.last == "mine")
+        }
+    }
+
+    @Test("503 and 429 are tried again with the same key")
+    func later() async throws {
+        let script: @Sendable (Int, ScriptedServer.Received) -> ScriptedServer.Reply = { number, _ in
+            switch number {
+            case 0:
+                .answer(status: 503, headers: ["Retry-After": "0"], body: Problem.unavailable(retryAfter: 0).json.text)
+            case 1: .answer(status: 429, headers: ["Retry-After": "0"], body: "")
+            case 2: .answer(status: 502, body: "<html>Bad gateway</html>")
+            case 3: .answer(status: 409, body: Problem.idempotencyInProgress(retryAfter: 0).json.text)
+            default: .answer(status: 202, body: accepted)
+            }
+        }
+        try await withServer(script: script) { client, server in
+            _ = try await client.update(app, match, goal)
+            #expect(server.received.count == 5)
+            #expect(Set(server.received.map { $0.headers["idempotency-key"] }).count == 1)
+            #expect(Set(server.received.map(\.body)).count == 1)
+        }
+    }
+
+    @Test("a connection that breaks before the answer is followed by the same request on another")
+    func brokenConnection() async throws {
+        try await withServer { number, _ in
+            number < 2 ? .hangUp : .answer(status: 202, body: accepted)
+        } _: { client, server in
+            _ = try await client.update(app, match, goal)
+            #expect(Set(server.received.map { $0.headers["idempotency-key"] }).count == 1)
+            #expect(Set(server.received.map(\.connection)).count >= 2)
+        }
+    }
+
+    @Test("a refusal is thrown at once with its code and pointers")
+    func refusal() async throws {
+        let error = FieldError(pointer: JSONPointer(tokens: ["homeScore"]), code: "type", message: "No integer.")
+        let refusal = Problem.invalidContentState([error])
+        try await withServer { _, _ in
+            problem(refusal)
+        } _: { client, server in
+            let error = try await #require(throws: ClientError.self) { try await client.update(app, match, goal) }
+            #expect(error.code == .refused)
+            #expect(error.problem == refusal)
+            #expect(server.received.count == 1)
+        }
+    }
+
+    @Test("a wait that the server asks for and that does not fit the deadline is not begun")
+    func retryAfterBeyondDeadline() async throws {
+        try await withServer(deadline: .seconds(5)) { _, _ in
+            problem(.tooManyMustDeliver(limit: 8, retryAfter: 60), headers: ["Retry-After": "60"])
+        } _: { client, server in
+            let error = try await #require(throws: ClientError.self) { try await client.update(app, match, goal) }
+            #expect(error.problem?.code == "too_many_must_deliver")
+            #expect(error.problem?.retryAfter == 60)
+            #expect(server.received.count == 1)
+        }
+    }
+
+    @Test("the making of a key is never repeated after it may have arrived")
+    func creationOfKeys() async throws {
+        try await withServer { _, _ in
+            .hangUp
+        } _: { client, server in
+            let request = APIKeyRequest(name: "a", scopes: [.read])
+            let error = try await #require(throws: ClientError.self) { try await client.createKey(request) }
+            #expect(error.code == .unreachable)
+            #expect(server.received.count == 1)
+            #expect(server.received[0].headers["idempotency-key"] == nil)
+        }
+    }
+
+    @Test("a deletion whose answer was lost and that is gone at the second try is done")
+    func repeatedDeletion() async throws {
+        try await withServer { number, _ in
+            number == 0 ? .hangUp : problem(.notFound("the app"))
+        } _: { client, server in
+            try await client.deleteApp(app)
+            #expect(server.received.map(\.method) == ["DELETE", "DELETE"])
+        }
+    }
+
+    @Test("a deletion of what was never there is refused")
+    func deletionOfNothing() async throws {
+        try await withServer { _, _ in
+            problem(.notFound("the app"))
+        } _: { client, _ in
+            let error = try await #require(throws: ClientError.self) { try await client.deleteApp(app) }
+            #expect(error.problem?.code == "not_found")
+        }
+    }
+
+    @Test("an answer that is not Tally's is told apart", arguments: ["", "<html>", "{}", #"{"activity_id":7}"#])
+    func foreignAnswers(body: String) async throws {
+        try await withServer { _, _ in
+            .answer(status: 200, body: body)
+        } _: { client, _ in
+            let error = try await #require(throws: ClientError.self) { try await client.activity(app, match) }
+            #expect(error.code == .badAnswer)
+        }
+    }
+
+    @Test("an error status without a problem is not Tally's either")
+    func foreignError() async throws {
+        try await withServer { _, _ in
+            .answer(status: 404, body: "not here")
+        } _: { client, _ in
+            let error = try await #require(throws: ClientError.self) { try await client.activity(app, match) }
+            #expect(error.code == .badAnswer)
+            #expect(error.problem == nil)
+        }
+    }
+
+    @Test("a server that says nothing runs into the timeout")
+    func silence() async throws {
+        try await withServer(requestTimeout: .milliseconds(200), deadline: .milliseconds(100)) { _, _ in
+            .silence
+        } _: { client, _ in
+            let error = try await #require(throws: ClientError.self) { try await client.activity(app, match) }
+            #expect(error.code == .timedOut)
+        }
+    }
+
+    @Test("without retries the first failure is final")
+    func noRetries() async throws {
+        let port = try ScriptedServer.closedPort()
+        let client = try TallyClient(.init(url: "http://127.0.0.1:\(port)", key: "k", retry: nil))
+        let error = try await #require(throws: ClientError.self) { try await client.activity(app, match) }
+        #expect(error.code == .unreachable)
+    }
+
+    @Test("a server that is away is waited for, and one that comes back is answered by")
+    func restart() async throws {
+        let port = try ScriptedServer.closedPort()
+        let client = try TallyClient(
+            .init(
+                url: "http://127.0.0.1:\(port)",
+                key: "k",
+                deadline: .seconds(60),
+                retry: RetryPolicy(firstDelay: .milliseconds(1), longestDelay: .milliseconds(20))
+            )
+        )
+        async let call = client.update(app, match, goal)
+        // Somewhere between the first tries, or before them: the call must come through in either case.
+        let server = try ScriptedServer(port: port) { _, _ in .answer(status: 202, body: accepted) }
+        defer { server.stop() }
+        #expect(try await call == .accepted(activityID: match, revision: 2, timestamp: nil, unchanged: false))
+    }
+
+    @Test("at most as many requests are under way as there are connections, and all get through")
+    func gate() async throws {
+        try await withServer(connections: 3) { _, _ in
+            .answer(status: 202, body: accepted)
+        } _: { client, server in
+            try await withThrowingTaskGroup { group in
+                for _ in 0..<60 { group.addTask { _ = try await client.update(app, match, goal) } }
+                try await group.waitForAll()
+            }
+            #expect(server.received.count == 60)
+            #expect(server.peak <= 3)
+            // Most of them were kept; the session may replace one now and then.
+            #expect(Set(server.received.map(\.connection)).count < 20)
+        }
+    }
+
+    @Test("a cancelled call ends")
+    func cancellation() async throws {
+        try await withServer { _, _ in
+            .silence
+        } _: { client, _ in
+            let call = Task { try await client.activity(app, match) }
+            call.cancel()
+            let error = try await #require(throws: ClientError.self) { try await call.value }
+            #expect(error.code == .cancelled)
+        }
+    }
+
+    @Test("a start says whether it was accepted before", arguments: [(202, false), (200, true)])
+    func replay(status: Int, replay: Bool) async throws {
+        let body =
+            #"{"activity_id":"match-1","state":"live","revision":1,"timestamp":5,"audience":{"devices":2,"unknown_users":0}}"#
+        try await withServer { _, _ in
+            .answer(status: status, body: body)
+        } _: { client, server in
+            let request = StartRequest(
+                type: ActivityTypeName(stored: "Game"),
+                attributes: [:],
+                contentState: [:]
+            )
+            let result = try await client.start(app, match, request)
+            #expect(result.replay == replay)
+            #expect(result.answer.timestamp == 5)
+            #expect(server.received.first?.method == "PUT")
+        }
+    }
+
+    @Test(
+        "what is not an http address is refused",
+        arguments: ["", "localhost:8080", "ftp://a", "http://", "http:///x", "8080"]
+    )
+    func addresses(url: String) {
+        #expect { try TallyClient(.init(url: url, key: "k")) } throws: { error in
+            (error as? ClientError)?.code == .invalidAddress
+        }
+    }
+}
+
+@Suite("Request gate")
+struct RequestGateTests {
+    /// A task that has come to wait as number `place` in line.
+    private func waiter(_ gate: RequestGate, place: Int) async -> Task<Bool, Never> {
+        let task = Task { await gate.enter() }
+        while gate.waitingCount < place { await Task.yield() }
+        return task
+    }
+
+    @Test("it lets its width through and keeps the others in line")
+    func width() async {
+        let gate = RequestGate(width: 2)
+        #expect(await gate.enter())
+        #expect(await gate.enter())
+        let third = await waiter(gate, place: 1)
+        #expect(gate.waitingCount == 1)
+        gate.leave()
+        #expect(await third.value)
+        #expect(gate.waitingCount == 0)
+    }
+
+    @Test("a place goes to the first in line, and those who are cancelled leave the line")
+    func order() async {
+        let gate = RequestGate(width: 1)
+        #expect(await gate.enter())
+        let first = await waiter(gate, place: 1)
+        let second = await waiter(gate, place: 2)
+        first.cancel()
+        #expect(await first.value == false)
+        #expect(gate.waitingCount == 1)
+        gate.leave()
+        #expect(await second.value)
+        gate.leave()
+        #expect(await gate.enter())
+    }
+
+    @Test("who is cancelled before it comes gets no place")
+    func cancelledBefore() async {
+        let gate = RequestGate(width: 1)
+        let task = Task {
+            while !Task.isCancelled { await Task.yield() }
+            return await gate.enter()
+        }
+        task.cancel()
+        #expect(await task.value == false)
+        #expect(await gate.enter())
+    }
+}

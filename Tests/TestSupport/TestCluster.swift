@@ -1,0 +1,134 @@
+import Glibc
+import LocalPostgres
+import Logging
+package import Postgres
+import Synchronization
+
+/// The one private PostgreSQL server of this test process: started when the first test asks for it, stopped at the end of
+/// the process, its data removed then.
+package final class TestCluster: Sendable {
+    private static let starting = Task { try await TestCluster() }
+    private static let running = Mutex<TestCluster?>(nil)
+    private static let parent = "/var/tmp"
+    private static let prefix = "tally-tests-"
+
+    /// The cluster; the first call takes about a second.
+    package static var shared: TestCluster {
+        get async throws { try await starting.value }
+    }
+
+    private let server: LocalCluster
+    private let administrator: Database
+    private let databases = Atomic<Int>(0)
+    private let templates = Templates()
+
+    private init() async throws {
+        await LocalCluster.removeAbandoned(in: Self.parent, prefix: Self.prefix)
+        var options = LocalCluster.Options(folder: "\(Self.parent)/\(Self.prefix)\(getpid())")
+        options.isDurable = false
+        options.maximumConnections = 400
+        server = try await LocalCluster(options)
+        try await server.start()
+        administrator = try Database(url: server.connectionString(), logger: Self.silence)
+        Self.running.withLock { $0 = self }
+        // No test is the last one that knows of it: only the end of the process is. A process that is killed takes the
+        // server with it, and the next one removes the data.
+        atexit {
+            let cluster = TestCluster.running.withLock { $0.take() }
+            cluster?.server.stopAtExit()
+            cluster?.server.removeData()
+        }
+    }
+
+    /// What libpq takes to connect, as superuser.
+    package func url(database: String = "postgres") -> String {
+        server.connectionString(database: database)
+    }
+
+    /// Lends a fresh database, removed afterwards.
+    package func withDatabase<R>(
+        migrations: [Migration],
+        configuration: Database.Configuration,
+        _ body: (Database) async throws -> R
+    ) async throws -> R {
+        let template = try await templates.name(for: migrations) { name in
+            try await self.makeTemplate(name, migrations)
+        }
+        let name = "test_\(databases.add(1, ordering: .relaxed).newValue)"
+        try await administrator.execute("CREATE DATABASE \(identifier: name) TEMPLATE \(identifier: template)")
+        let database = try Database(
+            url: url(database: name),
+            configuration: configuration,
+            logger: Self.silence
+        )
+        let result: Result<R, any Error>
+        do {
+            result = .success(try await body(database))
+        } catch {
+            result = .failure(error)
+        }
+        await database.shutDown()
+        // In a task of its own: a test that ran out of time is cancelled, and its database is to go nevertheless.
+        _ = try await Task { [administrator] in
+            try await administrator.execute("DROP DATABASE IF EXISTS \(identifier: name) WITH (FORCE)")
+        }.value
+        return try result.get()
+    }
+
+    /// Ends a server process and waits until it is gone.
+    package func terminate(_ processID: Int32) async throws {
+        _ = try await administrator.query("SELECT pg_terminate_backend(\(processID), 20000)")
+    }
+
+    /// Waits until a server process is gone by itself, at most 20 s.
+    package func waitForEnd(of processID: Int32) async throws {
+        let deadline = ContinuousClock.now + .seconds(20)
+        let query: Query = "SELECT count(*) FROM pg_stat_activity WHERE pid = \(processID)"
+        while ContinuousClock.now < deadline, try await administrator.query(query).first(as: Int.self) != 0 {}
+    }
+
+    private func makeTemplate(_ name: String, _ migrations: [Migration]) async throws {
+        try await administrator.execute("CREATE DATABASE \(identifier: name)")
+        guard !migrations.isEmpty else { return }
+        let database = try Database(url: url(database: name), logger: Self.silence)
+        _ = try await Migrator(migrations: migrations).migrate(database)
+        await database.shutDown()
+    }
+
+    private static let silence = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+}
+
+/// One template per list of migrations, made once.
+private actor Templates {
+    private var names: [[Migration]: Task<String, any Error>] = [:]
+
+    func name(
+        for migrations: [Migration],
+        make: @escaping @Sendable (String) async throws -> Void
+    ) async throws -> String {
+        if let known = names[migrations] { return try await known.value }
+        let name = "template_\(names.count + 1)"
+        let task = Task {
+            try await make(name)
+            return name
+        }
+        names[migrations] = task
+        return try await task.value
+    }
+}
+
+/// Lends a fresh database of the process's private server, with the given migrations applied. Tests may run in parallel.
+///
+/// - Parameters:
+///   - migrations: applied once per list; each database is a copy.
+///   - configuration: of the pool.
+///   - body: gets the database; it is removed when this returns or throws.
+/// - Returns: what `body` returns.
+/// - Throws: what `body` throws, or what went wrong with the server.
+package func withDatabase<R>(
+    migrations: [Migration] = [],
+    configuration: Database.Configuration = Database.Configuration(),
+    _ body: (Database) async throws -> R
+) async throws -> R {
+    try await TestCluster.shared.withDatabase(migrations: migrations, configuration: configuration, body)
+}

@@ -1,0 +1,9 @@
+/// The numbered SQL migrations of this folder, embedded in the binaries.
+///
+/// They are the one truth about the tables: forward only, applied in order, never edited once released.
+package enum Schema {
+    /// Every migration this program knows, in order: its number, its name and its SQL text as UTF-8.
+    package static let migrations: [(number: Int, name: String, sql: [UInt8])] = [
+        (1, "initial", PackageResources.V0001_initial_sql)
+    ]
+}
