@@ -25,6 +25,7 @@ let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-h
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
+let metricsTestKit: Target.Dependency = .product(name: "MetricsTestKit", package: "swift-metrics")
 let coreMetrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
 let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let systemPackage: Target.Dependency = .product(name: "SystemPackage", package: "swift-system")
@@ -110,13 +111,18 @@ let package = Package(
             ],
             swiftSettings: swiftSettings
         ),
-        .target(name: "TallyClient", dependencies: ["APITypes", "ActivityModel", "JSON"], swiftSettings: swiftSettings),
+        .target(
+            name: "TallyClient",
+            dependencies: ["APITypes", "ActivityModel", "JSON"],
+            swiftSettings: swiftSettings
+        ),
 
         // Stand-in for Apple; never imports APNSTransport.
         .target(
             name: "APNSSimulator",
             dependencies: [
-                "APITypes", "ActivityModel", "Cryptography", "HTTP2Engine", "JSON", "Reactor", "TLSEngine", "TallyClient",
+                "APITypes", "ActivityModel", "Cryptography", "HTTP2Engine", "JSON", "Reactor", "TLSEngine",
+                "TallyClient",
                 hummingbird, httpTypes, nioCore, logging, serviceLifecycle,
             ],
             swiftSettings: swiftSettings
@@ -128,7 +134,8 @@ let package = Package(
         .executableTarget(
             name: "tallyd",
             dependencies: [
-                "APITypes", "APNSSimulator", "APNSTransport", "ActivityModel", "Cryptography", "HTTPAPI", "LocalPostgres",
+                "APITypes", "APNSSimulator", "APNSTransport", "ActivityModel", "Cryptography", "HTTPAPI",
+                "LocalPostgres",
                 "Orchestrator", "Postgres", "Schema",
                 argumentParser, configuration, logging, metrics, serviceLifecycle, systemPackage, unixSignals,
             ],
@@ -163,7 +170,19 @@ let package = Package(
             dependencies: ["Cryptography", "HTTP2Engine", "Reactor", "TLSEngine"],
             swiftSettings: swiftSettings
         ),
-        .testTarget(name: "LibPQTests", dependencies: ["LibPQ", "Reactor", "TestSupport"], swiftSettings: swiftSettings),
+        .testTarget(
+            name: "EndToEndTests",
+            dependencies: [
+                "APITypes", "ActivityModel", "JSON", "LocalPostgres", "TallyClient", "TestSupport",
+                "tallyd", "tally", "apns-sim",
+            ],
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(
+            name: "LibPQTests",
+            dependencies: ["LibPQ", "Reactor", "TestSupport"],
+            swiftSettings: swiftSettings
+        ),
         .testTarget(
             name: "PostgresTests",
             dependencies: ["LibPQ", "LocalPostgres", "Postgres", "TestSupport", serviceLifecycle],
@@ -172,15 +191,21 @@ let package = Package(
         .testTarget(
             name: "APNSTransportTests",
             dependencies: [
-                "APNSTransport", "ActivityModel", "Cryptography", "HTTP2Engine", "JSON", "Reactor", "TLSEngine", logging,
+                "APNSTransport", "ActivityModel", "Cryptography", "HTTP2Engine", "JSON", "Reactor", "TLSEngine",
+                logging, metrics, metricsTestKit, serviceLifecycle,
             ],
             swiftSettings: swiftSettings
         ),
-        .testTarget(name: "APITypesTests", dependencies: ["APITypes", "ActivityModel", "JSON"], swiftSettings: swiftSettings),
+        .testTarget(
+            name: "APITypesTests",
+            dependencies: ["APITypes", "ActivityModel", "JSON"],
+            swiftSettings: swiftSettings
+        ),
         .testTarget(
             name: "OrchestratorTests",
             dependencies: [
-                "APITypes", "APNSTransport", "ActivityModel", "Cryptography", "JSON", "Orchestrator", "Postgres", "Schema",
+                "APITypes", "APNSTransport", "ActivityModel", "Cryptography", "JSON", "Orchestrator", "Postgres",
+                "Schema",
                 "TestSupport", logging, serviceLifecycle,
             ],
             swiftSettings: swiftSettings
@@ -206,7 +231,8 @@ let package = Package(
         .testTarget(
             name: "APNSSimulatorTests",
             dependencies: [
-                "APITypes", "APNSSimulator", "ActivityModel", "Cryptography", "HTTP2Engine", "JSON", "Reactor", "TLSEngine",
+                "APITypes", "APNSSimulator", "ActivityModel", "Cryptography", "HTTP2Engine", "JSON", "Reactor",
+                "TLSEngine",
                 logging,
             ],
             swiftSettings: swiftSettings

@@ -191,6 +191,7 @@ CREATE TABLE starts (
     revision     bigint,
     due_at       timestamptz,
     claimed_at   timestamptz,
+    renewed      boolean NOT NULL DEFAULT false,
     reason       text,
     PRIMARY KEY (activity_key, device_key),
     CHECK ((state IN ('pending', 'claimed')) <= (due_at IS NOT NULL)),
@@ -199,6 +200,7 @@ CREATE TABLE starts (
 COMMENT ON TABLE starts IS 'One start per device and activity, claimed here before it leaves (promise 6).';
 COMMENT ON COLUMN starts.attempts IS 'Claims whose push may have left; 2 means that the start was repeated.';
 COMMENT ON COLUMN starts.failures IS 'Attempts in a row that certainly did not start anything; sets the back-off.';
+COMMENT ON COLUMN starts.renewed IS 'The device was registered again while its start was claimed: one that comes to nothing is tried anew.';
 COMMENT ON COLUMN starts.due_at IS 'Pending: when to send. Claimed or unknown: when to repeat unless the phone has reported.';
 CREATE INDEX starts_due ON starts (activity_key, due_at) WHERE state IN ('pending', 'claimed', 'unknown') AND due_at IS NOT NULL;
 CREATE INDEX starts_by_device ON starts (device_key);
@@ -215,6 +217,7 @@ CREATE TABLE subscriptions (
     update_token   bytea CHECK (length(update_token) BETWEEN 1 AND 256),
     generation     bigint NOT NULL DEFAULT 0,
     known_revision bigint NOT NULL DEFAULT 0,
+    heard_revision bigint NOT NULL DEFAULT 0,
     due_at         timestamptz,
     failures       smallint NOT NULL DEFAULT 0,
     activitykit_id text,
@@ -231,6 +234,8 @@ COMMENT ON COLUMN subscriptions.state IS
 COMMENT ON COLUMN subscriptions.frequent IS 'Budget class: the device allows frequent pushes.';
 COMMENT ON COLUMN subscriptions.leaving IS 'The card is to be ended on the phone; the row goes when that has been sent.';
 COMMENT ON COLUMN subscriptions.known_revision IS 'A revision that this card certainly has; the ring does not write it.';
+COMMENT ON COLUMN subscriptions.heard_revision IS
+    'While due: alerts and must_deliver changes up to this revision are not owed to this card (promise 4).';
 COMMENT ON COLUMN subscriptions.registered_at IS 'When the app last reported this token; compared with the time in a 410.';
 CREATE INDEX subscriptions_ring ON subscriptions (activity_key, device_key) WHERE mode = 'token' AND state = 'riding';
 CREATE INDEX subscriptions_due ON subscriptions (activity_key, mode, due_at) WHERE state = 'due';
@@ -262,6 +267,13 @@ COMMENT ON COLUMN segments.cursor IS 'Device key of the last destination of the 
 COMMENT ON COLUMN segments.lap_origin IS 'Where the cursor stood when lap_revision was first sent; the lap is over when the walk is back there.';
 CREATE INDEX segments_due ON segments (due_at) WHERE due_at IS NOT NULL;
 
+CREATE TABLE wake_ups (
+    wake_up_id   bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    activity_key bigint NOT NULL
+);
+COMMENT ON TABLE wake_ups IS
+    'Registrations leave a row here instead of touching the one row of their segment, for which thousands would queue; a dispatcher takes them all at once.';
+
 CREATE TYPE budget_class AS ENUM ('ordinary', 'frequent', 'channel');
 
 CREATE TABLE budget_ledger (
@@ -287,7 +299,7 @@ CREATE TABLE channels (
     storage         channel_storage NOT NULL,
     state           channel_state NOT NULL DEFAULT 'creating',
     apns_channel_id text,
-    activity_key    bigint UNIQUE REFERENCES activities ON DELETE SET NULL,
+    activity_key    bigint UNIQUE REFERENCES activities,
     created_at      timestamptz NOT NULL DEFAULT now(),
     delete_at       timestamptz,
     deleted_at      timestamptz,

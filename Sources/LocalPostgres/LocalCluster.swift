@@ -71,10 +71,7 @@ package final class LocalCluster: Sendable {
     ///   end of the log; ``LocalPostgresError/Code/timedOut``.
     package func start() async throws(LocalPostgresError) {
         guard running == nil else { return }
-        // A server that has ended by itself leaves the lock with us.
-        guard let lock = state.withLock({ $0.lock }) ?? FileLock(folder.lock) else {
-            throw LocalPostgresError(.inUse, "another process runs the cluster in \(folder.path)")
-        }
+        let lock = try await takeLock()
         let deadline = ContinuousClock.now + options.timeout
         let remains = ServerRemains(data: folder.data)
         try await remains.stopServer(until: deadline)
@@ -129,6 +126,21 @@ package final class LocalCluster: Sendable {
 
     // MARK: Steps
 
+    private func takeLock() async throws(LocalPostgresError) -> FileLock {
+        // A server that has ended by itself leaves the lock with us.
+        if let lock = state.withLock({ $0.lock }) { return lock }
+        // A program that another thread is just starting has our descriptors for a moment, and a lock that was given up
+        // with them.
+        let deadline = ContinuousClock.now + .milliseconds(500)
+        while true {
+            if let lock = FileLock(folder.lock) { return lock }
+            guard ContinuousClock.now < deadline else {
+                throw LocalPostgresError(.inUse, "another process runs the cluster in \(folder.path)")
+            }
+            await Pause.short()
+        }
+    }
+
     private func initialise() async throws(LocalPostgresError) {
         // Made under another name first: one that was interrupted is never taken for a cluster.
         let fresh = folder.data + ".new"
@@ -139,7 +151,7 @@ package final class LocalCluster: Sendable {
             "--encoding=UTF8", "--locale=C.UTF-8", "--no-instructions",
         ]
         if !options.isDurable { arguments.append("--no-sync") }
-        let command = account.commandLine(arguments)
+        let command = account.commandLine(arguments, signalAtParentDeath: "KILL")
         guard try await ChildProcess.run(command, log: folder.log, timeout: options.timeout) == 0 else {
             throw failed("initdb")
         }

@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 import Glibc
 
@@ -37,14 +36,7 @@ struct ServerRemains: Sendable {
                 )
             }
             // It is not our child, so the kernel tells nobody of its end.
-            await pause()
-        }
-    }
-
-    /// Ten milliseconds, also in a cancelled task: the deadline is what ends the waiting.
-    private func pause() async {
-        await withCheckedContinuation { continuation in
-            DispatchQueue.global().asyncAfter(deadline: .now() + 0.01) { continuation.resume() }
+            await Pause.short()
         }
     }
 

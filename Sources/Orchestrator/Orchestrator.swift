@@ -51,8 +51,10 @@ package final class Orchestrator: Sendable {
     package var services: [any Service] {
         [
             Dispatcher(orchestrator: self),
+            WorkNotifications(orchestrator: self),
             ChannelSweeper(orchestrator: self),
             ScheduleRunner(orchestrator: self),
+            KeptAnswersExpiry(orchestrator: self),
             self.intake,
         ]
     }

@@ -6,7 +6,7 @@ extension EventLoop {
     /// When this returns or throws, the descriptor is no longer watched, so it may be closed or waited for again at once.
     /// One wait at a time per descriptor: give both interests in one call.
     ///
-    /// - Parameter deadline: nil means for ever.
+    /// - `deadline`: nil means for ever.
     /// - Returns: what it is ready for; an error or a hang-up counts as everything that was asked for.
     /// - Throws: ``ReactorError/Code/timedOut``, ``ReactorError/Code/cancelled`` when the task is cancelled,
     ///   ``ReactorError/Code/shutDown``, or ``ReactorError/Code/system`` when the descriptor cannot be watched.

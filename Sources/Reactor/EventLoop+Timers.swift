@@ -35,7 +35,7 @@ extension EventLoop {
         return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
     }
 
-    /// How long the kernel is to wait; rounded up, so that a timer never runs early.
+    /// How long the kernel is to wait (-1: for ever); rounded up, or the loop would spin through the last millisecond.
     static func milliseconds(from now: UInt64, until due: UInt64?) -> Int32 {
         guard let due else { return -1 }
         guard due > now else { return 0 }

@@ -7,7 +7,7 @@ struct OSThread: Sendable {
 
     /// Starts `body` on a new thread.
     ///
-    /// - Parameter name: seen in `top -H` and debuggers; the kernel keeps 15 bytes.
+    /// - `name`: seen in `top -H` and debuggers; the kernel keeps 15 bytes.
     init(name: String, body: @escaping @Sendable () -> Void) throws(ReactorError) {
         var handle = pthread_t()
         let box = unsafe Unmanaged.passRetained(Body(name: name, run: body))

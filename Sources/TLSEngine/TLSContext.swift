@@ -41,7 +41,7 @@ package final class TLSContext: @unchecked Sendable {
 
     /// For connecting to servers: their certificate must be trusted by the system, or by `caFile`, and name the host.
     ///
-    /// - Parameter caFile: PEM certificates that are trusted as well as the system's.
+    /// - `caFile`: PEM certificates that are trusted as well as the system's.
     /// - Throws: ``TLSError/Code/invalidMaterial``, naming the file, when it cannot be read or holds no certificate.
     package static func client(caFile: String? = nil) throws(TLSError) -> TLSContext {
         try client(caFile: caFile, applicationProtocol: "h2")
@@ -62,9 +62,8 @@ package final class TLSContext: @unchecked Sendable {
 
     /// For accepting clients, which must offer `h2`.
     ///
-    /// - Parameters:
-    ///   - certificatePEM: the server's certificate, followed by intermediate ones.
-    ///   - privateKeyPEM: the key of the first certificate, not encrypted.
+    /// - `certificatePEM`: the server's certificate, followed by intermediate ones.
+    /// - `privateKeyPEM`: the key of the first certificate, not encrypted.
     /// - Throws: ``TLSError/Code/invalidMaterial`` when a text holds nothing of the kind or they do not belong together.
     package static func server(certificatePEM: String, privateKeyPEM: String) throws(TLSError) -> TLSContext {
         let context = try TLSContext(.server, applicationProtocol: "h2")

@@ -13,7 +13,7 @@ package final class TLSSession {
 
     /// A client's session.
     ///
-    /// - Parameter host: the name, or numeric address, that the server's certificate must carry.
+    /// - `host`: the name, or numeric address, that the server's certificate must carry.
     /// - Throws: ``TLSError/Code/outOfMemory``, or ``TLSError/Code/failed`` when `host` cannot be a host name.
     package convenience init(client context: TLSContext, host: String) throws(TLSError) {
         precondition(context.role == .client, "a server's context cannot open connections")

@@ -23,31 +23,31 @@ struct Daemon: Sendable {
         companions: [any Service] = [],
         onListening: @escaping @Sendable (String, Orchestrator) async throws -> Void
     ) async throws {
-        let logger = Self.logger(level: self.configuration.logLevel)
+        let logger = Self.logger(level: configuration.logLevel)
         let metrics = PrometheusMetrics()
         MetricsSystem.bootstrap(metrics)
         var pool = Database.Configuration()
-        pool.maximumConnections = self.configuration.databaseConnections
-        let database = try Database(url: self.configuration.databaseURL, configuration: pool, logger: logger)
+        pool.maximumConnections = configuration.databaseConnections
+        let database = try Database(url: configuration.databaseURL, configuration: pool, logger: logger)
         try await Self.migrator().check(database)
         let client = try APNSClient(
-            endpoints: self.configuration.endpoints,
-            caFile: self.configuration.apnsCAFile,
+            endpoints: configuration.endpoints,
+            caFile: configuration.apnsCAFile,
             logger: logger
         )
         let orchestrator = Orchestrator(
             database: database,
             sender: client,
-            masterKey: self.configuration.masterKey,
+            masterKey: configuration.masterKey,
             settings: OrchestratorSettings(
-                bootstrapKey: self.configuration.bootstrapKey,
-                retryCap: self.configuration.apnsRetryMaximum
+                bootstrapKey: configuration.bootstrapKey,
+                retryCap: configuration.apnsRetryMaximum
             ),
             logger: logger
         )
         let server = HTTPServer(
             service: orchestrator,
-            configuration: HTTPServerConfiguration(host: self.configuration.httpHost, port: self.configuration.httpPort),
+            configuration: HTTPServerConfiguration(host: configuration.httpHost, port: configuration.httpPort),
             metrics: metrics,
             readiness: { await Self.readiness(of: database) },
             onListening: { address in

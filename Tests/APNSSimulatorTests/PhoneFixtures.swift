@@ -42,7 +42,9 @@ enum Sample {
         var aps: JSONObject = [
             "timestamp": .number(JSONNumber(start + seconds)), "event": "start",
             "attributes-type": "GameAttributes",
-            "attributes": ["homeTeam": "ARG", "awayTeam": "FRA", "competition": "Final", "activityId": .string(activity)],
+            "attributes": [
+                "homeTeam": "ARG", "awayTeam": "FRA", "competition": "Final", "activityId": .string(activity),
+            ],
             "content-state": state, "alert": ["title": "Kick-off", "body": "It begins"], "input-push-token": 1,
         ]
         change(&aps)

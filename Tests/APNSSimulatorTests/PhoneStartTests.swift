@@ -156,7 +156,8 @@ struct StartObstacle: Sendable, CustomTestStringConvertible {
         },
         StartObstacle(testDescription: "more than the phone holds", reason: .tooLarge) {
             $0["attributes"] = [
-                "homeTeam": .string(String(repeating: "x", count: 4000)), "awayTeam": "FRA", "competition": "Final", "activityId": "final",
+                "homeTeam": .string(String(repeating: "x", count: 4000)), "awayTeam": "FRA", "competition": "Final",
+                "activityId": "final",
             ]
         },
         StartObstacle(testDescription: "both inputs", reason: .contradictoryInput) {

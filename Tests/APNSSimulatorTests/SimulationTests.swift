@@ -88,7 +88,8 @@ struct PushBodyText {
         var aps: JSONObject = [
             "timestamp": .number(JSONNumber(Sample.start + seconds)), "event": "start",
             "attributes-type": "GameAttributes",
-            "attributes": ["homeTeam": "ARG", "awayTeam": "FRA", "competition": "Final", "activityId": "final"], "content-state": Sample.state,
+            "attributes": ["homeTeam": "ARG", "awayTeam": "FRA", "competition": "Final", "activityId": "final"],
+            "content-state": Sample.state,
             "alert": ["title": "Kick-off", "body": "It begins"],
         ]
         for (key, value) in input.entries { aps[key] = value }

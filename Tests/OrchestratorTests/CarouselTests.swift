@@ -51,7 +51,7 @@ struct CarouselTests {
     @Test("sends one revision once to each destination")
     func onePass() {
         var ring = Ring(keys: Array(1...10))
-        ring.carousel.turn(to: 1, hasAlert: true)
+        ring.carousel.turn(to: 1, alert: 1)
         ring.finish(limit: 3)
         #expect(ring.pushes == 10)
         #expect(ring.alerts.values.allSatisfy { $0 == [1] })
@@ -61,9 +61,9 @@ struct CarouselTests {
     @Test("goes on with a newer revision and comes back to where it first sent it")
     func newerRevisionMidPass() {
         var ring = Ring(keys: Array(1...10))
-        ring.carousel.turn(to: 1, hasAlert: false)
+        ring.carousel.turn(to: 1, alert: nil)
         _ = ring.step(limit: 4)
-        ring.carousel.turn(to: 2, hasAlert: false)
+        ring.carousel.turn(to: 2, alert: nil)
         ring.finish(limit: 4)
         #expect(ring.received[1] == [1, 2])
         #expect(ring.received[4] == [1, 2])
@@ -74,11 +74,11 @@ struct CarouselTests {
     @Test("lets an unheard alert ride on newer states, once per destination")
     func alertRides() {
         var ring = Ring(keys: Array(1...9))
-        ring.carousel.turn(to: 1, hasAlert: true)
+        ring.carousel.turn(to: 1, alert: 1)
         _ = ring.step(limit: 3)
-        ring.carousel.turn(to: 2, hasAlert: false)
+        ring.carousel.turn(to: 2, alert: nil)
         _ = ring.step(limit: 3)
-        ring.carousel.turn(to: 3, hasAlert: false)
+        ring.carousel.turn(to: 3, alert: nil)
         ring.finish(limit: 2)
         #expect(ring.received.values.allSatisfy { $0.last == 3 })
         #expect(ring.alerts.mapValues(\.count).values.allSatisfy { $0 == 1 })
@@ -88,7 +88,7 @@ struct CarouselTests {
     @Test("goes on from the stored value after a crash and repeats at most one batch")
     func crash() {
         var ring = Ring(keys: Array(1...20))
-        ring.carousel.turn(to: 1, hasAlert: false)
+        ring.carousel.turn(to: 1, alert: nil)
         _ = ring.step(limit: 5)
         let stored = ring.carousel
         _ = ring.step(limit: 5)
@@ -110,7 +110,7 @@ struct CarouselTests {
                 newest += 1
                 let hasAlert = Bool.random(using: &random)
                 if hasAlert { newestAlert = newest }
-                ring.carousel.turn(to: newest, hasAlert: hasAlert)
+                ring.carousel.turn(to: newest, alert: hasAlert ? newest : nil)
             case 1:
                 ring.carousel = Carousel(
                     cursor: ring.carousel.cursor,

@@ -1,5 +1,6 @@
-import Reactor
 import Testing
+
+@testable import Reactor
 
 @Suite("The event loop", .timeLimit(.minutes(1)))
 struct EventLoopTests {
@@ -102,5 +103,16 @@ struct EventLoopTests {
             #expect(waited >= delay)
         }
         await loop.shutDown()
+    }
+
+    @Test(
+        "the kernel's wait is rounded up to a millisecond, and ends within a minute when a timer is far off",
+        arguments: [
+            (nil, -1), (UInt64(5_000_000), 0), (4_999_999, 0), (5_000_001, 1), (6_000_000, 1), (6_000_001, 2),
+            (.max, 60_000),
+        ] as [(UInt64?, Int32)]
+    )
+    func kernelWait(due: UInt64?, expected: Int32) {
+        #expect(EventLoop.milliseconds(from: 5_000_000, until: due) == expected)
     }
 }

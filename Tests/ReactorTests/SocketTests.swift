@@ -102,17 +102,46 @@ struct SocketTests {
     @Test("an attempt that nobody answers ends with its time")
     func timeout() async throws {
         let loop = try EventLoop(name: "test")
-        let error = await withCheckedContinuation { (continuation: CheckedContinuation<ReactorError?, Never>) in
-            loop.execute {
-                // A listener whose queue is full leaves connects without an answer; TEST-NET-1 has no route here or none back.
-                let connector = Connector(loop: loop, host: "192.0.2.1", port: 9, timeout: .milliseconds(50)) { result in
-                    continuation.resume(returning: result.failure)
-                }
-                // Kept until it has reported.
-                loop.schedule(after: .seconds(10)) { _ = connector }
+        // A listener with room for one connection in its queue, which is taken: the kernel drops further attempts.
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                #expect(bind(listener, pointer, length) == 0)
+                #expect(listen(listener, 0) == 0)
+                #expect(getsockname(listener, pointer, &length) == 0)
             }
         }
-        #expect(error?.code == .timedOut || error?.errno == ENETUNREACH || error?.errno == EHOSTUNREACH)
+        let port = UInt16(bigEndian: address.sin_port)
+        let filler = try await attempt(loop, port, .seconds(20)).get()
+        let error = await attempt(loop, port, .milliseconds(50)).failure
+        #expect(error?.code == .timedOut)
+        try await loop.perform { filler.value.close() }
+        close(listener)
         await loop.shutDown()
     }
+
+    private func attempt(
+        _ loop: EventLoop,
+        _ port: UInt16,
+        _ timeout: Duration
+    ) async -> Result<LoopBound<Socket>, ReactorError> {
+        await withCheckedContinuation { continuation in
+            loop.execute {
+                let keep = Keep()
+                keep.object = Connector(loop: loop, host: "127.0.0.1", port: port, timeout: timeout) { result in
+                    keep.object = nil
+                    continuation.resume(returning: result.map { LoopBound($0, to: loop) })
+                }
+            }
+        }
+    }
+}
+
+/// Holds something alive that nobody else does.
+private final class Keep {
+    var object: AnyObject?
 }

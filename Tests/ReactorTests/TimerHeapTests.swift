@@ -46,7 +46,9 @@ struct TimerHeapTests {
                 #expect(first && !second)
             default:
                 let now = generator.next() % 1000
-                let expected = model.indices.min { (model[$0].due, model[$0].number) < (model[$1].due, model[$1].number) }
+                let expected = model.indices.min {
+                    (model[$0].due, model[$0].number) < (model[$1].due, model[$1].number)
+                }
                 let popped = heap.popDue(at: now)
                 if let expected, model[expected].due <= now {
                     #expect(popped == model.remove(at: expected).number)

@@ -16,7 +16,8 @@ struct HandshakeTests {
         caFile = try folder.file("ca.pem", certificate.caPEM)
     }
 
-    private func handshake(host: String = "localhost", caFile: String?, alpn: String? = "h2") throws -> MemoryHandshake {
+    private func handshake(host: String = "localhost", caFile: String?, alpn: String? = "h2") throws -> MemoryHandshake
+    {
         let server = try TLSContext.server(
             certificatePEM: certificate.certificatePEM,
             privateKeyPEM: certificate.privateKeyPEM
@@ -25,7 +26,10 @@ struct HandshakeTests {
         return try MemoryHandshake(client: TLSSession(client: client, host: host), server: TLSSession(server: server))
     }
 
-    @Test("a trusted server of the right name is accepted", arguments: ["localhost", "push.example.com", "127.0.0.1", "::1"])
+    @Test(
+        "a trusted server of the right name is accepted",
+        arguments: ["localhost", "push.example.com", "127.0.0.1", "::1"]
+    )
     func good(host: String) throws {
         let pair = try handshake(host: host, caFile: caFile)
         let results = pair.run()
@@ -36,7 +40,10 @@ struct HandshakeTests {
         #expect(pair.client.version == "TLSv1.3")
     }
 
-    @Test("a name that the certificate does not carry is refused", arguments: ["example.com", "localhost.example.com", "127.0.0.2"])
+    @Test(
+        "a name that the certificate does not carry is refused",
+        arguments: ["example.com", "localhost.example.com", "127.0.0.2"]
+    )
     func wrongHost(host: String) throws {
         let results = try handshake(host: host, caFile: caFile).run()
         let error = try #require(results.client.error)

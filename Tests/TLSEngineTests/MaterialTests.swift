@@ -5,7 +5,10 @@ import Testing
 
 @Suite("Certificates, keys and CA files")
 struct MaterialTests {
-    @Test("a CA file that cannot be read, or holds no certificate, is an error that names it", arguments: ["", "hello", nil])
+    @Test(
+        "a CA file that cannot be read, or holds no certificate, is an error that names it",
+        arguments: ["", "hello", nil]
+    )
     func badCAFile(text: String?) throws {
         let folder = try TemporaryFolder()
         let path = try text.map { try folder.file("authority.pem", $0) } ?? "/nowhere/authority.pem"

@@ -29,7 +29,16 @@ package final class TestCluster: Sendable {
         options.maximumConnections = 400
         server = try await LocalCluster(options)
         try await server.start()
-        administrator = try Database(url: server.connectionString(), logger: Self.silence)
+        // Many tests ask at the same moment, and making a database is work for the disk: few at a time, and patience.
+        var configuration = Database.Configuration()
+        configuration.maximumConnections = 4
+        configuration.acquireTimeout = .seconds(300)
+        configuration.statementTimeout = .seconds(120)
+        administrator = try Database(
+            url: server.connectionString(),
+            configuration: configuration,
+            logger: Self.silence
+        )
         Self.running.withLock { $0 = self }
         // No test is the last one that knows of it: only the end of the process is. A process that is killed takes the
         // server with it, and the next one removes the data.

@@ -10,7 +10,7 @@ has_library() { has_command pkg-config && pkg-config --exists "$1"; }
 
 has_postgres_server() { compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || has_command initdb; }
 
-# Debian's names of the packages that are needed and not there, one a line.
+# Debian's names of the packages that are needed and not there.
 missing_packages() {
     has_command pkg-config || echo pkg-config
     has_command git || echo git
@@ -34,8 +34,8 @@ as_root() {
 
 apt() { as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y "$@" </dev/null; }
 
-# Installs packages. Debian's postgresql would make and start a cluster that nobody here needs: a file says no to that for
-# as long as the installation lasts, and nothing else of the system's settings is touched.
+# Installs packages. Debian's postgresql would make and start a cluster that nobody here needs: a file says no to that
+# for as long as the installation lasts, and nothing else of the system's settings is touched.
 apt_install() {
     local veto=/etc/postgresql-common/createcluster.d/tally-no-main-cluster.conf status=0
     as_root mkdir -p "${veto%/*}"
@@ -48,14 +48,14 @@ apt_install() {
 # Installs what is missing, if anything is.
 install_prerequisites() {
     local packages
-    mapfile -t packages < <(missing_packages)
+    read -r -a packages <<<"$(missing_packages | xargs)"
     ((${#packages[@]} > 0)) || return 0
     has_command apt-get || die "missing, and there is no apt-get to install it: ${packages[*]}"
     ((EUID == 0)) || has_command sudo || die "missing: ${packages[*]}; run this as root, or install sudo"
     say "Installing ${packages[*]}"
     apt update || die "apt-get update failed"
     apt_install "${packages[@]}" || die "apt-get could not install ${packages[*]}"
-    mapfile -t packages < <(missing_packages)
+    read -r -a packages <<<"$(missing_packages | xargs)"
     ((${#packages[@]} == 0)) || die "still missing after the installation: ${packages[*]}"
 }
 
@@ -63,7 +63,8 @@ install_prerequisites() {
 require_swift() {
     local version
     has_command swift \
-        || die "there is no swift on the PATH: install the Swift $SWIFT_VERSION toolchain (with sudo: sudo env \"PATH=\$PATH\" $0)"
+        || die "there is no swift on the PATH: install the Swift $SWIFT_VERSION toolchain" \
+            "(with sudo: sudo env \"PATH=\$PATH\" $0)"
     version=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9][0-9.]*\).*/\1/p' | head -n 1)
     [[ $(printf '%s\n' "$SWIFT_VERSION" "$version" | sort -V | head -n 1) == "$SWIFT_VERSION" ]] \
         || die "Swift $SWIFT_VERSION is needed, and this is ${version:-of an unknown version}"

@@ -45,6 +45,6 @@ package struct ReplayReport: Sendable, Hashable {
     /// Reports of phones that Tally has not accepted yet.
     package var reportsPending: Int
 
-    /// True if every phone shows what it should.
-    package var isRight: Bool { wrong.isEmpty }
+    /// True if there are phones and every one shows what it should.
+    package var isRight: Bool { phones > 0 && wrong.isEmpty }
 }

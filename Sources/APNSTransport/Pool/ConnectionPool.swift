@@ -412,7 +412,7 @@ final class ConnectionPool {
 
     /// Called now and then: pings and closes what is idle. Whether any connection is left.
     func tidy(now: ContinuousClock.Instant) -> Bool {
-        for connection in connections where connection.openStreams == 0 {
+        for connection in connections where connection.openStreams == 0 && connection.state.phase != .connecting {
             let isLast = connections.count { $0.state.phase != .draining } <= 1
             if growth.isSurplus(lastUse: connection.state.lastUse, isLast: isLast, now: now) {
                 retire(connection, because: "idle")

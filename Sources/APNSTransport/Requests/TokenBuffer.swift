@@ -43,13 +43,19 @@ package struct TokenBuffer: Sendable {
     ///
     /// Returns false, and adds nothing, if it is empty or longer than ``maximumTokenBytes``.
     @discardableResult
-    package mutating func append(bytes: some Collection<UInt8>) -> Bool {
+    package mutating func append(bytes: [UInt8]) -> Bool {
+        append(bytes: bytes.span)
+    }
+
+    /// The same, from memory that belongs to somebody else.
+    @discardableResult
+    package mutating func append(bytes: Span<UInt8>) -> Bool {
         guard (1...Self.maximumTokenBytes).contains(bytes.count) else {
             return false
         }
-        for byte in bytes {
-            text.append(Self.digits[Int(byte >> 4)])
-            text.append(Self.digits[Int(byte & 15)])
+        for index in bytes.indices {
+            text.append(Self.digits[Int(bytes[index] >> 4)])
+            text.append(Self.digits[Int(bytes[index] & 15)])
         }
         ends.append(text.count)
         return true

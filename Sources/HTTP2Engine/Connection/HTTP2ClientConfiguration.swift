@@ -4,6 +4,8 @@ package struct HTTP2ClientConfiguration: Sendable {
     package var connectTimeout: Duration = .seconds(10)
     /// How long ``HTTP2ClientConnection/close()`` waits for open streams before it fails them.
     package var closeTimeout: Duration = .seconds(5)
+    /// Never more requests at once than this, also where the server would allow more or sets no limit.
+    package var maximumConcurrentStreams = 1000
     /// Bytes of one response body; a larger one fails its stream.
     package var maximumResponseBody = 64 * 1024
     /// Bytes of all header fields of one response; more fail its stream.

@@ -49,9 +49,8 @@ package final class HTTP2ClientConnection {
 
     /// Prepares a connection; nothing happens before ``connect()``.
     ///
-    /// - Parameters:
-    ///   - host: a name or a numeric address, which the server's certificate must carry.
-    ///   - handler: held weakly.
+    /// - `host`: a name or a numeric address, which the server's certificate must carry.
+    /// - `handler`: held weakly.
     package init(
         loop: EventLoop,
         context: TLSContext,
@@ -99,21 +98,22 @@ package final class HTTP2ClientConnection {
     /// How many requests would be accepted now; 0 when not open. May grow and shrink at any time.
     package var availableStreams: Int {
         guard isOpen, let session else { return 0 }
-        return max(0, session.maximumConcurrentStreams - session.openStreams)
+        return max(0, maximumConcurrentStreams - session.openStreams)
     }
 
     /// Requests that were accepted and are not over.
     package var openStreams: Int { session?.openStreams ?? 0 }
 
-    /// The server's limit, as it last said.
-    package var maximumConcurrentStreams: Int { session?.maximumConcurrentStreams ?? 0 }
+    /// The server's limit, as it last said, or the configured one where that is smaller.
+    package var maximumConcurrentStreams: Int {
+        min(session?.maximumConcurrentStreams ?? 0, configuration.maximumConcurrentStreams)
+    }
 
     /// Sends a request with the path `headers.pathPrefix` + `pathSuffix`, at the end of the loop's present pass.
     ///
-    /// - Parameters:
-    ///   - tag: comes back with the answer; the connection does not look at it.
-    ///   - extra: further fields of this request alone; dearer than shared ones.
-    ///   - body: nil for none.
+    /// - `tag`: comes back with the answer; the connection does not look at it.
+    /// - `extra`: further fields of this request alone; dearer than shared ones.
+    /// - `body`: nil for none.
     /// - Returns: the stream, for ``cancel(_:)``; nil when there is no room or the connection takes no more requests.
     /// - Throws: ``HTTP2Error/Code/invalidRequest`` when the path or an extra field may not be sent.
     @discardableResult
@@ -125,7 +125,7 @@ package final class HTTP2ClientConnection {
         body: SharedBytes?
     ) throws(HTTP2Error) -> HTTP2StreamID? {
         guard case .open(let wire) = state, let session, session.acceptsRequests,
-            session.openStreams < session.maximumConcurrentStreams
+            session.openStreams < maximumConcurrentStreams
         else { return nil }
         let request = OutgoingRequest(headers: headers, extra: extra, body: body)
         lastSubmitted = try session.submit(request, tag: tag, pathSuffix: pathSuffix)
@@ -202,7 +202,7 @@ package final class HTTP2ClientConnection {
 
     /// Closes at once: open requests fail as ``HTTP2StreamFailure/connectionLost`` in the loop's next pass, then `closed`.
     ///
-    /// - Parameter error: what the handler is told as the reason.
+    /// - `error`: what the handler is told as the reason.
     package func drop(_ error: HTTP2Error?) {
         loop.preconditionOnLoop()
         switch state {
@@ -324,7 +324,7 @@ extension HTTP2ClientConnection: WireDelegate {
             connectTimer = nil
             handler?.connected(self)
         }
-        handler?.settingsChanged(self, maximumConcurrentStreams: limit)
+        handler?.settingsChanged(self, maximumConcurrentStreams: min(limit, configuration.maximumConcurrentStreams))
     }
 
     /// Why the connection ended, in the words that help most.

@@ -28,6 +28,6 @@ package protocol HTTP2ClientHandler: AnyObject {
 
     /// It is over; every open request has been reported before. Called exactly once, also when connecting failed.
     ///
-    /// - Parameter error: nil after ``HTTP2ClientConnection/close()`` and after a GOAWAY with NO_ERROR.
+    /// - `error`: nil after ``HTTP2ClientConnection/close()`` and after a GOAWAY with NO_ERROR.
     func closed(_ connection: HTTP2ClientConnection, error: HTTP2Error?)
 }

@@ -16,11 +16,10 @@ package final class HTTP2Server {
 
     /// Starts to listen. Only on the loop.
     ///
-    /// - Parameters:
-    ///   - context: made by ``TLSContext/server(certificatePEM:privateKeyPEM:)``.
-    ///   - host: a numeric address of this machine.
-    ///   - port: 0 takes a free one.
-    ///   - handler: called for each connection when its TLS handshake is done.
+    /// - `context`: made by ``TLSContext/server(certificatePEM:privateKeyPEM:)``.
+    /// - `host`: a numeric address of this machine.
+    /// - `port`: 0 takes a free one.
+    /// - `handler`: called for each connection when its TLS handshake is done.
     /// - Throws: ``HTTP2Error/Code/unreachable`` when the address is none, or the port is taken.
     package init(
         loop: EventLoop,

@@ -54,9 +54,8 @@ package final class HTTP2ServerConnection {
 
     /// Sends GOAWAY; streams above `lastStreamID` get no answer. When the others are answered, the connection closes.
     ///
-    /// - Parameters:
-    ///   - lastStreamID: nil means every stream that was seen; must not grow from one call to the next.
-    ///   - debugData: up to 4096 bytes are sent.
+    /// - `lastStreamID`: nil means every stream that was seen; must not grow from one call to the next.
+    /// - `debugData`: up to 4096 bytes are sent.
     package func goAway(
         lastStreamID: Int32? = nil,
         code: HTTP2ErrorCode = .noError,

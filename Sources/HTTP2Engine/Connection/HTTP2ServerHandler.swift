@@ -7,6 +7,6 @@ package protocol HTTP2ServerHandler: AnyObject {
 
     /// The connection is over; called exactly once. Open requests can no longer be answered.
     ///
-    /// - Parameter error: nil when the client closed after its last answer, or the server closed or dropped it.
+    /// - `error`: nil when the client closed after its last answer, or the server closed or dropped it.
     func closed(_ connection: HTTP2ServerConnection, error: HTTP2Error?)
 }

@@ -62,7 +62,7 @@ final class Wire {
 
     /// Takes a connected socket; nothing happens before ``start(delegate:)``.
     ///
-    /// - Parameter lingerTime: how long to wait for the peer's end after ours; nil closes at once.
+    /// - `lingerTime`: how long to wait for the peer's end after ours; nil closes at once.
     init(
         loop: EventLoop,
         socket: Socket,
@@ -115,7 +115,7 @@ final class Wire {
         schedule()
     }
 
-    /// Ends the connection in the loop's next pass, after an attempt to send what is there.
+    /// Ends the connection in the loop's next pass. What the session has not encoded yet does not leave any more.
     func end(_ error: HTTP2Error?) {
         end(.orderly(error))
     }
@@ -144,9 +144,7 @@ final class Wire {
         guard state != .closed else { return }
         switch pendingEnd {
         case .abrupt?: finish(nil, abruptly: true)
-        case .orderly(let error)?:
-            flush()
-            finish(error)
+        case .orderly(let error)?: finish(error)
         case nil: exchange([])
         }
     }

@@ -21,14 +21,14 @@ package struct HTTP2Fields: Sendable {
 
     /// The first value of a field; nil when it is absent. Bytes that are not UTF-8 are replaced.
     ///
-    /// - Parameter name: lower-case.
+    /// - `name`: lower-case.
     package subscript(name: String) -> String? {
         self.bytes(of: name).map { String(decoding: $0, as: UTF8.self) }
     }
 
     /// The bytes of the first value of a field.
     ///
-    /// - Parameter name: lower-case.
+    /// - `name`: lower-case.
     package func bytes(of name: String) -> ArraySlice<UInt8>? {
         let wanted = name.utf8
         for mark in marks where Int(mark.value - mark.name) == wanted.count {

@@ -20,9 +20,8 @@ package final class SharedHeaders: Sendable {
 
     /// Checks and copies the fields.
     ///
-    /// - Parameters:
-    ///   - authority: host, with a port where it is not 443.
-    ///   - fields: names in lower case; sent in this order, with the same bytes for every request.
+    /// - `authority`: host, with a port where it is not 443.
+    /// - `fields`: names in lower case; sent in this order, with the same bytes for every request.
     /// - Throws: ``HTTP2Error/Code/invalidRequest`` for a control character, an upper-case name or a forbidden field.
     package init(
         method: String = "POST",

@@ -18,7 +18,7 @@ enum ClientCallbacks {
         let target = unsafe UnsafeMutableBufferPointer(start: target, count: capacity)
         let key = unsafe source?.pointee.ptr
         let count = unsafe with(context) { streams in
-            guard let slot = unsafe StreamKey.slot(key) else { return Failure }
+            guard let slot = unsafe StreamKey.slot(key) else { return failure }
             let (count, isLast) = unsafe streams.slots[slot].readBody(into: target)
             if isLast { unsafe flags?.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
             return Int32(count)
@@ -26,12 +26,12 @@ enum ClientCallbacks {
         return Int(count)
     }
 
-    private static let Failure = Int32(NGHTTP2_ERR_CALLBACK_FAILURE.rawValue)
+    private static let failure = Int32(NGHTTP2_ERR_CALLBACK_FAILURE.rawValue)
 
     /// Lends the session's streams; counting references here would cost as much as the work itself.
     @inline(__always)
     private static func with(_ context: UnsafeMutableRawPointer?, _ body: (ClientStreams) -> Int32) -> Int32 {
-        guard let context = unsafe context else { return Failure }
+        guard let context = unsafe context else { return failure }
         return unsafe Unmanaged<ClientStreams>.fromOpaque(context)._withUnsafeGuaranteedRef { body($0) }
     }
 
@@ -46,7 +46,14 @@ enum ClientCallbacks {
     }
 
     private static let header: nghttp2_on_header_callback = {
-        session, frame, name, nameCount, value, valueCount, _, context in
+        session,
+        frame,
+        name,
+        nameCount,
+        value,
+        valueCount,
+        _,
+        context in
         guard let frame = unsafe frame, let slot = unsafe StreamKey.slot(session, frame.pointee.hd.stream_id) else {
             return 0
         }
@@ -66,7 +73,7 @@ enum ClientCallbacks {
             let fits = unsafe streams.slots[slot].data(chunk, limit: streams.maximumBody)
             if fits { return 0 }
             // Only queued here, which is allowed inside a callback, unlike sending and receiving.
-            return unsafe nghttp2_submit_rst_stream(session, NoFlags, stream, HTTP2ErrorCode.cancel.rawValue)
+            return unsafe nghttp2_submit_rst_stream(session, noFlags, stream, HTTP2ErrorCode.cancel.rawValue)
         }
     }
 
@@ -110,7 +117,9 @@ enum ClientCallbacks {
     }
 
     private static let frameNotSent: nghttp2_on_frame_not_send_callback = { _, frame, _, context in
-        guard let frame = unsafe frame, unsafe frame.pointee.hd.type == UInt8(NGHTTP2_HEADERS.rawValue) else { return 0 }
+        guard let frame = unsafe frame, unsafe frame.pointee.hd.type == UInt8(NGHTTP2_HEADERS.rawValue) else {
+            return 0
+        }
         let stream = unsafe frame.pointee.hd.stream_id
         return unsafe with(context) { streams in
             // A request that was queued when the server went away. Rare, so the search may be long.

@@ -33,7 +33,7 @@ protocol ClientSession: FrameSession {
 
     /// Queues one request.
     ///
-    /// - Parameter tag: comes back with the stream's end.
+    /// - `tag`: comes back with the stream's end.
     /// - Returns: the stream's number, larger than every earlier one.
     /// - Throws: ``HTTP2Error/Code/invalidRequest``; ``HTTP2Error/Code/lost`` when stream numbers are used up.
     func submit(_ request: OutgoingRequest, tag: UInt64, pathSuffix: Span<UInt8>) throws(HTTP2Error) -> Int32
@@ -52,7 +52,7 @@ protocol ClientSession: FrameSession {
 
     /// Ends every open stream at once, oldest first, and hands them out as ``ClientEvent/failed(tag:failure:)``.
     ///
-    /// - Parameter lastWritten: streams above never left this machine.
+    /// - `lastWritten`: streams above never left this machine.
     func failOpenStreams(lastWritten: Int32, _ body: (ClientEvent) -> Void)
 }
 

@@ -9,7 +9,7 @@ final class NGHTTP2ClientSession: ClientSession {
 
     /// Queues the connection preface and our SETTINGS.
     ///
-    /// - Parameter firstStream: odd; a session that begins late comes to the end of its numbers early.
+    /// - `firstStream`: odd; a session that begins late comes to the end of its numbers early.
     init(maximumBody: Int, maximumHeaders: Int, firstStream: Int32 = 1) throws(HTTP2Error) {
         streams = ClientStreams(maximumBody: maximumBody, maximumHeaders: maximumHeaders)
         session = unsafe try NGHTTP2Session(server: false, context: streams, setCallbacks: ClientCallbacks.set)
@@ -50,7 +50,12 @@ final class NGHTTP2ClientSession: ClientSession {
                 let key = unsafe StreamKey.pointer(slot)
                 guard let body = request.body, body.count > 0 else {
                     return unsafe nghttp2_submit_request(
-                        session.raw, nil, fields.baseAddress, fields.count, nil, key
+                        session.raw,
+                        nil,
+                        fields.baseAddress,
+                        fields.count,
+                        nil,
+                        key
                     )
                 }
                 var provider = unsafe nghttp2_data_provider(
@@ -58,7 +63,12 @@ final class NGHTTP2ClientSession: ClientSession {
                     read_callback: ClientCallbacks.readBody
                 )
                 return unsafe nghttp2_submit_request(
-                    session.raw, nil, fields.baseAddress, fields.count, &provider, key
+                    session.raw,
+                    nil,
+                    fields.baseAddress,
+                    fields.count,
+                    &provider,
+                    key
                 )
             }
             try session.check(stream)
@@ -84,7 +94,7 @@ final class NGHTTP2ClientSession: ClientSession {
     func ping(_ number: UInt64) {
         let bytes = unsafe withUnsafeBytes(of: number.bigEndian) { unsafe Array($0) }
         // Fails only without memory; the answer is then missed, as for a lost one.
-        _ = unsafe nghttp2_submit_ping(session.raw, NoFlags, bytes)
+        _ = unsafe nghttp2_submit_ping(session.raw, noFlags, bytes)
     }
 
     func goAway() {

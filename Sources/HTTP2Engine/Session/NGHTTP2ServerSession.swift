@@ -17,7 +17,8 @@ final class NGHTTP2ServerSession: ServerSession {
             (Int(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue), UInt32(clamping: maximumConcurrentStreams)),
             (Int(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue), UInt32(clamping: maximumHeaders)),
         ]
-        try session.start(settings, connectionWindow: 1 << 22)
+        // Everything is taken at once, so the streams' windows are the bound and the connection's only has to be out of the way.
+        try session.start(settings, connectionWindow: 1 << 24)
     }
 
     var openStreams: Int { streams.open }
@@ -70,7 +71,7 @@ final class NGHTTP2ServerSession: ServerSession {
             value: UInt32(clamping: limit)
         )
         // Fails only without memory.
-        _ = unsafe nghttp2_submit_settings(session.raw, NoFlags, [entry], 1)
+        _ = unsafe nghttp2_submit_settings(session.raw, noFlags, [entry], 1)
     }
 
     func receive(_ bytes: UnsafeRawBufferPointer) throws(HTTP2Error) {

@@ -7,7 +7,7 @@ final class NGHTTP2Session {
 
     /// Makes a session whose callbacks get `context`, which must live longer.
     ///
-    /// - Parameter setCallbacks: installs the callbacks of this end.
+    /// - `setCallbacks`: installs the callbacks of this end.
     init(
         server isServer: Bool,
         context: AnyObject,
@@ -47,8 +47,8 @@ final class NGHTTP2Session {
     /// Queues our first SETTINGS, and a larger window for the whole connection than the 64 KiB of the protocol.
     func start(_ settings: [(Int, UInt32)], connectionWindow: Int32) throws(HTTP2Error) {
         let entries = settings.map { nghttp2_settings_entry(settings_id: Int32($0.0), value: $0.1) }
-        try check(unsafe nghttp2_submit_settings(raw, NoFlags, entries, entries.count))
-        try check(unsafe nghttp2_session_set_local_window_size(raw, NoFlags, 0, connectionWindow))
+        try check(unsafe nghttp2_submit_settings(raw, noFlags, entries, entries.count))
+        try check(unsafe nghttp2_session_set_local_window_size(raw, noFlags, 0, connectionWindow))
     }
 
     func receive(_ bytes: UnsafeRawBufferPointer) throws(HTTP2Error) {
@@ -70,14 +70,14 @@ final class NGHTTP2Session {
 
     func reset(stream: Int32, code: HTTP2ErrorCode) {
         // Fails only without memory, or for a stream that never was.
-        _ = unsafe nghttp2_submit_rst_stream(raw, NoFlags, stream, code.rawValue)
+        _ = unsafe nghttp2_submit_rst_stream(raw, noFlags, stream, code.rawValue)
     }
 
     func goAway(lastStreamID: Int32, code: HTTP2ErrorCode, debugData: [UInt8]) {
         // Fails only for debug data larger than a frame, which we cut, or for a last stream above an earlier one.
         let data = debugData.prefix(4096)
         unsafe data.withUnsafeBufferPointer { data in
-            _ = unsafe nghttp2_submit_goaway(raw, NoFlags, lastStreamID, code.rawValue, data.baseAddress, data.count)
+            _ = unsafe nghttp2_submit_goaway(raw, noFlags, lastStreamID, code.rawValue, data.baseAddress, data.count)
         }
     }
 
@@ -97,4 +97,4 @@ final class NGHTTP2Session {
 }
 
 /// `NGHTTP2_FLAG_NONE` as the functions want it.
-let NoFlags = UInt8(NGHTTP2_FLAG_NONE.rawValue)
+let noFlags = UInt8(NGHTTP2_FLAG_NONE.rawValue)

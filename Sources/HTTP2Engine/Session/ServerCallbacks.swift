@@ -17,7 +17,7 @@ enum ServerCallbacks {
         let target = unsafe UnsafeMutableBufferPointer(start: target, count: capacity)
         let key = unsafe source?.pointee.ptr
         let count = unsafe with(context) { streams in
-            guard let slot = unsafe StreamKey.slot(key) else { return Failure }
+            guard let slot = unsafe StreamKey.slot(key) else { return failure }
             let (count, isLast) = unsafe streams.readAnswer(slot, into: target)
             if isLast { unsafe flags?.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
             return Int32(count)
@@ -25,12 +25,12 @@ enum ServerCallbacks {
         return Int(count)
     }
 
-    private static let Failure = Int32(NGHTTP2_ERR_CALLBACK_FAILURE.rawValue)
+    private static let failure = Int32(NGHTTP2_ERR_CALLBACK_FAILURE.rawValue)
 
     /// Lends the session's streams; counting references here would cost as much as the work itself.
     @inline(__always)
     private static func with(_ context: UnsafeMutableRawPointer?, _ body: (ServerStreams) -> Int32) -> Int32 {
-        guard let context = unsafe context else { return Failure }
+        guard let context = unsafe context else { return failure }
         return unsafe Unmanaged<ServerStreams>.fromOpaque(context)._withUnsafeGuaranteedRef { body($0) }
     }
 
@@ -45,7 +45,14 @@ enum ServerCallbacks {
     }
 
     private static let header: nghttp2_on_header_callback = {
-        session, frame, name, nameCount, value, valueCount, _, context in
+        session,
+        frame,
+        name,
+        nameCount,
+        value,
+        valueCount,
+        _,
+        context in
         guard let frame = unsafe frame, let slot = unsafe StreamKey.slot(session, frame.pointee.hd.stream_id) else {
             return 0
         }

@@ -30,9 +30,9 @@ struct ChannelSweeper: Service, CustomStringConvertible {
         // A claim moves the time on, so that another daemon leaves the channel alone and a failure is tried again.
         let rows = try await self.orchestrator.database.query(
             """
-            WITH due AS (
+            WITH due AS MATERIALIZED (
                 SELECT channel_id FROM channels
-                WHERE delete_at <= clock_timestamp() AND state IN ('ready', 'deleting')
+                WHERE delete_at <= now() AND state IN ('ready', 'deleting')
                 ORDER BY delete_at LIMIT \(Self.batchSize) FOR NO KEY UPDATE SKIP LOCKED
             )
             UPDATE channels AS c

@@ -76,9 +76,8 @@ struct ActivityParts: Sendable {
                count(*) FILTER (WHERE s.state IN ('riding', 'due')),
                count(*) FILTER (WHERE s.state = 'riding' AND (
                    s.known_revision >= a.revision OR g.completed_revision >= a.revision
-                   OR (g.lap_revision >= a.revision AND CASE
-                       WHEN g.cursor >= g.lap_origin THEN s.device_key > g.lap_origin AND s.device_key <= g.cursor
-                       ELSE s.device_key > g.lap_origin OR s.device_key <= g.cursor END))),
+                   OR (g.lap_revision >= a.revision
+                       AND \(unescaped: SegmentStore.hasPassed("s.device_key", since: "g.lap_origin"))))),
                count(*) FILTER (WHERE s.state = 'waiting_for_token'),
                count(*) FILTER (WHERE s.state = 'dead'),
                count(*) FILTER (WHERE s.state IN ('withheld', 'rejected'))

@@ -28,7 +28,7 @@ enum ChangeGroup {
             if case .success = result { return command.scheduleID }
             return nil
         }
-        var statements = desk.statements + kept.statements
+        var statements = desk.statements
         if !settled.isEmpty {
             statements.append(
                 """
@@ -37,6 +37,7 @@ enum ChangeGroup {
                 """
             )
         }
+        statements += desk.cancellations + kept.statements
         if !statements.isEmpty {
             _ = try await connection.pipeline(statements)
         }
@@ -51,6 +52,8 @@ private struct IntakeDesk {
         /// The newest alert that some destinations may not have heard.
         var ridingAlert: AlertContent?
         var openBarrierAlerts: [AlertContent] = []
+        /// The stamp of the newest revision; nil until it has one.
+        var timestamp: Timestamp?
         let now: Timestamp
     }
 
@@ -75,7 +78,7 @@ private struct IntakeDesk {
             """,
             """
             SELECT a.activity_key, a.state::text, a.revision, a.stamp, (extract(epoch FROM a.event_time) * 1000000)::int8,
-                   c.content_state::text, barriers.count, barriers.alerts, riding.alert,
+                   c.content_state::text, c.timestamp, barriers.count, barriers.alerts, riding.alert,
                    floor(extract(epoch FROM clock_timestamp()))::int8
             FROM activities AS a
             JOIN changes AS c ON c.activity_key = a.activity_key AND c.revision = a.revision
@@ -97,9 +100,11 @@ private struct IntakeDesk {
         ])
         var desk = IntakeDesk()
         desk.openSchedules = Set(try answers[1].decoded(as: String.self))
-        for (key, state, revision, stamp, eventTime, content, barriers, barrierAlerts, riding, now) in try answers[2].decoded(
-            as: (Int64, String, Int64, Int64, Int64?, String, Int64, [String], String?, Int64).self
-        ) {
+        for (key, state, revision, stamp, eventTime, content, timestamp, barriers, barrierAlerts, riding, now)
+            in try answers[2].decoded(
+                as: (Int64, String, Int64, Int64, Int64?, String, Int64?, Int64, [String], String?, Int64).self
+            )
+        {
             desk.places[key] = Place(
                 machine: ActivityStateMachine(
                     state: try .stored(state),
@@ -115,6 +120,7 @@ private struct IntakeDesk {
                 ),
                 ridingAlert: try riding.map(Self.alert),
                 openBarrierAlerts: try barrierAlerts.map(Self.alert),
+                timestamp: timestamp,
                 now: now
             )
         }
@@ -158,7 +164,7 @@ private struct IntakeDesk {
                 return .accepted(
                     activityID: command.activityID,
                     revision: revision,
-                    timestamp: before?.lastTimestamp,
+                    timestamp: place.timestamp,
                     unchanged: true
                 )
             case .refuseUnknown: throw Problem.notFound("the activity")
@@ -185,6 +191,7 @@ private struct IntakeDesk {
             }
         }
         try Self.checkSize(of: change, place.ridingAlert, place.openBarrierAlerts)
+        place.timestamp = change.timestamp
         if let alert = command.alert {
             place.ridingAlert = alert
             if change.mustDeliver { place.openBarrierAlerts.append(alert) }
@@ -227,8 +234,22 @@ private struct IntakeDesk {
         }
         if !self.accepted.isEmpty {
             statements.append(SegmentStore.wake(activityKeys: Array(Set(self.accepted.map(\.activityKey)))))
+            statements.append(WorkNotifications.announcement)
         }
         return statements
+    }
+
+    /// After the end nothing is scheduled any more. To be run when the schedules that brought the end are settled.
+    var cancellations: [Query] {
+        let ended = accepted.filter { $0.kind == .end }.map(\.activityKey)
+        guard !ended.isEmpty else { return [] }
+        return [
+            """
+            UPDATE schedules SET state = 'cancelled', settled_at = clock_timestamp(), lease_until = NULL,
+                reason = 'activity_ended'
+            WHERE activity_key = ANY(\(ended)) AND state = 'pending'
+            """
+        ]
     }
 
     private var insertion: Query {

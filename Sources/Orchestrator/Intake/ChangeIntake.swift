@@ -83,13 +83,20 @@ final class ChangeIntake: Service, CustomStringConvertible {
     private func commit(_ commands: [ChangeCommand]) async -> [Result<ChangeAnswer, any Error>] {
         do {
             do {
-                return try await self.transact(commands)
+                return try await transact(commands)
             } catch let error as PostgresError where error.sqlState == "23505" {
                 // Another daemon has just committed one of the idempotency keys; now it can be read.
-                return try await self.transact(commands)
+                return try await transact(commands)
             }
+        } catch let error as PostgresError where error.code == .server && commands.count > 1 {
+            // The server refuses one of them, and does not say which: each on its own, so that the others are accepted.
+            var results: [Result<ChangeAnswer, any Error>] = []
+            for command in commands {
+                results += await commit([command])
+            }
+            return results
         } catch {
-            self.logger.error("changes were not accepted", metadata: ["error": "\(error)", "count": "\(commands.count)"])
+            logger.error("changes were not accepted", metadata: ["error": "\(error)", "count": "\(commands.count)"])
             return commands.map { _ in .failure(error) }
         }
     }

@@ -52,14 +52,19 @@ extension Orchestrator {
         let rows = try await self.database.query(
             """
             SELECT (
-                SELECT count(*) FROM devices AS d
-                WHERE d.bundle_id = a.bundle_id AND d.environment = a.environment AND (
-                    (a.audience_all AND EXISTS (
-                        SELECT FROM start_tokens AS t WHERE t.device_key = d.device_key AND t.type_name = a.type_name))
-                    OR d.device_id IN (SELECT m.member_id FROM audience_members AS m
-                        WHERE m.activity_key = a.activity_key AND m.kind = 'device')
-                    OR d.user_id IN (SELECT m.member_id FROM audience_members AS m
-                        WHERE m.activity_key = a.activity_key AND m.kind = 'user'))
+                SELECT count(*) FROM (
+                    SELECT d.device_key FROM devices AS d
+                    WHERE a.audience_all AND d.bundle_id = a.bundle_id AND d.environment = a.environment AND EXISTS (
+                        SELECT FROM start_tokens AS t WHERE t.device_key = d.device_key AND t.type_name = a.type_name)
+                    UNION
+                    SELECT d.device_key FROM audience_members AS m
+                    JOIN devices AS d ON d.bundle_id = a.bundle_id AND d.device_id = m.member_id
+                    WHERE m.activity_key = a.activity_key AND m.kind = 'device' AND d.environment = a.environment
+                    UNION
+                    SELECT d.device_key FROM audience_members AS m
+                    JOIN devices AS d ON d.bundle_id = a.bundle_id AND d.user_id = m.member_id
+                    WHERE m.activity_key = a.activity_key AND m.kind = 'user' AND d.environment = a.environment
+                ) AS reached
             ), (
                 SELECT count(*) FROM audience_members AS m
                 WHERE m.activity_key = a.activity_key AND m.kind = 'user' AND NOT EXISTS (

@@ -31,6 +31,7 @@ extension Orchestrator {
                       SELECT FROM subscriptions AS s
                       WHERE s.activity_key = a.activity_key AND s.device_key = d.device_key
                   )
+                ORDER BY d.device_key
                 ON CONFLICT (activity_key, device_key) DO NOTHING
                 """,
             ])
@@ -40,7 +41,8 @@ extension Orchestrator {
     /// Starts what is running on a device that has just been registered: an audience is a standing rule until the end.
     ///
     /// Call it after the registration is committed and before it is answered, so that an app whose report was answered
-    /// is certainly enrolled. A start that was withheld or failed for the old registration is tried again.
+    /// is certainly enrolled. A start that was withheld or failed for the old registration is tried again; one that is
+    /// under way is, if it comes to nothing.
     package func enrol(deviceKey: Int64) async throws {
         let woken = try await self.database.withTransaction { connection in
             let rows = try await connection.query(
@@ -55,25 +57,30 @@ extension Orchestrator {
                       AND a.audience_all AND a.state = 'live'
                     UNION
                     SELECT a.activity_key FROM audience_members AS m JOIN activities AS a USING (activity_key)
-                    WHERE m.bundle_id = d.bundle_id AND a.type_name = t.type_name AND a.environment = d.environment
-                      AND a.state = 'live'
-                      AND ((m.kind = 'device' AND m.member_id = d.device_id)
-                           OR (m.kind = 'user' AND m.member_id = d.user_id))
+                    WHERE m.bundle_id = d.bundle_id AND m.kind = 'device' AND m.member_id = d.device_id
+                      AND a.type_name = t.type_name AND a.environment = d.environment AND a.state = 'live'
+                    UNION
+                    SELECT a.activity_key FROM audience_members AS m JOIN activities AS a USING (activity_key)
+                    WHERE m.bundle_id = d.bundle_id AND m.kind = 'user' AND m.member_id = d.user_id
+                      AND a.type_name = t.type_name AND a.environment = d.environment AND a.state = 'live'
                 ) AS a
                 WHERE d.device_key = \(deviceKey)
                   AND NOT EXISTS (
                       SELECT FROM subscriptions AS s
                       WHERE s.activity_key = a.activity_key AND s.device_key = d.device_key
                   )
+                ORDER BY a.activity_key
                 ON CONFLICT (activity_key, device_key) DO UPDATE
-                SET state = 'pending', due_at = clock_timestamp(), attempts = 0, failures = 0, reason = NULL
-                WHERE starts.state IN ('withheld', 'failed')
+                SET state = CASE starts.state WHEN 'claimed' THEN starts.state ELSE 'pending' END,
+                    due_at = CASE starts.state WHEN 'claimed' THEN starts.due_at ELSE clock_timestamp() END,
+                    failures = 0, reason = NULL, renewed = true
+                WHERE starts.state IN ('withheld', 'failed', 'claimed')
                 RETURNING activity_key
                 """
             )
             let keys = try rows.decoded(as: Int64.self)
             if !keys.isEmpty {
-                _ = try await connection.execute(SegmentStore.wake(activityKeys: keys, segments: .rings))
+                _ = try await connection.execute(SegmentStore.announce(activityKeys: keys))
             }
             return !keys.isEmpty
         }

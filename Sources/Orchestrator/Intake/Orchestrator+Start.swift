@@ -15,18 +15,28 @@ extension Orchestrator {
         _ request: StartRequest
     ) async throws -> (answer: StartAnswer, replay: Bool) {
         let environment = try await self.environment(request.environment, of: app)
+        // A replay is judged against the stored start alone; what the type or its policy say now does not matter.
+        if let stored = try await StoredStart.read(app, id, from: database) {
+            try stored.judgeReplay(request)
+            return (try await startAnswer(app, id), true)
+        }
         let type = try await self.typeContext(app, request.type)
         let proposal = try StartProposal(app: app, id: id, environment: environment, request: request, type: type)
         let replay = try await self.database.withTransaction { connection in
-            guard let key = try await proposal.insert(on: connection) else {
-                try await proposal.judgeReplay(on: connection)
-                return true
-            }
+            guard let key = try await proposal.insert(on: connection) else { return true }
             try await proposal.insertParts(activityKey: key, on: connection)
             return false
         }
-        if !replay { self.wakeUps.signal() }
-        return (try await self.startAnswer(app, id), replay)
+        if replay {
+            // Another request has taken the id at the same moment.
+            guard let stored = try await StoredStart.read(app, id, from: database) else {
+                throw Problem.notFound("the activity")
+            }
+            try stored.judgeReplay(request)
+        } else {
+            wakeUps.signal()
+        }
+        return (try await startAnswer(app, id), replay)
     }
 
     /// The environment that a request means: its own, else production if the app has it, else the only one.

@@ -27,7 +27,8 @@ extension Orchestrator {
         return answer
     }
 
-    /// Ends the card on the phone, then forgets it.
+    /// Ends the card on the phone, then forgets it. A card that has not reported its token yet is ended when it does; one
+    /// that listens to a channel cannot be ended alone, and is only counted no more.
     ///
     /// - Throws: 404.
     package func unsubscribe(_ app: BundleID, _ activity: ActivityID, _ device: DeviceID) async throws {
@@ -36,15 +37,16 @@ extension Orchestrator {
             let results = try await connection.pipeline([
                 """
                 UPDATE subscriptions AS s
-                SET leaving = true, failures = 0, known_revision = 0,
-                    state = CASE WHEN s.update_token IS NULL THEN 'over'::subscription_state ELSE 'due' END,
+                SET leaving = true, failures = 0,
+                    state = CASE WHEN s.state = 'waiting_for_token' THEN s.state
+                        WHEN s.update_token IS NULL THEN 'over' ELSE 'due' END,
                     due_at = CASE WHEN s.update_token IS NOT NULL THEN clock_timestamp() END
                 FROM devices AS d
                 WHERE d.device_key = s.device_key AND d.bundle_id = \(app.rawValue) AND d.device_id = \(device.rawValue)
                   AND s.activity_key = \(facts.key)
                 RETURNING 1
                 """,
-                SegmentStore.wake(activityKeys: [facts.key], segments: .rings),
+                SegmentStore.announce(activityKeys: [facts.key]),
             ])
             return !results[0].isEmpty
         }
@@ -59,16 +61,22 @@ extension Orchestrator {
         _ environment: APNSEnvironment,
         on connection: PostgresConnection
     ) async throws -> Int64 {
-        let known = try await connection.query(
+        let results = try await connection.pipeline([
             """
             UPDATE devices
             SET os_version = coalesce(\(request.osVersion?.description), os_version),
                 app_version = coalesce(\(request.appVersion?.description), app_version)
             WHERE bundle_id = \(app.rawValue) AND device_id = \(device.rawValue)
-            RETURNING device_key, environment::text
+              AND (\(request.osVersion?.description) <> os_version OR \(request.appVersion?.description) <> app_version
+                   OR (os_version IS NULL AND \(request.osVersion?.description)::text IS NOT NULL)
+                   OR (app_version IS NULL AND \(request.appVersion?.description)::text IS NOT NULL))
+            """,
             """
-        )
-        if let (key, word) = try known.first(as: (Int64, String).self) {
+            SELECT device_key, environment::text FROM devices
+            WHERE bundle_id = \(app.rawValue) AND device_id = \(device.rawValue)
+            """,
+        ])
+        if let (key, word) = try results[1].first(as: (Int64, String).self) {
             try self.check(request.environment ?? .stored(word), is: environment)
             return key
         }

@@ -95,36 +95,6 @@ struct StartProposal: Sendable {
         return try rows.single(Int64.self)
     }
 
-    /// The id is taken: passes if the stored start is this very one.
-    ///
-    /// - Throws: 409 `attributes_conflict` or `activity_exists`.
-    func judgeReplay(on connection: PostgresConnection) async throws {
-        let rows = try await connection.query(
-            """
-            SELECT state::text, start_body::text, revision FROM activities
-            WHERE bundle_id = \(self.app.rawValue) AND activity_id = \(self.id.rawValue)
-            """
-        )
-        guard let (state, stored, revision) = try rows.first(as: (String, String, Int64).self) else {
-            throw Problem.notFound("the activity")
-        }
-        var machine = ActivityStateMachine(
-            state: try .stored(state),
-            standing: ActivityStanding(
-                start: StartRecord(body: try JSONValue(parsing: stored).object ?? JSONObject()),
-                revision: revision,
-                lastTimestamp: nil,
-                contentState: .null
-            )
-        )
-        let record = StartRecord(body: self.request.json.object ?? JSONObject())
-        switch machine.start(record, contentState: .object(self.request.contentState), now: 0) {
-        case .replay: return
-        case .refuseAttributesConflict: throw Problem.attributesConflict()
-        case .refuseActivityExists, .accept, .schedule: throw Problem.activityExists()
-        }
-    }
-
     /// Inserts what belongs to a new activity: its first change, audience, segments, channel and schedules.
     func insertParts(activityKey: Int64, on connection: PostgresConnection) async throws {
         if let endsAt = self.request.endsAt {

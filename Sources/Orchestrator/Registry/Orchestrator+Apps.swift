@@ -83,6 +83,7 @@ extension Orchestrator {
         }
         registry.principals.removeAll()
         registry.types.removeAll()
+        facts.removeAll()
     }
 
     /// 404 if the app does not exist.

@@ -52,7 +52,7 @@ extension Orchestrator {
         let answers = try await connection.pipeline([
             """
             SELECT environment = \(request.environment.rawValue)::apns_environment, frequent_pushes_enabled FROM devices
-            WHERE bundle_id = \(app.rawValue) AND device_id = \(id.rawValue) FOR UPDATE
+            WHERE bundle_id = \(app.rawValue) AND device_id = \(id.rawValue) FOR NO KEY UPDATE
             """,
             """
             INSERT INTO devices AS d (bundle_id, device_id, environment, user_id, os_version, app_version,

@@ -142,7 +142,7 @@ extension Orchestrator {
         let types = try await connection.query(
             """
             SELECT policy::text FROM activity_types
-            WHERE bundle_id = \(app.rawValue) AND type_name = \(name.rawValue) FOR UPDATE
+            WHERE bundle_id = \(app.rawValue) AND type_name = \(name.rawValue) FOR NO KEY UPDATE
             """
         )
         guard let stored = try types.single(String.self) else { throw Problem.notFound("the app") }

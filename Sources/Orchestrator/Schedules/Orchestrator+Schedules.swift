@@ -6,7 +6,21 @@ import Postgres
 extension Orchestrator {
     /// Keeps a valid change until its time.
     func schedule(_ kind: ChangeKind, at time: Instant, body: JSONValue, _ command: ChangeCommand) async throws -> ChangeAnswer {
-        try await self.database.withTransaction { connection in
+        do {
+            return try await insertSchedule(kind, at: time, body: body, command)
+        } catch let error as PostgresError where error.sqlState == "23505" {
+            // The same request has just been committed beside this one; now its answer can be read.
+            return try await insertSchedule(kind, at: time, body: body, command)
+        }
+    }
+
+    private func insertSchedule(
+        _ kind: ChangeKind,
+        at time: Instant,
+        body: JSONValue,
+        _ command: ChangeCommand
+    ) async throws -> ChangeAnswer {
+        try await database.withTransaction { connection in
             var kept = try await KeptAnswers.read([command.idempotencyKey].compactMap { $0 }, on: connection)
             if let key = command.idempotencyKey, let answer = try kept.answer(to: key) { return answer }
             let rows = try await connection.query(

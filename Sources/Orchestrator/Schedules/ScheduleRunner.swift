@@ -8,7 +8,8 @@ import ServiceLifecycle
 /// Runs what is due: starts, updates and ends at their time. What was missed while no daemon ran is run once, late.
 ///
 /// Schedules are claimed in batches under a lease; the change and the settling of its schedule are one transaction, so a
-/// schedule whose daemon died is run again by another and never twice.
+/// schedule whose daemon died is run again by another and never twice. Those of one activity run one after the other in
+/// the order of their times: an end that was missed together with an update does not swallow it.
 struct ScheduleRunner: Service, CustomStringConvertible {
     let orchestrator: Orchestrator
 
@@ -42,10 +43,14 @@ struct ScheduleRunner: Service, CustomStringConvertible {
     private func runDue() async throws -> Bool {
         let rows = try await self.orchestrator.database.query(
             """
-            WITH due AS (
-                SELECT schedule_id FROM schedules
-                WHERE state = 'pending' AND due_at <= clock_timestamp()
-                  AND (lease_until IS NULL OR lease_until < clock_timestamp())
+            WITH due AS MATERIALIZED (
+                SELECT schedule_id FROM schedules AS s
+                WHERE state = 'pending' AND due_at <= now() AND (lease_until IS NULL OR lease_until < now())
+                  AND NOT EXISTS (
+                      SELECT FROM schedules AS e
+                      WHERE e.activity_key = s.activity_key AND e.state = 'pending'
+                        AND (e.due_at, e.kind, e.created_at, e.schedule_id) < (s.due_at, s.kind, s.created_at, s.schedule_id)
+                  )
                 ORDER BY due_at LIMIT \(Self.batchSize) FOR NO KEY UPDATE SKIP LOCKED
             )
             UPDATE schedules AS s SET lease_until = clock_timestamp() + \(self.orchestrator.settings.pushDeadline)
@@ -75,7 +80,7 @@ struct ScheduleRunner: Service, CustomStringConvertible {
                 group.addTask { await self.run(schedule) }
             }
         }
-        return due.count == Self.batchSize
+        return !due.isEmpty
     }
 
     private func run(_ due: Due) async {
@@ -92,7 +97,7 @@ struct ScheduleRunner: Service, CustomStringConvertible {
                 let command = try await self.orchestrator.command(due.app, due.activity, request, scheduleID: due.id)
                 _ = try await self.orchestrator.intake.accept(command)
             }
-        } catch let problem as Problem where problem.status < 500 {
+        } catch let problem as Problem where problem.status < 500 && problem.status != 429 {
             await self.fail(due, problem)
         } catch {
             // Still pending: it is claimed again when the lease is over.
@@ -100,30 +105,28 @@ struct ScheduleRunner: Service, CustomStringConvertible {
         }
     }
 
-    /// A scheduled start becomes live, with a stamp of now for what it shows.
+    /// A scheduled start becomes live, with a stamp of now for what it shows; unless another daemon has run the schedule
+    /// meanwhile, or it was cancelled.
     private func begin(_ due: Due) async throws {
         try await self.orchestrator.database.withTransaction { connection in
             _ = try await connection.pipeline([
                 "SELECT FROM activities WHERE activity_key = \(due.activityKey) FOR NO KEY UPDATE",
                 """
-                UPDATE activities
-                SET state = 'live', started_at = clock_timestamp(),
-                    stamp = greatest(stamp + 1, floor(extract(epoch FROM clock_timestamp()))::int8)
-                WHERE activity_key = \(due.activityKey) AND state = 'scheduled'
+                WITH run AS (
+                    UPDATE schedules SET state = 'done', settled_at = clock_timestamp(), lease_until = NULL
+                    WHERE schedule_id = \(due.id)::uuid AND state = 'pending'
+                    RETURNING activity_key
+                ), begun AS (
+                    UPDATE activities AS a
+                    SET state = 'live', started_at = clock_timestamp(),
+                        stamp = greatest(a.stamp + 1, floor(extract(epoch FROM clock_timestamp()))::int8)
+                    FROM run WHERE a.activity_key = run.activity_key AND a.state = 'scheduled'
+                    RETURNING a.activity_key, a.revision, a.stamp
+                )
+                UPDATE changes AS c SET timestamp = begun.stamp, stamped_at = clock_timestamp()
+                FROM begun WHERE c.activity_key = begun.activity_key AND c.revision = begun.revision
                 """,
-                """
-                UPDATE changes AS c SET timestamp = a.stamp, stamped_at = clock_timestamp()
-                FROM activities AS a
-                WHERE a.activity_key = \(due.activityKey) AND c.activity_key = a.activity_key
-                  AND c.revision = a.revision AND c.timestamp IS NULL AND a.state = 'live'
-                """,
-                """
-                UPDATE segments SET due_at = clock_timestamp(), wakes = wakes + 1 WHERE activity_key = \(due.activityKey)
-                """,
-                """
-                UPDATE schedules SET state = 'done', settled_at = clock_timestamp(), lease_until = NULL
-                WHERE schedule_id = \(due.id)::uuid AND state = 'pending'
-                """,
+                SegmentStore.wake(activityKeys: [due.activityKey]),
             ])
         }
         self.orchestrator.wakeUps.signal()

@@ -16,14 +16,20 @@ struct ActivitySnapshot: Sendable {
     let newest: Revision
     /// The oldest change after the begun one that every destination must be sent.
     let barrier: Revision?
-    /// Whether the begun change is such a one: its lap is walked to the end before anything newer.
-    let isOnBarrierLap: Bool
+    /// Whether the begun change is such a one: its lap is walked to the end before anything newer but the end.
+    let isBarrierBegun: Bool
     let policy: Policy
     /// Whether the audience has not been turned into starts yet.
     let isEnrolmentDue: Bool
+    /// Whether it ended so long ago that no phone shows it any more.
+    let isPast: Bool
 
-    /// The revision that a walk has to turn to next.
-    var target: Revision { self.barrier ?? self.newest }
+    /// The revision that a walk has to turn to next. The end waits for nothing (promise 5).
+    var target: Revision { state == .ended ? newest : barrier ?? newest }
+
+    /// How long after the end a card that never heard of it is there at most: Apple's 8 h of life and 4 h on the Lock
+    /// Screen.
+    private static let longestCard = Duration.seconds(12 * 3600)
 }
 
 extension ActivitySnapshot {
@@ -33,8 +39,8 @@ extension ActivitySnapshot {
     ///   - key: The activity.
     ///   - begun: Barriers up to this revision are not of interest.
     /// - Returns: Nil if the activity was deleted.
-    static func read(_ key: Int64, begun: Revision, from connection: Database) async throws -> ActivitySnapshot? {
-        let rows = try await connection.query(
+    static func read(_ key: Int64, begun: Revision, from database: Database) async throws -> ActivitySnapshot? {
+        let rows = try await database.query(
             """
             SELECT a.bundle_id, a.activity_id, a.environment::text, a.type_name, a.delivery::text, a.state::text,
                    a.attributes::text, a.revision, t.policy::text,
@@ -42,14 +48,18 @@ extension ActivitySnapshot {
                     WHERE c.activity_key = a.activity_key AND c.must_deliver AND c.revision > \(begun)),
                    EXISTS (SELECT FROM changes AS c
                     WHERE c.activity_key = a.activity_key AND c.must_deliver AND c.revision = \(begun)),
-                   a.enrolment_due
+                   a.enrolment_due, coalesce(a.ended_at < clock_timestamp() - \(longestCard), false)
             FROM activities AS a JOIN activity_types AS t USING (bundle_id, type_name)
             WHERE a.activity_key = \(key)
             """
         )
-        for (bundle, id, environment, type, delivery, state, attributes, newest, policy, barrier, onLap, enrol) in try rows.decoded(
-            as: (String, String, String, String, String, String, String, Int64, String, Int64?, Bool, Bool).self
-        ) {
+        for (bundle, id, environment, type, delivery, state, attributes, newest, policy, barrier, isBegun, enrol, isPast)
+            in try rows.decoded(
+                as: (
+                    String, String, String, String, String, String, String, Int64, String, Int64?, Bool, Bool, Bool
+                ).self
+            )
+        {
             return ActivitySnapshot(
                 key: key,
                 bundleID: BundleID(stored: bundle),
@@ -61,9 +71,10 @@ extension ActivitySnapshot {
                 attributes: CompactJSON(stored: Array(attributes.utf8)),
                 newest: newest,
                 barrier: barrier,
-                isOnBarrierLap: onLap,
+                isBarrierBegun: isBegun,
                 policy: try Policy(json: JSONValue(parsing: policy)),
-                isEnrolmentDue: enrol
+                isEnrolmentDue: enrol,
+                isPast: isPast
             )
         }
         return nil

@@ -48,7 +48,8 @@ struct BudgetLedger: Sendable {
             VALUES (\(activity.key), \(budgetClass.rawValue)::budget_class, \(change.revision),
                     \(Int16(decision.priority.rawValue)), \(decision.reason.rawValue))
             ON CONFLICT (activity_key, class, revision) DO UPDATE
-            SET priority = greatest(budget_ledger.priority, EXCLUDED.priority), reason = EXCLUDED.reason
+            SET priority = EXCLUDED.priority, reason = EXCLUDED.reason
+            WHERE budget_ledger.priority <= EXCLUDED.priority
             """
         )
         return decision.priority

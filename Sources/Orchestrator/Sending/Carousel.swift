@@ -54,12 +54,13 @@ package struct Carousel: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - revision: The revision to carry; one that was already begun changes nothing.
-    ///   - hasAlert: Whether it brings an alert, which then replaces an older one for those who have not heard that.
-    package mutating func turn(to revision: Revision, hasAlert: Bool) {
-        guard revision > self.begun else { return }
-        self.lap = Lap(revision: revision, origin: self.cursor)
-        if hasAlert {
-            self.alert = Lap(revision: revision, origin: self.cursor)
+    ///   - alert: The newest revision with an alert among those between the begun one and this, if any; it need not be
+    ///     this one. It replaces an older alert for those who have not heard that.
+    package mutating func turn(to revision: Revision, alert newAlert: Revision?) {
+        guard revision > begun else { return }
+        lap = Lap(revision: revision, origin: cursor)
+        if let newAlert {
+            alert = Lap(revision: newAlert, origin: cursor)
         }
     }
 

@@ -2,6 +2,9 @@ import ActivityModel
 import Postgres
 
 /// Destinations that are served by their own row instead of the ring: late joiners, rotated tokens, retries.
+///
+/// Each is sent the newest state, with the newest alert that it has not heard; or before it the oldest must-deliver
+/// change that it is owed (promise 4).
 struct CatchUpTurn: Sendable {
     let orchestrator: Orchestrator
     let lease: SegmentLease
@@ -10,34 +13,82 @@ struct CatchUpTurn: Sendable {
     func run() async throws -> SegmentWorker.Turn {
         let due = try await Destination.read(
             """
-            SELECT device_key, update_token, frequent, failures, known_revision, leaving FROM subscriptions
-            WHERE activity_key = \(self.activity.key) AND mode = 'token' AND state = 'due'
-              AND due_at <= clock_timestamp()
+            SELECT \(unescaped: Destination.columns) FROM subscriptions
+            WHERE activity_key = \(activity.key) AND mode = 'token' AND state = 'due' AND due_at <= now()
             ORDER BY due_at LIMIT \(RingTurn.batchSize)
             """,
-            from: self.orchestrator.database
+            from: orchestrator.database
         )
         guard !due.isEmpty else { return .idle }
-        let newest = self.activity.newest
         let leaving = due.filter(\.leaving)
-        let behind = due.filter { !$0.leaving && $0.knownRevision < newest }
-        var statements = [Destination.backOnRing(due.filter { !$0.leaving && $0.knownRevision >= newest }, self.activity.key, newest)]
-        if !leaving.isEmpty || !behind.isEmpty {
-            guard let change = try await self.orchestrator.changes.stamped(self.activity.key, revision: newest) else {
-                return .idle
-            }
-            // A card that just joined shows the state without being told of it; one that follows hears the alert.
-            let outcome = try await TokenPushes(orchestrator: self.orchestrator, activity: self.activity)
-                .send(change, to: behind.map { ($0, $0.hasFollowed ? change.alert : nil) })
-            let farewell = try await TokenPushes(orchestrator: self.orchestrator, activity: self.activity)
-                .send(change.asEnd, to: leaving.map { ($0, nil) })
-            statements += outcome.exceptionStatements + farewell.exceptionStatements
-            statements.append(Destination.forget(farewell.accepted, self.activity.key))
-            statements.append(Destination.backOnRing(outcome.accepted, self.activity.key, newest))
+        let current = due.filter { !$0.leaving && $0.knownRevision >= activity.newest }
+        let behind = due.filter { !$0.leaving && $0.knownRevision < activity.newest }
+        if !current.isEmpty {
+            try await store([Destination.backOnRing(current, activity.key, activity.newest)])
         }
-        _ = try await self.orchestrator.database.withConnection { [statements] connection in
-            try await connection.pipeline(statements)
+        for (revision, destinations) in try await owed(to: behind) {
+            try await send(revision, to: destinations)
         }
+        if !leaving.isEmpty { try await dismiss(leaving) }
         return .worked
+    }
+
+    /// Who is sent which revision next, the older ones first: a fresh stamp of theirs comes before one of the newest.
+    private func owed(to destinations: [Destination]) async throws -> [(Revision, [Destination])] {
+        let barriers = activity.state == .ended ? [] : try await barriers(for: destinations)
+        let groups = Dictionary(grouping: destinations) { destination in
+            let has = max(destination.heardRevision, destination.knownRevision)
+            return barriers.first { $0 > has } ?? activity.newest
+        }
+        return groups.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
+    private func barriers(for destinations: [Destination]) async throws -> [Revision] {
+        guard let least = destinations.map(\.heardRevision).min() else { return [] }
+        let rows = try await orchestrator.database.query(
+            """
+            SELECT revision FROM changes
+            WHERE activity_key = \(activity.key) AND must_deliver AND revision > \(least)
+              AND revision <= \(activity.newest)
+            ORDER BY revision
+            """
+        )
+        return try rows.decoded(as: Int64.self)
+    }
+
+    private func send(_ revision: Revision, to destinations: [Destination]) async throws {
+        guard let change = try await orchestrator.changes.stamped(revision, under: lease) else { return }
+        var alerts: [Revision: AlertContent] = [:]
+        for heard in Set(destinations.map(\.heardRevision)) {
+            alerts[heard] = try await orchestrator.changes
+                .newestAlert(activity.key, after: heard, upTo: revision)?.content
+        }
+        let outcome = try await TokenPushes(orchestrator: orchestrator, lease: lease, activity: activity).send(
+            change,
+            to: destinations.map {
+                TokenPushes.Push($0, alert: alerts[$0.heardRevision], heardIfRefused: $0.heardRevision)
+            }
+        )
+        let done = outcome.accepted + outcome.unsendable
+        let settled =
+            revision < activity.newest
+            ? Destination.owedMore(done, activity.key, than: revision)
+            : Destination.backOnRing(done, activity.key, revision)
+        try await store(outcome.exceptionStatements + [settled])
+    }
+
+    /// Ends cards while the activity goes on, and forgets them; also those that can never be reached.
+    private func dismiss(_ leaving: [Destination]) async throws {
+        guard let change = try await orchestrator.changes.stamped(activity.newest, under: lease) else { return }
+        let outcome = try await TokenPushes(orchestrator: orchestrator, lease: lease, activity: activity).send(
+            change.asEnd,
+            to: leaving.map { TokenPushes.Push($0, alert: nil, heardIfRefused: $0.heardRevision) },
+            fixedPriority: .ten
+        )
+        try await store(outcome.exceptionStatements + [Destination.forget(outcome.accepted + outcome.unsendable, activity.key)])
+    }
+
+    private func store(_ statements: [Query]) async throws {
+        _ = try await orchestrator.database.pipeline(statements)
     }
 }

@@ -9,6 +9,8 @@ struct ChangeToSend: Sendable {
     let contentState: CompactJSON
     let alert: AlertContent?
     let urgency: Urgency
+    /// Whether every destination is to get a push of its own for it.
+    let mustDeliver: Bool
     /// The aps timestamp, UNIX seconds. Committed before any push carries it.
     let timestamp: Timestamp
     let staleAfterSeconds: Int?
@@ -26,6 +28,7 @@ struct ChangeToSend: Sendable {
             contentState: self.contentState,
             alert: nil,
             urgency: self.urgency,
+            mustDeliver: false,
             timestamp: self.timestamp + 1,
             staleAfterSeconds: nil,
             relevanceScore: nil,
@@ -34,6 +37,18 @@ struct ChangeToSend: Sendable {
             acceptedAt: self.acceptedAt
         )
     }
+
+    /// What a card has heard if a push of this change fails that was to bring it the alert of `alert`, if any: everything
+    /// before the alert, and before the change itself where that must be delivered.
+    func heard(missing alert: Revision?) -> Revision {
+        min(alert.map { $0 - 1 } ?? revision, mustDeliver ? revision - 1 : revision)
+    }
+}
+
+/// So many changes came so quickly that the next stamp would run ahead of the clock. After the wait the newest change is
+/// sent, and the others are merged into it.
+struct StampTooEarly: Error, Sendable {
+    let wait: Duration
 }
 
 /// The rows of `changes` as a sender sees them: stamped, and those that were skipped marked as merged.
@@ -43,31 +58,44 @@ struct ChangeStore: Sendable {
     /// The change, stamped so that phones take it: with the stamp of its accept, or with a fresh one if it has none,
     /// if its stamp is older than 30 s, or if an older revision was stamped anew meanwhile (promise 3).
     ///
+    /// - Parameters:
+    ///   - lease: Of a segment of the activity; a worker that has lost it stamps nothing, else it could make an old state
+    ///     look newer than what its successor has sent.
+    ///   - anew: Takes a fresh stamp in any case: other bytes than before are to be sent to the same destination.
     /// - Returns: Nil if the activity was deleted.
-    func stamped(_ key: Int64, revision: Revision) async throws -> ChangeToSend? {
-        guard let (stored, fresh) = try await self.read(key, revision, on: { try await self.database.query($0) }) else { return nil }
-        if let timestamp = stored.timestamp, !Stamping.needsFreshStamp(age: stored.age), timestamp >= fresh {
-            return stored.change(timestamp)
-        }
-        return try await self.database.withTransaction { connection in
-            try await self.stampAnew(key, revision, on: connection)
+    /// - Throws: ``LeaseLost``; ``StampTooEarly`` if the stamp would run ahead of the clock, which the end may do.
+    func stamped(_ revision: Revision, under lease: SegmentLease, anew: Bool = false) async throws -> ChangeToSend? {
+        let key = lease.activityKey
+        guard let stored = try await read(key, revision, on: { try await database.query($0) }) else { return nil }
+        if !anew, let change = stored.changeUnderItsStamp { return change }
+        return try await database.withTransaction { connection in
+            try await stampAnew(revision, under: lease, anew: anew, on: connection)
         }
     }
 
     private func stampAnew(
-        _ key: Int64,
         _ revision: Revision,
+        under lease: SegmentLease,
+        anew: Bool,
         on connection: PostgresConnection
     ) async throws -> ChangeToSend? {
-        let locked = try await connection.query(
-            "SELECT stamp FROM activities WHERE activity_key = \(key) FOR NO KEY UPDATE"
-        )
-        guard let last = try locked.single(Int64.self),
-            let (stored, fresh) = try await self.read(key, revision, on: { try await connection.query($0) })
+        let key = lease.activityKey
+        let locked = try await connection.pipeline([
+            "SELECT stamp FROM activities WHERE activity_key = \(key) FOR NO KEY UPDATE",
+            """
+            SELECT 1 FROM segments
+            WHERE activity_key = \(key) AND segment = \(lease.segment)
+              AND lease_owner = \(lease.owner)::uuid AND lease_until > clock_timestamp()
+            FOR SHARE
+            """,
+        ])
+        guard let last = try locked[0].single(Int64.self),
+            let stored = try await read(key, revision, on: { try await connection.query($0) })
         else { return nil }
-        if let timestamp = stored.timestamp, !Stamping.needsFreshStamp(age: stored.age), timestamp >= fresh {
-            return stored.change(timestamp)  // another sender was faster
-        }
+        if locked[1].isEmpty { throw LeaseLost() }
+        if !anew, let change = stored.changeUnderItsStamp { return change }  // another sender was faster
+        let wait = Stamping.delayBeforeStamping(now: stored.now, last: last)
+        if wait > 0, stored.kind != .end { throw StampTooEarly(wait: .seconds(wait)) }
         let timestamp = Stamping.whenSent(now: stored.now, last: last)
         _ = try await connection.pipeline([
             """
@@ -91,13 +119,39 @@ struct ChangeStore: Sendable {
 
     /// Turns a walk to the activity's next revision, if there is one and nothing holds the walk back.
     ///
+    /// - Parameter isRing: Whether it is a walk along update tokens; it has none where everybody listens to the channel.
     /// - Returns: The walk, and what is to be stored with it: the revisions that it jumped over.
-    func turned(_ stored: Carousel, to activity: ActivitySnapshot) async throws -> (Carousel, [Query]) {
-        guard !activity.isOnBarrierLap, activity.target > stored.begun else { return (stored, []) }
+    func turned(
+        _ stored: Carousel,
+        to activity: ActivitySnapshot,
+        isRing: Bool
+    ) async throws -> (Carousel, [Query]) {
+        let isHeld = activity.isBarrierBegun && stored.lap != nil && activity.state != .ended
+        guard !isHeld, activity.target > stored.begun else { return (stored, []) }
         var carousel = stored
-        let change = try await self.stamped(activity.key, revision: activity.target)
-        carousel.turn(to: activity.target, hasAlert: change?.alert != nil)
-        return (carousel, [Self.merge(activity.key, after: stored.begun, into: activity.target)])
+        let alert = try await newestAlert(activity.key, after: stored.begun, upTo: activity.target)
+        carousel.turn(to: activity.target, alert: alert?.revision)
+        // Of two walks the one that most phones depend on says what was merged.
+        let isTelling = isRing == (activity.delivery == .tokens)
+        let merge = Self.merge(activity.key, after: stored.begun, into: activity.target)
+        return (carousel, isTelling ? [merge] : [])
+    }
+
+    /// The newest alert of the changes after one revision and up to another.
+    func newestAlert(
+        _ key: Int64,
+        after heard: Revision,
+        upTo revision: Revision
+    ) async throws -> (revision: Revision, content: AlertContent)? {
+        let rows = try await database.query(
+            """
+            SELECT revision, alert::text FROM changes
+            WHERE activity_key = \(key) AND revision > \(heard) AND revision <= \(revision) AND alert IS NOT NULL
+            ORDER BY revision DESC LIMIT 1
+            """
+        )
+        guard let (revision, text) = try rows.first(as: (Int64, String).self) else { return nil }
+        return (revision, try AlertContent(json: JSONValue(parsing: text)))
     }
 
     /// The alert that a change brought.
@@ -110,22 +164,31 @@ struct ChangeStore: Sendable {
     }
 
     private struct Row {
+        let kind: ChangeKind
         let timestamp: Timestamp?
         /// Seconds since the stamp was given.
         let age: Double
+        /// The highest stamp of the activity that was given when sending.
+        let freshStamp: Timestamp
         /// The database's clock.
         let now: Timestamp
         let change: (Timestamp) -> ChangeToSend
+
+        /// Nil if it must be stamped before it leaves.
+        var changeUnderItsStamp: ChangeToSend? {
+            guard let timestamp, !Stamping.needsFreshStamp(age: age), timestamp >= freshStamp else { return nil }
+            return change(timestamp)
+        }
     }
 
     private func read(
         _ key: Int64,
         _ revision: Revision,
         on query: (Query) async throws -> Rows
-    ) async throws -> (Row, freshStamp: Timestamp)? {
+    ) async throws -> Row? {
         let rows = try await query(
             """
-            SELECT c.kind::text, c.content_state::text, c.alert::text, c.urgency::text, c.stale_after_seconds,
+            SELECT c.kind::text, c.content_state::text, c.alert::text, c.urgency::text, c.must_deliver, c.stale_after_seconds,
                    c.relevance_score, c.dismiss_after_seconds, extract(epoch FROM c.dismiss_at)::bigint,
                    extract(epoch FROM c.accepted_at)::bigint, c.timestamp,
                    coalesce(extract(epoch FROM clock_timestamp() - c.stamped_at), 0)::float8,
@@ -134,10 +197,10 @@ struct ChangeStore: Sendable {
             WHERE c.activity_key = \(key) AND c.revision = \(revision)
             """
         )
-        for (kind, content, alert, urgency, stale, score, dismissAfter, dismissAt, accepted, stamp, age, now, fresh)
+        for (kind, content, alert, urgency, mustDeliver, stale, score, dismissAfter, dismissAt, accepted, stamp, age, now, fresh)
             in try rows.decoded(
                 as: (
-                    String, String, String?, String, Int32?, Double?, Int32?, Int64?, Int64, Int64?, Double, Int64, Int64
+                    String, String, String?, String, Bool, Int32?, Double?, Int32?, Int64?, Int64, Int64?, Double, Int64, Int64
                 ).self
             )
         {
@@ -145,13 +208,14 @@ struct ChangeStore: Sendable {
             let contentState = CompactJSON(stored: Array(content.utf8))
             let alert = try alert.map { try AlertContent(json: JSONValue(parsing: $0)) }
             let urgency: Urgency = try .stored(urgency)
-            let row = Row(timestamp: stamp, age: age, now: now) { timestamp in
+            return Row(kind: kind, timestamp: stamp, age: age, freshStamp: fresh, now: now) { timestamp in
                 ChangeToSend(
                     revision: revision,
                     kind: kind,
                     contentState: contentState,
                     alert: alert,
                     urgency: urgency,
+                    mustDeliver: mustDeliver,
                     timestamp: timestamp,
                     staleAfterSeconds: stale.map(Int.init),
                     relevanceScore: score.flatMap(JSONNumber.init),
@@ -160,7 +224,6 @@ struct ChangeStore: Sendable {
                     acceptedAt: accepted
                 )
             }
-            return (row, fresh)
         }
         return nil
     }

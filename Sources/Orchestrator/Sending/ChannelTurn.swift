@@ -22,23 +22,25 @@ struct ChannelTurn: Sendable {
     }
 
     func run(_ stored: Carousel) async throws -> SegmentWorker.Turn {
-        guard let channel = try await self.channel() else { return .idle }
+        guard let channel = try await channel() else { return .idle }
         switch channel.state {
-        case .creating: return try await self.create(channel)
-        case .ready: return try await self.broadcast(stored, on: channel)
-        case .deleting, .deleted: return .idle
+        case .creating: return try await create(channel)
+        case .ready: return try await broadcast(stored, on: channel)
+        case .deleting, .deleted:
+            try await abandonSubscribers()
+            return .idle
         }
     }
 
     private func channel() async throws -> Channel? {
-        let rows = try await self.orchestrator.database.query(
+        let rows = try await orchestrator.database.query(
             """
             SELECT c.channel_id::text, c.apns_channel_id, c.storage::text, c.state::text,
                    (SELECT count(*) FROM subscriptions AS s
                     WHERE s.activity_key = c.activity_key AND s.mode = 'channel' AND s.state = 'due'
                       AND s.due_at <= now()),
-                   now()
-            FROM channels AS c WHERE c.activity_key = \(self.activity.key)
+                   clock_timestamp()
+            FROM channels AS c WHERE c.activity_key = \(activity.key)
             """
         )
         for (id, apnsID, storage, state, behind, readAt) in try rows.decoded(
@@ -56,69 +58,108 @@ struct ChannelTurn: Sendable {
         return nil
     }
 
+    // MARK: Making the channel
+
     /// Creating is not idempotent: after a lost answer a channel may be left at Apple, for reconcile to find.
     private func create(_ channel: Channel) async throws -> SegmentWorker.Turn {
-        guard self.activity.state == .live else { return .idle }
-        let outcome = await self.orchestrator.sender.createChannel(
-            environment: self.activity.environment,
-            identity: try await self.orchestrator.signing.identity(of: self.activity.bundleID, self.activity.environment),
-            bundleID: self.activity.bundleID,
+        guard activity.state == .live else {
+            _ = try await orchestrator.database.execute(Self.withdrawal(of: activity.key))
+            return .idle
+        }
+        let outcome = await orchestrator.sender.createChannel(
+            environment: activity.environment,
+            identity: try await orchestrator.signing.identity(of: activity.bundleID, activity.environment),
+            bundleID: activity.bundleID,
             storage: channel.storage
         )
         switch outcome {
         case .created(let apnsID):
-            _ = try await self.orchestrator.database.withConnection { connection in
-                try await connection.pipeline([
-                    """
-                    UPDATE channels SET state = 'ready', apns_channel_id = \(apnsID.rawValue), reason = NULL
-                    WHERE channel_id = \(channel.id)::uuid AND state = 'creating'
-                    """,
-                    SegmentStore.wake(activityKeys: [self.activity.key], segments: .rings),
-                ])
-            }
-            self.orchestrator.wakeUps.signal()
+            try await keep(apnsID, as: channel)
+            orchestrator.wakeUps.signal()
             return .worked
         case .failed(let outcome):
-            _ = try await self.orchestrator.database.execute(
+            _ = try await orchestrator.database.execute(
                 "UPDATE channels SET reason = \(outcome.words) WHERE channel_id = \(channel.id)::uuid"
             )
             return .failed(reason: outcome.words)
         }
     }
 
+    /// If another daemon has made the activity's channel meanwhile, this one joins those that are ready for use, so that
+    /// no channel is forgotten at Apple (promise 11).
+    private func keep(_ apnsID: APNSChannelID, as channel: Channel) async throws {
+        _ = try await orchestrator.database.pipeline([
+            """
+            WITH made AS (
+                UPDATE channels SET state = 'ready', apns_channel_id = \(apnsID.rawValue), reason = NULL
+                WHERE channel_id = \(channel.id)::uuid AND state = 'creating'
+                RETURNING channel_id
+            )
+            INSERT INTO channels (bundle_id, environment, storage, state, apns_channel_id)
+            SELECT \(activity.bundleID.rawValue), \(activity.environment.rawValue)::apns_environment,
+                   \(channel.storage.rawValue)::channel_storage, 'ready', \(apnsID.rawValue)
+            WHERE NOT EXISTS (SELECT FROM made)
+            """,
+            SegmentStore.wake(activityKeys: [activity.key], segments: .rings),
+        ])
+    }
+
+    /// The statement for an activity that ended before its channel was made: it needs none.
+    static func withdrawal(of activityKey: Int64) -> Query {
+        "DELETE FROM channels WHERE activity_key = \(activityKey) AND state = 'creating'"
+    }
+
+    /// The channel is gone, so nobody who listens to it can be told anything any more.
+    private func abandonSubscribers() async throws {
+        _ = try await orchestrator.database.execute(
+            """
+            UPDATE subscriptions SET state = 'over', due_at = NULL, reason = 'channel_deleted'
+            WHERE activity_key = \(activity.key) AND mode = 'channel' AND state = 'due'
+            """
+        )
+    }
+
+    // MARK: Using it
+
     private func broadcast(_ stored: Carousel, on channel: Channel) async throws -> SegmentWorker.Turn {
         guard let apnsID = channel.apnsID else { return .idle }
-        var (carousel, statements) = try await self.orchestrator.changes.turned(stored, to: self.activity)
-        let (revision, alertRevision): (Revision, Revision?)
+        var (carousel, statements) = try await orchestrator.changes.turned(stored, to: activity, isRing: false)
+        let (revision, alertRevision, isRepeat): (Revision, Revision?, Bool)
         switch carousel.next {
-        case .send(let next, let alert, _, _): (revision, alertRevision) = (next, alert)
-        case .rest where channel.behind > 0: (revision, alertRevision) = (carousel.completed, nil)
+        case .send(let next, let alert, _, _): (revision, alertRevision, isRepeat) = (next, alert, false)
+        case .rest where channel.behind > 0: (revision, alertRevision, isRepeat) = (carousel.completed, nil, true)
         case .rest: return .idle
         }
-        guard let change = try await self.orchestrator.changes.stamped(self.activity.key, revision: revision) else {
-            return .idle
-        }
-        let outcome = try await self.push(change, alertRevision, to: apnsID, storage: channel.storage)
+        guard let change = try await changeToSend(revision, isRepeat: isRepeat) else { return .idle }
+        let outcome = try await push(change, alertRevision, to: apnsID, storage: channel.storage)
         switch outcome.class {
         case .accepted, .requestInvalid:
             if !outcome.isAccepted {
-                self.orchestrator.logger.error(
+                orchestrator.logger.error(
                     "APNs refuses a broadcast for good",
-                    metadata: ["activity.key": "\(self.activity.key)", "apns.reason": "\(outcome.words)"]
+                    metadata: ["activity.key": "\(activity.key)", "apns.reason": "\(outcome.words)"]
                 )
             }
             carousel.acknowledge(through: nil, reachedBound: true)
-            statements.append(self.caughtUp(revision, channel.readAt))
+            statements.append(caughtUp(revision, channel.readAt))
             if change.kind == .end {
-                statements.append(self.deletion(of: channel))
+                statements.append(deletion(of: channel))
             }
-            try await self.orchestrator.segments.acknowledge(self.lease, carousel, with: statements)
+            try await orchestrator.segments.acknowledge(lease, carousel, with: statements)
             return .worked
         case .retry, .credential, .unknown, .notSent, .channelGone, .tokenDead, .tokenRejected:
             // What the walk has turned to is kept, so that an alert is still owed when the failure is over.
-            try await self.orchestrator.segments.acknowledge(self.lease, carousel, with: statements)
+            try await orchestrator.segments.acknowledge(lease, carousel, with: statements)
             return .failed(reason: outcome.words)
         }
+    }
+
+    /// What is repeated for those who joined late brings no alert. Where it did at first, these are other bytes, which
+    /// need a stamp of their own (promise 3).
+    private func changeToSend(_ revision: Revision, isRepeat: Bool) async throws -> ChangeToSend? {
+        let change = try await orchestrator.changes.stamped(revision, under: lease)
+        guard isRepeat, change?.alert != nil else { return change }
+        return try await orchestrator.changes.stamped(revision, under: lease, anew: true)
     }
 
     private func push(
@@ -129,20 +170,20 @@ struct ChannelTurn: Sendable {
     ) async throws -> PushOutcome {
         var alert: AlertContent?
         if let alertRevision {
-            alert = try await self.orchestrator.changes.alert(self.activity.key, revision: alertRevision)
+            alert = try await orchestrator.changes.alert(activity.key, revision: alertRevision)
         }
-        let priority = try await self.orchestrator.ledger
-            .priority(of: change, hasAlert: alert != nil, in: self.activity, for: .channel)
-        return await self.orchestrator.sender.broadcast(
+        let priority = try await orchestrator.ledger
+            .priority(of: change, hasAlert: alert != nil, in: activity, for: .channel)
+        return await orchestrator.sender.broadcast(
             BroadcastPush(
-                environment: self.activity.environment,
-                identity: try await self.orchestrator.signing.identity(of: self.activity.bundleID, self.activity.environment),
-                bundleID: self.activity.bundleID,
+                environment: activity.environment,
+                identity: try await orchestrator.signing.identity(of: activity.bundleID, activity.environment),
+                bundleID: activity.bundleID,
                 channelID: channel,
                 priority: priority,
-                expiration: self.activity.policy.expiration(of: change.kind, at: change.timestamp, storage: storage),
-                body: LiveActivityRendering(change: change, alert: alert, activity: self.activity).body(),
-                deadline: self.orchestrator.settings.pushDeadline
+                expiration: activity.policy.expiration(of: change.kind, at: change.timestamp, storage: storage),
+                body: LiveActivityRendering(change: change, alert: alert, activity: activity).body(),
+                deadline: orchestrator.settings.pushDeadline
             )
         )
     }
@@ -151,7 +192,7 @@ struct ChannelTurn: Sendable {
     private func caughtUp(_ revision: Revision, _ readAt: PGTimestamp) -> Query {
         """
         UPDATE subscriptions SET state = 'riding', due_at = NULL, known_revision = greatest(known_revision, \(revision))
-        WHERE activity_key = \(self.activity.key) AND mode = 'channel' AND state = 'due' AND due_at <= \(readAt)
+        WHERE activity_key = \(activity.key) AND mode = 'channel' AND state = 'due' AND registered_at <= \(readAt)
         """
     }
 
@@ -159,7 +200,7 @@ struct ChannelTurn: Sendable {
         """
         UPDATE channels
         SET delete_at = clock_timestamp()
-            + \(Duration.seconds(self.activity.policy.channelGrace(channel.storage)))
+            + \(Duration.seconds(activity.policy.channelGrace(channel.storage)))
         WHERE channel_id = \(channel.id)::uuid AND delete_at IS NULL
         """
     }

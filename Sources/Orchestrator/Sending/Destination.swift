@@ -11,23 +11,26 @@ struct Destination: Sendable {
     let failures: Int
     /// A revision that the card certainly has; 0 for one that just joined.
     let knownRevision: Revision
+    /// While it is served by its own row: alerts and must-deliver changes up to this revision are not owed to it.
+    let heardRevision: Revision
     /// The card is to be ended and forgotten.
     let leaving: Bool
-
-    /// Whether the card followed the activity before the change that it is sent now.
-    var hasFollowed: Bool { self.failures > 0 || self.knownRevision > 0 }
 }
 
 extension Destination {
-    /// Runs a query that selects device key, update token, frequent, failures, known revision and leaving, in this order.
+    /// What ``read(_:from:)`` expects of a query on `subscriptions`.
+    static let columns = "device_key, update_token, frequent, failures, known_revision, heard_revision, leaving"
+
+    /// Runs a query that selects ``columns``.
     static func read(_ query: Query, from database: Database) async throws -> [Destination] {
         let rows = try await database.query(query)
-        return try rows.decoded(as: (Int64, [UInt8], Bool, Int16, Int64, Bool).self).compactMap {
+        return try rows.decoded(as: (Int64, [UInt8], Bool, Int16, Int64, Int64, Bool).self).compactMap {
             key,
             token,
             frequent,
             failures,
             known,
+            heard,
             leaving in
             // A CHECK keeps the length within the bounds that make this nil.
             guard let token = PushToken(bytes: token) else { return nil }
@@ -37,16 +40,30 @@ extension Destination {
                 frequent: frequent,
                 failures: Int(failures),
                 knownRevision: known,
+                heardRevision: heard,
                 leaving: leaving
             )
         }
     }
 
-    /// The statement that forgets cards which were ended on their phones.
+    /// The statement that forgets cards which were ended on their phones, or cannot be.
     static func forget(_ destinations: [Destination], _ activityKey: Int64) -> Query {
         """
         DELETE FROM subscriptions
-        WHERE activity_key = \(activityKey) AND leaving AND device_key = ANY(\(destinations.map(\.deviceKey)))
+        WHERE activity_key = \(activityKey) AND leaving
+          AND (device_key = ANY(\(destinations.map(\.deviceKey))) OR state IN ('dead', 'rejected'))
+        """
+    }
+
+    /// The statement for destinations that were sent a must-deliver change which is not the newest: what is newer is due now.
+    static func owedMore(_ destinations: [Destination], _ activityKey: Int64, than revision: Revision) -> Query {
+        """
+        UPDATE subscriptions AS s
+        SET due_at = clock_timestamp(), failures = 0, reason = NULL,
+            known_revision = greatest(s.known_revision, \(revision)), heard_revision = \(revision)
+        FROM unnest(\(destinations.map(\.deviceKey)), \(destinations.map(\.token.bytes))) AS d(device_key, token)
+        WHERE s.activity_key = \(activityKey) AND s.device_key = d.device_key
+          AND s.update_token = d.token AND s.state = 'due'
         """
     }
 

@@ -43,6 +43,7 @@ struct Dispatcher: Service, CustomStringConvertible {
     private func claim(atMost limit: Int) async -> [SegmentLease]? {
         guard limit > 0 else { return nil }
         do {
+            try await self.orchestrator.segments.takeAnnouncements()
             return try await self.orchestrator.segments.claim(limit: limit)
         } catch {
             self.orchestrator.logger.warning("cannot look for work", metadata: ["error": "\(error)"])

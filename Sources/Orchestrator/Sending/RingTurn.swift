@@ -8,38 +8,52 @@ struct RingTurn: Sendable {
     let lease: SegmentLease
     let activity: ActivitySnapshot
 
-    /// Destinations read, sent to and acknowledged at once.
+    /// Destinations read and acknowledged at once.
     static let batchSize = 1_000
 
     func run(_ stored: Carousel) async throws -> SegmentWorker.Turn {
-        var (carousel, merges) = try await self.orchestrator.changes.turned(stored, to: self.activity)
+        var (carousel, merges) = try await orchestrator.changes.turned(stored, to: activity, isRing: true)
         guard case .send(let revision, let alertRevision, let after, let through) = carousel.next else { return .idle }
-        guard let change = try await self.orchestrator.changes.stamped(self.activity.key, revision: revision) else {
-            return .idle
-        }
+        guard let change = try await orchestrator.changes.stamped(revision, under: lease) else { return .idle }
         let riders = try await Destination.read(
             """
-            SELECT device_key, update_token, frequent, failures, known_revision, leaving FROM subscriptions
-            WHERE activity_key = \(self.activity.key) AND mode = 'token' AND state = 'riding'
+            SELECT \(unescaped: Destination.columns) FROM subscriptions
+            WHERE activity_key = \(activity.key) AND mode = 'token' AND state = 'riding'
               AND device_key > \(after) AND device_key <= \(through ?? .max) AND known_revision < \(revision)
             ORDER BY device_key LIMIT \(Self.batchSize)
             """,
-            from: self.orchestrator.database
+            from: orchestrator.database
         )
-        var alert = change.alert
-        if let alertRevision, alertRevision != revision {
-            alert = try await self.orchestrator.changes.alert(self.activity.key, revision: alertRevision)
-        }
-        let outcome = try await TokenPushes(orchestrator: self.orchestrator, activity: self.activity)
-            .send(change, to: riders.map { ($0, alert) })
+        let alert = try await alert(alertRevision, on: change)
+        let outcome = try await TokenPushes(orchestrator: orchestrator, lease: lease, activity: activity).send(
+            change,
+            to: riders.map { rider in
+                // A card that certainly has the alert's revision joined the ring later, or was served by its own row.
+                let hears = alertRevision.map { rider.knownRevision < $0 } ?? false
+                return TokenPushes.Push(
+                    rider,
+                    alert: hears ? alert : nil,
+                    heardIfRefused: change.heard(missing: hears ? alertRevision : nil)
+                )
+            }
+        )
         if let reason = outcome.commonFailure {
             // What the walk has turned to is kept, so that an alert is still owed when the failure is over.
-            try await self.orchestrator.segments.acknowledge(self.lease, carousel, with: merges)
+            try await orchestrator.segments.acknowledge(lease, carousel, with: merges)
             return .failed(reason: reason)
         }
-        carousel.acknowledge(through: riders.last?.deviceKey, reachedBound: riders.count < Self.batchSize)
-        let statements = merges + outcome.exceptionStatements
-        try await self.orchestrator.segments.acknowledge(self.lease, carousel, with: statements)
+        let sent = riders.prefix(outcome.count)
+        carousel.acknowledge(
+            through: sent.last?.deviceKey,
+            reachedBound: sent.count == riders.count && riders.count < Self.batchSize
+        )
+        try await orchestrator.segments.acknowledge(lease, carousel, with: merges + outcome.exceptionStatements)
         return .worked
+    }
+
+    private func alert(_ revision: Revision?, on change: ChangeToSend) async throws -> AlertContent? {
+        guard let revision else { return nil }
+        return revision == change.revision
+            ? change.alert : try await orchestrator.changes.alert(activity.key, revision: revision)
     }
 }

@@ -9,21 +9,46 @@ struct SegmentStore: Sendable {
     /// How long a claim or a sign of life lasts.
     let lease: Duration
 
+    /// Gives the segments work that registrations have announced with ``announce(activityKeys:)``.
+    func takeAnnouncements() async throws {
+        _ = try await self.database.execute(
+            """
+            WITH taken AS (
+                DELETE FROM wake_ups WHERE wake_up_id IN (
+                    SELECT wake_up_id FROM wake_ups ORDER BY wake_up_id LIMIT 10000 FOR UPDATE SKIP LOCKED
+                )
+                RETURNING activity_key
+            ), woken AS MATERIALIZED (
+                SELECT activity_key, segment FROM segments WHERE activity_key IN (SELECT activity_key FROM taken)
+                ORDER BY activity_key, segment FOR NO KEY UPDATE
+            )
+            UPDATE segments AS s SET due_at = least(s.due_at, clock_timestamp()), wakes = s.wakes + 1
+            FROM woken WHERE s.activity_key = woken.activity_key AND s.segment = woken.segment
+            """
+        )
+    }
+
+    /// The statement that announces work without a queue for one row; for transactions of which there are many at once.
+    static func announce(activityKeys: [Int64]) -> Query {
+        "INSERT INTO wake_ups (activity_key) SELECT * FROM unnest(\(activityKeys))"
+    }
+
     /// Leases segments that are due, the longest due first.
     ///
     /// - Parameter limit: At most so many.
     func claim(limit: Int) async throws -> [SegmentLease] {
         let rows = try await self.database.query(
             """
+            WITH due AS MATERIALIZED (
+                SELECT activity_key, segment FROM segments
+                WHERE due_at <= now() AND (lease_until IS NULL OR lease_until < now())
+                ORDER BY due_at LIMIT \(limit)
+                FOR NO KEY UPDATE SKIP LOCKED
+            )
             UPDATE segments AS s
             SET lease_owner = gen_random_uuid(),
                 lease_until = clock_timestamp() + \(self.lease)
-            FROM (
-                SELECT activity_key, segment FROM segments
-                WHERE due_at <= clock_timestamp() AND (lease_until IS NULL OR lease_until < clock_timestamp())
-                ORDER BY due_at LIMIT \(limit)
-                FOR NO KEY UPDATE SKIP LOCKED
-            ) AS due
+            FROM due
             WHERE s.activity_key = due.activity_key AND s.segment = due.segment
             RETURNING s.activity_key, s.segment, s.lease_owner::text
             """
@@ -60,6 +85,21 @@ struct SegmentStore: Sendable {
         throw LeaseLost()
     }
 
+    /// Whether a worker may begin to send more of a revision: its lease holds, and nothing newer has been accepted.
+    ///
+    /// - Throws: ``LeaseLost``.
+    func mayGoOn(_ lease: SegmentLease, newest: Revision) async throws -> Bool {
+        let rows = try await self.database.query(
+            """
+            SELECT a.revision = \(newest) FROM segments AS s JOIN activities AS a USING (activity_key)
+            WHERE s.activity_key = \(lease.activityKey) AND s.segment = \(lease.segment)
+              AND s.lease_owner = \(lease.owner)::uuid AND s.lease_until > clock_timestamp()
+            """
+        )
+        guard let isNewest = try rows.single(Bool.self) else { throw LeaseLost() }
+        return isNewest
+    }
+
     private static func lap(_ revision: Int64?, from origin: Int64?) -> Carousel.Lap? {
         guard let revision, let origin else { return nil }
         return Carousel.Lap(revision: revision, origin: origin)
@@ -88,7 +128,8 @@ struct SegmentStore: Sendable {
         """
     }
 
-    /// Ends the lease until there is work again.
+    /// Ends the lease until there is work again. What cannot be served now, whatever its time, does not count: that of a
+    /// scheduled activity, and what needs a channel that is not there. Who makes it possible wakes the segment.
     ///
     /// - Parameters:
     ///   - wakesSeen: ``SegmentProgress/wakes`` as it was before the worker looked for work and found none.
@@ -96,21 +137,46 @@ struct SegmentStore: Sendable {
     func rest(_ lease: SegmentLease, wakesSeen: Int64) async throws -> Bool {
         let rested = try await self.database.execute(
             """
-            UPDATE segments AS s SET lease_owner = NULL, lease_until = NULL, due_at = CASE
-                WHEN \(lease.isChannel) THEN
-                    (SELECT min(due_at) FROM subscriptions
-                     WHERE activity_key = s.activity_key AND mode = 'channel' AND state = 'due')
-                ELSE least(
-                    (SELECT min(due_at) FROM subscriptions
-                     WHERE activity_key = s.activity_key AND mode = 'token' AND state = 'due'),
-                    (SELECT min(due_at) FROM starts WHERE activity_key = s.activity_key
-                     AND state IN ('pending', 'claimed', 'unknown') AND due_at IS NOT NULL)
-                ) END
+            UPDATE segments AS s SET lease_owner = NULL, lease_until = NULL, failures = 0, due_at = (
+                SELECT CASE
+                    WHEN a.state = 'scheduled' THEN NULL
+                    WHEN \(lease.isChannel) THEN
+                        (SELECT min(d.due_at) FROM subscriptions AS d
+                         WHERE d.activity_key = a.activity_key AND d.mode = 'channel' AND d.state = 'due'
+                           AND channel.is_ready)
+                    ELSE least(
+                        (SELECT min(d.due_at) FROM subscriptions AS d
+                         WHERE d.activity_key = a.activity_key AND d.mode = 'token' AND d.state = 'due'),
+                        (SELECT min(d.due_at) FROM starts AS d
+                         WHERE d.activity_key = a.activity_key AND d.state IN ('pending', 'claimed', 'unknown')
+                           AND d.due_at IS NOT NULL AND (a.delivery = 'tokens' OR channel.is_ready))
+                    ) END
+                FROM activities AS a
+                CROSS JOIN LATERAL (
+                    SELECT EXISTS (SELECT FROM channels AS c WHERE c.activity_key = a.activity_key AND c.state = 'ready')
+                        AS is_ready
+                ) AS channel
+                WHERE a.activity_key = s.activity_key
+            )
             WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
               AND lease_owner = \(lease.owner)::uuid AND wakes = \(wakesSeen)
             """
         )
         return rested > 0
+    }
+
+    /// Ends the lease for a while because what is there to do comes too early.
+    ///
+    /// - Returns: As ``rest(_:wakesSeen:)``.
+    func pause(_ lease: SegmentLease, wakesSeen: Int64, for delay: Duration) async throws -> Bool {
+        let paused = try await self.database.execute(
+            """
+            UPDATE segments SET lease_owner = NULL, lease_until = NULL, due_at = clock_timestamp() + \(delay)
+            WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
+              AND lease_owner = \(lease.owner)::uuid AND wakes = \(wakesSeen)
+            """
+        )
+        return paused > 0
     }
 
     /// Ends the lease for a while after a failure of the segment as a whole.
@@ -138,10 +204,26 @@ struct SegmentStore: Sendable {
     }
 
     /// The statement that gives segments work that is due now; for the transaction that makes the work.
+    ///
+    /// Whoever wakes several segments locks them in one order, so that two never wait for each other.
     static func wake(activityKeys: [Int64], segments: WakeTarget = .all) -> Query {
         """
-        UPDATE segments SET due_at = least(due_at, clock_timestamp()), wakes = wakes + 1
-        WHERE activity_key = ANY(\(activityKeys)) AND (\(segments == .all) OR segment >= 0)
+        WITH woken AS MATERIALIZED (
+            SELECT activity_key, segment FROM segments
+            WHERE activity_key = ANY(\(activityKeys)) AND (\(segments == .all) OR segment >= 0)
+            ORDER BY activity_key, segment FOR NO KEY UPDATE
+        )
+        UPDATE segments AS s SET due_at = least(s.due_at, clock_timestamp()), wakes = s.wakes + 1
+        FROM woken WHERE s.activity_key = woken.activity_key AND s.segment = woken.segment
+        """
+    }
+
+    /// The condition that a walk has passed a destination since its cursor stood at an origin; null without an origin.
+    /// The segment's row is `g`.
+    static func hasPassed(_ deviceKey: String, since origin: String) -> String {
+        """
+        (CASE WHEN g.cursor >= \(origin) THEN \(deviceKey) > \(origin) AND \(deviceKey) <= g.cursor
+         WHEN g.cursor < \(origin) THEN \(deviceKey) > \(origin) OR \(deviceKey) <= g.cursor END)
         """
     }
 

@@ -9,7 +9,7 @@ struct SegmentWorker: Sendable {
     let orchestrator: Orchestrator
     let lease: SegmentLease
 
-    private var store: SegmentStore { self.orchestrator.segments }
+    private var store: SegmentStore { orchestrator.segments }
 
     /// What one look for work came to.
     enum Turn: Sendable {
@@ -17,6 +17,8 @@ struct SegmentWorker: Sendable {
         case worked
         /// Nothing is due.
         case idle
+        /// What is to be sent would run ahead of the clock; it is due after this time.
+        case early(Duration)
         /// The segment as a whole cannot be served now; `reason` is APNs' word or ours, safe for logs.
         case failed(reason: String)
     }
@@ -25,89 +27,131 @@ struct SegmentWorker: Sendable {
     func run() async {
         do {
             try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await self.keepLease() }
-                group.addTask { try await self.work() }
+                group.addTask { try await keepLease() }
+                group.addTask { try await work() }
                 // The keeper only ends by an error, so the first to end is the work, or a lost lease ends both.
                 try await group.next()
                 group.cancelAll()
             }
         } catch is LeaseLost {
-            self.orchestrator.logger.notice("lease lost", metadata: self.metadata)
+            orchestrator.logger.notice("lease lost", metadata: metadata)
         } catch {
-            self.orchestrator.logger.error(
-                "segment failed",
-                metadata: self.metadata.merging(["error": "\(error)"]) { $1 }
-            )
-            await self.rescue()
+            orchestrator.logger.error("segment failed", metadata: metadata.merging(["error": "\(error)"]) { $1 })
+            await rescue()
         }
     }
 
     private func work() async throws {
         while true {
             if Task.isShuttingDownGracefully {
-                try await self.store.release(self.lease)
+                try await store.release(lease)
                 return
             }
-            let progress = try await self.store.renew(self.lease)
-            let snapshot = try await ActivitySnapshot.read(
-                self.lease.activityKey,
-                begun: progress.carousel.begun,
-                from: self.orchestrator.database
-            )
-            guard let activity = snapshot else { return }
-            switch try await self.turn(activity, progress) {
+            // What gives the segment work after this line is not overlooked: it moves `wakes`.
+            guard let look = try await look() else { return }
+            let wakesSeen = look.progress.wakes
+            switch try await turnInTime(look) {
             case .worked:
                 continue
             case .idle:
-                if try await self.store.rest(self.lease, wakesSeen: progress.wakes) { return }
+                if try await store.rest(lease, wakesSeen: wakesSeen) { return }
+            case .early(let delay):
+                if try await store.pause(lease, wakesSeen: wakesSeen, for: delay) { return }
             case .failed(let reason):
-                let delay = Backoff(cap: self.orchestrator.settings.retryCap)
-                    .delay(afterFailures: progress.failures + 1, jitter: .random(in: 0...1))
-                self.orchestrator.logger.warning(
+                let delay = Backoff(cap: orchestrator.settings.retryCap)
+                    .delay(afterFailures: look.progress.failures + 1, jitter: .random(in: 0...1))
+                orchestrator.logger.warning(
                     "segment backs off",
-                    metadata: self.metadata.merging(["reason": "\(reason)", "delay": "\(delay)"]) { $1 }
+                    metadata: metadata.merging(["reason": "\(reason)", "delay": "\(delay)"]) { $1 }
                 )
-                try await self.store.backOff(self.lease, for: delay)
+                try await store.backOff(lease, for: delay)
                 return
             }
         }
     }
 
-    private func turn(_ activity: ActivitySnapshot, _ progress: SegmentProgress) async throws -> Turn {
-        if activity.state == .scheduled { return .idle }
-        if self.lease.isChannel {
-            return try await ChannelTurn(orchestrator: self.orchestrator, lease: self.lease, activity: activity)
-                .run(progress.carousel)
+    private struct Look {
+        let progress: SegmentProgress
+        let activity: ActivitySnapshot
+    }
+
+    /// How things stand; nil if the activity was deleted.
+    private func look() async throws -> Look? {
+        let progress = try await store.renew(lease)
+        let activity = try await ActivitySnapshot.read(
+            lease.activityKey,
+            begun: progress.carousel.begun,
+            from: orchestrator.database
+        )
+        return activity.map { Look(progress: progress, activity: $0) }
+    }
+
+    private func turnInTime(_ look: Look) async throws -> Turn {
+        do {
+            return try await turn(look)
+        } catch let early as StampTooEarly {
+            return .early(early.wait)
         }
-        let turns = [
-            try await StartTurn(orchestrator: self.orchestrator, lease: self.lease, activity: activity).run(),
-            try await CatchUpTurn(orchestrator: self.orchestrator, lease: self.lease, activity: activity).run(),
-            try await RingTurn(orchestrator: self.orchestrator, lease: self.lease, activity: activity)
-                .run(progress.carousel),
-        ]
-        return turns.reduce(.idle) { result, turn in
-            switch (result, turn) {
-            case (.failed, _): result
-            case (_, .failed), (_, .worked): turn
-            case (_, .idle): result
-            }
+    }
+
+    /// One batch of each kind. Each is preceded by a look of its own: the one before may have waited for APNs.
+    private func turn(_ first: Look) async throws -> Turn {
+        if first.activity.state == .scheduled { return .idle }
+        if first.activity.isPast {
+            try await PastActivity(orchestrator: orchestrator, activity: first.activity).close()
+            return .idle
         }
+        if lease.isChannel {
+            return try await ChannelTurn(orchestrator: orchestrator, lease: lease, activity: first.activity)
+                .run(first.progress.carousel)
+        }
+        var result = try await StartTurn(orchestrator: orchestrator, lease: lease, activity: first.activity).run()
+        var current: Look? = first
+        if !result.isIdle { current = try await look() }
+        guard let second = current else { return .idle }
+        let catchUp = try await CatchUpTurn(orchestrator: orchestrator, lease: lease, activity: second.activity).run()
+        result = result.joined(with: catchUp)
+        if !catchUp.isIdle { current = try await look() }
+        guard let third = current else { return .idle }
+        return result.joined(
+            with: try await RingTurn(orchestrator: orchestrator, lease: lease, activity: third.activity)
+                .run(third.progress.carousel)
+        )
     }
 
     /// A batch may wait for APNs longer than the lease lasts.
     private func keepLease() async throws {
         while true {
-            try await Task.sleep(for: self.orchestrator.settings.lease / 3)
-            _ = try await self.store.renew(self.lease)
+            try await Task.sleep(for: orchestrator.settings.lease / 3)
+            _ = try await store.renew(lease)
         }
     }
 
     private func rescue() async {
         // Without a database the lease runs out by itself, and the work is still due.
-        try? await self.store.backOff(self.lease, for: .seconds(1))
+        try? await store.backOff(lease, for: .seconds(1))
     }
 
     private var metadata: Logger.Metadata {
-        ["activity.key": "\(self.lease.activityKey)", "segment": "\(self.lease.segment)"]
+        ["activity.key": "\(lease.activityKey)", "segment": "\(lease.segment)"]
+    }
+}
+
+extension SegmentWorker.Turn {
+    var isIdle: Bool {
+        if case .idle = self { return true }
+        return false
+    }
+
+    /// What two kinds of work on one segment come to: a failure holds it back, then work goes on, then a wait counts.
+    func joined(with other: Self) -> Self {
+        switch (self, other) {
+        case (.failed, _): self
+        case (_, .failed): other
+        case (.worked, _), (_, .worked): .worked
+        case (.early(let first), .early(let second)): .early(min(first, second))
+        case (.early, .idle): self
+        case (.idle, _): other
+        }
     }
 }

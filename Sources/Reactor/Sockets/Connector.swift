@@ -20,9 +20,8 @@ package final class Connector {
     /// An address that does not answer gets its share of the time that is left, so that the others get a try. Only on the
     /// loop.
     ///
-    /// - Parameters:
-    ///   - timeout: for everything together, the look-up included.
-    ///   - completion: gets a connected socket with TCP_NODELAY, or the error of the last address.
+    /// - `timeout`: for everything together, the look-up included.
+    /// - `completion`: gets a connected socket with TCP_NODELAY, or the error of the last address.
     package init(
         loop: EventLoop,
         host: String,

@@ -14,7 +14,7 @@ package final class Listener {
     ///
     /// Only on the loop.
     ///
-    /// - Parameter address: port 0 lets the kernel choose a free one.
+    /// - `address`: port 0 lets the kernel choose a free one.
     /// - Throws: ``ReactorError/Code/system``, with `EADDRINUSE` when the port is taken.
     package init(
         loop: EventLoop,

@@ -67,7 +67,7 @@ package final class Socket {
     /// Sends small segments at once instead of waiting for more: our writes are whole batches already.
     package func setNoDelay() {
         // A kernel that refuses only makes it slower.
-        _ = setOption(IPPROTO_TCP_LEVEL, TCP_NODELAY, 1)
+        _ = setOption(tcpLevel, TCP_NODELAY, 1)
     }
 
     /// The error of a finished connect, 0 when it succeeded.
@@ -120,4 +120,4 @@ package final class Socket {
     }
 }
 
-private let IPPROTO_TCP_LEVEL = Int32(IPPROTO_TCP)
+private let tcpLevel = Int32(IPPROTO_TCP)

@@ -32,20 +32,20 @@ struct Dev: AsyncParsableCommand {
     var logLevel = "notice"
 
     func validate() throws {
-        guard Logger.Level(rawValue: self.logLevel) != nil else {
-            throw ValidationError("'\(self.logLevel)' is not a log level")
+        guard Logger.Level(rawValue: logLevel) != nil else {
+            throw ValidationError("'\(logLevel)' is not a log level")
         }
     }
 
     func run() async throws {
-        let level = Logger.Level(rawValue: self.logLevel) ?? .notice
-        let folder = try DevFolder(self.state)
+        let level = Logger.Level(rawValue: logLevel) ?? .notice
+        let folder = try DevFolder(state)
         try folder.remove(.environment)
         let cluster = try await LocalCluster(LocalCluster.Options(folder: folder.path("postgres")))
         try await cluster.start()
         let result: Result<Void, any Error>
         do {
-            result = .success(try await self.run(in: folder, on: cluster, level))
+            result = .success(try await run(in: folder, on: cluster, level))
         } catch {
             result = .failure(error)
         }
@@ -64,7 +64,7 @@ struct Dev: AsyncParsableCommand {
         await database.shutDown()
 
         var simulation = SimulatorConfiguration(caFile: folder.path("apns-sim-ca.pem"))
-        simulation.controlPort = self.controlPort
+        simulation.controlPort = controlPort
         let control = AsyncStream<String>.makeStream()
         let simulator = try SimulatorService(configuration: simulation, logger: Daemon.logger(level: level)) { url, _ in
             control.continuation.yield(url)
@@ -78,7 +78,7 @@ struct Dev: AsyncParsableCommand {
             databaseURL: cluster.connectionString(database: "tally"),
             masterKey: try DaemonConfiguration.masterKey(masterKey)
         )
-        configuration.httpPort = self.port
+        configuration.httpPort = port
         configuration.bootstrapKey = apiKey
         configuration.apnsCAFile = addresses.caFile
         configuration.logLevel = level
@@ -106,7 +106,9 @@ struct Dev: AsyncParsableCommand {
             )
             print("listening on \(url)")
             print("simulator control on \(controlURL)")
-            print("API key and addresses for your shell: set -a; . \(folder.path(DevFolder.File.environment.rawValue)); set +a")
+            print(
+                "API key and addresses for your shell: set -a; . \(folder.path(DevFolder.File.environment.rawValue)); set +a"
+            )
             flushOutput()
         }
     }

@@ -13,33 +13,34 @@ struct DevFolder: Sendable {
 
     /// Makes the folder if it is not there.
     init(_ path: String) throws {
-        self.folder = URL(filePath: path)
+        folder = URL(filePath: path)
         try FileManager.default.createDirectory(
-            at: self.folder,
+            at: folder,
             withIntermediateDirectories: true,
-            attributes: [.posixPermissions: 0o700]
+            // Started by root, Postgres runs as another user, who has to pass through to its own folder.
+            attributes: [.posixPermissions: geteuid() == 0 ? 0o711 : 0o700]
         )
     }
 
     /// The path of something in the folder.
     func path(_ name: String) -> String {
-        self.folder.appending(path: name).path(percentEncoded: false)
+        folder.appending(path: name).path(percentEncoded: false)
     }
 
     /// The secret that is kept in a file; made the first time.
     func secret(_ file: File, making make: () -> String) throws -> String {
-        let path = self.path(file.rawValue)
+        let path = path(file.rawValue)
         if let kept = FileManager.default.contents(atPath: path) {
             return String(decoding: kept, as: UTF8.self)
         }
         let secret = make()
-        try self.write(file, secret)
+        try write(file, secret)
         return secret
     }
 
     /// Writes a file that only its owner can read; whoever waits for it sees it whole or not at all.
     func write(_ file: File, _ text: String) throws {
-        let draft = self.path(file.rawValue + ".new")
+        let draft = path(file.rawValue + ".new")
         guard
             FileManager.default.createFile(
                 atPath: draft,
@@ -47,13 +48,13 @@ struct DevFolder: Sendable {
                 attributes: [.posixPermissions: 0o600]
             )
         else { throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: draft]) }
-        guard rename(draft, self.path(file.rawValue)) == 0 else {
+        guard rename(draft, path(file.rawValue)) == 0 else {
             throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
         }
     }
 
     func remove(_ file: File) throws {
-        guard FileManager.default.fileExists(atPath: self.path(file.rawValue)) else { return }
-        try FileManager.default.removeItem(atPath: self.path(file.rawValue))
+        guard FileManager.default.fileExists(atPath: path(file.rawValue)) else { return }
+        try FileManager.default.removeItem(atPath: path(file.rawValue))
     }
 }

@@ -12,7 +12,7 @@ struct Migrate: AsyncParsableCommand {
     @OptionGroup var options: ConfigurationOptions
 
     func run() async throws {
-        let reader = try await ConfigurationReader(file: self.options.config)
+        let reader = try await ConfigurationReader(file: options.config)
         let database = try Database(
             url: try reader.required(.databaseURL),
             logger: Daemon.logger(level: .warning)

@@ -10,7 +10,7 @@ struct ShowConfiguration: AsyncParsableCommand {
     @OptionGroup var options: ConfigurationOptions
 
     func run() async throws {
-        let reader = try await ConfigurationReader(file: self.options.config)
+        let reader = try await ConfigurationReader(file: options.config)
         let keys = DaemonConfiguration.keys
         let width = keys.map(\.name.count).max() ?? 0
         for key in keys {
@@ -24,6 +24,6 @@ struct ShowConfiguration: AsyncParsableCommand {
 
 extension String {
     fileprivate func padding(to width: Int) -> String {
-        self + String(repeating: " ", count: max(0, width - self.count))
+        self + String(repeating: " ", count: max(0, width - count))
     }
 }

@@ -3,5 +3,5 @@ struct ConfigurationError: Error, CustomStringConvertible {
     let key: String
     let message: String
 
-    var description: String { "\(self.key): \(self.message)" }
+    var description: String { "\(key): \(message)" }
 }

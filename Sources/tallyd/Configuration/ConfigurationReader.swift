@@ -16,27 +16,27 @@ struct ConfigurationReader: Sendable {
                 throw ConfigurationError(key: "--config", message: "\(file) cannot be read: \(error)")
             }
         }
-        self.reader = ConfigReader(providers: providers)
+        reader = ConfigReader(providers: providers)
     }
 
     /// The value of a key; an empty one counts as none.
     func text(_ key: ConfigurationKey) -> String? {
         let path = key.name.lowercased().split(separator: "_").map(String.init)
-        guard let value = self.reader.string(forKey: ConfigKey(path), isSecret: key.isSecret), !value.isEmpty else {
+        guard let value = reader.string(forKey: ConfigKey(path), isSecret: key.isSecret), !value.isEmpty else {
             return nil
         }
         return value
     }
 
     func required(_ key: ConfigurationKey) throws(ConfigurationError) -> String {
-        guard let value = self.text(key) else {
+        guard let value = text(key) else {
             throw ConfigurationError(key: key.name, message: "is not set: \(key.help)")
         }
         return value
     }
 
     func integer(_ key: ConfigurationKey, in range: ClosedRange<Int>) throws(ConfigurationError) -> Int? {
-        guard let text = self.text(key) else { return nil }
+        guard let text = text(key) else { return nil }
         guard let value = Int(text), range.contains(value) else {
             throw ConfigurationError(
                 key: key.name,

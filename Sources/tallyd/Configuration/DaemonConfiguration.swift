@@ -29,27 +29,27 @@ extension DaemonConfiguration {
             databaseURL: try reader.required(.databaseURL),
             masterKey: try Self.masterKey(try reader.required(.masterKey))
         )
-        if let count = try reader.integer(.databaseConnections, in: 2...500) { self.databaseConnections = count }
-        if let host = reader.text(.httpHost) { self.httpHost = host }
-        if let port = try reader.integer(.httpPort, in: 0...65535) { self.httpPort = port }
-        self.bootstrapKey = reader.text(.bootstrapKey)
-        if let key = self.bootstrapKey, key.utf8.count < 16 {
+        if let count = try reader.integer(.databaseConnections, in: 2...500) { databaseConnections = count }
+        if let host = reader.text(.httpHost) { httpHost = host }
+        if let port = try reader.integer(.httpPort, in: 0...65535) { httpPort = port }
+        bootstrapKey = reader.text(.bootstrapKey)
+        if let key = bootstrapKey, key.utf8.count < 16 {
             throw ConfigurationError(key: ConfigurationKey.bootstrapKey.name, message: "has fewer than 16 characters")
         }
-        self.apnsCAFile = reader.text(.apnsCAFile)
-        if let seconds = try reader.integer(.apnsRetryMaximum, in: 1...3600) { self.apnsRetryMaximum = .seconds(seconds) }
+        apnsCAFile = reader.text(.apnsCAFile)
+        if let seconds = try reader.integer(.apnsRetryMaximum, in: 1...3600) { apnsRetryMaximum = .seconds(seconds) }
         if let word = reader.text(.logLevel) {
             guard let level = Logger.Level(rawValue: word) else {
                 let levels = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
                 throw ConfigurationError(key: ConfigurationKey.logLevel.name, message: "is none of \(levels)")
             }
-            self.logLevel = level
+            logLevel = level
         }
         for environment in APNSEnvironment.allCases {
             for api in APNSAPI.allCases {
                 let key = ConfigurationKey.apnsURL(environment.rawValue, api.rawValue)
                 guard let url = reader.text(key) else { continue }
-                try self.endpoints.setURL(url, environment: environment, api: api, name: key.name)
+                try endpoints.setURL(url, environment: environment, api: api, name: key.name)
             }
         }
     }

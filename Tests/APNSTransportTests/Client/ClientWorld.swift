@@ -43,11 +43,11 @@ struct ClientWorld: Sendable {
     }
 
     /// Sends a batch to `count` tokens, the number of each in its last digits.
-    func send(_ count: Int, deadline: Duration = .seconds(10)) async throws -> BatchOutcome {
+    func send(_ count: Int, deadline: Duration = .seconds(50)) async throws -> BatchOutcome {
         await client.send(try Self.batch(count, deadline: deadline))
     }
 
-    static func batch(_ count: Int, deadline: Duration = .seconds(10)) throws -> PushBatch {
+    static func batch(_ count: Int, deadline: Duration = .seconds(50)) throws -> PushBatch {
         PushBatch(
             environment: .sandbox,
             identity: try testIdentity(),
@@ -79,11 +79,14 @@ struct ClientWorld: Sendable {
 }
 
 extension APNSClientConfiguration {
-    /// Short waits, so that tests of silence end soon.
+    /// Short waits between attempts, long ones for answers.
     static var quick: APNSClientConfiguration {
         var configuration = APNSClientConfiguration()
         configuration.reconnectDelay = .milliseconds(5)
         configuration.refusalPause = .milliseconds(5)
+        // A busy machine must not look like a slow server.
+        configuration.firstAnswerPatience = .seconds(60)
+        configuration.requestTimeout = .seconds(60)
         return configuration
     }
 }

@@ -1,6 +1,7 @@
 import APNSTransport
 import Cryptography
 import Foundation
+import Glibc
 import HTTP2Engine
 import Reactor
 import Synchronization
@@ -252,8 +253,19 @@ enum TestCertificate {
         }
     }()
 
+    /// The files last as long as the process: they are removed when it ends.
+    private static let files: Mutex<[String]> = {
+        atexit { TestCertificate.removeFiles() }
+        return Mutex([])
+    }()
+
+    private static func removeFiles() {
+        for path in files.withLock({ $0 }) { unlink(path) }
+    }
+
     private static func write(_ text: String) -> String {
         let file = FileManager.default.temporaryDirectory.appending(path: "tally-ca-\(UUID().uuidString).pem")
+        files.withLock { $0.append(file.path) }
         do {
             try text.write(to: file, atomically: true, encoding: .utf8)
         } catch {

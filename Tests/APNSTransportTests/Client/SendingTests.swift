@@ -38,15 +38,15 @@ struct SendingTests {
     func oneStreamFirst() async throws {
         try await ClientWorld.run(
             script: { request in
-                request.number == 0 ? .answerAfter(.milliseconds(30), status: 200) : .ok
+                request.number == 0
+                    ? .answerAfter(.milliseconds(30), status: 200) : .answerAfter(.milliseconds(2), status: 200)
             },
             { world async throws in
                 let outcome = try await world.send(500)
                 #expect(outcome.accepted == 500)
                 let received = world.server.received
                 #expect(received.first?.open == 1)
-                #expect(received.dropFirst().contains { $0.open > 1 } || received.count == 500)
-                #expect(received.prefix(1).allSatisfy { $0.connection == 1 })
+                #expect(received.dropFirst().contains { $0.open > 1 })
             }
         )
     }
@@ -54,7 +54,7 @@ struct SendingTests {
     @Test("nothing else leaves while the first request has no answer")
     func firstRequestAlone() async throws {
         try await ClientWorld.run(script: { _ in .silence }) { world async throws in
-            let outcome = try await world.send(100, deadline: .milliseconds(150))
+            let outcome = try await world.send(100, deadline: .seconds(1))
             #expect(world.server.received.count == 1)
             #expect(outcome.classes == ["unknown": 1, "not_sent": 99])
             #expect(outcome.exceptions.first { $0.outcome.class == .unknown }?.index == 0)

@@ -6,7 +6,8 @@ struct HeaderTests {
     @Test(
         "fields that HTTP/2 does not allow are refused before anything is sent",
         arguments: [
-            HTTP2Header("apns-topic", "a\r\nb: c"), HTTP2Header("apns-topic", "a\nb"), HTTP2Header("apns-topic", "a\0b"),
+            HTTP2Header("apns-topic", "a\r\nb: c"), HTTP2Header("apns-topic", "a\nb"),
+            HTTP2Header("apns-topic", "a\0b"),
             HTTP2Header("apns-topic", "\u{7f}"), HTTP2Header("apns-topic", " a"), HTTP2Header("apns-topic", "a\t"),
             HTTP2Header("Apns-Topic", "a"), HTTP2Header("", "a"), HTTP2Header("a b", "a"), HTTP2Header("a:b", "a"),
             HTTP2Header(":path", "/"), HTTP2Header("connection", "close"), HTTP2Header("transfer-encoding", "chunked"),
@@ -19,14 +20,20 @@ struct HeaderTests {
         #expect(error?.code == .invalidRequest)
     }
 
-    @Test("values may be empty, have inner blanks and characters beyond ASCII", arguments: ["", "a b\tc", "größe", "x=\"y\""])
+    @Test(
+        "values may be empty, have inner blanks and characters beyond ASCII",
+        arguments: ["", "a b\tc", "größe", "x=\"y\""]
+    )
     func allowed(value: String) throws {
         _ = try SharedHeaders(authority: "localhost:443", fields: [HTTP2Header("x-field_1.a", value)])
     }
 
     @Test(
         "authority, method and path prefix must be visible ASCII",
-        arguments: [("", "POST", "/"), ("a b", "POST", "/"), ("host", "PO\nST", "/"), ("host", "POST", "/\r"), ("host", "", "/")]
+        arguments: [
+            ("", "POST", "/"), ("a b", "POST", "/"), ("host", "PO\nST", "/"), ("host", "POST", "/\r"),
+            ("host", "", "/"),
+        ]
     )
     func pseudoHeaders(authority: String, method: String, prefix: String) {
         #expect(throws: HTTP2Error.self) {

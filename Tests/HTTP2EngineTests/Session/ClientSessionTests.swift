@@ -41,8 +41,16 @@ struct ClientSessionTests {
         while try client.nextOutput() != nil {}
         let bytes =
             RawFrame.settings()
-            + RawFrame.headers(stream: stream, ends: false, RawFrame.field(":status", "103") + RawFrame.field("early", "1"))
-            + RawFrame.headers(stream: stream, ends: false, RawFrame.field(":status", "200") + RawFrame.field("real", "1"))
+            + RawFrame.headers(
+                stream: stream,
+                ends: false,
+                RawFrame.field(":status", "103") + RawFrame.field("early", "1")
+            )
+            + RawFrame.headers(
+                stream: stream,
+                ends: false,
+                RawFrame.field(":status", "200") + RawFrame.field("real", "1")
+            )
             + RawFrame.data(stream: stream, ends: false, Array("ok".utf8))
             + RawFrame.headers(stream: stream, ends: true, RawFrame.field("trailer", "1"))
         try bytes.withUnsafeBytes { try client.receive($0) }
@@ -148,7 +156,10 @@ struct ClientSessionTests {
         #expect(pair.client.openStreams == 0)
     }
 
-    @Test("paths with blanks, control characters or without a slash are refused", arguments: ["", "x", "/a b", "/\n", "/ä"])
+    @Test(
+        "paths with blanks, control characters or without a slash are refused",
+        arguments: ["", "x", "/a b", "/\n", "/ä"]
+    )
     func badPath(path: String) throws {
         let pair = try MemoryPair()
         let error = #expect(throws: HTTP2Error.self) { try pair.submit(1, path: path) }

@@ -87,7 +87,10 @@ struct HostilePeerTests {
         #expect(types.last == 7)
     }
 
-    @Test("an answer that is malformed fails its stream alone", arguments: [[RawFrame.field("no-status", "1")], [[0x88], RawFrame.field("Upper", "1")]])
+    @Test(
+        "an answer that is malformed fails its stream alone",
+        arguments: [[RawFrame.field("no-status", "1")], [[0x88], RawFrame.field("Upper", "1")]]
+    )
     func malformedAnswer(block: [[UInt8]]) throws {
         let client = try client()
         let request = OutgoingRequest(headers: try SharedHeaders(authority: "a", fields: []), body: nil)

@@ -4,13 +4,14 @@ import Synchronization
 final class Mailbox<Element: Sendable>: Sendable {
     private struct State {
         var elements: [Element] = []
-        var waiting: CheckedContinuation<Element, Never>?
+        var waiting: CheckedContinuation<Element, any Error>?
+        var isCancelled = false
     }
 
     private let state = Mutex(State())
 
     func post(_ element: Element) {
-        let waiting = state.withLock { state -> CheckedContinuation<Element, Never>? in
+        let waiting = state.withLock { state -> CheckedContinuation<Element, any Error>? in
             if let waiting = state.waiting.take() { return waiting }
             state.elements.append(element)
             return nil
@@ -18,18 +19,24 @@ final class Mailbox<Element: Sendable>: Sendable {
         waiting?.resume(returning: element)
     }
 
-    /// The next element; the test's time limit is the deadline.
-    func next() async -> Element {
-        await withCheckedContinuation { continuation in
-            let element = state.withLock { state -> Element? in
-                if !state.elements.isEmpty { return state.elements.removeFirst() }
-                state.waiting = continuation
-                return nil
+    /// The next element. The test's time limit is the deadline: it cancels the task, which ends the wait.
+    func next() async throws -> Element {
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let result = state.withLock { state -> Result<Element, any Error>? in
+                    if state.isCancelled { return .failure(CancellationError()) }
+                    if !state.elements.isEmpty { return .success(state.elements.removeFirst()) }
+                    state.waiting = continuation
+                    return nil
+                }
+                if let result { continuation.resume(with: result) }
             }
-            if let element { continuation.resume(returning: element) }
+        } onCancel: {
+            let waiting = state.withLock { state -> CheckedContinuation<Element, any Error>? in
+                state.isCancelled = true
+                return state.waiting.take()
+            }
+            waiting?.resume(throwing: CancellationError())
         }
     }
-
-    /// What has arrived and was not read.
-    var waiting: [Element] { state.withLock { $0.elements } }
 }

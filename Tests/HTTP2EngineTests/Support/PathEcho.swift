@@ -41,7 +41,7 @@ final class PathEcho: HTTP2ClientHandler {
             echo.connection = connection
             connection.connect()
         }
-        return await done.next()
+        return try await done.next()
     }
 
     private func sendMore(_ connection: HTTP2ClientConnection) {

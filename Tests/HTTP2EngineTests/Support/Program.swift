@@ -31,7 +31,8 @@ struct Program: Sendable {
         process.standardOutput = handle
         process.standardError = handle
         process.standardInput = FileHandle.nullDevice
-        let status = try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Int32, any Error>) in
+        let status = try await withCheckedThrowingContinuation {
+            (continuation: CheckedContinuation<Int32, any Error>) in
             process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
             do { try process.run() } catch { continuation.resume(throwing: error) }
         }
@@ -39,7 +40,7 @@ struct Program: Sendable {
         return Output(status: status, text: String(decoding: try Data(contentsOf: file), as: UTF8.self))
     }
 
-    /// Starts it in the background, to be terminated by the caller.
+    /// Starts it in the background, to be killed by the caller: it inherits a blocked SIGTERM from the thread that starts it.
     func start(_ arguments: [String]) throws -> Process {
         let process = Process()
         process.executableURL = URL(filePath: path)

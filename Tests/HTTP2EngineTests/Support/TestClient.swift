@@ -1,5 +1,6 @@
 import HTTP2Engine
 import Reactor
+import Synchronization
 import TLSEngine
 
 /// What a client's handler was told, in order.
@@ -61,6 +62,7 @@ final class TestClient: Sendable {
     let loop: EventLoop
     let mailbox = Mailbox<ClientRecord>()
     private let parts: LoopBound<Parts>
+    private let outcomes = Mutex<[UInt64: Result<HTTP2Response, StreamFailed>]>([:])
 
     init(
         loop: EventLoop,
@@ -111,7 +113,7 @@ final class TestClient: Sendable {
     /// Waits for the first SETTINGS and returns the limit in them.
     func waitUntilOpen() async throws -> Int {
         while true {
-            switch await mailbox.next() {
+            switch try await mailbox.next() {
             case .settings(let limit): return limit
             case .closed(let error): throw error ?? HTTP2Error(.lost, "closed")
             default: continue
@@ -119,12 +121,13 @@ final class TestClient: Sendable {
         }
     }
 
-    /// Waits for the answer to, or the failure of, one request; others are skipped.
+    /// Waits for the answer to, or the failure of, one request; others are kept for later calls.
     func outcome(_ wanted: UInt64) async throws -> Result<HTTP2Response, StreamFailed> {
         while true {
-            switch await mailbox.next() {
-            case .responded(wanted, let response): return .success(response)
-            case .failed(wanted, let failure): return .failure(StreamFailed(failure: failure))
+            if let outcome = outcomes.withLock({ $0.removeValue(forKey: wanted) }) { return outcome }
+            switch try await mailbox.next() {
+            case .responded(let tag, let response): outcomes.withLock { $0[tag] = .success(response) }
+            case .failed(let tag, let failure): outcomes.withLock { $0[tag] = .failure(StreamFailed(failure: failure)) }
             case .closed(let error): throw error ?? HTTP2Error(.lost, "closed")
             default: continue
             }
@@ -132,9 +135,9 @@ final class TestClient: Sendable {
     }
 
     /// Waits for the end of the connection; other records are skipped.
-    func end() async -> HTTP2Error? {
+    func end() async throws -> HTTP2Error? {
         while true {
-            if case .closed(let error) = await mailbox.next() { return error }
+            if case .closed(let error) = try await mailbox.next() { return error }
         }
     }
 

@@ -1,0 +1,118 @@
+import APNSTransport
+import ActivityModel
+import Postgres
+
+extension TokenPushes.Outcome {
+    /// Why nobody at all was reached, where it is not about the tokens: the whole batch is then tried again later.
+    var commonFailure: String? {
+        guard accepted.isEmpty, refused.count > 1 else { return nil }
+        let isAboutTokens = refused.contains { refused in
+            switch refused.outcome.class {
+            case .tokenDead, .tokenRejected, .requestInvalid, .accepted, .channelGone: true
+            case .retry, .credential, .unknown, .notSent: false
+            }
+        }
+        return isAboutTokens ? nil : refused.first?.outcome.words
+    }
+
+    /// Those that would be refused every time: nothing is wrong with the token, and the next change may be better.
+    var unsendable: [Destination] {
+        refused.filter { $0.outcome.class.isUnsendable }.map(\.push.destination)
+    }
+
+    /// The statements that give the refused destinations rows of their own (promise 9: tokens die only for token reasons).
+    ///
+    /// Each names the token that was sent to, so a token that was reported meanwhile is not touched.
+    var exceptionStatements: [Query] {
+        var dead: [(Destination, PushOutcome, Int64?, delay: Duration)] = []
+        var rejected: [(Destination, PushOutcome)] = []
+        var again: [(TokenPushes.Push, PushOutcome, delay: Duration)] = []
+        for (push, outcome) in refused {
+            let destination = push.destination
+            let delay = backoff.delay(afterFailures: destination.failures + 1, jitter: .random(in: 0...1))
+            switch outcome.class {
+            case .accepted, .requestInvalid, .channelGone:
+                continue
+            case .tokenDead(let milliseconds):
+                dead.append((destination, outcome, milliseconds, delay))
+            case .tokenRejected:
+                rejected.append((destination, outcome))
+            case .retry, .credential, .unknown, .notSent:
+                again.append((push, outcome, delay))
+            }
+        }
+        var statements: [Query] = []
+        if !dead.isEmpty { statements.append(death(of: dead)) }
+        if !rejected.isEmpty { statements.append(rejection(of: rejected)) }
+        if !again.isEmpty { statements.append(retry(of: again)) }
+        return statements
+    }
+
+    private func retry(of again: [(TokenPushes.Push, PushOutcome, delay: Duration)]) -> Query {
+        """
+        UPDATE subscriptions AS s
+        SET state = 'due', reason = d.reason, due_at = clock_timestamp() + d.delay, heard_revision = d.heard,
+            failures = least(s.failures + 1, 1000)
+        FROM unnest(
+            \(again.map(\.0.destination.deviceKey)), \(again.map(\.0.destination.token.bytes)),
+            \(again.map(\.1.words)), \(again.map(\.delay)), \(again.map(\.0.heardIfRefused))
+        ) AS d(device_key, token, reason, delay, heard)
+        WHERE s.activity_key = \(activityKey) AND s.device_key = d.device_key AND s.update_token = d.token
+          AND s.state IN ('riding', 'due')
+        """
+    }
+
+    private func rejection(of rejected: [(Destination, PushOutcome)]) -> Query {
+        """
+        UPDATE subscriptions AS s
+        SET state = 'rejected', reason = d.reason, due_at = NULL, failures = least(s.failures + 1, 1000)
+        FROM unnest(
+            \(rejected.map(\.0.deviceKey)), \(rejected.map(\.0.token.bytes)), \(rejected.map(\.1.words))
+        ) AS d(device_key, token, reason)
+        WHERE s.activity_key = \(activityKey) AND s.device_key = d.device_key AND s.update_token = d.token
+          AND s.state IN ('riding', 'due')
+        """
+    }
+
+    /// A token that the app reported after the moment at which APNs knew it as dead is tried again instead.
+    private func death(of dead: [(Destination, PushOutcome, Int64?, delay: Duration)]) -> Query {
+        """
+        UPDATE subscriptions AS s
+        SET (state, due_at) = (
+                SELECT CASE WHEN alive THEN 'due'::subscription_state ELSE 'dead' END,
+                       CASE WHEN alive THEN clock_timestamp() + d.delay END
+                FROM (SELECT coalesce(s.registered_at > 'epoch'::timestamptz + d.dead_at * interval '1 millisecond', false)
+                      AS alive) AS verdict
+            ),
+            reason = d.reason, failures = least(s.failures + 1, 1000)
+        FROM unnest(
+            \(dead.map(\.0.deviceKey)), \(dead.map(\.0.token.bytes)), \(dead.map(\.1.words)), \(dead.map(\.2)),
+            \(dead.map(\.delay))
+        ) AS d(device_key, token, reason, dead_at, delay)
+        WHERE s.activity_key = \(activityKey) AND s.device_key = d.device_key AND s.update_token = d.token
+          AND s.state IN ('riding', 'due')
+        """
+    }
+}
+
+extension PushOutcome.Class {
+    /// Whether the same push would be refused every time, whatever the token.
+    var isUnsendable: Bool {
+        switch self {
+        case .requestInvalid, .channelGone: true
+        case .accepted, .tokenDead, .tokenRejected, .retry, .credential, .unknown, .notSent: false
+        }
+    }
+}
+
+extension PushOutcome {
+    /// The answer in words that are safe to keep and to log.
+    var words: String {
+        switch (status, reason) {
+        case (let status?, let reason?): "\(status) \(reason)"
+        case (let status?, nil): "\(status)"
+        case (nil, let reason?): reason
+        case (nil, nil): detail ?? "no answer"
+        }
+    }
+}

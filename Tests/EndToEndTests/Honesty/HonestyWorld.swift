@@ -1,0 +1,150 @@
+import APITypes
+import ActivityModel
+import JSON
+import Synchronization
+import TallyClient
+import Testing
+
+/// The one system that all honesty tests share: activities in every state, and a phone that sees whatever is sent.
+final class HonestyWorld: Sendable {
+    /// Set while the suite runs.
+    @TaskLocal static var current: HonestyWorld?
+
+    static let phone = "listener-1"
+    /// Live, shown by the phone.
+    static let running = "running"
+    /// Over.
+    static let ended = "ended"
+    static let alert: JSONValue = ["title": "Ajax – PSV", "body": "Kick-off"]
+    static let attributes: JSONValue = ["homeTeam": "Ajax", "awayTeam": "PSV", "competition": "Friendly"]
+
+    let system: TallySystem
+    /// Keys by what they are for.
+    let keys: [Caller: String]
+    private let minutes = Atomic<Int>(1)
+
+    /// Who calls.
+    enum Caller: Sendable, Hashable {
+        case admin
+        case reader
+        case publisher
+        case operatorKey
+        case phone
+        /// Bound to another app.
+        case otherApp
+        case revoked
+        case unknown
+        case nobody
+    }
+
+    init(_ system: TallySystem) async throws {
+        self.system = system
+        let client = try system.client()
+        let other = knownGood(BundleID("com.example.other"))
+        _ = try await client.putApp(
+            other,
+            AppRequest(
+                teamID: knownGood(TeamID("ABCDE12345")),
+                environments: [.sandbox: try TallySystem.signingKey()]
+            )
+        )
+        var keys: [Caller: String] = [.admin: TallySystem.adminKey, .unknown: "tally_this_key_was_never_made"]
+        for (caller, scopes) in [
+            (Caller.reader, [Scope.read]), (.publisher, [.publish]), (.operatorKey, [.operate]), (.phone, [.register]),
+        ] {
+            keys[caller] = try await client.createKey(APIKeyRequest(name: "\(caller)", scopes: scopes)).secret
+        }
+        let bound = APIKeyRequest(name: "bound", scopes: [.operate, .publish, .register], bundleID: other)
+        keys[.otherApp] = try await client.createKey(bound).secret
+        let revoked = try await client.createKey(APIKeyRequest(name: "revoked", scopes: [.admin]))
+        keys[.revoked] = revoked.secret
+        try await client.revokeKey(revoked.id)
+        self.keys = keys
+
+        let running = knownGood(ActivityID(Self.running))
+        try await system.simulator.makePhones("listener-", of: TallySystem.app, follows: running)
+        try await system.simulator.finishReports()
+        let api = system.api()
+        for id in [Self.running, Self.ended] {
+            try await api.call(
+                "PUT",
+                "\(Self.path)/activities/\(id)",
+                Self.start(devices: id == Self.running ? [Self.phone] : [])
+            )
+        }
+        try await api.call("POST", "\(Self.path)/activities/\(Self.ended)/end", [:])
+        try await eventually("the phone shows the running activity") {
+            guard try await system.simulator.phone(Self.phone).state(of: Self.running) != nil else { return false }
+            let activity = try await system.activity(running)
+            return activity.progress.current == 1 && activity.starts.settled == 1
+        }
+        try await system.simulator.finishReports()
+    }
+
+    /// `/v1/apps/…` of the app.
+    static let path = "/v1/apps/\(TallySystem.app)"
+
+    /// A valid start.
+    static func start(devices: [String] = []) -> JSONValue {
+        var body: JSONObject = [
+            "type": "GameAttributes", "attributes": attributes, "content_state": content(minute: 0), "alert": alert,
+        ]
+        if !devices.isEmpty { body["audience"] = ["devices": .array(devices.map { .string($0) })] }
+        return .object(body)
+    }
+
+    /// A valid content-state.
+    static func content(minute: Int) -> JSONValue {
+        ["homeScore": 0, "awayScore": 0, "minute": .number(JSONNumber(minute)), "period": "firstHalf"]
+    }
+
+    /// A content-state that was not posted before.
+    func newContent() -> JSONValue { Self.content(minute: minutes.add(1, ordering: .relaxed).newValue) }
+
+    /// An activity of its own, without phones.
+    func newActivity(_ start: JSONValue = start()) async throws -> String {
+        let id = "own-\(minutes.add(1, ordering: .relaxed).newValue)"
+        try await api().call("PUT", "\(Self.path)/activities/\(id)", start)
+        return id
+    }
+
+    func api(_ caller: Caller = .admin) -> HTTPCaller { system.api(key: keys[caller]) }
+
+    /// Runs `body`, then posts something to the phone and waits for it.
+    ///
+    /// Pushes come in order of their posting, so whatever `body` had sent would have arrived before.
+    /// - Returns: How many pushes the phone has received for `body`.
+    func pushes(during body: () async throws -> Void) async throws -> Int64 {
+        let simulator = system.simulator
+        let before = try await simulator.traffic()
+        try await body()
+        #expect(try await simulator.traffic() == before)
+        let received = try await simulator.phone(Self.phone).receivedCount
+        let content = newContent()
+        try await api().call("POST", "\(Self.path)/activities/\(Self.running)/updates", ["content_state": content])
+        try await eventually("the phone shows the newest state") {
+            try await simulator.phone(Self.phone).contentState(of: Self.running) == content
+        }
+        return try await simulator.phone(Self.phone).receivedCount - received - 1
+    }
+}
+
+/// Runs the tests of a suite in one ``HonestyWorld``.
+struct HonestyWorldTrait: SuiteTrait, TestScoping {
+    var isRecursive: Bool { false }
+
+    func provideScope(
+        for test: Test,
+        testCase: Test.Case?,
+        performing function: @concurrent @Sendable () async throws -> Void
+    ) async throws {
+        try await TallySystem.with { system in
+            let world = try await HonestyWorld(system)
+            try await HonestyWorld.$current.withValue(world) { try await function() }
+        }
+    }
+}
+
+extension Trait where Self == HonestyWorldTrait {
+    static var honestyWorld: Self { Self() }
+}

@@ -1,0 +1,159 @@
+import Foundation
+import Glibc
+import JSON
+import Postgres
+import TestSupport
+import Testing
+
+@Suite("Starting tallyd")
+struct StartUpTests {
+    @Test("serve refuses a database that is not migrated, and migrate is what it asks for")
+    func refusesUnmigratedDatabase() async throws {
+        let folder = try PrivateFolder()
+        defer { folder.remove() }
+        try await withDatabase { database in
+            let name = try await database.query("SELECT current_database()").first(as: String.self) ?? ""
+            let settings = Self.settings(databaseURL: try await TestCluster.shared.url(database: name))
+
+            let refused = try await RunningProgram.run("tallyd", ["serve"], environment: settings, in: folder)
+            #expect(refused.ending != .exited(0))
+            #expect(!refused.output.contains("listening"))
+            #expect(refused.errors.contains("migrate"), "\(refused.errors)")
+
+            let first = try await RunningProgram.run("tallyd", ["migrate"], environment: settings, in: folder)
+            #expect(first.ending == .exited(0))
+            #expect(first.output.contains("applied V1 "))
+            let second = try await RunningProgram.run("tallyd", ["migrate"], environment: settings, in: folder)
+            #expect(second.ending == .exited(0))
+            #expect(second.output.contains("nothing to do"))
+
+            let daemon = try await RunningProgram.start("tallyd", ["serve"], environment: settings, in: folder)
+            let line = try await daemon.line(beginningWith: "listening on ")
+            let address = line.dropFirst("listening on ".count)
+            #expect(URL(string: String(address))?.port ?? 0 > 0, "port 0 takes a free one")
+            #expect(try await HTTPCaller(base: String(address)).send("GET", "/health/ready").status == 200)
+            #expect(await daemon.stop() == .exited(0))
+        }
+    }
+
+    @Test("serve refuses a database that a newer version has migrated")
+    func refusesNewerDatabase() async throws {
+        let folder = try PrivateFolder()
+        defer { folder.remove() }
+        try await withDatabase { database in
+            let name = try await database.query("SELECT current_database()").first(as: String.self) ?? ""
+            let settings = Self.settings(databaseURL: try await TestCluster.shared.url(database: name))
+            _ = try await RunningProgram.run("tallyd", ["migrate"], environment: settings, in: folder)
+            let tables = try await database.query(
+                "SELECT table_name::text FROM information_schema.columns WHERE column_name = 'compatible_from'"
+            ).decoded(as: String.self)
+            let table = try #require(tables.first)
+            try await database.execute(
+                """
+                INSERT INTO \(identifier: table) (number, name, version, compatible_from, checksum)
+                SELECT 1000, 'from the future', 1000, 1000, checksum FROM \(identifier: table)
+                """
+            )
+            let refused = try await RunningProgram.run("tallyd", ["serve"], environment: settings, in: folder)
+            #expect(refused.ending != .exited(0))
+            #expect(!refused.output.contains("listening"))
+        }
+    }
+
+    @Test("serve without its settings says which one is missing")
+    func namesMissingSetting() async throws {
+        let folder = try PrivateFolder()
+        defer { folder.remove() }
+        let refused = try await RunningProgram.run("tallyd", ["serve"], in: folder)
+        #expect(refused.ending != .exited(0))
+        #expect(refused.errors.contains("TALLY_DATABASE_URL"))
+    }
+
+    @Test("config shows every setting and no secret")
+    func configMasksSecrets() async throws {
+        let folder = try PrivateFolder()
+        defer { folder.remove() }
+        var settings = Self.settings(databaseURL: "postgres://someone:hunter2@db.example.com/tally")
+        settings["TALLY_APNS_PRODUCTION_DEVICE_URL"] = "https://127.0.0.1:8443"
+        let shown = try await RunningProgram.run("tallyd", ["config"], environment: settings, in: folder)
+        #expect(shown.ending == .exited(0), "\(shown.errors)")
+        for name in settings.keys { #expect(shown.output.contains(name)) }
+        #expect(shown.output.contains("https://127.0.0.1:8443"))
+        let everything = shown.output + shown.errors
+        for secret in ["hunter2", settings["TALLY_MASTER_KEY"] ?? "", settings["TALLY_BOOTSTRAP_KEY"] ?? ""] {
+            #expect(!everything.contains(secret))
+        }
+    }
+
+    @Test(
+        "config and serve name a setting that cannot be used, without its value",
+        arguments: [
+            ("TALLY_MASTER_KEY", "c2hvcnQ="), ("TALLY_BOOTSTRAP_KEY", "tooshort"), ("TALLY_HTTP_PORT", "65536"),
+            ("TALLY_APNS_RETRY_MAX_SECONDS", "soon"), ("TALLY_LOG_LEVEL", "loud"),
+            ("TALLY_APNS_SANDBOX_CHANNELS_URL", "http://127.0.0.1:1"),
+        ]
+    )
+    func namesBadSetting(name: String, value: String) async throws {
+        let folder = try PrivateFolder()
+        defer { folder.remove() }
+        var settings = Self.settings(databaseURL: "postgres:///nowhere")
+        settings[name] = value
+        let shown = try await RunningProgram.run("tallyd", ["config"], environment: settings, in: folder)
+        #expect(shown.ending != .exited(0))
+        #expect(shown.errors.contains(name), "\(shown.errors)")
+        if name.hasSuffix("KEY") { #expect(!(shown.output + shown.errors).contains(value)) }
+        let served = try await RunningProgram.run("tallyd", ["serve"], environment: settings, in: folder)
+        #expect(served.ending != .exited(0))
+        #expect(served.errors.contains(name), "\(served.errors)")
+    }
+
+    @Test("dev runs everything without configuration, and leaves nothing running")
+    func devStartsAndEnds() async throws {
+        let folder = try PrivateFolder()
+        defer { folder.remove() }
+        // As root, Postgres runs as another user, who has to be able to enter.
+        let state = folder.path("state")
+        #expect(mkdir(state, 0o700) == 0 && chmod(state, geteuid() == 0 ? 0o711 : 0o700) == 0)
+        for round in 1...2 {
+            let dev = try await RunningProgram.start("tallyd", ["dev", "--state", state], in: folder)
+            do {
+                try await dev.line(beginningWith: "simulator control on ", within: .seconds(120))
+                let environment = EnvironmentFile.read(try folder.text("state/dev.env"))
+                let url = try #require(environment["TALLY_URL"])
+                let key = try #require(environment["TALLY_API_KEY"])
+                let control = try #require(environment["APNS_SIM_CONTROL_URL"])
+                #expect(try await HTTPCaller(base: url, key: key).send("GET", "/v1/apps").status == 200)
+                #expect(try await HTTPCaller(base: url).send("GET", "/v1/apps").status == 401)
+                #expect(try await HTTPCaller(base: control).send("GET", "/health").status == 200)
+                let servers = Self.postgresProcesses(under: state)
+                #expect(!servers.isEmpty, "round \(round)")
+                #expect(await dev.stop() == .exited(0), "\(dev.errors)")
+                try await eventually("no Postgres is left", within: .seconds(30)) {
+                    servers.allSatisfy { kill($0, 0) != 0 } && Self.postgresProcesses(under: state).isEmpty
+                }
+                #expect(!FileManager.default.fileExists(atPath: folder.path("state/dev.env")))
+            } catch {
+                await dev.stop()
+                throw error
+            }
+        }
+    }
+
+    private static func settings(databaseURL: String) -> [String: String] {
+        [
+            "TALLY_DATABASE_URL": databaseURL, "TALLY_MASTER_KEY": Data(repeating: 9, count: 32).base64EncodedString(),
+            "TALLY_BOOTSTRAP_KEY": "end-to-end-bootstrap-key", "TALLY_HTTP_PORT": "0",
+        ]
+    }
+
+    /// The processes of a server whose command line names a folder below this one.
+    private static func postgresProcesses(under folder: String) -> [pid_t] {
+        // A process that has ended meanwhile has no command line any more.
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        return names.compactMap { pid_t($0) }.filter { processID in
+            let bytes = FileManager.default.contents(atPath: "/proc/\(processID)/cmdline") ?? Data()
+            let commandLine = String(decoding: bytes, as: UTF8.self)
+            return commandLine.contains("postgres\0") && commandLine.contains(folder)
+        }
+    }
+}

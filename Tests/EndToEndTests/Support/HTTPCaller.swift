@@ -1,0 +1,69 @@
+import Foundation
+import FoundationNetworking
+import JSON
+
+/// Sends requests as they are, right or wrong, and hands back what is answered.
+struct HTTPCaller: Sendable {
+    /// One answer.
+    struct Answer: Sendable {
+        let status: Int
+        let headers: [String: String]
+        let body: [UInt8]
+
+        /// The body, null where it is empty or no JSON.
+        var json: JSONValue {
+            // A body that is no JSON fails whatever is expected of it.
+            (try? JSONValue.parse(body)) ?? .null
+        }
+
+        /// A header, whatever the case of its name.
+        subscript(header name: String) -> String? {
+            headers.first { $0.key.lowercased() == name.lowercased() }?.value
+        }
+    }
+
+    let base: String
+    /// Sent as bearer token; nil: no header.
+    var key: String?
+    private static let session: URLSession = {
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.timeoutIntervalForRequest = 60
+        configuration.httpMaximumConnectionsPerHost = 16
+        return URLSession(configuration: configuration)
+    }()
+
+    /// Sends a request once. `headers` go before the ones that are made here.
+    func send(
+        _ method: String,
+        _ path: String,
+        _ body: [UInt8]? = nil,
+        headers: [String: String] = [:]
+    ) async throws -> Answer {
+        guard let url = URL(string: base + path) else { throw Failure("\(base + path) is no URL") }
+        var request = URLRequest(url: url)
+        request.httpMethod = method
+        if let key { request.setValue("Bearer \(key)", forHTTPHeaderField: "Authorization") }
+        if let body {
+            request.httpBody = Data(body)
+            request.setValue("application/json", forHTTPHeaderField: "Content-Type")
+        }
+        for (name, value) in headers { request.setValue(value, forHTTPHeaderField: name) }
+        let (data, response) = try await Self.session.data(for: request)
+        guard let response = response as? HTTPURLResponse else { throw Failure("\(path) was not answered by HTTP") }
+        var answered: [String: String] = [:]
+        for case (let name as String, let value as String) in response.allHeaderFields { answered[name] = value }
+        return Answer(status: response.statusCode, headers: answered, body: [UInt8](data))
+    }
+
+    /// Sends JSON, and reads JSON.
+    ///
+    /// - Throws: ``Failure`` for any status but 2xx.
+    @discardableResult
+    func call(_ method: String, _ path: String, _ body: JSONValue? = nil) async throws -> JSONValue {
+        let answer = try await send(method, path, body?.serialized())
+        guard (200..<300).contains(answer.status) else {
+            throw Failure("\(method) \(path): \(answer.status) \(String(decoding: answer.body, as: UTF8.self))")
+        }
+        return answer.json
+    }
+}

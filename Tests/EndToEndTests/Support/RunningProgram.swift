@@ -1,0 +1,153 @@
+import Foundation
+import Glibc
+import Synchronization
+
+/// A program of ours that was started here; its standard output is read by lines, its standard error lies in a file.
+///
+/// It ends with the test process, even when that is killed.
+final class RunningProgram: Sendable {
+    /// How a program ended.
+    enum Ending: Sendable, Hashable {
+        case exited(Int32)
+        case killed(signal: Int32)
+    }
+
+    let processID: Int32
+    private let lines: OutputLines
+    private let ending: Promise<Ending>
+    private let errorFile: String
+
+    /// Starts a program of the build: `tallyd`, `tally` or `apns-sim`.
+    ///
+    /// `environment` is all that it gets of Tally's settings; the rest of its environment is ours. It runs in the folder, and
+    /// its standard error goes to a file there.
+    static func start(
+        _ name: String,
+        _ arguments: [String],
+        environment: [String: String] = [:],
+        in folder: PrivateFolder
+    ) async throws -> RunningProgram {
+        let program = Places.programs.appending(path: name).path
+        guard access(program, X_OK) == 0 else {
+            throw Failure("\(program) is not there: build it, or name its folder with TALLY_BIN_DIR")
+        }
+        let lines = OutputLines()
+        let ending = Promise<Ending>()
+        let started = Promise<Result<Int32, any Error>>()
+        let errorFile = folder.path("\(name)-\(UUID().uuidString.prefix(8)).err")
+        // A thread of its own, which lives as long as the program: the signal at the parent's death is sent when the
+        // thread that has started it ends.
+        Thread.detachNewThread {
+            do {
+                let process = try process(program, arguments, environment, in: folder)
+                guard FileManager.default.createFile(atPath: errorFile, contents: nil),
+                    let errors = FileHandle(forWritingAtPath: errorFile)
+                else { throw Failure("\(errorFile) cannot be written") }
+                process.standardError = errors
+                let output = Pipe()
+                process.standardOutput = output
+                process.terminationHandler = { process in
+                    let status = process.terminationStatus
+                    ending.fulfil(process.terminationReason == .exit ? .exited(status) : .killed(signal: status))
+                }
+                try process.run()
+                started.fulfil(.success(process.processIdentifier))
+                lines.read(output.fileHandleForReading)
+                ending.wait()
+            } catch {
+                started.fulfil(.failure(error))
+            }
+        }
+        let processID = try await started.value(within: .seconds(30))?.get()
+        guard let processID else { throw Failure("\(name) could not be started in time") }
+        return RunningProgram(processID: processID, lines: lines, ending: ending, errorFile: errorFile)
+    }
+
+    /// Runs a program to its end.
+    static func run(
+        _ name: String,
+        _ arguments: [String],
+        environment: [String: String] = [:],
+        in folder: PrivateFolder,
+        within limit: Duration = .seconds(120)
+    ) async throws -> (ending: Ending, output: String, errors: String) {
+        let program = try await start(name, arguments, environment: environment, in: folder)
+        guard let ending = await program.end(within: limit) else {
+            await program.kill()
+            throw Failure("\(name) \(arguments) has not ended within \(limit)\n\(program.errors)")
+        }
+        // The last lines may still be in the pipe.
+        _ = await program.lines.end.value(within: .seconds(10))
+        return (ending, program.output, program.errors)
+    }
+
+    private init(processID: Int32, lines: OutputLines, ending: Promise<Ending>, errorFile: String) {
+        self.processID = processID
+        self.lines = lines
+        self.ending = ending
+        self.errorFile = errorFile
+    }
+
+    /// What it has printed so far.
+    var output: String { lines.all.joined(separator: "\n") }
+
+    /// What it has logged so far.
+    var errors: String {
+        // A log that cannot be read is as good as an empty one: it is only shown to people.
+        (try? String(contentsOfFile: errorFile, encoding: .utf8)) ?? ""
+    }
+
+    /// The first line that begins so.
+    ///
+    /// - Throws: ``Failure`` with the log if the program ends without it, or takes longer.
+    @discardableResult
+    func line(beginningWith beginning: String, within limit: Duration = .seconds(60)) async throws -> String {
+        if let line = await lines.line(beginningWith: beginning, within: limit) { return line }
+        throw Failure("no line '\(beginning)…' from process \(processID)\n\(output)\n\(errors)")
+    }
+
+    /// Waits for its end; nil if it still runs when the time is over.
+    func end(within limit: Duration) async -> Ending? { await ending.value(within: limit) }
+
+    /// Sends a signal, unless it has ended.
+    func signal(_ number: Int32) {
+        if ending.current == nil { Glibc.kill(processID, number) }
+    }
+
+    /// SIGKILL, and waits until the process is gone.
+    func kill() async {
+        signal(SIGKILL)
+        _ = await end(within: .seconds(30))
+    }
+
+    /// Asks for the end, waits, and insists.
+    ///
+    /// - Returns: How it ended.
+    @discardableResult
+    func stop() async -> Ending? {
+        signal(SIGTERM)
+        if let ending = await end(within: .seconds(40)) { return ending }
+        await kill()
+        return nil
+    }
+
+    private static func process(
+        _ program: String,
+        _ arguments: [String],
+        _ environment: [String: String],
+        in folder: PrivateFolder
+    ) throws -> Process {
+        let process = Process()
+        // setpriv becomes the program, so the process id is the program's.
+        let setpriv = ["/usr/bin/setpriv", "/bin/setpriv"].first(where: FileManager.default.isExecutableFile)
+        let commandLine = (setpriv.map { [$0, "--pdeathsig", "KILL"] } ?? []) + [program] + arguments
+        process.executableURL = URL(fileURLWithPath: commandLine[0])
+        process.arguments = Array(commandLine.dropFirst())
+        process.environment = ProcessInfo.processInfo.environment
+            .filter { name, _ in !["TALLY_", "APNS_", "PG"].contains(where: name.hasPrefix) }
+            .merging(environment) { $1 }
+        process.currentDirectoryURL = folder.url
+        process.standardInput = FileHandle.nullDevice
+        return process
+    }
+}

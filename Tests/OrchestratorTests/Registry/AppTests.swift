@@ -1,0 +1,120 @@
+import APITypes
+import ActivityModel
+import Cryptography
+import JSON
+import Postgres
+import Testing
+
+@testable import Orchestrator
+
+@Suite("Apps in the registry", .timeLimit(.minutes(2)))
+struct AppTests {
+    @Test("An app is made, shown without its key, changed and deleted")
+    func life() async throws {
+        try await withRegistry { registry, app in
+            let shown = try await registry.app(app)
+            #expect(shown.environments == [.production: SigningKeyResource(keyID: KeyID(stored: "KEY1234567"))])
+            #expect(!shown.json.text.contains("PRIVATE"))
+            var request = AppRequest.production(key: nil)
+            request.channelPool = 5
+            request.channelsExclusive = true
+            request.environments[.sandbox] = SigningKeyRequest(
+                keyID: KeyID(stored: "SAND123456"),
+                privateKey: try P256PrivateKey.generate().pem()
+            )
+            let changed = try await registry.putApp(app, request)
+            #expect(changed.channelPool == 5)
+            #expect(changed.channelsExclusive)
+            #expect(changed.environments.count == 2)
+            #expect(changed.createdAt == shown.createdAt)
+            #expect(changed.updatedAt > shown.updatedAt)
+            // What the request leaves out stays.
+            let same = try await registry.putApp(app, .production(key: nil))
+            #expect(same.environments.count == 2)
+            try await registry.deleteApp(app)
+            #expect(try await problem { _ = try await registry.app(app) }?.status == 404)
+            #expect(try await problem { try await registry.deleteApp(app) }?.status == 404)
+        }
+    }
+
+    @Test("A key lies sealed in the database, and opens for its app and environment only")
+    func sealing() async throws {
+        try await withRegistry { registry, app in
+            let pem = try P256PrivateKey.generate().pem()
+            _ = try await registry.putApp(app, .production(key: pem))
+            let rows = try await registry.database.query("SELECT private_key_sealed FROM signing_keys")
+            let sealed = try #require(try rows.single([UInt8].self))
+            let opened = try SigningKeySeal.open(
+                sealed,
+                app: app,
+                environment: .production,
+                masterKey: registry.masterKey
+            )
+            #expect(try opened.pem() == pem)
+            #expect(throws: CryptographyError.self) {
+                try SigningKeySeal.open(sealed, app: app, environment: .sandbox, masterKey: registry.masterKey)
+            }
+            #expect(throws: CryptographyError.self) {
+                let other = BundleID(stored: "com.example.other")
+                return try SigningKeySeal.open(
+                    sealed,
+                    app: other,
+                    environment: .production,
+                    masterKey: registry.masterKey
+                )
+            }
+        }
+    }
+
+    @Test("A key that is not P-256, and an environment without any, are 422 with the pointer; nothing is made")
+    func refusals() async throws {
+        try await withRegistry { registry, app in
+            let other = BundleID(stored: "com.example.other")
+            let wrong = try await problem { _ = try await registry.putApp(other, .production(key: "-----BEGIN")) }
+            #expect(wrong?.status == 422)
+            #expect(wrong?.errors.map(\.pointer.description) == ["/environments/production/private_key"])
+            let missing = try await problem { _ = try await registry.putApp(other, .production(key: nil)) }
+            #expect(missing?.errors.map(\.code) == [FieldError.missing])
+            let team = TeamID(stored: "ABCDE12345")
+            let empty = try await problem {
+                _ = try await registry.putApp(other, AppRequest(teamID: team, environments: [:]))
+            }
+            #expect(empty?.errors.map(\.pointer.description) == ["/environments"])
+            #expect(try await problem { _ = try await registry.app(other) }?.status == 404)
+        }
+    }
+
+    @Test("Lists go on where the page before ended")
+    func paging() async throws {
+        try await withRegistry { registry, app in
+            let key = try P256PrivateKey.generate().pem()
+            for name in ["com.example.b", "com.example.c"] {
+                _ = try await registry.putApp(BundleID(stored: name), .production(key: key))
+            }
+            let first = try await registry.apps(PageRequest(limit: 2), only: nil)
+            #expect(first.items.map(\.bundleID.rawValue) == ["com.example.app", "com.example.b"])
+            let second = try await registry.apps(PageRequest(limit: 2, cursor: first.nextCursor), only: nil)
+            #expect(second.items.map(\.bundleID.rawValue) == ["com.example.c"])
+            #expect(second.nextCursor == nil)
+            #expect(try await registry.apps(PageRequest(), only: app).items.map(\.bundleID) == [app])
+            #expect(
+                try await problem { _ = try await registry.apps(PageRequest(cursor: "x"), only: nil) }?.status == 422
+            )
+        }
+    }
+
+    @Test("An app whose activities run or whose channels exist is not deleted")
+    func inUse() async throws {
+        try await withRegistry { registry, app in
+            _ = try await registry.database.execute(
+                """
+                INSERT INTO channels (bundle_id, environment, storage, state, apns_channel_id)
+                VALUES (\(app.rawValue), 'production', 'none', 'ready', 'abc=')
+                """
+            )
+            let refused = try await problem { try await registry.deleteApp(app) }
+            #expect(refused?.status == 409)
+            #expect(refused?.code == "app_in_use")
+        }
+    }
+}

@@ -1,0 +1,196 @@
+import APITypes
+import ActivityModel
+import JSON
+import Postgres
+import Testing
+
+@testable import Orchestrator
+
+@Suite("Devices in the registry", .timeLimit(.minutes(2)))
+struct DeviceTests {
+    private let device = DeviceID(stored: "d1")
+    private let game = ActivityTypeName(stored: "Game")
+    private let order = ActivityTypeName(stored: "Order")
+
+    private func token(_ digits: String) throws -> PushToken { try #require(PushToken(hex: digits)) }
+
+    private func report(_ tokens: [ActivityTypeName: (String, Int64?)]) throws -> DeviceRequest {
+        var request = DeviceRequest(environment: .production)
+        request.startTokens = try tokens.mapValues { StartTokenRequest(token: try token($0.0), generation: $0.1) }
+        return request
+    }
+
+    @Test("A report keeps what it leaves out")
+    func merges() async throws {
+        try await withRegistry { registry, app in
+            var first = try report([game: ("aaaa0001", nil)])
+            first.userID = UserID(stored: "u1")
+            first.osVersion = OSVersion("18.1")
+            first.frequentPushesEnabled = true
+            first.deviceToken = try token("dddd0001")
+            let made = try await registry.putDevice(app, device, first)
+            #expect(made.activitiesEnabled)
+            #expect(made.frequentPushesEnabled)
+            #expect(made.deviceToken == "dddd…")
+            let changed = try await registry.putDevice(
+                app,
+                device,
+                DeviceRequest(environment: .production, appVersion: AppVersion("2.0"))
+            )
+            #expect(changed.userID == UserID(stored: "u1"))
+            #expect(changed.osVersion == OSVersion("18.1"))
+            #expect(changed.appVersion == AppVersion("2.0"))
+            #expect(changed.frequentPushesEnabled)
+            #expect(changed.deviceToken == "dddd…")
+            #expect(changed.startTokens[game]?.token == "aaaa…")
+            #expect(changed.createdAt == made.createdAt)
+            #expect(try await registry.device(app, device) == changed)
+        }
+    }
+
+    @Test(
+        "An older generation never replaces a token; the same, a later one and none do",
+        arguments: [
+            (5, 4, false), (5, 5, true), (5, 6, true), (5, nil, true), (nil, 0, true), (nil, nil, true),
+        ] as [(Int64?, Int64?, Bool)]
+    )
+    func generations(stored: Int64?, reported: Int64?, replaces: Bool) async throws {
+        try await withRegistry { registry, app in
+            _ = try await registry.putDevice(app, device, report([game: ("aaaa0001", stored)]))
+            let shown = try await registry.putDevice(
+                app,
+                device,
+                report([game: ("bbbb0002", reported), order: ("cccc", 1)])
+            )
+            #expect(shown.startTokens[game]?.token == (replaces ? "bbbb…" : "aaaa…"))
+            #expect(shown.startTokens[game]?.generation == max(stored ?? 0, reported ?? stored ?? 0))
+            #expect(shown.startTokens[order]?.token == "cccc…")
+        }
+    }
+
+    @Test("A new report revives a token that Apple refused", arguments: ["dead", "rejected"])
+    func revives(state: String) async throws {
+        try await withRegistry { registry, app in
+            _ = try await registry.putDevice(app, device, report([game: ("aaaa", nil)]))
+            _ = try await registry.database.execute("UPDATE start_tokens SET state = \(state)::token_state")
+            #expect(try await registry.device(app, device).startTokens[game]?.state != .live)
+            let shown = try await registry.putDevice(app, device, report([game: ("aaaa", nil)]))
+            #expect(shown.startTokens[game]?.state == .live)
+        }
+    }
+
+    @Test(
+        "A report of the other environment is a new installation: old tokens are dropped, subscriptions and starts are over"
+    )
+    func movesEnvironment() async throws {
+        try await withRegistry { registry, app in
+            var first = try report([game: ("aaaa", 9), order: ("bbbb", 9)])
+            first.deviceToken = try token("dddd")
+            first.userID = UserID(stored: "u1")
+            _ = try await registry.putDevice(app, device, first)
+            try await subscribe(registry, app)
+            var second = try report([game: ("cccc", 1)])
+            second.environment = .sandbox
+            let shown = try await registry.putDevice(app, device, second)
+            #expect(shown.environment == .sandbox)
+            #expect(shown.userID == UserID(stored: "u1"))
+            #expect(shown.deviceToken == nil)
+            #expect(shown.startTokens.mapValues(\.token) == [game: "cccc…"])
+            let rows = try await registry.database.query(
+                "SELECT s.state::text, t.state::text FROM subscriptions AS s JOIN starts AS t USING (activity_key, device_key)"
+            )
+            #expect(try rows.decoded(as: (String, String).self).map { [$0.0, $0.1] } == [["over", "cancelled"]])
+        }
+    }
+
+    @Test("A change of the budget class reaches subscriptions that run")
+    func budgetClass() async throws {
+        try await withRegistry { registry, app in
+            _ = try await registry.putDevice(app, device, DeviceRequest(environment: .production))
+            try await subscribe(registry, app)
+            _ = try await registry.putDevice(
+                app,
+                device,
+                DeviceRequest(environment: .production, frequentPushesEnabled: true)
+            )
+            let rows = try await registry.database.query("SELECT frequent FROM subscriptions")
+            #expect(try rows.single(Bool.self) == true)
+        }
+    }
+
+    private func subscribe(_ registry: Orchestrator, _ app: BundleID) async throws {
+        _ = try await registry.database.withConnection { connection in
+            try await connection.pipeline([
+                "INSERT INTO activity_types (bundle_id, type_name, policy) VALUES (\(app.rawValue), 'Game', '{}')",
+                """
+                INSERT INTO activities (bundle_id, activity_id, environment, type_name, delivery, state, attributes, start_body,
+                                        started_at)
+                VALUES (\(app.rawValue), 'a1', 'production', 'Game', 'tokens', 'live', '{}', '{}', now())
+                """,
+                """
+                INSERT INTO subscriptions (activity_key, device_key, mode, state, update_token, due_at)
+                SELECT activity_key, device_key, 'token', 'due', '\\x01', now() FROM activities, devices
+                """,
+                """
+                INSERT INTO starts (activity_key, device_key, state, due_at)
+                SELECT activity_key, device_key, 'pending', now() FROM activities, devices
+                """,
+            ])
+        }
+    }
+
+    @Test("Devices are listed page by page, deleted, and erased with their user")
+    func listsAndForgets() async throws {
+        try await withRegistry { registry, app in
+            for number in 1...5 {
+                var request = try report([game: ("aaaa", nil)])
+                if number > 2 { request.userID = UserID(stored: "u1") }
+                _ = try await registry.putDevice(app, DeviceID(stored: "d\(number)"), request)
+            }
+            var ids: [String] = []
+            var cursor: String?
+            repeat {
+                let page = try await registry.devices(app, PageRequest(limit: 2, cursor: cursor))
+                ids += page.items.map(\.deviceID.rawValue)
+                #expect(page.items.allSatisfy { $0.startTokens.count == 1 })
+                cursor = page.nextCursor
+            } while cursor != nil
+            #expect(ids == ["d1", "d2", "d3", "d4", "d5"])
+            try await registry.deleteDevice(app, device)
+            #expect(try await problem { try await registry.deleteDevice(app, device) }?.status == 404)
+            try await registry.eraseUser(app, UserID(stored: "u1"))
+            try await registry.eraseUser(app, UserID(stored: "u1"))
+            #expect(try await registry.devices(app, PageRequest()).items.map(\.deviceID.rawValue) == ["d2"])
+            let tokens = try await registry.database.query("SELECT count(*) FROM start_tokens")
+            #expect(try tokens.single(Int.self) == 1)
+        }
+    }
+
+    @Test("Devices of an app that does not exist are 404")
+    func unknownApp() async throws {
+        try await withRegistry { registry, _ in
+            let none = BundleID(stored: "com.example.none")
+            let put = try await problem {
+                _ = try await registry.putDevice(none, device, DeviceRequest(environment: .production))
+            }
+            #expect(put?.status == 404)
+            #expect(try await problem { _ = try await registry.devices(none, PageRequest()) }?.status == 404)
+        }
+    }
+
+    @Test("Reports of one device at the same moment end with the latest generation")
+    func concurrent() async throws {
+        try await withRegistry { registry, app in
+            let requests = try (1...12).map { try report([game: ("aa" + String(format2($0)), Int64($0))]) }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for request in requests.shuffled() {
+                    group.addTask { _ = try await registry.putDevice(app, device, request) }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await registry.device(app, device).startTokens[game]?.generation == 12)
+        }
+    }
+
+    private func format2(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+}

@@ -1,0 +1,75 @@
+import Synchronization
+import Testing
+
+@testable import Orchestrator
+
+@Suite("Expiring cache")
+struct ExpiringCacheTests {
+    private final class ManualClock: Sendable {
+        private let time = Mutex(ContinuousClock().now)
+        var now: ContinuousClock.Instant { time.withLock { $0 } }
+        func advance(by duration: Duration) { time.withLock { $0 += duration } }
+    }
+
+    private let clock = ManualClock()
+
+    private func cache(limit: Int = 10) -> ExpiringCache<String, Int> {
+        let clock = clock
+        return ExpiringCache(lifetime: .seconds(3), grace: .seconds(1), limit: limit) { clock.now }
+    }
+
+    private func text(_ lookup: ExpiringCache<String, Int>.Lookup) -> String {
+        switch lookup {
+        case .fresh(let value): "fresh \(value)"
+        case .outdated(let value): "outdated \(value)"
+        case .missing: "missing"
+        }
+    }
+
+    @Test("A value is believed for its lifetime; then one asker looks it up while others go on with it")
+    func expires() {
+        let cache = cache()
+        #expect(text(cache.lookUp("a")) == "missing")
+        cache.store(1, for: "a")
+        clock.advance(by: .milliseconds(2_999))
+        #expect(text(cache.lookUp("a")) == "fresh 1")
+        clock.advance(by: .milliseconds(1))
+        #expect(text(cache.lookUp("a")) == "outdated 1")
+        #expect(text(cache.lookUp("a")) == "fresh 1")
+        clock.advance(by: .seconds(1))
+        #expect(text(cache.lookUp("a")) == "outdated 1")
+        cache.store(2, for: "a")
+        #expect(text(cache.lookUp("a")) == "fresh 2")
+    }
+
+    @Test("Nobody goes on with a value that is older than its grace time")
+    func tooOld() {
+        let cache = cache()
+        cache.store(1, for: "a")
+        clock.advance(by: .seconds(5))
+        #expect(text(cache.lookUp("a")) == "outdated 1")
+        #expect(text(cache.lookUp("a")) == "outdated 1")
+    }
+
+    @Test("It stays within its limit and prefers values that are still good")
+    func limit() {
+        let cache = cache(limit: 2)
+        cache.store(1, for: "a")
+        clock.advance(by: .seconds(4))
+        cache.store(2, for: "b")
+        cache.store(3, for: "c")
+        #expect(text(cache.lookUp("a")) == "missing")
+        #expect(text(cache.lookUp("b")) == "fresh 2")
+        cache.store(4, for: "d")
+        #expect(text(cache.lookUp("b")) == "missing")
+        #expect(text(cache.lookUp("d")) == "fresh 4")
+    }
+
+    @Test("A removed value is missing")
+    func removal() {
+        let cache = cache()
+        cache.store(1, for: "a")
+        cache.remove("a")
+        #expect(text(cache.lookUp("a")) == "missing")
+    }
+}

@@ -1,0 +1,24 @@
+import APNSTransport
+import ActivityModel
+
+@testable import Orchestrator
+
+/// A sender for tests in which nothing is sent: no push ever leaves it.
+struct NoSender: PushSender {
+    func send(_ batch: PushBatch) async -> BatchOutcome {
+        BatchOutcome(count: batch.tokens.count, allAre: PushOutcome(.notSent))
+    }
+    func broadcast(_ push: BroadcastPush) async -> PushOutcome { PushOutcome(.notSent) }
+    func createChannel(
+        environment: APNSEnvironment,
+        identity: SigningIdentity,
+        bundleID: BundleID,
+        storage: ChannelStorage
+    ) async -> ChannelCreationOutcome { .failed(PushOutcome(.notSent)) }
+    func deleteChannel(
+        environment: APNSEnvironment,
+        identity: SigningIdentity,
+        bundleID: BundleID,
+        channelID: APNSChannelID
+    ) async -> ChannelDeletionOutcome { .failed(PushOutcome(.notSent)) }
+}

@@ -1,0 +1,25 @@
+import APITypes
+import Testing
+
+@testable import Orchestrator
+
+@Suite("Page cursors")
+struct PageCursorTests {
+    @Test("A cursor is read as it was made", arguments: [[], ["a"], ["1671375600", "ä\"~"]])
+    func roundTrip(values: [String]) {
+        #expect(PageCursor(PageCursor(values: values).text)?.values == values)
+    }
+
+    @Test("Anything else is refused", arguments: ["", "x", "!!", "W10=", "WzFd", "e30"])
+    func refused(text: String) {
+        #expect(PageCursor(text) == nil)
+    }
+
+    @Test("A cursor of another list is refused")
+    func otherList() throws {
+        let page = PageRequest(cursor: PageCursor(values: ["a", "b"]).text)
+        #expect(try page.position(columns: 2) == ["a", "b"])
+        #expect(throws: PageCursor.refused) { try page.position(columns: 1) }
+        #expect(try PageRequest().position(columns: 1) == nil)
+    }
+}

@@ -1,0 +1,52 @@
+import APITypes
+import ActivityModel
+import Cryptography
+import JSON
+import Logging
+import Postgres
+import Schema
+import TestSupport
+
+@testable import Orchestrator
+
+/// Lends an orchestrator on a fresh database with the app `com.example.app` in production.
+func withRegistry(
+    bootstrapKey: String? = nil,
+    _ body: (Orchestrator, BundleID) async throws -> Void
+) async throws {
+    let migrations = try Schema.migrations.map { try Migration(number: $0.number, name: $0.name, sql: $0.sql) }
+    try await withDatabase(migrations: migrations) { database in
+        let orchestrator = Orchestrator(
+            database: database,
+            sender: NoSender(),
+            masterKey: .generate(),
+            settings: OrchestratorSettings(bootstrapKey: bootstrapKey),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+        let app = BundleID(stored: "com.example.app")
+        _ = try await orchestrator.putApp(app, .production(key: P256PrivateKey.generate().pem()))
+        try await body(orchestrator, app)
+    }
+}
+
+extension AppRequest {
+    static func production(key: String?) -> AppRequest {
+        AppRequest(
+            teamID: TeamID(stored: "ABCDE12345"),
+            environments: [.production: SigningKeyRequest(keyID: KeyID(stored: "KEY1234567"), privateKey: key)]
+        )
+    }
+}
+
+/// The problem that an operation throws; nil if it throws none.
+func problem(_ operation: () async throws -> Void) async throws -> Problem? {
+    do {
+        try await operation()
+        return nil
+    } catch let problem as Problem {
+        return problem
+    }
+}
+
+/// A value from JSON text; a test whose text is wrong fails.
+func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: text) }
