@@ -202,7 +202,7 @@ COMMENT ON COLUMN starts.attempts IS 'Claims whose push may have left; 2 means t
 COMMENT ON COLUMN starts.failures IS 'Attempts in a row that certainly did not start anything; sets the back-off.';
 COMMENT ON COLUMN starts.renewed IS 'The device was registered again while its start was claimed: one that comes to nothing is tried anew.';
 COMMENT ON COLUMN starts.due_at IS 'Pending: when to send. Claimed or unknown: when to repeat unless the phone has reported.';
-CREATE INDEX starts_due ON starts (activity_key, due_at) WHERE state IN ('pending', 'claimed', 'unknown') AND due_at IS NOT NULL;
+CREATE INDEX starts_due ON starts (activity_key, due_at, device_key) WHERE state IN ('pending', 'claimed', 'unknown') AND due_at IS NOT NULL;
 CREATE INDEX starts_by_device ON starts (device_key);
 
 CREATE TYPE subscription_mode AS ENUM ('token', 'channel');

@@ -39,12 +39,12 @@ package final class Orchestrator: Sendable {
         self.masterKey = masterKey
         self.settings = settings
         self.logger = logger
-        self.intake = ChangeIntake(database: database, wakeUps: self.wakeUps, logger: logger)
-        self.signing = SigningIdentities(database: database, masterKey: masterKey)
-        self.segments = SegmentStore(database: database, lease: settings.lease)
-        self.changes = ChangeStore(database: database)
-        self.ledger = BudgetLedger(database: database)
-        self.facts = ExpiringCache(lifetime: .seconds(60), limit: 100_000) { ContinuousClock().now }
+        intake = ChangeIntake(database: database, wakeUps: wakeUps, logger: logger)
+        signing = SigningIdentities(database: database, masterKey: masterKey)
+        segments = SegmentStore(database: database, lease: settings.lease)
+        changes = ChangeStore(database: database)
+        ledger = BudgetLedger(database: database)
+        facts = ExpiringCache(lifetime: .seconds(60), limit: 100_000) { ContinuousClock().now }
     }
 
     /// What has to run for accepted changes to reach phones, in the order in which it starts.
@@ -55,7 +55,7 @@ package final class Orchestrator: Sendable {
             ChannelSweeper(orchestrator: self),
             ScheduleRunner(orchestrator: self),
             KeptAnswersExpiry(orchestrator: self),
-            self.intake,
+            intake,
         ]
     }
 }

@@ -59,7 +59,9 @@ final class CrashMatch {
             }
             if crashes.contains(index) {
                 try await recovery?.value
-                recovery = crash(after: random.pause(upTo: index == 0 ? 700 : 150), down: random.pause(upTo: 400))
+                // A push may leave up to a second after its post, so that its stamp does not run ahead of the clock.
+                let longest = post.kind == .end ? 700 : 1_300
+                recovery = crash(after: random.pause(upTo: longest), down: random.pause(upTo: 400))
             }
             posts += try await withThrowingTaskGroup(of: PostedChange.self) { [activities, recording] group in
                 for activity in activities {
@@ -77,10 +79,12 @@ final class CrashMatch {
 
     private func gather() async throws {
         let (app, simulator) = (TallySystem.app, system.simulator)
-        // Phones have a push at once, but many answers come late, so that a crash finds pushes without an answer.
+        // Many answers come late and few pushes are under way at a time, so that a crash finds batches half sent, and
+        // pushes that phones have and nobody knows of.
         try await simulator.delayAnswers(to: "start", milliseconds: 600, probability: 0.7)
-        try await simulator.delayAnswers(to: "update", milliseconds: 80, probability: 0.3)
-        try await simulator.delayAnswers(to: "end", milliseconds: 80, probability: 0.3)
+        try await simulator.delayAnswers(to: "update", milliseconds: 100, probability: 0.5)
+        try await simulator.delayAnswers(to: "end", milliseconds: 250, probability: 1)
+        try await simulator.narrowConnections(to: 1)
         try await simulator.makePhones("fan-by-token-", count: 20, of: app, follows: Self.byToken)
         try await simulator.makePhones("rotating-", count: 4, of: app, follows: Self.byToken)
         try await simulator.makePhones("fan-by-channel-", count: 12, of: app, follows: Self.byChannel)

@@ -17,18 +17,18 @@ struct ChannelSweeper: Service, CustomStringConvertible {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
                 do {
-                    try await self.sweep()
+                    try await sweep()
                 } catch {
-                    self.orchestrator.logger.warning("cannot sweep channels", metadata: ["error": "\(error)"])
+                    orchestrator.logger.warning("cannot sweep channels", metadata: ["error": "\(error)"])
                 }
                 try? await Task.sleep(for: Self.interval)  // throws only when cancelled
             }
         }
     }
 
-    private func sweep() async throws {
+    func sweep() async throws {
         // A claim moves the time on, so that another daemon leaves the channel alone and a failure is tried again.
-        let rows = try await self.orchestrator.database.query(
+        let rows = try await orchestrator.database.query(
             """
             WITH due AS MATERIALIZED (
                 SELECT channel_id FROM channels
@@ -43,14 +43,14 @@ struct ChannelSweeper: Service, CustomStringConvertible {
             """
         )
         for (id, app, environment, apnsID) in try rows.decoded(as: (String, String, String, String).self) {
-            let outcome = try await self.orchestrator.deleteAtApple(
+            let outcome = try await orchestrator.deleteAtApple(
                 BundleID(stored: app),
                 .stored(environment),
                 APNSChannelID(stored: apnsID),
                 id
             )
             if let outcome {
-                self.orchestrator.logger.warning(
+                orchestrator.logger.warning(
                     "a channel is not deleted",
                     metadata: ["channel.id": "\(id)", "apns.reason": "\(outcome.words)"]
                 )

@@ -12,10 +12,10 @@ extension Orchestrator {
         _ request: ChannelRequest,
         idempotency: IdempotencyKey? = nil
     ) async throws -> ChannelResource {
-        let environment = try await self.environment(request.environment, of: app)
-        let outcome = await self.sender.createChannel(
+        let environment = try await environment(request.environment, of: app)
+        let outcome = await sender.createChannel(
             environment: environment,
-            identity: try await self.signing.identity(of: app, environment),
+            identity: try await signing.identity(of: app, environment),
             bundleID: app,
             storage: request.storage
         )
@@ -23,7 +23,7 @@ extension Orchestrator {
         case .failed(let outcome):
             throw Self.problem(outcome)
         case .created(let apnsID):
-            let rows = try await self.database.query(
+            let rows = try await database.query(
                 """
                 INSERT INTO channels (bundle_id, environment, storage, state, apns_channel_id)
                 VALUES (\(app.rawValue), \(environment.rawValue)::apns_environment,
@@ -32,7 +32,7 @@ extension Orchestrator {
                 """
             )
             guard let id = try rows.single(String.self) else { throw Problem.internalError() }
-            return try await self.channel(app, ChannelID(stored: id))
+            return try await channel(app, ChannelID(stored: id))
         }
     }
 
@@ -43,7 +43,7 @@ extension Orchestrator {
             guard let microseconds = Int64(place[0]) else { throw PageCursor.refused }
             return PGTimestamp(microseconds: microseconds)
         }
-        let found = try await self.readChannels(
+        let found = try await readChannels(
             """
             \(unescaped: Self.channelRows)
             WHERE c.bundle_id = \(app.rawValue)
@@ -58,7 +58,7 @@ extension Orchestrator {
     ///
     /// - Throws: 404.
     package func channel(_ app: BundleID, _ id: ChannelID) async throws -> ChannelResource {
-        let found = try await self.readChannels(
+        let found = try await readChannels(
             """
             \(unescaped: Self.channelRows)
             WHERE c.bundle_id = \(app.rawValue) AND c.channel_id = \(id.rawValue)::uuid
@@ -72,19 +72,19 @@ extension Orchestrator {
     ///
     /// - Throws: 404; 409 `channel_in_use` while its activity runs; 502, 503 as for creating.
     package func deleteChannel(_ app: BundleID, _ id: ChannelID) async throws {
-        let claimed = try await self.database.execute(
+        let claimed = try await database.execute(
             """
             UPDATE channels AS c SET state = 'deleting', delete_at = clock_timestamp()
             WHERE c.bundle_id = \(app.rawValue) AND c.channel_id = \(id.rawValue)::uuid AND c.state IN ('ready', 'deleting')
               AND NOT EXISTS (SELECT FROM activities AS a WHERE a.activity_key = c.activity_key AND a.state <> 'ended')
             """
         )
-        let channel = try await self.channel(app, id)
+        let channel = try await channel(app, id)
         if channel.state == .deleted { return }
         guard claimed > 0, let apnsID = channel.apnsChannelID else {
             throw Problem.conflict(code: "channel_in_use", detail: "The channel serves an activity that has not ended.")
         }
-        if let outcome = try await self.deleteAtApple(app, channel.environment, apnsID, id.rawValue) {
+        if let outcome = try await deleteAtApple(app, channel.environment, apnsID, id.rawValue) {
             throw Self.problem(outcome)
         }
     }
@@ -98,15 +98,15 @@ extension Orchestrator {
         _ apnsID: APNSChannelID,
         _ id: String
     ) async throws -> PushOutcome? {
-        let outcome = await self.sender.deleteChannel(
+        let outcome = await sender.deleteChannel(
             environment: environment,
-            identity: try await self.signing.identity(of: app, environment),
+            identity: try await signing.identity(of: app, environment),
             bundleID: app,
             channelID: apnsID
         )
         switch outcome {
         case .deleted, .alreadyGone:
-            _ = try await self.database.execute(
+            _ = try await database.execute(
                 """
                 UPDATE channels SET state = 'deleted', deleted_at = clock_timestamp(), delete_at = NULL, reason = NULL
                 WHERE channel_id = \(id)::uuid AND state = 'deleting'
@@ -134,7 +134,7 @@ extension Orchestrator {
         """
 
     private func readChannels(_ query: Query) async throws -> [ChannelResource] {
-        let rows = try await self.database.query(query)
+        let rows = try await database.query(query)
         return try rows.decoded(
             as: (
                 String, String?, String, String, String, String?, PGTimestamp, PGTimestamp?, PGTimestamp?

@@ -3,7 +3,7 @@ import Postgres
 
 extension Instant {
     /// As the database's `timestamptz`.
-    var stored: PGTimestamp { PGTimestamp(microseconds: self.microseconds) }
+    var stored: PGTimestamp { PGTimestamp(microseconds: microseconds) }
 
     /// A time that came out of the database.
     init(_ stored: PGTimestamp) {

@@ -3,6 +3,6 @@ import Postgres
 extension Rows {
     /// The first column of the first row; nil if there is no row.
     func single<Value: PostgresDecodable>(_ type: Value.Type) throws -> Value? {
-        try self.first.map { try $0.decode(type, at: 0) }
+        try first.map { try $0.decode(type, at: 0) }
     }
 }

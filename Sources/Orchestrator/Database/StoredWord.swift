@@ -3,7 +3,7 @@ struct UnknownStoredWord: Error, CustomStringConvertible {
     let type: String
     let word: String
 
-    var description: String { "the database holds '\(self.word)', which is no \(self.type) that this program knows" }
+    var description: String { "the database holds '\(word)', which is no \(type) that this program knows" }
 }
 
 extension RawRepresentable where RawValue == String {

@@ -26,8 +26,8 @@ extension Orchestrator {
     /// - Throws: 404 if there is none.
     func facts(_ app: BundleID, _ id: ActivityID) async throws -> ActivityFacts {
         let name = ActivityFacts.Name(app: app, id: id)
-        if case .fresh(let facts) = self.facts.lookUp(name) { return facts }
-        let rows = try await self.database.query(
+        if case .fresh(let facts) = facts.lookUp(name) { return facts }
+        let rows = try await database.query(
             """
             SELECT a.activity_key, a.type_name, a.environment::text, a.delivery::text, a.attributes::text, c.alert::text
             FROM activities AS a JOIN changes AS c ON c.activity_key = a.activity_key AND c.revision = 1

@@ -11,18 +11,18 @@ struct ActivityParts: Sendable {
     private var schedules: [Int64: [ScheduleResource]] = [:]
 
     func complete(_ resource: inout ActivityResource, key: Int64) {
-        resource.progress = self.progress[key] ?? DeliveryProgress()
-        resource.starts = self.starts[key] ?? StartProgress()
-        resource.channel = self.channels[key]
-        resource.schedules = self.schedules[key] ?? []
+        resource.progress = progress[key] ?? DeliveryProgress()
+        resource.starts = starts[key] ?? StartProgress()
+        resource.channel = channels[key]
+        resource.schedules = schedules[key] ?? []
     }
 
     static func read(_ keys: [Int64], from database: Database) async throws -> ActivityParts {
         guard !keys.isEmpty else { return ActivityParts() }
         let results = try await database.withConnection { connection in
             try await connection.pipeline([
-                self.tokens(keys), self.channelProgress(keys), self.startCounts(keys), self.channelReferences(keys),
-                self.openSchedules(keys),
+                tokens(keys), channelProgress(keys), startCounts(keys), channelReferences(keys),
+                openSchedules(keys),
             ])
         }
         var parts = ActivityParts()

@@ -5,7 +5,7 @@ import Postgres
 /// The rows of `audience_members`.
 enum AudienceRows {
     static func insertion(_ audience: Audience, app: BundleID, activityKey: Int64) -> [Query] {
-        self.named(audience).map { kind, members in
+        named(audience).map { kind, members in
             """
             INSERT INTO audience_members (activity_key, kind, member_id, bundle_id)
             SELECT DISTINCT \(activityKey), \(kind), m.member_id, \(app.rawValue)
@@ -16,7 +16,7 @@ enum AudienceRows {
     }
 
     static func deletion(_ audience: Audience, activityKey: Int64) -> [Query] {
-        self.named(audience).map { kind, members in
+        named(audience).map { kind, members in
             """
             DELETE FROM audience_members
             WHERE activity_key = \(activityKey) AND kind = \(kind) AND member_id = ANY(\(members))

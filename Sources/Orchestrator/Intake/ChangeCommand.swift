@@ -36,17 +36,17 @@ struct AcceptedChange: Sendable {
     let command: ChangeCommand
 
     var eventTime: Instant? {
-        if case .update(_, _, _, let time, _) = self.command.kind { return time }
+        if case .update(_, _, _, let time, _) = command.kind { return time }
         return nil
     }
 
     var dismissAfterSeconds: Int? {
-        if case .end(_, let seconds, _) = self.command.kind { return seconds }
+        if case .end(_, let seconds, _) = command.kind { return seconds }
         return nil
     }
 
     var dismissAt: Instant? {
-        if case .end(_, _, let time) = self.command.kind { return time }
+        if case .end(_, _, let time) = command.kind { return time }
         return nil
     }
 }

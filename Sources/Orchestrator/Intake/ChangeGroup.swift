@@ -132,8 +132,8 @@ private struct IntakeDesk {
     }
 
     mutating func judge(_ command: ChangeCommand) throws -> ChangeAnswer {
-        guard var place = self.places[command.activity.key] else { throw Problem.notFound("the activity") }
-        if let schedule = command.scheduleID, !self.openSchedules.contains(schedule) {
+        guard var place = places[command.activity.key] else { throw Problem.notFound("the activity") }
+        if let schedule = command.scheduleID, !openSchedules.contains(schedule) {
             throw Problem.notFound("the pending schedule")
         }
         let before = place.machine.standing
@@ -159,8 +159,8 @@ private struct IntakeDesk {
                     command: command
                 )
             case .unchanged(let revision):
-                self.places[command.activity.key] = place
-                self.eventTimes[command.activity.key] = place.machine.standing?.eventTime
+                places[command.activity.key] = place
+                eventTimes[command.activity.key] = place.machine.standing?.eventTime
                 return .accepted(
                     activityID: command.activityID,
                     revision: revision,
@@ -196,9 +196,9 @@ private struct IntakeDesk {
             place.ridingAlert = alert
             if change.mustDeliver { place.openBarrierAlerts.append(alert) }
         }
-        self.places[command.activity.key] = place
-        self.accepted.append(change)
-        self.eventTimes[command.activity.key] = place.machine.standing?.eventTime
+        places[command.activity.key] = place
+        accepted.append(change)
+        eventTimes[command.activity.key] = place.machine.standing?.eventTime
         return .accepted(
             activityID: command.activityID,
             revision: change.revision,
@@ -213,10 +213,15 @@ private struct IntakeDesk {
         _ barrierAlerts: [AlertContent]
     ) throws {
         let facts = change.command.activity
-        var combination = BodySizes.Combination(type: facts.typeName, attributes: facts.attributes, delivery: facts.delivery)
+        var combination = BodySizes.Combination(
+            type: facts.typeName,
+            attributes: facts.attributes,
+            delivery: facts.delivery
+        )
         combination.startAlert = facts.startAlert
         combination.alerts = [change.command.alert, ridingAlert].compactMap { $0 } + barrierAlerts
-        combination.mayBeStale = change.command.staleAfterSeconds != nil || change.command.policy.staleAfterSeconds != nil
+        combination.mayBeStale =
+            change.command.staleAfterSeconds != nil || change.command.policy.staleAfterSeconds != nil
         combination.relevanceScore = change.command.relevanceScore.flatMap(JSONNumber.init)
         try BodySizes(contentState: CompactJSON(change.contentState), in: combination).check()
     }
@@ -224,16 +229,16 @@ private struct IntakeDesk {
     /// What is to be written, in the order in which the foreign keys want it.
     var statements: [Query] {
         var statements: [Query] = []
-        if !self.accepted.isEmpty {
-            statements.append(self.insertion)
+        if !accepted.isEmpty {
+            statements.append(insertion)
         }
-        let keys = Array(self.eventTimes.keys).sorted()
-        if !keys.isEmpty || !self.accepted.isEmpty {
-            let touched = Array(Set(keys + self.accepted.map(\.activityKey))).sorted()
-            statements.append(self.standing(of: touched))
+        let keys = Array(eventTimes.keys).sorted()
+        if !keys.isEmpty || !accepted.isEmpty {
+            let touched = Array(Set(keys + accepted.map(\.activityKey))).sorted()
+            statements.append(standing(of: touched))
         }
-        if !self.accepted.isEmpty {
-            statements.append(SegmentStore.wake(activityKeys: Array(Set(self.accepted.map(\.activityKey)))))
+        if !accepted.isEmpty {
+            statements.append(SegmentStore.wake(activityKeys: Array(Set(accepted.map(\.activityKey)))))
             statements.append(WorkNotifications.announcement)
         }
         return statements
@@ -253,7 +258,7 @@ private struct IntakeDesk {
     }
 
     private var insertion: Query {
-        let commands = self.accepted.map(\.command)
+        let commands = accepted.map(\.command)
         return """
             INSERT INTO changes (activity_key, revision, kind, content_state, alert, urgency, must_deliver, stale_after_seconds,
                 relevance_score, dismiss_after_seconds, dismiss_at, event_time, timestamp, stamped_at, accepted_at)
@@ -261,21 +266,21 @@ private struct IntakeDesk {
                    u.must_deliver, u.stale_after, u.score, u.dismiss_after, u.dismiss_at, u.event_time, u.timestamp,
                    CASE WHEN u.timestamp IS NOT NULL THEN clock_timestamp() END, clock_timestamp()
             FROM unnest(
-                \(self.accepted.map(\.activityKey)), \(self.accepted.map(\.revision)),
-                \(self.accepted.map(\.kind.rawValue)), \(self.accepted.map(\.contentState.text)),
-                \(commands.map { $0.alert?.json.text }), \(self.accepted.map(\.urgency.rawValue)),
-                \(self.accepted.map(\.mustDeliver)), \(commands.map { $0.staleAfterSeconds.map(Int32.init) }),
-                \(commands.map(\.relevanceScore)), \(self.accepted.map { $0.dismissAfterSeconds.map(Int32.init) }),
-                \(self.accepted.map { $0.dismissAt?.stored }), \(self.accepted.map { $0.eventTime?.stored }),
-                \(self.accepted.map(\.timestamp))
+                \(accepted.map(\.activityKey)), \(accepted.map(\.revision)),
+                \(accepted.map(\.kind.rawValue)), \(accepted.map(\.contentState.text)),
+                \(commands.map { $0.alert?.json.text }), \(accepted.map(\.urgency.rawValue)),
+                \(accepted.map(\.mustDeliver)), \(commands.map { $0.staleAfterSeconds.map(Int32.init) }),
+                \(commands.map(\.relevanceScore)), \(accepted.map { $0.dismissAfterSeconds.map(Int32.init) }),
+                \(accepted.map { $0.dismissAt?.stored }), \(accepted.map { $0.eventTime?.stored }),
+                \(accepted.map(\.timestamp))
             ) AS u(activity_key, revision, kind, content_state, alert, urgency, must_deliver, stale_after, score,
                    dismiss_after, dismiss_at, event_time, timestamp)
             """
     }
 
     private func standing(of keys: [Int64]) -> Query {
-        let standings = keys.map { self.places[$0]?.machine.standing }
-        let ended = keys.map { self.places[$0]?.machine.activityState == .ended }
+        let standings = keys.map { places[$0]?.machine.standing }
+        let ended = keys.map { places[$0]?.machine.activityState == .ended }
         return """
             UPDATE activities AS a
             SET revision = u.revision, stamp = greatest(a.stamp, u.stamp),

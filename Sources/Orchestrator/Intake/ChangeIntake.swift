@@ -32,7 +32,7 @@ final class ChangeIntake: Service, CustomStringConvertible {
         self.database = database
         self.wakeUps = wakeUps
         self.logger = logger
-        (self.arrivals, self.arrived) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        (arrivals, arrived) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
     var description: String { "change-intake" }
@@ -42,13 +42,13 @@ final class ChangeIntake: Service, CustomStringConvertible {
     /// - Throws: `Problem` for what the activity's state forbids, and 503 while the daemon is stopping.
     func accept(_ command: ChangeCommand) async throws -> ChangeAnswer {
         let result = await withCheckedContinuation { continuation in
-            let isQueued = self.queue.withLock { queue in
+            let isQueued = queue.withLock { queue in
                 guard !queue.isClosed else { return false }
                 queue.waiting.append(Waiting(command: command, continuation: continuation))
                 return true
             }
             if isQueued {
-                self.arrived.yield()
+                arrived.yield()
             } else {
                 continuation.resume(returning: .failure(Problem.unavailable("The daemon is stopping.")))
             }
@@ -57,37 +57,32 @@ final class ChangeIntake: Service, CustomStringConvertible {
     }
 
     func run() async {
-        for await _ in self.arrivals.cancelOnGracefulShutdown() {
-            await self.acceptWaiting()
+        for await _ in arrivals.cancelOnGracefulShutdown() {
+            await acceptWaiting()
         }
-        self.queue.withLock { $0.isClosed = true }
-        await self.acceptWaiting()
+        queue.withLock { $0.isClosed = true }
+        await acceptWaiting()
     }
 
     private func acceptWaiting() async {
         while true {
-            let group = self.queue.withLock { queue in
+            let group = queue.withLock { queue in
                 let group = Array(queue.waiting.prefix(Self.groupSize))
                 queue.waiting.removeFirst(group.count)
                 return group
             }
             guard !group.isEmpty else { return }
-            let results = await self.commit(group.map(\.command))
+            let results = await commit(group.map(\.command))
             for (waiting, result) in zip(group, results) {
                 waiting.continuation.resume(returning: result)
             }
-            self.wakeUps.signal()
+            wakeUps.signal()
         }
     }
 
     private func commit(_ commands: [ChangeCommand]) async -> [Result<ChangeAnswer, any Error>] {
         do {
-            do {
-                return try await transact(commands)
-            } catch let error as PostgresError where error.sqlState == "23505" {
-                // Another daemon has just committed one of the idempotency keys; now it can be read.
-                return try await transact(commands)
-            }
+            return try await transact(commands)
         } catch let error as PostgresError where error.code == .server && commands.count > 1 {
             // The server refuses one of them, and does not say which: each on its own, so that the others are accepted.
             var results: [Result<ChangeAnswer, any Error>] = []
@@ -102,7 +97,7 @@ final class ChangeIntake: Service, CustomStringConvertible {
     }
 
     private func transact(_ commands: [ChangeCommand]) async throws -> [Result<ChangeAnswer, any Error>] {
-        try await self.database.withTransaction { connection in
+        try await database.withTransaction { connection in
             try await ChangeGroup.accept(commands, on: connection)
         }
     }

@@ -6,7 +6,7 @@ import JSONSchema
 extension BodySizes {
     /// - Throws: 422 `payload_too_large` naming the first limit that is broken.
     func check() throws(Problem) {
-        guard let excess = self.excess else { return }
+        guard let excess else { return }
         let what =
             switch excess.limit {
             case .device: "The largest push to a device"
@@ -24,13 +24,13 @@ extension BodySizes {
 extension TypeContext {
     /// - Throws: 422 `invalid_content_state` with a pointer for each thing that the phone could not decode.
     func checkContentState(_ contentState: JSONValue) throws(Problem) {
-        let errors = Self.errors(of: self.newest.contentStateSchema.validate(contentState), version: self.newest.version)
+        let errors = Self.errors(of: newest.contentStateSchema.validate(contentState), version: newest.version)
         if !errors.isEmpty { throw .invalidContentState(errors) }
     }
 
     /// - Throws: 422 `invalid_attributes`.
     func checkAttributes(_ attributes: JSONValue) throws(Problem) {
-        let errors = Self.errors(of: self.newest.attributesSchema.validate(attributes), version: self.newest.version)
+        let errors = Self.errors(of: newest.attributesSchema.validate(attributes), version: newest.version)
         if !errors.isEmpty { throw .invalidAttributes(errors) }
     }
 

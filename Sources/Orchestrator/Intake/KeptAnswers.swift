@@ -17,9 +17,9 @@ struct KeptAnswers {
         let key: String
 
         init(_ key: IdempotencyKey) {
-            self.apiKeyID = key.apiKeyID
-            self.method = key.method
-            self.path = key.path
+            apiKeyID = key.apiKeyID
+            method = key.method
+            path = key.path
             self.key = key.key
         }
     }
@@ -57,21 +57,21 @@ struct KeptAnswers {
     ///
     /// - Throws: 409 if the key came with another body.
     func answer(to key: IdempotencyKey) throws -> ChangeAnswer? {
-        guard let kept = self.kept[Scope(key)] else { return nil }
+        guard let kept = kept[Scope(key)] else { return nil }
         guard kept.bodyHash == key.bodyHash else { throw Problem.idempotencyKeyReused() }
         return kept.answer
     }
 
     /// Keeps an answer; a second request with the key in the same group gets it, too.
     mutating func keep(_ answer: ChangeAnswer, for key: IdempotencyKey) {
-        self.kept[Scope(key)] = Kept(bodyHash: key.bodyHash, answer: answer)
-        self.new.append((key, answer))
+        kept[Scope(key)] = Kept(bodyHash: key.bodyHash, answer: answer)
+        new.append((key, answer))
     }
 
     /// Writes the new answers. A key that is older than 24 h is taken over.
     var statements: [Query] {
-        guard !self.new.isEmpty else { return [] }
-        let keys = self.new.map(\.0)
+        guard !new.isEmpty else { return [] }
+        let keys = new.map(\.0)
         return [
             """
             DELETE FROM idempotency_keys AS i
@@ -85,7 +85,7 @@ struct KeptAnswers {
             SELECT k.api_key_id, k.method, k.path, k.key, k.hash, \(Self.status), k.answer::json
             FROM unnest(
                 \(keys.map(\.apiKeyID)), \(keys.map(\.method)), \(keys.map(\.path)), \(keys.map(\.key)),
-                \(keys.map(\.bodyHash)), \(self.new.map(\.1.json.text))
+                \(keys.map(\.bodyHash)), \(new.map(\.1.json.text))
             ) AS k(api_key_id, method, path, key, hash, answer)
             """,
         ]

@@ -8,7 +8,7 @@ extension Orchestrator {
     ///
     /// - Throws: 404.
     package func activity(_ app: BundleID, _ id: ActivityID) async throws -> ActivityResource {
-        let found = try await self.readActivities(
+        let found = try await readActivities(
             """
             \(unescaped: Self.activityRows)
             WHERE a.bundle_id = \(app.rawValue) AND a.activity_id = \(id.rawValue)
@@ -29,7 +29,7 @@ extension Orchestrator {
             guard let key = Int64(place[0]) else { throw PageCursor.refused }
             return key
         }
-        let found = try await self.readActivities(
+        let found = try await readActivities(
             """
             \(unescaped: Self.activityRows)
             WHERE a.bundle_id = \(app.rawValue)
@@ -53,7 +53,7 @@ extension Orchestrator {
         """
 
     private func readActivities(_ query: Query) async throws -> [(key: Int64, resource: ActivityResource)] {
-        let rows = try await self.database.query(query)
+        let rows = try await database.query(query)
         var activities: [(key: Int64, resource: ActivityResource)] = []
         for row in rows {
             let resource = ActivityResource(
@@ -76,7 +76,7 @@ extension Orchestrator {
             )
             activities.append((try row.decode(at: 0), resource))
         }
-        let parts = try await ActivityParts.read(activities.map(\.key), from: self.database)
+        let parts = try await ActivityParts.read(activities.map(\.key), from: database)
         for index in activities.indices {
             parts.complete(&activities[index].resource, key: activities[index].key)
         }

@@ -15,10 +15,10 @@ extension Orchestrator {
         _ request: AudienceRequest,
         idempotency: IdempotencyKey? = nil
     ) async throws -> AudienceCounts {
-        let facts = try await self.facts(app, id)
+        let facts = try await facts(app, id)
         let adds = request.add.map { !$0.isEmpty } ?? false
         if adds, facts.startAlert == nil { throw Problem.alertRequired() }
-        try await self.database.withTransaction { connection in
+        try await database.withTransaction { connection in
             let rows = try await connection.query(
                 "SELECT state::text FROM activities WHERE activity_key = \(facts.key) FOR NO KEY UPDATE"
             )
@@ -43,13 +43,13 @@ extension Orchestrator {
             }
             _ = try await connection.pipeline(statements)
         }
-        if adds { self.wakeUps.signal() }
-        return try await self.audienceCounts(facts.key)
+        if adds { wakeUps.signal() }
+        return try await audienceCounts(facts.key)
     }
 
     /// How many an audience reaches now.
     func audienceCounts(_ activityKey: Int64) async throws -> AudienceCounts {
-        let rows = try await self.database.query(
+        let rows = try await database.query(
             """
             SELECT (
                 SELECT count(*) FROM (

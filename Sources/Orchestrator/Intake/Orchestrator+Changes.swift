@@ -14,11 +14,11 @@ extension Orchestrator {
         _ request: UpdateRequest,
         idempotency: IdempotencyKey? = nil
     ) async throws -> ChangeAnswer {
-        let command = try await self.command(app, id, request, idempotencyKey: idempotency)
+        let command = try await command(app, id, request, idempotencyKey: idempotency)
         if let time = request.at {
-            return try await self.schedule(.update, at: time, body: request.json, command)
+            return try await schedule(.update, at: time, body: request.json, command)
         }
-        return try await self.intake.accept(command)
+        return try await intake.accept(command)
     }
 
     /// Accepts the end of an activity, or schedules it. The end is final.
@@ -30,11 +30,11 @@ extension Orchestrator {
         _ request: EndRequest,
         idempotency: IdempotencyKey? = nil
     ) async throws -> ChangeAnswer {
-        let command = try await self.command(app, id, request, idempotencyKey: idempotency)
+        let command = try await command(app, id, request, idempotencyKey: idempotency)
         if let time = request.at {
-            return try await self.schedule(.end, at: time, body: request.json, command)
+            return try await schedule(.end, at: time, body: request.json, command)
         }
-        return try await self.intake.accept(command)
+        return try await intake.accept(command)
     }
 
     func command(
@@ -44,8 +44,8 @@ extension Orchestrator {
         idempotencyKey: IdempotencyKey? = nil,
         scheduleID: String? = nil
     ) async throws -> ChangeCommand {
-        let facts = try await self.facts(app, id)
-        let type = try await self.typeContext(app, facts.typeName)
+        let facts = try await facts(app, id)
+        let type = try await typeContext(app, facts.typeName)
         let contentState = JSONValue.object(request.contentState)
         try type.checkContentState(contentState)
         return ChangeCommand(
@@ -74,8 +74,8 @@ extension Orchestrator {
         idempotencyKey: IdempotencyKey? = nil,
         scheduleID: String? = nil
     ) async throws -> ChangeCommand {
-        let facts = try await self.facts(app, id)
-        let type = try await self.typeContext(app, facts.typeName)
+        let facts = try await facts(app, id)
+        let type = try await typeContext(app, facts.typeName)
         let contentState = request.contentState.map(JSONValue.object)
         if let contentState { try type.checkContentState(contentState) }
         var dismissAfterSeconds: Int?

@@ -6,7 +6,7 @@ extension Orchestrator {
     /// Runs after the commit that changed the audience: a device that registers at the same moment is either seen here
     /// or sees the audience in ``enrol(deviceKey:)``.
     func enrolAudience(of activityKey: Int64) async throws {
-        _ = try await self.database.withTransaction { connection in
+        _ = try await database.withTransaction { connection in
             try await connection.pipeline([
                 "UPDATE activities SET enrolment_due = false WHERE activity_key = \(activityKey)",
                 """
@@ -44,7 +44,7 @@ extension Orchestrator {
     /// is certainly enrolled. A start that was withheld or failed for the old registration is tried again; one that is
     /// under way is, if it comes to nothing.
     package func enrol(deviceKey: Int64) async throws {
-        let woken = try await self.database.withTransaction { connection in
+        let woken = try await database.withTransaction { connection in
             let rows = try await connection.query(
                 """
                 INSERT INTO starts (activity_key, device_key, state, due_at)
@@ -84,6 +84,6 @@ extension Orchestrator {
             }
             return !keys.isEmpty
         }
-        if woken { self.wakeUps.signal() }
+        if woken { wakeUps.signal() }
     }
 }

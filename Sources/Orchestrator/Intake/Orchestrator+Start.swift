@@ -14,15 +14,15 @@ extension Orchestrator {
         _ id: ActivityID,
         _ request: StartRequest
     ) async throws -> (answer: StartAnswer, replay: Bool) {
-        let environment = try await self.environment(request.environment, of: app)
+        let environment = try await environment(request.environment, of: app)
         // A replay is judged against the stored start alone; what the type or its policy say now does not matter.
         if let stored = try await StoredStart.read(app, id, from: database) {
             try stored.judgeReplay(request)
             return (try await startAnswer(app, id), true)
         }
-        let type = try await self.typeContext(app, request.type)
+        let type = try await typeContext(app, request.type)
         let proposal = try StartProposal(app: app, id: id, environment: environment, request: request, type: type)
-        let replay = try await self.database.withTransaction { connection in
+        let replay = try await database.withTransaction { connection in
             guard let key = try await proposal.insert(on: connection) else { return true }
             try await proposal.insertParts(activityKey: key, on: connection)
             return false
@@ -41,7 +41,7 @@ extension Orchestrator {
 
     /// The environment that a request means: its own, else production if the app has it, else the only one.
     func environment(_ requested: APNSEnvironment?, of app: BundleID) async throws -> APNSEnvironment {
-        let rows = try await self.database.query(
+        let rows = try await database.query(
             """
             SELECT k.environment::text FROM apps AS p LEFT JOIN signing_keys AS k USING (bundle_id)
             WHERE p.bundle_id = \(app.rawValue)
@@ -62,14 +62,14 @@ extension Orchestrator {
     }
 
     private func startAnswer(_ app: BundleID, _ id: ActivityID) async throws -> StartAnswer {
-        let activity = try await self.activity(app, id)
+        let activity = try await activity(app, id)
         return StartAnswer(
             activityID: id,
             state: activity.state,
             revision: activity.revision,
             timestamp: activity.timestamp,
             channel: activity.channel,
-            audience: try await self.audienceCounts(self.facts(app, id).key)
+            audience: try await audienceCounts(facts(app, id).key)
         )
     }
 }

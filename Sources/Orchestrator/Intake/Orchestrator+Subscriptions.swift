@@ -17,13 +17,13 @@ extension Orchestrator {
         _ device: DeviceID,
         _ request: SubscriptionRequest
     ) async throws -> SubscriptionAnswer {
-        let facts = try await self.facts(app, activity)
-        let answer = try await self.database.withTransaction { connection in
+        let facts = try await facts(app, activity)
+        let answer = try await database.withTransaction { connection in
             let deviceKey = try await Self.subscriber(app, device, request, facts.environment, on: connection)
             let report = SubscriptionReport(facts: facts, deviceKey: deviceKey, request: request)
             return try await report.store(activity, device, on: connection)
         }
-        self.wakeUps.signal()
+        wakeUps.signal()
         return answer
     }
 
@@ -32,8 +32,8 @@ extension Orchestrator {
     ///
     /// - Throws: 404.
     package func unsubscribe(_ app: BundleID, _ activity: ActivityID, _ device: DeviceID) async throws {
-        let facts = try await self.facts(app, activity)
-        let found = try await self.database.withTransaction { connection in
+        let facts = try await facts(app, activity)
+        let found = try await database.withTransaction { connection in
             let results = try await connection.pipeline([
                 """
                 UPDATE subscriptions AS s
@@ -51,7 +51,7 @@ extension Orchestrator {
             return !results[0].isEmpty
         }
         guard found else { throw Problem.notFound("the subscription") }
-        self.wakeUps.signal()
+        wakeUps.signal()
     }
 
     private static func subscriber(
@@ -77,7 +77,7 @@ extension Orchestrator {
             """,
         ])
         if let (key, word) = try results[1].first(as: (Int64, String).self) {
-            try self.check(request.environment ?? .stored(word), is: environment)
+            try check(request.environment ?? .stored(word), is: environment)
             return key
         }
         guard let named = request.environment else {
@@ -87,7 +87,7 @@ extension Orchestrator {
                 message: "'environment' is required for a device that is not registered yet."
             )
         }
-        try self.check(named, is: environment)
+        try check(named, is: environment)
         let new = try await connection.query(
             """
             INSERT INTO devices (bundle_id, device_id, environment, os_version, app_version)

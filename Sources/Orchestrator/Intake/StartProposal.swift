@@ -26,20 +26,20 @@ struct StartProposal: Sendable {
         self.id = id
         self.environment = environment
         self.request = request
-        self.policy = type.policy
-        self.attributes = try Self.filled(request.attributes, with: id, type.policy.idAttribute)
-        self.alert = request.audience.isEmpty ? request.alert : request.alert ?? type.policy.startAlert
-        try type.checkAttributes(.object(self.attributes))
+        policy = type.policy
+        attributes = try Self.filled(request.attributes, with: id, type.policy.idAttribute)
+        alert = request.audience.isEmpty ? request.alert : request.alert ?? type.policy.startAlert
+        try type.checkAttributes(.object(attributes))
         try type.checkContentState(.object(request.contentState))
-        if !request.audience.isEmpty, self.alert == nil { throw .alertRequired() }
+        if !request.audience.isEmpty, alert == nil { throw .alertRequired() }
         var combination = BodySizes.Combination(
             type: request.type,
-            attributes: CompactJSON(.object(self.attributes)),
+            attributes: CompactJSON(.object(attributes)),
             delivery: request.delivery
         )
-        combination.startAlert = self.alert
-        combination.alerts = [self.alert].compactMap { $0 }
-        combination.mayBeStale = request.staleAfterSeconds != nil || self.policy.staleAfterSeconds != nil
+        combination.startAlert = alert
+        combination.alerts = [alert].compactMap { $0 }
+        combination.mayBeStale = request.staleAfterSeconds != nil || policy.staleAfterSeconds != nil
         combination.relevanceScore = request.relevanceScore.flatMap(JSONNumber.init)
         try BodySizes(contentState: CompactJSON(.object(request.contentState)), in: combination).check()
     }
@@ -69,7 +69,7 @@ struct StartProposal: Sendable {
     }
 
     /// Whether the start waits for its time; one whose time has passed starts at once.
-    private var startsAt: PGTimestamp? { self.request.startsAt?.stored }
+    private var startsAt: PGTimestamp? { request.startsAt?.stored }
 
     /// Inserts the activity.
     ///
@@ -79,15 +79,15 @@ struct StartProposal: Sendable {
             """
             INSERT INTO activities (bundle_id, activity_id, environment, type_name, delivery, state, attributes, start_body,
                 audience_all, enrolment_due, stamp, starts_at, ends_at, started_at)
-            SELECT \(self.app.rawValue), \(self.id.rawValue), \(self.environment.rawValue)::apns_environment,
-                   \(self.request.type.rawValue), \(self.request.delivery.rawValue)::delivery_mode,
+            SELECT \(app.rawValue), \(id.rawValue), \(environment.rawValue)::apns_environment,
+                   \(request.type.rawValue), \(request.delivery.rawValue)::delivery_mode,
                    CASE WHEN later THEN 'scheduled'::activity_state ELSE 'live' END,
-                   \(JSONValue.object(self.attributes).text)::json, \(self.request.json.text)::json,
-                   \(self.request.audience.allOfType), \(!self.request.audience.isEmpty),
+                   \(JSONValue.object(attributes).text)::json, \(request.json.text)::json,
+                   \(request.audience.allOfType), \(!request.audience.isEmpty),
                    CASE WHEN later THEN 0 ELSE floor(extract(epoch FROM clock_timestamp()))::int8 END,
-                   \(self.startsAt), \(self.request.endsAt?.stored),
+                   \(startsAt), \(request.endsAt?.stored),
                    CASE WHEN NOT later THEN clock_timestamp() END
-            FROM (SELECT coalesce(\(self.startsAt) > clock_timestamp(), false) AS later) AS clock
+            FROM (SELECT coalesce(\(startsAt) > clock_timestamp(), false) AS later) AS clock
             ON CONFLICT (bundle_id, activity_id) DO NOTHING
             RETURNING activity_key
             """
@@ -97,7 +97,7 @@ struct StartProposal: Sendable {
 
     /// Inserts what belongs to a new activity: its first change, audience, segments, channel and schedules.
     func insertParts(activityKey: Int64, on connection: PostgresConnection) async throws {
-        if let endsAt = self.request.endsAt {
+        if let endsAt = request.endsAt {
             let rows = try await connection.query("SELECT \(endsAt.stored) <= clock_timestamp()")
             if try rows.single(Bool.self) == true {
                 throw Problem.invalidRequest(
@@ -107,12 +107,12 @@ struct StartProposal: Sendable {
                 )
             }
         }
-        var statements: [Query] = [self.firstChange(activityKey), self.ring(activityKey)]
-        statements += AudienceRows.insertion(self.request.audience, app: self.app, activityKey: activityKey)
-        if self.request.delivery.usesChannel {
-            statements += self.channel(activityKey)
+        var statements: [Query] = [firstChange(activityKey), ring(activityKey)]
+        statements += AudienceRows.insertion(request.audience, app: app, activityKey: activityKey)
+        if request.delivery.usesChannel {
+            statements += channel(activityKey)
         }
-        if self.request.startsAt != nil {
+        if request.startsAt != nil {
             statements.append(
                 """
                 INSERT INTO schedules (activity_key, kind, due_at, body)
@@ -121,7 +121,7 @@ struct StartProposal: Sendable {
                 """
             )
         }
-        if let endsAt = self.request.endsAt {
+        if let endsAt = request.endsAt {
             statements.append(
                 """
                 INSERT INTO schedules (activity_key, kind, due_at, body)
@@ -136,9 +136,9 @@ struct StartProposal: Sendable {
         """
         INSERT INTO changes (activity_key, revision, kind, content_state, alert, urgency, stale_after_seconds,
             relevance_score, timestamp, stamped_at, accepted_at)
-        SELECT activity_key, 1, 'start', \(JSONValue.object(self.request.contentState).text)::json,
-               \(self.alert?.json.text)::json, \((self.request.urgency ?? .routine).rawValue)::urgency,
-               \(self.request.staleAfterSeconds.map(Int32.init)), \(self.request.relevanceScore),
+        SELECT activity_key, 1, 'start', \(JSONValue.object(request.contentState).text)::json,
+               \(alert?.json.text)::json, \((request.urgency ?? .routine).rawValue)::urgency,
+               \(request.staleAfterSeconds.map(Int32.init)), \(request.relevanceScore),
                nullif(stamp, 0), CASE WHEN stamp > 0 THEN clock_timestamp() END, clock_timestamp()
         FROM activities WHERE activity_key = \(activityKey)
         """
@@ -160,16 +160,16 @@ struct StartProposal: Sendable {
             UPDATE channels SET activity_key = \(activityKey)
             WHERE channel_id = (
                 SELECT channel_id FROM channels
-                WHERE bundle_id = \(self.app.rawValue) AND environment = \(self.environment.rawValue)::apns_environment
-                  AND storage = \(self.policy.channelStorage.rawValue)::channel_storage
+                WHERE bundle_id = \(app.rawValue) AND environment = \(environment.rawValue)::apns_environment
+                  AND storage = \(policy.channelStorage.rawValue)::channel_storage
                   AND state = 'ready' AND activity_key IS NULL AND delete_at IS NULL
                 ORDER BY created_at LIMIT 1 FOR UPDATE SKIP LOCKED
             )
             """,
             """
             INSERT INTO channels (bundle_id, environment, storage, activity_key)
-            SELECT \(self.app.rawValue), \(self.environment.rawValue)::apns_environment,
-                   \(self.policy.channelStorage.rawValue)::channel_storage, \(activityKey)
+            SELECT \(app.rawValue), \(environment.rawValue)::apns_environment,
+                   \(policy.channelStorage.rawValue)::channel_storage, \(activityKey)
             WHERE NOT EXISTS (SELECT FROM channels WHERE activity_key = \(activityKey))
             """,
             """

@@ -18,22 +18,22 @@ struct SubscriptionReport: Sendable {
         let settled = try await connection.query(
             """
             UPDATE starts SET state = 'settled', due_at = NULL, reason = NULL
-            WHERE activity_key = \(self.facts.key) AND device_key = \(self.deviceKey)
+            WHERE activity_key = \(facts.key) AND device_key = \(deviceKey)
               AND state IN ('pending', 'claimed', 'unknown', 'sent')
             RETURNING revision
             """
         )
         let isFirst = !settled.isEmpty
         let started = try settled.single(Int64?.self) ?? nil
-        let statements = try await self.statements(known: self.request.knownRevision ?? started, isFirst, on: connection)
+        let statements = try await statements(known: request.knownRevision ?? started, isFirst, on: connection)
         let results = try await connection.pipeline(
             statements + [
-                SegmentStore.announce(activityKeys: [self.facts.key]),
+                SegmentStore.announce(activityKeys: [facts.key]),
                 """
                 SELECT s.mode::text, s.state::text, a.revision, a.state::text
                 FROM activities AS a LEFT JOIN subscriptions AS s
-                    ON s.activity_key = a.activity_key AND s.device_key = \(self.deviceKey)
-                WHERE a.activity_key = \(self.facts.key)
+                    ON s.activity_key = a.activity_key AND s.device_key = \(deviceKey)
+                WHERE a.activity_key = \(facts.key)
                 """,
             ]
         )
@@ -52,16 +52,20 @@ struct SubscriptionReport: Sendable {
         )
     }
 
-    private func statements(known: Revision?, _ isFirst: Bool, on connection: PostgresConnection) async throws -> [Query] {
-        switch self.request.report {
+    private func statements(
+        known: Revision?,
+        _ isFirst: Bool,
+        on connection: PostgresConnection
+    ) async throws -> [Query] {
+        switch request.report {
         case .updateToken(let token):
             return [self.token(token, known: known, isFirst)]
         case .channelID(let channelID):
-            try await self.checkChannel(channelID, on: connection)
-            return [self.channel(known: known, isFirst)]
+            try await checkChannel(channelID, on: connection)
+            return [channel(known: known, isFirst)]
         case .channel:
-            try await self.checkChannel(nil, on: connection)
-            return [self.channel(known: known, isFirst)]
+            try await checkChannel(nil, on: connection)
+            return [channel(known: known, isFirst)]
         case .ended:
             return [ended()]
         }
@@ -157,7 +161,7 @@ struct SubscriptionReport: Sendable {
         let rows = try await connection.query(
             """
             SELECT 1 FROM channels
-            WHERE activity_key = \(self.facts.key)
+            WHERE activity_key = \(facts.key)
               AND (\(channelID?.rawValue)::text IS NULL OR apns_channel_id = \(channelID?.rawValue))
             """
         )

@@ -5,7 +5,12 @@ import Postgres
 
 extension Orchestrator {
     /// Keeps a valid change until its time.
-    func schedule(_ kind: ChangeKind, at time: Instant, body: JSONValue, _ command: ChangeCommand) async throws -> ChangeAnswer {
+    func schedule(
+        _ kind: ChangeKind,
+        at time: Instant,
+        body: JSONValue,
+        _ command: ChangeCommand
+    ) async throws -> ChangeAnswer {
         do {
             return try await insertSchedule(kind, at: time, body: body, command)
         } catch let error as PostgresError where error.sqlState == "23505" {
@@ -48,7 +53,7 @@ extension Orchestrator {
             guard let microseconds = Int64(place[0]) else { throw PageCursor.refused }
             return PGTimestamp(microseconds: microseconds)
         }
-        let rows = try await self.database.query(
+        let rows = try await database.query(
             """
             SELECT s.activity_key, s.schedule_id::text, a.activity_id, s.kind::text, s.due_at, s.state::text, s.reason
             FROM schedules AS s JOIN activities AS a USING (activity_key)
@@ -66,7 +71,7 @@ extension Orchestrator {
     ///
     /// - Throws: 404.
     package func schedule(_ app: BundleID, _ id: String) async throws -> ScheduleResource {
-        let rows = try await self.database.query(
+        let rows = try await database.query(
             """
             SELECT s.activity_key, s.schedule_id::text, a.activity_id, s.kind::text, s.due_at, s.state::text, s.reason
             FROM schedules AS s JOIN activities AS a USING (activity_key)
@@ -81,7 +86,7 @@ extension Orchestrator {
     ///
     /// - Throws: 404; 409 `schedule_settled` if it has run, failed or was cancelled.
     package func cancelSchedule(_ app: BundleID, _ id: String) async throws {
-        let cancelled = try await self.database.execute(
+        let cancelled = try await database.execute(
             """
             UPDATE schedules AS s SET state = 'cancelled', settled_at = clock_timestamp(), lease_until = NULL
             FROM activities AS a
@@ -90,7 +95,7 @@ extension Orchestrator {
             """
         )
         guard cancelled == 0 else { return }
-        let schedule = try await self.schedule(app, id)
+        let schedule = try await schedule(app, id)
         throw Problem.conflict(code: "schedule_settled", detail: "The schedule is \(schedule.state.rawValue).")
     }
 }

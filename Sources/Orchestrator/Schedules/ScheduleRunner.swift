@@ -30,18 +30,18 @@ struct ScheduleRunner: Service, CustomStringConvertible {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
                 do {
-                    while try await self.runDue() {}
+                    while try await runDue() {}
                 } catch {
-                    self.orchestrator.logger.warning("cannot run schedules", metadata: ["error": "\(error)"])
+                    orchestrator.logger.warning("cannot run schedules", metadata: ["error": "\(error)"])
                 }
-                try? await Task.sleep(for: self.orchestrator.settings.pollInterval)  // throws only when cancelled
+                try? await Task.sleep(for: orchestrator.settings.pollInterval)  // throws only when cancelled
             }
         }
     }
 
     /// - Returns: Whether there may be more.
-    private func runDue() async throws -> Bool {
-        let rows = try await self.orchestrator.database.query(
+    func runDue() async throws -> Bool {
+        let rows = try await orchestrator.database.query(
             """
             WITH due AS MATERIALIZED (
                 SELECT schedule_id FROM schedules AS s
@@ -53,7 +53,7 @@ struct ScheduleRunner: Service, CustomStringConvertible {
                   )
                 ORDER BY due_at LIMIT \(Self.batchSize) FOR NO KEY UPDATE SKIP LOCKED
             )
-            UPDATE schedules AS s SET lease_until = clock_timestamp() + \(self.orchestrator.settings.pushDeadline)
+            UPDATE schedules AS s SET lease_until = clock_timestamp() + \(orchestrator.settings.pushDeadline)
             FROM due, activities AS a
             WHERE s.schedule_id = due.schedule_id AND a.activity_key = s.activity_key
             RETURNING s.schedule_id::text, s.activity_key, a.bundle_id, a.activity_id, s.kind::text, s.body::text
@@ -77,7 +77,7 @@ struct ScheduleRunner: Service, CustomStringConvertible {
         }
         await withDiscardingTaskGroup { group in
             for schedule in due {
-                group.addTask { await self.run(schedule) }
+                group.addTask { await run(schedule) }
             }
         }
         return !due.isEmpty
@@ -87,34 +87,37 @@ struct ScheduleRunner: Service, CustomStringConvertible {
         do {
             switch due.kind {
             case .start:
-                try await self.begin(due)
+                try await begin(activityKey: due.activityKey, scheduleID: due.id)
             case .update:
                 let request = try UpdateRequest(json: due.body)
-                let command = try await self.orchestrator.command(due.app, due.activity, request, scheduleID: due.id)
-                _ = try await self.orchestrator.intake.accept(command)
+                let command = try await orchestrator.command(due.app, due.activity, request, scheduleID: due.id)
+                _ = try await orchestrator.intake.accept(command)
             case .end:
                 let request = try EndRequest(json: due.body)
-                let command = try await self.orchestrator.command(due.app, due.activity, request, scheduleID: due.id)
-                _ = try await self.orchestrator.intake.accept(command)
+                let command = try await orchestrator.command(due.app, due.activity, request, scheduleID: due.id)
+                _ = try await orchestrator.intake.accept(command)
             }
         } catch let problem as Problem where problem.status < 500 && problem.status != 429 {
-            await self.fail(due, problem)
+            await fail(due, problem)
         } catch {
             // Still pending: it is claimed again when the lease is over.
-            self.orchestrator.logger.warning("a schedule waits", metadata: ["schedule.id": "\(due.id)", "error": "\(error)"])
+            orchestrator.logger.warning(
+                "a schedule waits",
+                metadata: ["schedule.id": "\(due.id)", "error": "\(error)"]
+            )
         }
     }
 
     /// A scheduled start becomes live, with a stamp of now for what it shows; unless another daemon has run the schedule
     /// meanwhile, or it was cancelled.
-    private func begin(_ due: Due) async throws {
-        try await self.orchestrator.database.withTransaction { connection in
+    func begin(activityKey: Int64, scheduleID: String) async throws {
+        try await orchestrator.database.withTransaction { connection in
             _ = try await connection.pipeline([
-                "SELECT FROM activities WHERE activity_key = \(due.activityKey) FOR NO KEY UPDATE",
+                "SELECT FROM activities WHERE activity_key = \(activityKey) FOR NO KEY UPDATE",
                 """
                 WITH run AS (
                     UPDATE schedules SET state = 'done', settled_at = clock_timestamp(), lease_until = NULL
-                    WHERE schedule_id = \(due.id)::uuid AND state = 'pending'
+                    WHERE schedule_id = \(scheduleID)::uuid AND state = 'pending'
                     RETURNING activity_key
                 ), begun AS (
                     UPDATE activities AS a
@@ -126,19 +129,19 @@ struct ScheduleRunner: Service, CustomStringConvertible {
                 UPDATE changes AS c SET timestamp = begun.stamp, stamped_at = clock_timestamp()
                 FROM begun WHERE c.activity_key = begun.activity_key AND c.revision = begun.revision
                 """,
-                SegmentStore.wake(activityKeys: [due.activityKey]),
+                SegmentStore.wake(activityKeys: [activityKey]),
             ])
         }
-        self.orchestrator.wakeUps.signal()
+        orchestrator.wakeUps.signal()
     }
 
     private func fail(_ due: Due, _ problem: Problem) async {
-        self.orchestrator.logger.warning(
+        orchestrator.logger.warning(
             "a schedule failed",
             metadata: ["schedule.id": "\(due.id)", "problem": "\(problem.code)"]
         )
         do {
-            _ = try await self.orchestrator.database.execute(
+            _ = try await orchestrator.database.execute(
                 """
                 UPDATE schedules
                 SET state = 'failed', settled_at = clock_timestamp(), lease_until = NULL, reason = \(problem.code)
@@ -146,7 +149,7 @@ struct ScheduleRunner: Service, CustomStringConvertible {
                 """
             )
         } catch {
-            self.orchestrator.logger.warning("a failed schedule stays", metadata: ["schedule.id": "\(due.id)"])
+            orchestrator.logger.warning("a failed schedule stays", metadata: ["schedule.id": "\(due.id)"])
         }
     }
 }

@@ -33,12 +33,7 @@ struct ActivitySnapshot: Sendable {
 }
 
 extension ActivitySnapshot {
-    /// Reads an activity.
-    ///
-    /// - Parameters:
-    ///   - key: The activity.
-    ///   - begun: Barriers up to this revision are not of interest.
-    /// - Returns: Nil if the activity was deleted.
+    /// Reads an activity; nil if it was deleted. Barriers up to the revision `begun` are not of interest.
     static func read(_ key: Int64, begun: Revision, from database: Database) async throws -> ActivitySnapshot? {
         let rows = try await database.query(
             """
@@ -53,7 +48,9 @@ extension ActivitySnapshot {
             WHERE a.activity_key = \(key)
             """
         )
-        for (bundle, id, environment, type, delivery, state, attributes, newest, policy, barrier, isBegun, enrol, isPast)
+        for (
+            bundle, id, environment, type, delivery, state, attributes, newest, policy, barrier, isBegun, enrol, isPast
+        )
             in try rows.decoded(
                 as: (
                     String, String, String, String, String, String, String, Int64, String, Int64?, Bool, Bool, Bool

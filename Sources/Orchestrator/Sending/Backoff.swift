@@ -7,13 +7,10 @@ package struct Backoff: Hashable, Sendable {
         self.cap = cap
     }
 
-    /// The wait after a number of failures in a row.
-    ///
-    /// - Parameters:
-    ///   - failures: Failures so far, at least 1.
-    ///   - jitter: A random number in 0…1; the wait lies between half and the whole of the doubled time.
+    /// The wait after a number of failures in a row, at least 1. `jitter` is a random number in 0…1: the wait lies between
+    /// half and the whole of the doubled time.
     package func delay(afterFailures failures: Int, jitter: Double) -> Duration {
         let doubled = Duration.seconds(1) * (1 << min(max(failures, 1) - 1, 20))
-        return min(doubled, self.cap) * (0.5 + 0.5 * min(max(jitter, 0), 1))
+        return min(doubled, cap) * (0.5 + 0.5 * min(max(jitter, 0), 1))
     }
 }

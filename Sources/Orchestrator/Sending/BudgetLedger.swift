@@ -19,7 +19,7 @@ struct BudgetLedger: Sendable {
         for budgetClass: BudgetClass
     ) async throws -> PushPriority {
         let budget = activity.policy.budget
-        let rows = try await self.database.query(
+        let rows = try await database.query(
             """
             SELECT count(*) FILTER (
                        WHERE priority = 10 AND revision <> \(change.revision)
@@ -42,7 +42,7 @@ struct BudgetLedger: Sendable {
             remaining: max(total - Int(spent), 0),
             reserve: budget.reserve
         )
-        _ = try await self.database.execute(
+        _ = try await database.execute(
             """
             INSERT INTO budget_ledger (activity_key, class, revision, priority, reason)
             VALUES (\(activity.key), \(budgetClass.rawValue)::budget_class, \(change.revision),

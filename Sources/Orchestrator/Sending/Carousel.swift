@@ -48,14 +48,13 @@ package struct Carousel: Hashable, Sendable {
     }
 
     /// The newest revision that the walk has begun to send.
-    package var begun: Revision { self.lap?.revision ?? self.completed }
+    package var begun: Revision { lap?.revision ?? completed }
 
     /// Turns the walk to a newer revision.
     ///
-    /// - Parameters:
-    ///   - revision: The revision to carry; one that was already begun changes nothing.
-    ///   - alert: The newest revision with an alert among those between the begun one and this, if any; it need not be
-    ///     this one. It replaces an older alert for those who have not heard that.
+    /// One that was already begun changes nothing. `newAlert` is the newest revision with an alert among those after the
+    /// begun one and up to this, if any; it need not be this one. It replaces an older alert for those who have not
+    /// heard that.
     package mutating func turn(to revision: Revision, alert newAlert: Revision?) {
         guard revision > begun else { return }
         lap = Lap(revision: revision, origin: cursor)
@@ -66,9 +65,9 @@ package struct Carousel: Hashable, Sendable {
 
     /// The next batch to send, or rest.
     package var next: Step {
-        guard let lap = self.lap else { return .rest }
-        let bounds = [lap, self.alert].compactMap { $0 }.filter { self.hasPassedEnd(since: $0) }.map(\.origin)
-        return .send(revision: lap.revision, alert: self.alert?.revision, after: self.cursor, through: bounds.min())
+        guard let lap else { return .rest }
+        let bounds = [lap, alert].compactMap { $0 }.filter { hasPassedEnd(since: $0) }.map(\.origin)
+        return .send(revision: lap.revision, alert: alert?.revision, after: cursor, through: bounds.min())
     }
 
     /// The batch of ``next`` has been answered.
@@ -77,27 +76,27 @@ package struct Carousel: Hashable, Sendable {
     ///   - key: The device key of the last destination in it, nil for an empty batch.
     ///   - reachedBound: Whether no destination was left up to the bound of the batch.
     package mutating func acknowledge(through key: Int64?, reachedBound: Bool) {
-        guard case .send(_, _, _, let bound) = self.next else { return }
+        guard case .send(_, _, _, let bound) = next else { return }
         if let key {
-            self.cursor = key
+            cursor = key
         }
         guard reachedBound || (bound != nil && key == bound) else { return }
         if let bound {
-            self.cursor = bound
+            cursor = bound
         } else {
-            self.cursor = 0
+            cursor = 0
         }
-        if let alert = self.alert, self.isOver(alert, bound: bound) {
+        if let alert, isOver(alert, bound: bound) {
             self.alert = nil
         }
-        if let lap = self.lap, self.isOver(lap, bound: bound) {
-            self.completed = lap.revision
+        if let lap, isOver(lap, bound: bound) {
+            completed = lap.revision
             self.lap = nil
             self.alert = nil
         }
     }
 
-    private func hasPassedEnd(since lap: Lap) -> Bool { self.cursor < lap.origin }
+    private func hasPassedEnd(since lap: Lap) -> Bool { cursor < lap.origin }
 
     private func isOver(_ lap: Lap, bound: Int64?) -> Bool {
         if let bound {

@@ -85,7 +85,9 @@ struct CatchUpTurn: Sendable {
             to: leaving.map { TokenPushes.Push($0, alert: nil, heardIfRefused: $0.heardRevision) },
             fixedPriority: .ten
         )
-        try await store(outcome.exceptionStatements + [Destination.forget(outcome.accepted + outcome.unsendable, activity.key)])
+        try await store(
+            outcome.exceptionStatements + [Destination.forget(outcome.accepted + outcome.unsendable, activity.key)]
+        )
     }
 
     private func store(_ statements: [Query]) async throws {

@@ -23,18 +23,18 @@ struct ChangeToSend: Sendable {
     /// The same state as an end that removes the card at once: for a card that leaves while the activity goes on.
     var asEnd: ChangeToSend {
         ChangeToSend(
-            revision: self.revision,
+            revision: revision,
             kind: .end,
-            contentState: self.contentState,
+            contentState: contentState,
             alert: nil,
-            urgency: self.urgency,
+            urgency: urgency,
             mustDeliver: false,
-            timestamp: self.timestamp + 1,
+            timestamp: timestamp + 1,
             staleAfterSeconds: nil,
             relevanceScore: nil,
             dismissAfterSeconds: 0,
             dismissAt: nil,
-            acceptedAt: self.acceptedAt
+            acceptedAt: acceptedAt
         )
     }
 
@@ -58,11 +58,10 @@ struct ChangeStore: Sendable {
     /// The change, stamped so that phones take it: with the stamp of its accept, or with a fresh one if it has none,
     /// if its stamp is older than 30 s, or if an older revision was stamped anew meanwhile (promise 3).
     ///
-    /// - Parameters:
-    ///   - lease: Of a segment of the activity; a worker that has lost it stamps nothing, else it could make an old state
-    ///     look newer than what its successor has sent.
-    ///   - anew: Takes a fresh stamp in any case: other bytes than before are to be sent to the same destination.
-    /// - Returns: Nil if the activity was deleted.
+    /// `lease` is that of a segment of the activity: a worker that has lost it stamps nothing, else it could make an old
+    /// state look newer than what its successor has sent. With `anew` the stamp is a fresh one in any case, because other
+    /// bytes than before are to be sent to the same destination. Nil if the activity was deleted.
+    ///
     /// - Throws: ``LeaseLost``; ``StampTooEarly`` if the stamp would run ahead of the clock, which the end may do.
     func stamped(_ revision: Revision, under lease: SegmentLease, anew: Bool = false) async throws -> ChangeToSend? {
         let key = lease.activityKey
@@ -117,10 +116,8 @@ struct ChangeStore: Sendable {
         """
     }
 
-    /// Turns a walk to the activity's next revision, if there is one and nothing holds the walk back.
-    ///
-    /// - Parameter isRing: Whether it is a walk along update tokens; it has none where everybody listens to the channel.
-    /// - Returns: The walk, and what is to be stored with it: the revisions that it jumped over.
+    /// Turns a walk to the activity's next revision, if there is one and nothing holds the walk back; and says what is to
+    /// be stored with it: the revisions that it jumped over. A walk along update tokens `isRing`, the channel's is not.
     func turned(
         _ stored: Carousel,
         to activity: ActivitySnapshot,
@@ -156,7 +153,7 @@ struct ChangeStore: Sendable {
 
     /// The alert that a change brought.
     func alert(_ key: Int64, revision: Revision) async throws -> AlertContent? {
-        let rows = try await self.database.query(
+        let rows = try await database.query(
             "SELECT alert::text FROM changes WHERE activity_key = \(key) AND revision = \(revision)"
         )
         guard let text = try rows.single(String?.self) ?? nil else { return nil }
@@ -197,10 +194,14 @@ struct ChangeStore: Sendable {
             WHERE c.activity_key = \(key) AND c.revision = \(revision)
             """
         )
-        for (kind, content, alert, urgency, mustDeliver, stale, score, dismissAfter, dismissAt, accepted, stamp, age, now, fresh)
+        for (
+            kind, content, alert, urgency, mustDeliver, stale, score, dismissAfter, dismissAt, accepted, stamp, age,
+            now, fresh
+        )
             in try rows.decoded(
                 as: (
-                    String, String, String?, String, Bool, Int32?, Double?, Int32?, Int64?, Int64, Int64?, Double, Int64, Int64
+                    String, String, String?, String, Bool, Int32?, Double?, Int32?, Int64?, Int64, Int64?, Double,
+                    Int64, Int64
                 ).self
             )
         {

@@ -149,7 +149,7 @@ struct ChannelTurn: Sendable {
             return .worked
         case .retry, .credential, .unknown, .notSent, .channelGone, .tokenDead, .tokenRejected:
             // What the walk has turned to is kept, so that an alert is still owed when the failure is over.
-            try await orchestrator.segments.acknowledge(lease, carousel, with: statements)
+            try await orchestrator.segments.acknowledge(lease, carousel, hasFailed: true, with: statements)
             return .failed(reason: outcome.words)
         }
     }

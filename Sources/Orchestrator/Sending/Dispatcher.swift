@@ -11,18 +11,18 @@ struct Dispatcher: Service, CustomStringConvertible {
     var description: String { "dispatcher" }
 
     func run() async {
-        let slots = FreeSlots(self.orchestrator.settings.concurrentSegments)
+        let slots = FreeSlots(orchestrator.settings.concurrentSegments)
         // Workers see the shutdown by themselves: they finish the batch that is out and give their lease back.
         await withDiscardingTaskGroup { group in
-            group.addTask { await self.tick() }
-            for await _ in self.orchestrator.wakeUps.signals.cancelOnGracefulShutdown() {
-                while let leases = await self.claim(atMost: slots.free), !leases.isEmpty {
+            group.addTask { await tick() }
+            for await _ in orchestrator.wakeUps.signals.cancelOnGracefulShutdown() {
+                while let leases = await claim(atMost: slots.free), !leases.isEmpty {
                     for lease in leases {
                         slots.take()
                         group.addTask {
-                            await SegmentWorker(orchestrator: self.orchestrator, lease: lease).run()
+                            await SegmentWorker(orchestrator: orchestrator, lease: lease).run()
                             slots.giveBack()
-                            self.orchestrator.wakeUps.signal()
+                            orchestrator.wakeUps.signal()
                         }
                     }
                 }
@@ -33,8 +33,8 @@ struct Dispatcher: Service, CustomStringConvertible {
     private func tick() async {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
-                self.orchestrator.wakeUps.signal()
-                try? await Task.sleep(for: self.orchestrator.settings.pollInterval)  // throws only when cancelled
+                orchestrator.wakeUps.signal()
+                try? await Task.sleep(for: orchestrator.settings.pollInterval)  // throws only when cancelled
             }
         }
     }
@@ -43,10 +43,10 @@ struct Dispatcher: Service, CustomStringConvertible {
     private func claim(atMost limit: Int) async -> [SegmentLease]? {
         guard limit > 0 else { return nil }
         do {
-            try await self.orchestrator.segments.takeAnnouncements()
-            return try await self.orchestrator.segments.claim(limit: limit)
+            try await orchestrator.segments.takeAnnouncements()
+            return try await orchestrator.segments.claim(limit: limit)
         } catch {
-            self.orchestrator.logger.warning("cannot look for work", metadata: ["error": "\(error)"])
+            orchestrator.logger.warning("cannot look for work", metadata: ["error": "\(error)"])
             return nil
         }
     }
@@ -60,13 +60,13 @@ private final class FreeSlots: Sendable {
         self.count = Mutex(count)
     }
 
-    var free: Int { self.count.withLock { $0 } }
+    var free: Int { count.withLock { $0 } }
 
     func take() {
-        self.count.withLock { $0 -= 1 }
+        count.withLock { $0 -= 1 }
     }
 
     func giveBack() {
-        self.count.withLock { $0 += 1 }
+        count.withLock { $0 += 1 }
     }
 }

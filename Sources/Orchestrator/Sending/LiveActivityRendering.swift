@@ -9,10 +9,10 @@ struct LiveActivityRendering: Sendable {
 
     private var content: LiveActivityBody.Content {
         LiveActivityBody.Content(
-            contentState: self.change.contentState,
-            alert: self.alert,
-            staleAfterSeconds: self.change.staleAfterSeconds ?? self.activity.policy.staleAfterSeconds,
-            relevanceScore: self.change.relevanceScore
+            contentState: change.contentState,
+            alert: alert,
+            staleAfterSeconds: change.staleAfterSeconds ?? activity.policy.staleAfterSeconds,
+            relevanceScore: change.relevanceScore
         )
     }
 
@@ -20,19 +20,19 @@ struct LiveActivityRendering: Sendable {
     ///
     /// A card that catches up with the start itself is updated to its state: it cannot be started twice.
     func body() -> [UInt8] {
-        switch self.change.kind {
+        switch change.kind {
         case .start, .update:
-            LiveActivityBody.update(self.content, timestamp: self.change.timestamp)
+            LiveActivityBody.update(content, timestamp: change.timestamp)
         case .end:
             LiveActivityBody.end(
-                contentState: self.change.contentState,
-                alert: self.alert,
+                contentState: change.contentState,
+                alert: alert,
                 dismissal: Dismissal(
-                    dismissAt: self.change.dismissAt,
-                    dismissAfterSeconds: self.change.dismissAfterSeconds,
-                    policy: self.activity.policy
+                    dismissAt: change.dismissAt,
+                    dismissAfterSeconds: change.dismissAfterSeconds,
+                    policy: activity.policy
                 ),
-                timestamp: self.change.timestamp
+                timestamp: change.timestamp
             )
         }
     }
@@ -40,10 +40,10 @@ struct LiveActivityRendering: Sendable {
     /// The body that starts a card with the state of this change.
     func start(inputPush: LiveActivityBody.InputPush) -> [UInt8] {
         LiveActivityBody.start(
-            self.activity.typeName,
-            attributes: self.activity.attributes,
-            content: self.content,
-            timestamp: self.change.timestamp,
+            activity.typeName,
+            attributes: activity.attributes,
+            content: content,
+            timestamp: change.timestamp,
             inputPush: inputPush
         )
     }

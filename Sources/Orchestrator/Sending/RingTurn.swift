@@ -39,7 +39,7 @@ struct RingTurn: Sendable {
         )
         if let reason = outcome.commonFailure {
             // What the walk has turned to is kept, so that an alert is still owed when the failure is over.
-            try await orchestrator.segments.acknowledge(lease, carousel, with: merges)
+            try await orchestrator.segments.acknowledge(lease, carousel, hasFailed: true, with: merges)
             return .failed(reason: reason)
         }
         let sent = riders.prefix(outcome.count)

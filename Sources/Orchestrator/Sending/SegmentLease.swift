@@ -10,7 +10,7 @@ struct SegmentLease: Hashable, Sendable {
     /// This piece of work, not the daemon: the same segment leased again has another owner.
     let owner: String
 
-    var isChannel: Bool { self.segment == Self.channelSegment }
+    var isChannel: Bool { segment == Self.channelSegment }
 }
 
 /// What is stored of a leased segment.

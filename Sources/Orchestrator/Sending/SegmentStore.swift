@@ -11,7 +11,7 @@ struct SegmentStore: Sendable {
 
     /// Gives the segments work that registrations have announced with ``announce(activityKeys:)``.
     func takeAnnouncements() async throws {
-        _ = try await self.database.execute(
+        _ = try await database.execute(
             """
             WITH taken AS (
                 DELETE FROM wake_ups WHERE wake_up_id IN (
@@ -33,11 +33,9 @@ struct SegmentStore: Sendable {
         "INSERT INTO wake_ups (activity_key) SELECT * FROM unnest(\(activityKeys))"
     }
 
-    /// Leases segments that are due, the longest due first.
-    ///
-    /// - Parameter limit: At most so many.
+    /// Leases segments that are due, the longest due first, at most so many.
     func claim(limit: Int) async throws -> [SegmentLease] {
-        let rows = try await self.database.query(
+        let rows = try await database.query(
             """
             WITH due AS MATERIALIZED (
                 SELECT activity_key, segment FROM segments
@@ -53,14 +51,16 @@ struct SegmentStore: Sendable {
             RETURNING s.activity_key, s.segment, s.lease_owner::text
             """
         )
-        return try rows.decoded(as: (Int64, Int16, String).self).map { SegmentLease(activityKey: $0, segment: $1, owner: $2) }
+        return try rows.decoded(as: (Int64, Int16, String).self).map {
+            SegmentLease(activityKey: $0, segment: $1, owner: $2)
+        }
     }
 
     /// Reads the segment and prolongs the lease.
     ///
     /// - Throws: ``LeaseLost`` if the lease is another's or has run out.
     func renew(_ lease: SegmentLease) async throws -> SegmentProgress {
-        let rows = try await self.database.query(
+        let rows = try await database.query(
             """
             UPDATE segments SET lease_until = clock_timestamp() + \(self.lease)
             WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
@@ -89,7 +89,7 @@ struct SegmentStore: Sendable {
     ///
     /// - Throws: ``LeaseLost``.
     func mayGoOn(_ lease: SegmentLease, newest: Revision) async throws -> Bool {
-        let rows = try await self.database.query(
+        let rows = try await database.query(
             """
             SELECT a.revision = \(newest) FROM segments AS s JOIN activities AS a USING (activity_key)
             WHERE s.activity_key = \(lease.activityKey) AND s.segment = \(lease.segment)
@@ -106,22 +106,28 @@ struct SegmentStore: Sendable {
     }
 
     /// Stores how far the walk has come, together with what else came of a batch.
+    /// If it `hasFailed`, nobody was reached, and the failures in a row are still counted.
     ///
     /// - Throws: ``LeaseLost``; then nothing of it is stored.
-    func acknowledge(_ lease: SegmentLease, _ carousel: Carousel, with statements: [Query]) async throws {
-        try await self.database.withTransaction { connection in
-            let results = try await connection.pipeline(statements + [self.acknowledgement(lease, carousel)])
+    func acknowledge(
+        _ lease: SegmentLease,
+        _ carousel: Carousel,
+        hasFailed: Bool = false,
+        with statements: [Query]
+    ) async throws {
+        try await database.withTransaction { connection in
+            let results = try await connection.pipeline(statements + [acknowledgement(lease, carousel, hasFailed)])
             guard results.last?.isEmpty == false else { throw LeaseLost() }
         }
     }
 
-    private func acknowledgement(_ lease: SegmentLease, _ carousel: Carousel) -> Query {
+    private func acknowledgement(_ lease: SegmentLease, _ carousel: Carousel, _ hasFailed: Bool) -> Query {
         """
         UPDATE segments
         SET cursor = \(carousel.cursor), completed_revision = \(carousel.completed),
             lap_revision = \(carousel.lap?.revision), lap_origin = \(carousel.lap?.origin),
             alert_revision = \(carousel.alert?.revision), alert_origin = \(carousel.alert?.origin),
-            failures = 0, lease_until = clock_timestamp() + \(self.lease)
+            failures = CASE WHEN \(hasFailed) THEN failures ELSE 0 END, lease_until = clock_timestamp() + \(self.lease)
         WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
           AND lease_owner = \(lease.owner)::uuid
         RETURNING 1
@@ -131,11 +137,10 @@ struct SegmentStore: Sendable {
     /// Ends the lease until there is work again. What cannot be served now, whatever its time, does not count: that of a
     /// scheduled activity, and what needs a channel that is not there. Who makes it possible wakes the segment.
     ///
-    /// - Parameters:
-    ///   - wakesSeen: ``SegmentProgress/wakes`` as it was before the worker looked for work and found none.
-    /// - Returns: False if the segment was given work meanwhile (the lease goes on) or the lease is lost.
+    /// `wakesSeen` are ``SegmentProgress/wakes`` as they were before the worker looked for work and found none. False if
+    /// the segment was given work meanwhile (the lease goes on) or the lease is lost.
     func rest(_ lease: SegmentLease, wakesSeen: Int64) async throws -> Bool {
-        let rested = try await self.database.execute(
+        let rested = try await database.execute(
             """
             UPDATE segments AS s SET lease_owner = NULL, lease_until = NULL, failures = 0, due_at = (
                 SELECT CASE
@@ -169,7 +174,7 @@ struct SegmentStore: Sendable {
     ///
     /// - Returns: As ``rest(_:wakesSeen:)``.
     func pause(_ lease: SegmentLease, wakesSeen: Int64, for delay: Duration) async throws -> Bool {
-        let paused = try await self.database.execute(
+        let paused = try await database.execute(
             """
             UPDATE segments SET lease_owner = NULL, lease_until = NULL, due_at = clock_timestamp() + \(delay)
             WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
@@ -181,7 +186,7 @@ struct SegmentStore: Sendable {
 
     /// Ends the lease for a while after a failure of the segment as a whole.
     func backOff(_ lease: SegmentLease, for delay: Duration) async throws {
-        _ = try await self.database.execute(
+        _ = try await database.execute(
             """
             UPDATE segments
             SET lease_owner = NULL, lease_until = NULL, failures = least(failures + 1, 1000),
@@ -194,7 +199,7 @@ struct SegmentStore: Sendable {
 
     /// Gives the lease back at once, for another daemon to go on.
     func release(_ lease: SegmentLease) async throws {
-        _ = try await self.database.execute(
+        _ = try await database.execute(
             """
             UPDATE segments SET lease_owner = NULL, lease_until = NULL
             WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)

@@ -8,7 +8,7 @@ struct SigningKeyMissing: Error, CustomStringConvertible {
     let bundleID: BundleID
     let environment: APNSEnvironment
 
-    var description: String { "app \(self.bundleID) has no signing key for \(self.environment.rawValue)" }
+    var description: String { "app \(bundleID) has no signing key for \(environment.rawValue)" }
 }
 
 /// The signing keys that pushes are made with, opened once and believed for a few seconds.
@@ -27,14 +27,14 @@ final class SigningIdentities: Sendable {
     init(database: Database, masterKey: SymmetricKey) {
         self.database = database
         self.masterKey = masterKey
-        self.identities = ExpiringCache(lifetime: .seconds(5), limit: 1_000) { ContinuousClock().now }
+        identities = ExpiringCache(lifetime: .seconds(5), limit: 1_000) { ContinuousClock().now }
     }
 
     /// - Throws: ``SigningKeyMissing``; `CryptographyError` if the master key is not the one it was sealed with.
     func identity(of bundleID: BundleID, _ environment: APNSEnvironment) async throws -> SigningIdentity {
         let key = Key(bundleID: bundleID, environment: environment)
-        if case .fresh(let identity) = self.identities.lookUp(key) { return identity }
-        let rows = try await self.database.query(
+        if case .fresh(let identity) = identities.lookUp(key) { return identity }
+        let rows = try await database.query(
             """
             SELECT p.team_id, k.key_id, k.private_key_sealed
             FROM signing_keys AS k JOIN apps AS p USING (bundle_id)
@@ -51,10 +51,10 @@ final class SigningIdentities: Sendable {
                 sealed,
                 app: bundleID,
                 environment: environment,
-                masterKey: self.masterKey
+                masterKey: masterKey
             )
         )
-        self.identities.store(identity, for: key)
+        identities.store(identity, for: key)
         return identity
     }
 }

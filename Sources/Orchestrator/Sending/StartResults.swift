@@ -51,8 +51,7 @@ struct StartResults: Sendable {
         for start in starts { add(start, "withheld", counts: false, reason) }
     }
 
-    /// - Parameters:
-    ///   - outcome: Nil for a push that APNs accepted.
+    /// Takes the answer to a start; nil for one that APNs accepted.
     mutating func answer(_ start: ClaimedStart, _ inputPush: LiveActivityBody.InputPush, _ outcome: PushOutcome?) {
         let words = outcome?.words
         switch outcome?.class {
@@ -89,7 +88,14 @@ struct StartResults: Sendable {
     ) {
         let delay = backoff.delay(afterFailures: start.failures + 1, jitter: .random(in: 0...1))
         rows.append(
-            Row(start: start, state: state, counts: counts, delay: delay, reason: reason, isTokenFailure: isTokenFailure)
+            Row(
+                start: start,
+                state: state,
+                counts: counts,
+                delay: delay,
+                reason: reason,
+                isTokenFailure: isTokenFailure
+            )
         )
     }
 

@@ -45,8 +45,8 @@ struct TokenPushes: Sendable {
 
     private typealias Answers = [(push: Push, outcome: PushOutcome?)]
 
-    /// - Parameters:
-    ///   - fixedPriority: For pushes that the budget has no say in; nil: the ledger decides.
+    /// Sends a change. The ledger decides the priority, except for pushes that the budget has no say in.
+    ///
     /// - Throws: ``LeaseLost``; what has not left then is not sent.
     func send(
         _ change: ChangeToSend,
@@ -75,7 +75,11 @@ struct TokenPushes: Sendable {
             }
             for try await answers in group {
                 for (push, answer) in answers {
-                    if let answer { outcome.refused.append((push, answer)) } else { outcome.accepted.append(push.destination) }
+                    if let answer {
+                        outcome.refused.append((push, answer))
+                    } else {
+                        outcome.accepted.append(push.destination)
+                    }
                 }
             }
             if let refusal = outcome.refused.first(where: { $0.outcome.class.isUnsendable })?.outcome {

@@ -7,14 +7,14 @@ final class WakeUps: Sendable {
     private let continuation: AsyncStream<Void>.Continuation
 
     init() {
-        (self.stream, self.continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        (stream, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
     /// There is work that is due now. Call after the commit.
     func signal() {
-        self.continuation.yield()
+        continuation.yield()
     }
 
     /// One element per burst of signals. For one consumer.
-    var signals: AsyncStream<Void> { self.stream }
+    var signals: AsyncStream<Void> { stream }
 }

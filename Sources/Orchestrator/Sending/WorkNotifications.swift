@@ -18,8 +18,8 @@ struct WorkNotifications: Service, CustomStringConvertible {
 
     func run() async {
         await cancelWhenGracefulShutdown {
-            for await _ in self.orchestrator.database.notifications(channels: [Self.channel]) {
-                self.orchestrator.wakeUps.signal()
+            for await _ in orchestrator.database.notifications(channels: [Self.channel]) {
+                orchestrator.wakeUps.signal()
             }
         }
     }

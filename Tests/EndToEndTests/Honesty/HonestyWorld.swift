@@ -21,7 +21,8 @@ final class HonestyWorld: Sendable {
     let system: TallySystem
     /// Keys by what they are for.
     let keys: [Caller: String]
-    private let minutes = Atomic<Int>(1)
+    /// What the tests have posted as it should be; none of it has a minute below 1,000, and no refused content one above.
+    private let posted = Mutex<[JSONValue]>([])
 
     /// Who calls.
     enum Caller: Sendable, Hashable {
@@ -98,34 +99,61 @@ final class HonestyWorld: Sendable {
         ["homeScore": 0, "awayScore": 0, "minute": .number(JSONNumber(minute)), "period": "firstHalf"]
     }
 
-    /// A content-state that was not posted before.
-    func newContent() -> JSONValue { Self.content(minute: minutes.add(1, ordering: .relaxed).newValue) }
+    /// A content-state that was not posted before, and may be.
+    func newContent() -> JSONValue {
+        posted.withLock { posted in
+            let content = Self.content(minute: 1_000 + posted.count)
+            posted.append(content)
+            return content
+        }
+    }
 
     /// An activity of its own, without phones.
     func newActivity(_ start: JSONValue = start()) async throws -> String {
-        let id = "own-\(minutes.add(1, ordering: .relaxed).newValue)"
+        let id = "own-\(newContent()["minute"]?.int64 ?? 0)"
         try await api().call("PUT", "\(Self.path)/activities/\(id)", start)
         return id
     }
 
     func api(_ caller: Caller = .admin) -> HTTPCaller { system.api(key: keys[caller]) }
 
-    /// Runs `body`, then posts something to the phone and waits for it.
-    ///
-    /// Pushes come in order of their posting, so whatever `body` had sent would have arrived before.
-    /// - Returns: How many pushes the phone has received for `body`.
-    func pushes(during body: () async throws -> Void) async throws -> Int64 {
-        let simulator = system.simulator
-        let before = try await simulator.traffic()
-        try await body()
-        #expect(try await simulator.traffic() == before)
-        let received = try await simulator.phone(Self.phone).receivedCount
+    /// Posts a new state of the running activity, and waits until the phone shows it.
+    func postAndWait() async throws {
         let content = newContent()
         try await api().call("POST", "\(Self.path)/activities/\(Self.running)/updates", ["content_state": content])
         try await eventually("the phone shows the newest state") {
-            try await simulator.phone(Self.phone).contentState(of: Self.running) == content
+            try await system.simulator.phone(Self.phone).contentState(of: Self.running) == content
         }
-        return try await simulator.phone(Self.phone).receivedCount - received - 1
+    }
+
+    /// Runs `body`, which sends nothing.
+    ///
+    /// With a fence, something is posted afterwards and waited for: the pushes of an activity come in the order of its
+    /// changes, so whatever `body` had sent would have arrived before. That takes a second.
+    func expectNoPush(fenced: Bool = false, during body: () async throws -> Void) async throws {
+        let before = try await system.simulator.traffic()
+        let received = try await system.simulator.phone(Self.phone).receivedCount
+        try await body()
+        #expect(try await system.simulator.traffic() == before)
+        guard fenced else { return }
+        try await postAndWait()
+        #expect(try await system.simulator.phone(Self.phone).receivedCount == received + 1)
+    }
+
+    /// The fence behind all tests: the phone was started once, and has received nothing that was refused.
+    func expectNothingRefused() async throws {
+        try await postAndWait()
+        let pushes = try await system.simulator.phone(Self.phone).pushes
+        #expect(pushes.filter { $0["event"]?.string == "start" }.count == 1)
+        let updates = pushes.filter { $0["event"]?.string != "start" }
+        #expect(!updates.isEmpty)
+        let posted = posted.withLock { $0 }
+        for push in updates {
+            #expect(push["event"]?.string == "update")
+            #expect(posted.contains { $0 == push["content_state"] }, "\(push.text)")
+        }
+        let phones = try await system.simulator.phones()
+        #expect(phones.map(\.id) == [Self.phone])
     }
 }
 
@@ -141,6 +169,7 @@ struct HonestyWorldTrait: SuiteTrait, TestScoping {
         try await TallySystem.with { system in
             let world = try await HonestyWorld(system)
             try await HonestyWorld.$current.withValue(world) { try await function() }
+            try await world.expectNothingRefused()
         }
     }
 }

@@ -48,7 +48,12 @@ struct HTTPCaller: Sendable {
             request.setValue("application/json", forHTTPHeaderField: "Content-Type")
         }
         for (name, value) in headers { request.setValue(value, forHTTPHeaderField: name) }
-        let (data, response) = try await Self.session.data(for: request)
+        let (data, response): (Data, URLResponse)
+        do {
+            (data, response) = try await Self.session.data(for: request)
+        } catch {
+            throw Failure("\(method) \(base)\(path): \(error)")
+        }
         guard let response = response as? HTTPURLResponse else { throw Failure("\(path) was not answered by HTTP") }
         var answered: [String: String] = [:]
         for case (let name as String, let value as String) in response.allHeaderFields { answered[name] = value }

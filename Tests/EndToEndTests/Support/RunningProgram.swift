@@ -126,6 +126,8 @@ final class RunningProgram: Sendable {
     @discardableResult
     func stop() async -> Ending? {
         signal(SIGTERM)
+        // One that is paused does not hear it otherwise.
+        signal(SIGCONT)
         if let ending = await end(within: .seconds(40)) { return ending }
         await kill()
         return nil

@@ -88,6 +88,18 @@ struct Simulator: Sendable {
         )
     }
 
+    /// Apple takes so few requests at a time on a connection, soon after its beginning.
+    func narrowConnections(to streams: Int) async throws {
+        try await control.call(
+            "POST",
+            "/faults",
+            [
+                "name": "narrow", "effect": ["kind": "stream_limit", "value": .number(JSONNumber(streams))],
+                "probability": 0.2,
+            ]
+        )
+    }
+
     /// Waits until Tally has accepted everything that phones had to report.
     func finishReports(within limit: Duration = .seconds(60)) async throws {
         try await eventually("all reports of phones accepted", within: limit) {

@@ -32,6 +32,8 @@ final class TallySystem: Sendable {
     /// The address of the API, the same over restarts.
     let url: String
     private let daemonProgram = Mutex<RunningProgram?>(nil)
+    /// Further daemons on the same database.
+    private let others = Mutex<[RunningProgram]>([])
 
     private init(_ folder: PrivateFolder, _ database: Database, _ options: Options) async throws {
         self.folder = folder
@@ -70,6 +72,7 @@ final class TallySystem: Sendable {
             } catch {
                 result = .failure(Failure("\(error)\n--- tallyd\n\(system.log.suffix(4_000))"))
             }
+            for program in system.others.withLock({ $0 }) { await program.stop() }
             await system.daemonProgram.withLock { $0.take() }?.stop()
             await system.simulator.program.stop()
             return try result.get()
@@ -97,6 +100,16 @@ final class TallySystem: Sendable {
         guard line == "listening on \(url)" else { throw Failure("'\(line)' instead of \(url)") }
     }
 
+    /// Starts another daemon on the same database, with an address of its own.
+    func startAnotherDaemon() async throws -> (program: RunningProgram, url: String) {
+        let address = Self.newAddress()
+        let settings = settings.merging(["TALLY_HTTP_HOST": address.host, "TALLY_HTTP_PORT": "\(address.port)"]) { $1 }
+        let program = try await RunningProgram.start("tallyd", ["serve"], environment: settings, in: folder)
+        others.withLock { $0.append(program) }
+        let line = try await program.line(beginningWith: "listening on ")
+        return (program, String(line.dropFirst("listening on ".count)))
+    }
+
     /// SIGKILL.
     func killDaemon() async throws {
         try await daemon.kill()
@@ -107,11 +120,15 @@ final class TallySystem: Sendable {
     /// Calls with an admin key, or another one, once and as they are.
     func api(key: String? = adminKey) -> HTTPCaller { HTTPCaller(base: url, key: key) }
 
-    /// Calls that go on trying until the daemon is there.
-    func client(key: String = adminKey) throws -> TallyClient {
-        try TallyClient(
-            TallyClient.Configuration(url: url, key: key, requestTimeout: .seconds(10), deadline: .seconds(90))
+    /// Calls that go on trying until the daemon is there; without an address, the first one.
+    func client(url: String? = nil) throws -> TallyClient {
+        let configuration = TallyClient.Configuration(
+            url: url ?? self.url,
+            key: Self.adminKey,
+            requestTimeout: .seconds(10),
+            deadline: .seconds(90)
         )
+        return try TallyClient(configuration)
     }
 
     func activity(_ id: ActivityID) async throws -> ActivityResource { try await client().activity(Self.app, id) }
@@ -138,8 +155,13 @@ final class TallySystem: Sendable {
             AppRequest(teamID: knownGood(TeamID("ABCDE12345")), environments: [.production: try Self.signingKey()])
         )
         _ = try await client.putType(Self.app, Self.type, try Samples.typeRequest())
-        let phones = try await client.createKey(APIKeyRequest(name: "phones", scopes: [.register]))
-        try await simulator.connect(url: url, key: phones.secret ?? "")
+        try await reportPhones(to: url)
+    }
+
+    /// The apps on phones report to this daemon from now on.
+    func reportPhones(to url: String) async throws {
+        let key = try await client(url: url).createKey(APIKeyRequest(name: "phones", scopes: [.register]))
+        try await simulator.connect(url: url, key: key.secret ?? "")
     }
 
     /// A new key as Apple's `.p8` files hold them.

@@ -1,0 +1,77 @@
+import ActivityModel
+import Glibc
+import JSON
+import Testing
+
+@Suite("Two daemons on one database")
+struct TwoDaemonsTests {
+    private static let byToken = FollowedActivity(
+        id: knownGood(ActivityID("two-daemons-by-token")),
+        delivery: .tokens,
+        audience: (1...24).map { "by-token-\($0)" }
+    )
+    private static let byChannel = FollowedActivity(
+        id: knownGood(ActivityID("two-daemons-by-channel")),
+        delivery: .channel,
+        audience: (1...8).map { "by-channel-\($0)" }
+    )
+
+    @Test(
+        "share the work; one that is paused past its lease, or killed, is replaced by the other",
+        arguments: [1, 2, 3]
+    )
+    func replaceEachOther(seed: UInt64) async throws {
+        try await TallySystem.with { system in
+            let simulator = system.simulator
+            try await simulator.makePhones("by-token-", count: 24, of: TallySystem.app, follows: Self.byToken.id)
+            try await simulator.makePhones("by-channel-", count: 8, of: TallySystem.app, follows: Self.byChannel.id)
+            try await simulator.finishReports()
+            let second = try await system.startAnotherDaemon()
+            try await system.reportPhones(to: second.url)
+            // Batches are half sent when their daemon stops.
+            for event in ["start", "update", "end"] {
+                try await simulator.delayAnswers(to: event, milliseconds: 200, probability: 0.5)
+            }
+
+            var random = SeededRandom(seed: seed)
+            let recording = try Recording()
+            let pauseIndex = Int.random(in: 1...20, using: &random)
+            var posts: [PostedChange] = []
+            for (index, post) in recording.posts.enumerated() {
+                if index == pauseIndex { try system.daemon.signal(SIGSTOP) }
+                // Beyond the lease, and the first daemon wakes up among changes that it does not know.
+                if index == pauseIndex + 10 { await pause(.seconds(5)) }
+                if index == pauseIndex + 15 { try system.daemon.signal(SIGCONT) }
+                let isFirstPaused = (pauseIndex..<pauseIndex + 15).contains(index)
+                let url = isFirstPaused || index.isMultiple(of: 2) ? second.url : system.url
+                let client = try system.client(url: url)
+                for activity in [Self.byToken, Self.byChannel] {
+                    posts.append(try await activity.post(post, of: recording, by: client))
+                }
+                await pause(random.pause(upTo: 150))
+            }
+            await pause(random.pause(upTo: 500))
+            await second.program.kill()
+            try await system.reportPhones(to: system.url)
+
+            let report = try await simulator.report(on: posts)
+            var tables = ""
+            if !report.isRight {
+                for activity in [Self.byToken, Self.byChannel] {
+                    tables += try await system.tables(of: activity.id, devices: activity.audience)
+                }
+            }
+            #expect(report.wrong == [], "\(tables)")
+            #expect(report.phones == 32)
+            for activity in [Self.byToken, Self.byChannel] {
+                let revisions = posts.filter { $0.activityID == activity.id }.map(\.revision)
+                #expect(revisions == (1...Int64(recording.posts.count)).map(\.self))
+                let doubled = try await simulator.phones().filter {
+                    $0.secondCards > 0 && $0.follows.contains(activity.id.rawValue)
+                }
+                let onRecord = try await system.repeatedStarts(of: activity.id)
+                #expect(Set(doubled.map(\.id)).isSubset(of: onRecord))
+            }
+        }
+    }
+}

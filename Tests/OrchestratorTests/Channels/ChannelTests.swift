@@ -1,0 +1,261 @@
+import APNSTransport
+import APITypes
+import ActivityModel
+import JSON
+import Postgres
+import Testing
+
+@testable import Orchestrator
+
+@Suite("Channels", .timeLimit(.minutes(2)))
+struct ChannelTests {
+    @Test("An activity gets a channel of its own, its phones are started on it, and each change is one push")
+    func life() async throws {
+        try await withWorld { world in
+            try await world.register("d1", token: "5a01")
+            let (answer, _) = try await world.start(to: World.devices("d1"), delivery: .channel)
+            #expect(answer.channel?.state == .creating)
+            try await world.settle()
+            #expect(try await world.show().channel?.apnsChannelID == APNSChannelID(stored: "channel1"))
+            let start = try #require(world.recorder.take().first)
+            #expect(start.aps["input-push-channel"]?.string == "channel1")
+            let accepted = try await world.update(score: 1, alert: "Messi")
+            #expect(try await world.show().progress.pending == 1)
+            try await world.settle()
+            let pushes = world.recorder.take()
+            #expect(pushes.map(\.destination) == ["channel1"])
+            #expect(pushes.first?.score == 1)
+            #expect(pushes.first?.alert == "Messi")
+            #expect(pushes.first?.timestamp == accepted.timestamp)
+            #expect(pushes.first?.priority == .ten)
+            #expect(pushes.first?.expiration == (accepted.timestamp ?? 0) + 28800)
+            #expect(try await world.show().progress.current == 1)
+        }
+    }
+
+    @Test("On a channel that stores nothing the expiration is always 0")
+    func storesNothing() async throws {
+        try await withWorld(policy: { $0.channelStorage = .none }) { world in
+            try await world.start(delivery: .channel)
+            try await world.update(score: 1)
+            try await world.settle()
+            #expect(world.recorder.take().map(\.expiration) == [0])
+        }
+    }
+
+    @Test("A channel that cannot be made is tried again, and starts wait for it at rest")
+    func creationFails() async throws {
+        try await withWorld { world in
+            try await world.register("d1", token: "5a01")
+            world.recorder.answerCreation(with: .failed(.unavailable), .failed(.noAnswer))
+            try await world.start(to: World.devices("d1"), delivery: .channel)
+            try await world.settle()
+            #expect(try await world.word("SELECT reason FROM channels") == "503 ServiceUnavailable")
+            #expect(
+                try await world.number("SELECT count(*) FROM segments WHERE segment = 0 AND due_at IS NOT NULL") == 0
+            )
+            try await world.pass(31)
+            try await world.settle()
+            #expect(world.recorder.take().isEmpty)
+            try await world.pass(31)
+            try await world.settle()
+            #expect(world.recorder.take().map(\.destination) == ["5a01"])
+            #expect(try await world.word("SELECT state::text FROM channels") == "ready")
+        }
+    }
+
+    @Test("A channel that is ready and was never used is taken; none serves two activities")
+    func pool() async throws {
+        try await withWorld { world in
+            let made = try await world.orchestrator.createChannel(world.app, ChannelRequest(storage: .mostRecent))
+            let other = try await world.orchestrator.createChannel(world.app, ChannelRequest(storage: .none))
+            try await world.start("one", delivery: .channel)
+            try await world.start("two", delivery: .channel)
+            try await world.settle()
+            let (one, two) = (try await world.show("one").channel, try await world.show("two").channel)
+            #expect(one?.id == made.id)
+            #expect(two?.id != made.id)
+            #expect(two?.id != other.id)
+            try await world.end("one")
+            try await world.settle()
+            try await world.start("three", delivery: .channel)
+            try await world.settle()
+            #expect(try await world.show("three").channel?.id != made.id)
+            #expect(world.recorder.createdChannels == 4)
+        }
+    }
+
+    @Test("A channel that two daemons made for one activity is kept for another, not forgotten")
+    func madeTwice() async throws {
+        try await withWorld { world in
+            try await world.start("one", delivery: .channel)
+            let gate = world.recorder.close()
+            let slow = Task { try await world.settle() }
+            await gate.arrivals()
+            try await world.expireLeases()
+            let other = world.sibling()
+            let fast = Task { try await other.settle() }
+            await gate.arrivals(2)
+            world.recorder.open()
+            try await slow.value
+            try await fast.value
+            #expect(try await world.number("SELECT count(*) FROM channels WHERE state = 'ready'") == 2)
+            #expect(try await world.number("SELECT count(*) FROM channels WHERE activity_key IS NULL") == 1)
+            try await world.start("two", delivery: .channel)
+            try await world.settle()
+            #expect(world.recorder.createdChannels == 2)
+        }
+    }
+
+    @Test("Who joins the channel behind the newest broadcast gets it again, without an alert and under a newer stamp")
+    func behind() async throws {
+        try await withWorld { world in
+            try await world.start(delivery: .channel)
+            try await world.settle()
+            try await world.update(score: 1, alert: "Messi")
+            try await world.settle()
+            let first = try #require(world.recorder.take().first)
+            for number in 1...3 { try await world.report("d\(number)", .channel, known: 1) }
+            try await world.report("d4", .channelID(APNSChannelID(stored: "channel1")), known: 2)
+            #expect(try await world.subscription("d4") == "riding")
+            try await world.pass(5)
+            try await world.settle()
+            let again = world.recorder.take()
+            #expect(again.map(\.score) == [1])
+            #expect(again.map(\.alert) == [nil])
+            #expect(again.allSatisfy { $0.timestamp > first.timestamp })
+            #expect(try await world.number("SELECT count(*) FROM subscriptions WHERE state = 'due'") == 0)
+        }
+    }
+
+    @Test("Another activity's channel is refused")
+    func foreignChannel() async throws {
+        try await withWorld { world in
+            try await world.start("one", delivery: .channel)
+            try await world.start("two", delivery: .channel)
+            try await world.settle()
+            let theirs = try #require(try await world.show("two").channel?.apnsChannelID)
+            let refused = try await problem { try await world.report("d1", .channelID(theirs), in: "one") }
+            #expect(refused?.status == 422)
+            #expect(refused?.errors.map(\.pointer.description) == ["/channel_id"])
+        }
+    }
+
+    @Test("A phone whose start was on its way while something newer was broadcast gets that again")
+    func startBehind() async throws {
+        try await withWorld { world in
+            try await world.start(delivery: .channel)
+            try await world.settle()
+            try await world.register("d1", token: "5a01")
+            _ = try await world.orchestrator.changeAudience(
+                world.app,
+                ActivityID(stored: "final"),
+                AudienceRequest(add: World.devices("d1"))
+            )
+            let gate = world.recorder.close()
+            async let walk: Void = world.settle()
+            await gate.arrivals()
+            try await world.update(score: 1)
+            let other = world.sibling()
+            async let broadcast: Void = other.settle()
+            await gate.arrivals(2)
+            world.recorder.open()
+            _ = try await (walk, broadcast)
+            try await world.pass(5)
+            try await world.settle()
+            #expect(world.recorder.pushes(to: "5a01").map(\.score) == [0])
+            #expect(world.recorder.pushes(to: "channel1").map(\.score) == [1, 1])
+            #expect(try await world.subscription("d1") == "riding")
+        }
+    }
+
+    @Test("A broadcast that failed is repeated with its alert, or with a newer state and its alert")
+    func broadcastFails() async throws {
+        try await withWorld { world in
+            try await world.start(delivery: .channel)
+            try await world.settle()
+            world.recorder.answer("channel1", with: .unavailable, .noAnswer)
+            try await world.update(score: 1, alert: "Messi")
+            try await world.settle()
+            try await world.hurry()
+            try await world.settle()
+            let same = world.recorder.take()
+            #expect(Set(same.map(\.bytes)).count == 1)
+            try await world.update(score: 2)
+            try await world.pass(31)
+            try await world.settle()
+            let push = try #require(world.recorder.take().first)
+            #expect(push.score == 2)
+            #expect(push.alert == "Messi")
+        }
+    }
+
+    @Test(
+        "The end is broadcast, and the channel is deleted after its grace time",
+        arguments: [
+            (ChannelStorage.mostRecent, 8 * 3600 as Int64), (.none, 300),
+        ]
+    )
+    func deletion(storage: ChannelStorage, grace: Int64) async throws {
+        try await withWorld(policy: { $0.channelStorage = storage }) { world in
+            try await world.start(delivery: .channel)
+            try await world.settle()
+            try await world.end()
+            try await world.settle()
+            #expect(world.recorder.take().map(\.event) == ["end"])
+            let sweeper = ChannelSweeper(orchestrator: world.orchestrator)
+            try await world.pass(grace - 60)
+            try await sweeper.sweep()
+            #expect(world.recorder.deletedChannels.isEmpty)
+            try await world.pass(61)
+            world.recorder.answerDeletion(with: .failed(.unavailable), .alreadyGone)
+            try await sweeper.sweep()
+            #expect(try await world.word("SELECT state::text FROM channels") == "deleting")
+            try await world.pass(11)
+            try await sweeper.sweep()
+            try await world.pass(1000)
+            try await sweeper.sweep()
+            #expect(world.recorder.deletedChannels.map(\.rawValue) == ["channel1", "channel1"])
+            #expect(try await world.show().channel?.state == .deleted)
+            // A phone that comes now cannot be helped, and keeps nobody busy.
+            try await world.report("d1", .channel)
+            try await world.pass(5)
+            try await world.settle()
+            #expect(try await world.subscription("d1") == "over")
+            #expect(world.recorder.take().isEmpty)
+        }
+    }
+
+    @Test("An activity that ends before its channel was made leaves none behind")
+    func endsBeforeCreation() async throws {
+        try await withWorld { world in
+            world.recorder.answerCreation(with: .failed(.unavailable))
+            try await world.start(delivery: .channel)
+            try await world.settle()
+            try await world.end()
+            try await world.pass(31)
+            try await world.settle()
+            #expect(world.recorder.createdChannels == 0)
+            #expect(try await world.show().channel == nil)
+            try await world.orchestrator.deleteApp(world.app)
+        }
+    }
+
+    @Test("A channel in use is not deleted; one that was never used is")
+    func deletionByHand() async throws {
+        try await withWorld { world in
+            try await world.start(delivery: .channel)
+            try await world.settle()
+            let used = try #require(try await world.show().channel?.id)
+            let refused = try await problem { try await world.orchestrator.deleteChannel(world.app, used) }
+            #expect(refused?.code == "channel_in_use")
+            let unused = try await world.orchestrator.createChannel(world.app, ChannelRequest(storage: .mostRecent))
+            try await world.orchestrator.deleteChannel(world.app, unused.id)
+            #expect(try await world.orchestrator.channel(world.app, unused.id).state == .deleted)
+            try await world.end()
+            try await world.settle()
+            try await world.orchestrator.deleteChannel(world.app, used)
+            try await world.orchestrator.deleteApp(world.app)
+        }
+    }
+}

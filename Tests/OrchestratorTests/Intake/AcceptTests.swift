@@ -1,0 +1,243 @@
+import APITypes
+import ActivityModel
+import JSON
+import Postgres
+import Testing
+
+@testable import Orchestrator
+
+@Suite("Accepting changes", .timeLimit(.minutes(2)))
+struct AcceptTests {
+    private let final = ActivityID(stored: "final")
+
+    @Test("Changes that come at once are accepted in a group, with consecutive revisions and rising stamps")
+    func group() async throws {
+        try await withWorld { world in
+            try await world.start()
+            let answers = try await withThrowingTaskGroup(of: Accepted.self) { group in
+                for score in 1...50 { group.addTask { try await world.update(score: Int64(score)) } }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(answers.map(\.revision).sorted() == Array(2...51))
+            let stamps = answers.sorted { $0.revision < $1.revision }.compactMap(\.timestamp)
+            #expect(zip(stamps, stamps.dropFirst()).allSatisfy { $0 < $1 })
+            let rows = try await world.database.query("SELECT revision FROM changes ORDER BY revision")
+            #expect(try rows.decoded(as: Int64.self) == Array(1...51))
+        }
+    }
+
+    @Test("Groups of two daemons do not mix up the order")
+    func twoDaemons() async throws {
+        try await withWorld { world in
+            let other = world.sibling()
+            try await world.start("one")
+            try await world.start("two")
+            try await other.withIntake {
+                try await withThrowingTaskGroup { group in
+                    for score in 1...40 {
+                        let daemon = score.isMultiple(of: 2) ? world : other
+                        let game = score.isMultiple(of: 3) ? "one" : "two"
+                        group.addTask { try await daemon.update(game, score: Int64(score)) }
+                    }
+                    try await group.waitForAll()
+                }
+            }
+            #expect(try await world.show("one").revision == 14)
+            #expect(try await world.show("two").revision == 28)
+            #expect(
+                try await world.number(
+                    """
+                    SELECT count(*) FROM changes AS a JOIN changes AS b USING (activity_key)
+                    WHERE a.revision < b.revision AND a.timestamp >= b.timestamp
+                    """
+                ) == 0
+            )
+        }
+    }
+
+    @Test("The state that is the newest already changes nothing, unless an alert comes with it or it is forced")
+    func unchanged() async throws {
+        try await withWorld { world in
+            try await world.start()
+            let first = try await world.update(score: 1)
+            let same = try await world.update(score: 1)
+            #expect(same.isUnchanged)
+            #expect(same.revision == first.revision)
+            #expect(same.timestamp == first.timestamp)
+            #expect(try await world.update(score: 1, alert: "Goal").revision == 3)
+            #expect(try await world.update(score: 1) { $0.force = true }.revision == 4)
+            try await world.exhaustStamps()
+            #expect(try await world.update(score: 2).timestamp == nil)
+            #expect(try await world.update(score: 2).timestamp == nil, "the newest has no stamp yet")
+        }
+    }
+
+    @Test("An event that is older than the newest accepted one is refused, also against one that changed nothing")
+    func lateEvent() async throws {
+        try await withWorld { world in
+            try await world.start()
+            let (early, late) = (Instant(microseconds: 1_000_000), Instant(microseconds: 1_000_001))
+            try await world.update(score: 1) { $0.eventTime = early }
+            #expect(try await world.update(score: 1) { $0.eventTime = late }.isUnchanged)
+            let refused = try await problem { try await world.update(score: 2) { $0.eventTime = early } }
+            #expect(refused?.code == "late_event")
+            #expect(refused?.status == 409)
+            #expect(try await world.update(score: 2) { $0.eventTime = late }.revision == 3)
+        }
+    }
+
+    @Test("The end is final")
+    func end() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.update(score: 2)
+            #expect(try await world.end().revision == 3)
+            #expect(try await problem { try await world.end() }?.code == "activity_ended")
+            #expect(try await problem { try await world.update(score: 3) }?.code == "activity_ended")
+            let shown = try await world.show()
+            #expect(shown.state == .ended)
+            #expect(shown.endedAt != nil)
+            #expect(shown.contentState == World.state(2))
+        }
+    }
+
+    @Test("What is refused changes nothing, and does not disturb what came with it")
+    func refusals() async throws {
+        try await withWorld { world in
+            try await world.start()
+            let results = await withTaskGroup(of: Result<Accepted, any Error>.self) { group in
+                for score in 1...6 {
+                    group.addTask {
+                        do {
+                            return .success(
+                                try await world.update(score: Int64(score)) { request in
+                                    let isLate = score > 3
+                                    request.eventTime = Instant(microseconds: isLate ? 1 : 1_000_000)
+                                }
+                            )
+                        } catch {
+                            return .failure(error)
+                        }
+                    }
+                }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            let accepted = results.compactMap { try? $0.get().revision }
+            #expect(accepted.count >= 3)
+            #expect(accepted.sorted() == Array(2...Int64(accepted.count + 1)))
+            #expect(try await world.show().revision == Int64(accepted.count + 1))
+        }
+    }
+
+    @Test(
+        "Content that the schema refuses is refused with a pointer",
+        arguments: [
+            (#"{}"#, ""), (#"{"score":"two"}"#, "/score"), (#"{"score":1.5}"#, "/score"),
+        ]
+    )
+    func schema(content: String, pointer: String) async throws {
+        try await withWorld { world in
+            try await world.start()
+            let state = try #require(try json(content).object)
+            let refused = try await problem { try await world.update(score: 0) { $0.contentState = state } }
+            #expect(refused?.status == 422)
+            #expect(refused?.code == "invalid_content_state")
+            #expect(refused?.errors.map(\.pointer.description) == [pointer])
+            #expect(try await world.show().revision == 1)
+        }
+    }
+
+    @Test("An unknown activity is 404 for every operation on it")
+    func unknown() async throws {
+        try await withWorld { world in
+            try await world.start("other")
+            #expect(try await problem { try await world.update(score: 1) }?.status == 404)
+            #expect(try await problem { try await world.end() }?.status == 404)
+            #expect(try await problem { _ = try await world.show() }?.status == 404)
+            #expect(try await problem { try await world.follow("d1", token: "aa") }?.status == 404)
+        }
+    }
+
+    @Test("A body that would be too large with the alert that may ride on it is refused, with its size")
+    func size() async throws {
+        try await withWorld { world in
+            try await world.start(alert: nil)
+            let note = JSONValue.string(String(repeating: "x", count: 3900))
+            var state = World.state(1)
+            state["note"] = note
+            #expect(try await world.update(score: 1) { $0.contentState = state }.revision == 2)
+            state["score"] = 2
+            let refused = try await problem {
+                try await world.update(score: 2, alert: String(repeating: "y", count: 200)) { $0.contentState = state }
+            }
+            #expect(refused?.code == "payload_too_large")
+            #expect(refused?.extra["limit"]?.int64 == 4096)
+            // An alert that nobody has heard yet may ride on the next state.
+            try await world.update(score: 3, alert: String(repeating: "y", count: 200))
+            let riding = try await problem { try await world.update(score: 2) { $0.contentState = state } }
+            #expect(riding?.code == "payload_too_large")
+            try await world.pass(5)
+            try await world.settle()
+            #expect(try await world.update(score: 2) { $0.contentState = state }.revision == 4)
+            state["note"] = .string(String(repeating: "x", count: 4090))
+            let stored = try await problem { try await world.update(score: 2) { $0.contentState = state } }
+            #expect(stored?.code == "payload_too_large")
+        }
+    }
+
+    @Test("A stamp runs at most two seconds ahead; more changes are stamped when they are sent, the newest alone")
+    func unstamped() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.follow("d1", token: "aa01", known: 1)
+            try await world.settle()
+            for score in 1...6 { try await world.update(score: Int64(score)) }
+            let ahead = try await world.number(
+                "SELECT stamp - extract(epoch FROM clock_timestamp())::int8 FROM activities"
+            )
+            #expect((ahead ?? 0) <= 2)
+            try await world.exhaustStamps()
+            #expect(try await world.update(score: 7).timestamp == nil)
+            try await world.settle()
+            #expect(world.recorder.take().isEmpty, "its stamp would run ahead of the clock")
+            try await world.pass(3)
+            try await world.settle()
+            let pushes = world.recorder.take()
+            #expect(pushes.map(\.score) == [7])
+            #expect(try await world.show().timestamp != nil)
+            #expect(try await world.number("SELECT count(*) FROM changes WHERE merged_into = 8") == 6)
+        }
+    }
+
+    @Test("The end is stamped and sent even if it runs ahead of the clock")
+    func endInABurst() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.follow("d1", token: "aa01", known: 1)
+            try await world.settle()
+            try await world.exhaustStamps()
+            let end = try await world.end(score: 3)
+            #expect(end.timestamp == nil)
+            try await world.settle()
+            #expect(world.recorder.take().map(\.event) == ["end"])
+        }
+    }
+
+    @Test("A rule of the policy speaks for a change that names no urgency")
+    func rules() async throws {
+        try await withWorld(policy: {
+            $0.rules = [PolicyRule(changed: JSONPointer(tokens: ["score"]), urgency: .notable, mustDeliver: true)]
+        }) { world in
+            try await world.start()
+            try await world.update(score: 1)
+            try await world.update(score: 2) { $0.urgency = .critical }
+            try await world.update(score: 2) { $0.contentState["note"] = "corner" }
+            let rows = try await world.database.query(
+                "SELECT urgency::text, must_deliver FROM changes WHERE revision > 1 ORDER BY revision"
+            )
+            let found = try rows.decoded(as: (String, Bool).self)
+            #expect(found.map(\.0) == ["notable", "critical", "routine"])
+            #expect(found.map(\.1) == [true, false, false])
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import APITypes
+import ActivityModel
+import JSON
+import Postgres
+import Testing
+
+@testable import Orchestrator
+
+@Suite("Idempotency keys", .timeLimit(.minutes(2)))
+struct IdempotencyTests {
+    private func key(_ text: String, body: UInt8 = 1, path: String = "/updates") -> IdempotencyKey {
+        IdempotencyKey(apiKeyID: "k1", method: "POST", path: path, key: text, bodyHash: [body])
+    }
+
+    @Test("A request with a known key is answered as before and changes nothing")
+    func kept() async throws {
+        try await withWorld { world in
+            try await world.start()
+            let first = try await world.update(score: 1, key: key("a"))
+            try await world.update(score: 2)
+            #expect(try await world.update(score: 1, key: key("a")) == first)
+            #expect(try await world.show().revision == 3)
+            #expect(try await world.update(score: 3, key: key("a", path: "/other")).revision == 4)
+        }
+    }
+
+    @Test("A key with another body is refused; one whose request was refused is free")
+    func reused() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.update(score: 1, key: key("a"))
+            let reused = try await problem { try await world.update(score: 2, key: key("a", body: 2)) }
+            #expect(reused?.code == "idempotency_key_reused")
+            let late = Instant(microseconds: 1)
+            try await world.update(score: 3) { $0.eventTime = Instant(microseconds: 2) }
+            #expect(
+                try await problem { try await world.update(score: 4, key: key("b")) { $0.eventTime = late } } != nil
+            )
+            #expect(try await world.update(score: 4, key: key("b", body: 2)).revision == 4)
+        }
+    }
+
+    @Test("Of requests with one key that come at once, to one daemon or two, one is carried out")
+    func atOnce() async throws {
+        try await withWorld { world in
+            let other = world.sibling()
+            try await world.start()
+            try await other.withIntake {
+                let answers = try await withThrowingTaskGroup(of: Accepted.self) { group in
+                    for number in 1...20 {
+                        let daemon = number.isMultiple(of: 2) ? world : other
+                        group.addTask { try await daemon.update(score: 1, alert: "Messi", key: key("a")) }
+                    }
+                    return try await group.reduce(into: []) { $0.append($1) }
+                }
+                #expect(answers.allSatisfy { $0 == answers.first })
+            }
+            #expect(try await world.show().revision == 2)
+        }
+    }
+
+    @Test("A key is kept for 24 hours, then it is new, and is forgotten")
+    func expiry() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.update(score: 1, key: key("a"))
+            try await world.update(score: 2, key: key("b"))
+            try await world.pass(24 * 3600 - 60)
+            #expect(try await world.update(score: 1, key: key("a")).revision == 2)
+            try await world.pass(120)
+            #expect(try await world.update(score: 1, key: key("a")).revision == 4)
+            #expect(try await KeptAnswersExpiry(orchestrator: world.orchestrator).forgetSome() == 1)
+            #expect(try await world.word("SELECT key FROM idempotency_keys") == "a")
+        }
+    }
+
+    @Test("A scheduled change with a known key is scheduled once, also when two come at the same moment")
+    func schedules() async throws {
+        try await withWorld { world in
+            try await world.start()
+            var request = UpdateRequest(contentState: World.state(1))
+            request.at = Instant(microseconds: 4_000_000_000_000_000)
+            let answers = try await withThrowingTaskGroup(of: ChangeAnswer.self) { [request] group in
+                for _ in 1...6 {
+                    group.addTask {
+                        try await world.orchestrator.update(
+                            world.app,
+                            ActivityID(stored: "final"),
+                            request,
+                            idempotency: key("a")
+                        )
+                    }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(Set(answers).count == 1)
+            #expect(try await world.number("SELECT count(*) FROM schedules") == 1)
+        }
+    }
+}

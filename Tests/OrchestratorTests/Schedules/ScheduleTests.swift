@@ -1,0 +1,194 @@
+import APITypes
+import ActivityModel
+import JSON
+import Postgres
+import Testing
+
+@testable import Orchestrator
+
+@Suite("Schedules", .timeLimit(.minutes(2)))
+struct ScheduleTests {
+    /// In the year 2096; a test says itself when that has come.
+    private static let later = Instant(microseconds: 4_000_000_000_000_000)
+
+    private func schedule(
+        _ world: World,
+        score: Int64,
+        _ change: (inout UpdateRequest) -> Void = { _ in }
+    ) async throws -> String {
+        var request = UpdateRequest(contentState: World.state(score))
+        request.at = Self.later
+        change(&request)
+        let answer = try await world.orchestrator.update(world.app, ActivityID(stored: "final"), request)
+        guard case .scheduled(let id) = answer else { throw Accepted.IsScheduled() }
+        return id
+    }
+
+    @Test("A scheduled start is sent at its time, with what was accepted meanwhile and a stamp of then")
+    func start() async throws {
+        try await withWorld { world in
+            try await world.register("d1", token: "5a01")
+            let (answer, _) = try await world.start(to: World.devices("d1")) { $0.startsAt = Self.later }
+            #expect(answer.state == .scheduled)
+            #expect(answer.timestamp == nil)
+            #expect(try await world.update(score: 1).timestamp == nil)
+            try await world.register("d2", token: "5a02")
+            try await world.settle()
+            #expect(world.recorder.take().isEmpty)
+            #expect(try await world.show().schedules.map(\.kind) == [.start])
+            try await world.runSchedules()
+            try await world.settle()
+            let pushes = world.recorder.take()
+            #expect(pushes.map(\.destination) == ["5a01"])
+            #expect(pushes.map(\.score) == [1])
+            let shown = try await world.show()
+            #expect(shown.state == .live)
+            #expect(shown.timestamp == pushes.first?.timestamp)
+            #expect(shown.schedules.isEmpty)
+        }
+    }
+
+    @Test("A start whose time has passed begins at once; one that is ended before its time never begins")
+    func startTimes() async throws {
+        try await withWorld { world in
+            let (answer, _) = try await world.start("past") { $0.startsAt = Instant(microseconds: 1) }
+            #expect(answer.state == .live)
+            try await world.register("d1", token: "5a01")
+            try await world.start(to: World.devices("d1"), delivery: .channel) { $0.startsAt = Self.later }
+            try await world.end()
+            try await world.runSchedules()
+            try await world.settle()
+            #expect(world.recorder.take().isEmpty)
+            #expect(world.recorder.createdChannels == 0)
+            #expect(try await world.word("SELECT state::text FROM schedules WHERE kind = 'start'") == "cancelled")
+        }
+    }
+
+    @Test("A scheduled end and a scheduled update are accepted at their time; the end leaves no schedule open")
+    func changes() async throws {
+        try await withWorld { world in
+            try await world.start { $0.endsAt = Self.later }
+            try await world.follow("d1", token: "aa01", known: 1)
+            try await world.settle()
+            _ = try await schedule(world, score: 4)
+            let last = try await schedule(world, score: 5)
+            try await world.database.execute(
+                "UPDATE schedules SET due_at = now() + interval '1 hour' WHERE schedule_id = \(last)::uuid"
+            )
+            try await world.database.execute(
+                "UPDATE schedules SET due_at = now() - interval '1 second' WHERE kind = 'update' AND schedule_id <> \(last)::uuid"
+            )
+            try await world.runSchedules(all: false)
+            try await world.settle()
+            #expect(world.recorder.take().map(\.score) == [4])
+            try await world.database.execute("UPDATE schedules SET due_at = now() WHERE kind = 'end'")
+            try await world.runSchedules(all: false)
+            try await world.settle()
+            #expect(world.recorder.take().map(\.event) == ["end"])
+            let words = try await world.database.query("SELECT state::text FROM schedules ORDER BY state").decoded(
+                as: String.self
+            )
+            #expect(words.sorted() == ["cancelled", "done", "done"])
+            #expect(try await world.show().state == .ended)
+        }
+    }
+
+    @Test("A scheduled change is judged again when due, and fails with the word of what refused it")
+    func failure() async throws {
+        try await withWorld { world in
+            try await world.start()
+            let id = try await schedule(world, score: 1) { $0.eventTime = Instant(microseconds: 1) }
+            try await world.update(score: 2) { $0.eventTime = Instant(microseconds: 2) }
+            try await world.runSchedules()
+            let settled = try await world.orchestrator.schedule(world.app, id)
+            #expect(settled.state == .failed)
+            #expect(settled.reason == "late_event")
+            #expect(try await world.show().revision == 2)
+        }
+    }
+
+    @Test("A scheduled change that finds too many must-deliver changes open is tried again later")
+    func waits() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.follow("d1", token: "aa01", known: 1)
+            try await world.settle()
+            let id = try await schedule(world, score: 20) { $0.mustDeliver = true }
+            for score in 1...8 { try await world.update(score: Int64(score), mustDeliver: true) }
+            try await world.runSchedules()
+            #expect(try await world.orchestrator.schedule(world.app, id).state == .pending)
+            for _ in 1...8 {
+                try await world.pass(11)
+                try await world.settle()
+            }
+            try await world.runSchedules()
+            #expect(try await world.orchestrator.schedule(world.app, id).state == .done)
+        }
+    }
+
+    @Test("What is refused now is not scheduled")
+    func refusal() async throws {
+        try await withWorld { world in
+            try await world.start()
+            let refused = try await problem {
+                _ = try await schedule(world, score: 1) { $0.contentState = JSONObject() }
+            }
+            #expect(refused?.code == "invalid_content_state")
+            try await world.end()
+            #expect(try await problem { _ = try await schedule(world, score: 1) }?.code == "activity_ended")
+        }
+    }
+
+    @Test("A cancelled schedule does not run; one that has run cannot be cancelled")
+    func cancelling() async throws {
+        try await withWorld { world in
+            try await world.start()
+            let cancelled = try await schedule(world, score: 1)
+            try await world.orchestrator.cancelSchedule(world.app, cancelled)
+            let run = try await schedule(world, score: 2)
+            try await world.runSchedules()
+            #expect(try await world.show().contentState == World.state(2))
+            let refused = try await problem { try await world.orchestrator.cancelSchedule(world.app, run) }
+            #expect(refused?.code == "schedule_settled")
+            let page = try await world.orchestrator.schedules(world.app, PageRequest())
+            #expect(Set(page.items.map(\.state)) == [.cancelled, .done])
+        }
+    }
+
+    @Test("Two daemons run a schedule once, also when the first was paused past its lease")
+    func once() async throws {
+        try await withWorld { world in
+            let other = world.sibling()
+            try await world.start { $0.startsAt = Self.later }
+            _ = try await schedule(world, score: 1)
+            try await world.database.execute("UPDATE schedules SET due_at = now() - interval '1 second'")
+            try await other.withIntake {
+                async let one: Void = world.runSchedules(all: false)
+                async let two: Void = other.runSchedules(all: false)
+                _ = try await (one, two)
+                #expect(try await world.show().revision == 2)
+                // The lease of a start that was run already is taken again: nothing is stamped twice.
+                try await world.exhaustStamps()
+                #expect(try await world.update(score: 9).timestamp == nil)
+                let key = try #require(try await world.number("SELECT activity_key FROM activities"))
+                let id = try #require(
+                    try await world.word("SELECT schedule_id::text FROM schedules WHERE kind = 'start'")
+                )
+                try await ScheduleRunner(orchestrator: other.orchestrator).begin(activityKey: key, scheduleID: id)
+                #expect(try await world.show().timestamp == nil)
+            }
+        }
+    }
+}
+
+extension World {
+    /// Runs what is due; with `all` after everything has become due.
+    func runSchedules(all: Bool = true) async throws {
+        if all {
+            try await database.execute(
+                "UPDATE schedules SET due_at = now(), lease_until = NULL WHERE state = 'pending'"
+            )
+        }
+        while try await ScheduleRunner(orchestrator: orchestrator).runDue() {}
+    }
+}

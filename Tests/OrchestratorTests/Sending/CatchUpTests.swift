@@ -1,0 +1,273 @@
+import APITypes
+import ActivityModel
+import JSON
+import Postgres
+import Testing
+
+@testable import Orchestrator
+
+@Suite("Cards that are served on their own", .timeLimit(.minutes(2)))
+struct CatchUpTests {
+    @Test("A late joiner gets the newest state at once and without an alert, and rides from then on")
+    func lateJoiner() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.update(score: 1, alert: "Messi")
+            try await world.settle()
+            let answer = try await world.follow("d1", token: "aa01")
+            #expect(answer.state == .due)
+            #expect(answer.revision == 2)
+            try await world.settle()
+            let push = try #require(world.recorder.take().first)
+            #expect(push.score == 1)
+            #expect(push.alert == nil)
+            #expect(try await world.subscription("d1") == "riding")
+            try await world.settle()
+            #expect(world.recorder.take().isEmpty)
+            try await world.update(score: 2)
+            try await world.pass(5)
+            try await world.settle()
+            #expect(world.recorder.take().map(\.score) == [2])
+        }
+    }
+
+    @Test("What a card is known to show is not sent again", arguments: [(1, 1), (2, 0)])
+    func known(revision: Revision, pushes: Int) async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.update(score: 1)
+            try await world.settle()
+            try await world.follow("d1", token: "aa01", known: revision)
+            try await world.settle()
+            #expect(world.recorder.take().count == pushes)
+            #expect(try await world.subscription("d1") == "riding")
+        }
+    }
+
+    @Test("A report while a batch is out misses nothing: neither that change nor the next")
+    func reportDuringWalk() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.crowd(2)
+            try await world.settle()
+            try await world.update(score: 1)
+            let gate = world.recorder.close()
+            async let walk: Void = world.settle()
+            await gate.arrivals()
+            // Its key is behind those of the batch that is out; the ring must not pass it by, whatever its order.
+            try await world.follow("d1", token: "aa01", known: 1)
+            try await world.update(score: 2)
+            world.recorder.open()
+            try await walk
+            try await world.pass(5)
+            try await world.settle()
+            #expect(world.recorder.pushes(to: "aa01").last?.score == 2)
+            #expect(world.recorder.pushes(to: World.crowdToken(1)).map(\.score) == [1, 2])
+            #expect(try await world.show().progress.current == 3)
+        }
+    }
+
+    @Test("A new token takes the place of the old one; an older generation changes nothing")
+    func rotation() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.follow("d1", token: "aa01", known: 1, generation: 1)
+            try await world.settle()
+            try await world.follow("d1", token: "aa02", generation: 2)
+            try await world.follow("d1", token: "aa01", generation: 1)
+            try await world.settle()
+            #expect(world.recorder.take().map(\.destination) == ["aa02"])
+            try await world.update(score: 1)
+            try await world.settle()
+            #expect(world.recorder.take().map(\.destination) == ["aa02"])
+        }
+    }
+
+    @Test("The same token again is sent nothing")
+    func sameToken() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.follow("d1", token: "aa01", known: 1)
+            try await world.settle()
+            let answer = try await world.follow("d1", token: "aa01")
+            #expect(answer.state == .riding)
+            try await world.settle()
+            #expect(world.recorder.take().isEmpty)
+        }
+    }
+
+    @Test("A push that has to be repeated keeps its alert though a state without one came meanwhile, and tells it once")
+    func owedAlert() async throws {
+        try await withWorld { world in
+            try await world.start()
+            for number in 1...2 { try await world.follow("d\(number)", token: "aa0\(number)", known: 1) }
+            try await world.settle()
+            world.recorder.answer("aa01", with: .tooMany)
+            try await world.update(score: 1, alert: "Messi")
+            try await world.settle()
+            #expect(try await world.subscription("d1") == "due")
+            try await world.update(score: 2)
+            try await world.pass(3)
+            try await world.settle()
+            try await world.update(score: 3)
+            try await world.pass(3)
+            try await world.settle()
+            #expect(world.recorder.pushes(to: "aa01").map(\.score) == [1, 2, 3])
+            #expect(world.recorder.pushes(to: "aa01").map(\.alert) == ["Messi", "Messi", nil])
+            #expect(world.recorder.pushes(to: "aa02").map(\.alert) == ["Messi", nil, nil])
+        }
+    }
+
+    @Test("A push that has to be repeated keeps its place before later must-deliver changes")
+    func owedBarrier() async throws {
+        try await withWorld { world in
+            try await world.start()
+            for number in 1...2 { try await world.follow("d\(number)", token: "aa0\(number)", known: 1) }
+            try await world.settle()
+            world.recorder.answer("aa01", with: .tooMany)
+            try await world.update(score: 1, alert: "Messi", mustDeliver: true)
+            try await world.settle()
+            try await world.update(score: 2, alert: "Di Maria", mustDeliver: true)
+            try await world.update(score: 3)
+            for _ in 1...3 {
+                try await world.pass(3)
+                try await world.settle()
+            }
+            let pushes = world.recorder.pushes(to: "aa01").dropFirst()
+            #expect(pushes.map(\.score) == [1, 2, 3])
+            #expect(pushes.map(\.alert) == ["Messi", "Di Maria", nil])
+            #expect(zip(pushes, pushes.dropFirst()).allSatisfy { $0.timestamp < $1.timestamp })
+            #expect(try await world.show().progress.current == 2)
+        }
+    }
+
+    @Test("A token that is replaced before the walk reaches it keeps the alert that is owed to its card")
+    func rotationKeepsAlert() async throws {
+        try await withWorld { world in
+            try await world.start()
+            for number in 1...2 { try await world.follow("d\(number)", token: "aa0\(number)", known: 1) }
+            try await world.settle()
+            world.recorder.answerAll(with: .unavailable)
+            try await world.update(score: 1, alert: "Messi")
+            try await world.settle()
+            // The walk has begun and reached nobody.
+            try await world.follow("d1", token: "bb01")
+            world.recorder.answerAll(with: nil)
+            _ = world.recorder.take()
+            try await world.pass(3)
+            try await world.settle()
+            #expect(world.recorder.pushes(to: "bb01").map(\.alert) == ["Messi"])
+            // The walk is over and has reached everybody.
+            try await world.follow("d2", token: "bb02")
+            try await world.settle()
+            #expect(world.recorder.pushes(to: "bb02").map(\.alert) == [nil])
+        }
+    }
+
+    @Test("A card that the phone says is gone is sent nothing more")
+    func ended() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.follow("d1", token: "aa01", known: 1, generation: 1)
+            try await world.settle()
+            #expect(try await world.report("d1", .ended, generation: 0).state != .over)
+            #expect(try await world.report("d1", .ended, generation: 1).state == .over)
+            try await world.update(score: 1)
+            try await world.settle()
+            #expect(world.recorder.take().isEmpty)
+            #expect(try await world.show().progress.destinations == 0)
+        }
+    }
+
+    @Test("An answer that comes after the card is gone does not bring it back")
+    func endedInFlight() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.follow("d1", token: "aa01", known: 1)
+            try await world.settle()
+            try await world.update(score: 1)
+            world.recorder.answer("aa01", with: .unavailable)
+            let gate = world.recorder.close()
+            async let walk: Void = world.settle()
+            await gate.arrivals()
+            try await world.report("d1", .ended)
+            world.recorder.open()
+            try await walk
+            #expect(try await world.subscription("d1") == "over")
+        }
+    }
+
+    @Test("A subscription that is deleted ends its card on the phone and is forgotten; others go on as before")
+    func leaving() async throws {
+        try await withWorld { world in
+            try await world.start()
+            for number in 1...2 { try await world.follow("d\(number)", token: "aa0\(number)", known: 1) }
+            try await world.settle()
+            try await world.orchestrator.unsubscribe(world.app, ActivityID(stored: "final"), DeviceID(stored: "d1"))
+            try await world.settle()
+            let pushes = world.recorder.take()
+            #expect(pushes.map(\.destination) == ["aa01"])
+            #expect(pushes.map(\.event) == ["end"])
+            #expect(pushes.first?.aps["dismissal-date"] != nil)
+            #expect(try await world.subscription("d1") == nil)
+            try await world.update(score: 1)
+            try await world.settle()
+            #expect(world.recorder.take().map(\.destination) == ["aa02"])
+            let refused = try await problem {
+                try await world.orchestrator.unsubscribe(world.app, ActivityID(stored: "final"), DeviceID(stored: "d1"))
+            }
+            #expect(refused?.status == 404)
+        }
+    }
+
+    @Test("A card that is deleted before it has a token is ended when it has one")
+    func leavingWhileWaiting() async throws {
+        try await withWorld { world in
+            try await world.register("d1", token: "5a01")
+            try await world.start(to: World.devices("d1"))
+            try await world.settle()
+            #expect(try await world.subscription("d1") == "waiting_for_token")
+            try await world.orchestrator.unsubscribe(world.app, ActivityID(stored: "final"), DeviceID(stored: "d1"))
+            try await world.settle()
+            _ = world.recorder.take()
+            try await world.follow("d1", token: "aa01")
+            try await world.settle()
+            #expect(world.recorder.take().map(\.event) == ["end"])
+            #expect(try await world.subscription("d1") == nil)
+        }
+    }
+
+    @Test("A token that is reported before its scheduled activity begins waits, and is served then")
+    func scheduled() async throws {
+        try await withWorld { world in
+            try await world.start { $0.startsAt = Instant(microseconds: 4_000_000_000_000_000) }
+            try await world.follow("d1", token: "aa01", known: 1)
+            try await world.update(score: 1)
+            try await world.settle()
+            #expect(world.recorder.take().isEmpty)
+            #expect(try await world.number("SELECT count(*) FROM segments WHERE due_at IS NOT NULL") == 0)
+        }
+    }
+
+    @Test("Twelve hours after the end nothing is tried any more")
+    func pastActivity() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.follow("d1", token: "aa01", known: 1)
+            try await world.settle()
+            world.recorder.answerAll(with: .unavailable)
+            try await world.end()
+            try await world.settle()
+            for _ in 1...3 {
+                try await world.pass(31)
+                try await world.settle()
+            }
+            #expect(world.recorder.take().count == 4)
+            try await world.pass(12 * 3600)
+            try await world.settle()
+            #expect(world.recorder.take().isEmpty)
+            #expect(try await world.subscription("d1") == "over")
+            #expect(try await world.number("SELECT count(*) FROM segments WHERE due_at IS NOT NULL") == 0)
+        }
+    }
+}

@@ -1,0 +1,130 @@
+import APNSTransport
+import APITypes
+import ActivityModel
+import Postgres
+import Testing
+
+@testable import Orchestrator
+
+@Suite("What becomes of a push that is not accepted", .timeLimit(.minutes(2)))
+struct ExceptionTests {
+    /// An answer to one of two destinations, and what it does to that one.
+    struct Case: Sendable, CustomTestStringConvertible {
+        let outcome: PushOutcome
+        let state: String
+        /// What is sent to it when a minute has passed: the newest state again, or nothing.
+        let isRepeated: Bool
+        /// Whether the change after that is sent to it.
+        let isFollowed: Bool
+
+        var testDescription: String { "\(outcome)" }
+    }
+
+    static let cases = [
+        Case(outcome: .tooMany, state: "due", isRepeated: true, isFollowed: true),
+        Case(outcome: .unavailable, state: "due", isRepeated: true, isFollowed: true),
+        Case(outcome: .noAnswer, state: "due", isRepeated: true, isFollowed: true),
+        Case(outcome: .notSent, state: "due", isRepeated: true, isFollowed: true),
+        Case(outcome: .badKey, state: "due", isRepeated: true, isFollowed: true),
+        Case(outcome: .badToken, state: "rejected", isRepeated: false, isFollowed: false),
+        Case(outcome: .unregistered(at: nil), state: "dead", isRepeated: false, isFollowed: false),
+        // In the year 2100: later than any report.
+        Case(outcome: .unregistered(at: 4_102_444_800_000), state: "dead", isRepeated: false, isFollowed: false),
+        // In 2001: before the app reported the token.
+        Case(outcome: .unregistered(at: 1_000_000_000_000), state: "due", isRepeated: true, isFollowed: true),
+        Case(
+            outcome: PushOutcome(.requestInvalid, status: 400, reason: "BadPriority"),
+            state: "riding",
+            isRepeated: false,
+            isFollowed: true
+        ),
+    ]
+
+    @Test(
+        "An answer concerns only the destination that it was for, and a token dies only for a token's reason",
+        arguments: cases
+    )
+    func answers(example: Case) async throws {
+        try await withWorld { world in
+            try await world.start()
+            for number in 1...2 { try await world.follow("d\(number)", token: "aa0\(number)", known: 1) }
+            try await world.settle()
+            world.recorder.answer("aa01", with: example.outcome)
+            try await world.update(score: 1)
+            try await world.settle()
+            #expect(try await world.subscription("d1") == example.state)
+            #expect(try await world.subscription("d2") == "riding")
+            _ = world.recorder.take()
+            try await world.pass(60)
+            try await world.settle()
+            #expect(world.recorder.take().map(\.destination) == (example.isRepeated ? ["aa01"] : []))
+            try await world.update(score: 2)
+            try await world.settle()
+            #expect(world.recorder.pushes(to: "aa01").map(\.score) == (example.isFollowed ? [2] : []))
+            #expect(world.recorder.pushes(to: "aa02").map(\.score) == [2])
+            // A new report revives whatever was wrong.
+            try await world.follow("d1", token: "bb01")
+            try await world.settle()
+            #expect(try await world.subscription("d1") == "riding")
+        }
+    }
+
+    @Test("A death that is known late does not kill the token that took the dead one's place")
+    func lateDeath() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.follow("d1", token: "aa01", known: 1)
+            try await world.settle()
+            try await world.update(score: 1)
+            world.recorder.answer("aa01", with: .unregistered(at: nil))
+            let gate = world.recorder.close()
+            async let walk: Void = world.settle()
+            await gate.arrivals()
+            try await world.follow("d1", token: "bb01")
+            world.recorder.open()
+            try await walk
+            try await world.settle()
+            #expect(try await world.subscription("d1") == "riding")
+            #expect(world.recorder.pushes(to: "bb01").map(\.score) == [1])
+        }
+    }
+
+    @Test("A retry waits longer each time, up to the cap, and is not given up")
+    func backoff() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.follow("d1", token: "aa01", known: 1)
+            try await world.settle()
+            world.recorder.answerAll(with: .tooMany)
+            try await world.update(score: 1)
+            try await world.settle()
+            for tries in 1...8 {
+                #expect(try await world.number("SELECT failures FROM subscriptions") == Int64(tries))
+                let wait = try await world.number(
+                    "SELECT ceil(extract(epoch FROM due_at - clock_timestamp()))::int8 FROM subscriptions"
+                )
+                let longest = min(Int64(1) << (tries - 1), 30)
+                #expect((wait ?? 0) <= longest)
+                #expect((wait ?? 0) >= longest / 2 - 1)
+                try await world.pass(31)
+                try await world.settle()
+            }
+            world.recorder.answerAll(with: nil)
+            try await world.pass(31)
+            try await world.settle()
+            #expect(try await world.subscription("d1") == "riding")
+            #expect(try await world.number("SELECT failures FROM subscriptions") == 0)
+        }
+    }
+
+    @Test("The wait doubles from one second and lies between half of it and the whole")
+    func waits() {
+        let backoff = Backoff(cap: .seconds(30))
+        #expect(
+            (1...7).map { backoff.delay(afterFailures: $0, jitter: 1) }
+                == [1, 2, 4, 8, 16, 30, 30].map { .seconds($0) }
+        )
+        #expect(backoff.delay(afterFailures: 3, jitter: 0) == .seconds(2))
+        #expect(backoff.delay(afterFailures: 1_000_000, jitter: 1) == .seconds(30))
+    }
+}

@@ -1,0 +1,113 @@
+import APITypes
+import ActivityModel
+import Postgres
+import Testing
+
+@testable import Orchestrator
+
+@Suite("Leases of segments", .timeLimit(.minutes(2)))
+struct LeaseTests {
+    @Test("Two daemons share the segments of a database, and no push leaves twice")
+    func sharing() async throws {
+        try await withWorld { world in
+            let other = world.sibling()
+            for number in 1...6 {
+                try await world.start("game\(number)")
+                for phone in 1...5 {
+                    try await world.follow("d\(phone)", token: "aa\(number)\(phone)", in: "game\(number)", known: 1)
+                }
+            }
+            try await world.settle()
+            for number in 1...6 { try await world.update("game\(number)", score: 1) }
+            async let one: Void = world.settle()
+            async let two: Void = other.settle()
+            _ = try await (one, two)
+            try await world.settle()
+            let tokens = world.recorder.take().map(\.destination)
+            #expect(tokens.count == 30)
+            #expect(Set(tokens).count == 30)
+        }
+    }
+
+    @Test("A daemon that was paused past its lease stores nothing and stamps nothing")
+    func lost() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.crowd(2)
+            try await world.settle()
+            try await world.update(score: 1)
+            let gate = world.recorder.close()
+            let paused = Task { try await world.settle() }
+            await gate.arrivals()
+            try await world.expireLeases()
+            let other = world.sibling()
+            let taken = Task { try await other.settle() }
+            await gate.arrivals(2)
+            try await world.update(score: 2)
+            world.recorder.open()
+            try await paused.value
+            try await taken.value
+            try await world.pass(5)
+            try await world.settle()
+            #expect(try await world.show().progress.current == 2)
+            for number in 1...2 {
+                let scores = world.recorder.pushes(to: World.crowdToken(number)).compactMap(\.score)
+                #expect(scores.last == 2)
+                #expect(scores == scores.sorted())
+            }
+        }
+    }
+
+    @Test("A stamp is given only under a lease that holds")
+    func stamps() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.settle()
+            try await world.exhaustStamps()
+            #expect(try await world.update(score: 1).timestamp == nil)
+            let segments = world.orchestrator.segments
+            let lease = try #require(try await segments.claim(limit: 1).first)
+            await #expect(throws: StampTooEarly.self) {
+                try await world.orchestrator.changes.stamped(2, under: lease)
+            }
+            try await world.pass(5)
+            try await world.expireLeases()
+            await #expect(throws: LeaseLost.self) { try await world.orchestrator.changes.stamped(2, under: lease) }
+            #expect(try await world.number("SELECT count(*) FROM changes WHERE timestamp IS NULL") == 1)
+        }
+    }
+
+    @Test("Work that comes while a worker finds nothing keeps it from resting")
+    func wakes() async throws {
+        try await withWorld { world in
+            try await world.start()
+            let segments = world.orchestrator.segments
+            let lease = try #require(try await segments.claim(limit: 1).first)
+            let seen = try await segments.renew(lease).wakes
+            try await world.update(score: 1)
+            #expect(try await segments.rest(lease, wakesSeen: seen) == false)
+            #expect(try await segments.rest(lease, wakesSeen: segments.renew(lease).wakes))
+            await #expect(throws: LeaseLost.self) { try await segments.renew(lease) }
+        }
+    }
+
+    @Test("A lease that ran out is taken by another, one that holds is not")
+    func claiming() async throws {
+        try await withWorld { world in
+            try await world.start()
+            let segments = world.orchestrator.segments
+            let first = try #require(try await segments.claim(limit: 5).first)
+            #expect(try await segments.claim(limit: 5).isEmpty)
+            try await world.expireLeases()
+            let second = try #require(try await segments.claim(limit: 5).first)
+            #expect(second.owner != first.owner)
+            await #expect(throws: LeaseLost.self) {
+                try await segments.acknowledge(first, Carousel(cursor: 7), with: ["UPDATE activities SET stamp = 1"])
+            }
+            #expect(try await world.number("SELECT cursor FROM segments") == 0)
+            #expect(try await world.number("SELECT stamp FROM activities") != 1)
+            try await segments.release(second)
+            #expect(try await segments.claim(limit: 5).count == 1)
+        }
+    }
+}

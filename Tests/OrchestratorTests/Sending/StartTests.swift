@@ -1,0 +1,429 @@
+import APNSTransport
+import APITypes
+import ActivityModel
+import JSON
+import Postgres
+import Testing
+
+@testable import Orchestrator
+
+@Suite("Starting cards by push", .timeLimit(.minutes(2)))
+struct StartTests {
+    /// How a device is started, by what it says of itself and how the activity is delivered.
+    struct Case: Sendable, CustomTestStringConvertible {
+        var os: String? = "18.1"
+        var enabled = true
+        let delivery: Delivery
+        /// The key that a start carries beside the content; nil: none.
+        var key: String?
+        /// Why there is no start.
+        var withheld: String?
+
+        var testDescription: String { "\(os ?? "unknown"), \(enabled ? "on" : "off"), \(delivery)" }
+    }
+
+    static let cases = [
+        Case(delivery: .tokens, key: "input-push-token"),
+        Case(delivery: .channel, key: "input-push-channel"),
+        Case(delivery: .hybrid, key: "input-push-channel"),
+        Case(os: "17.5", delivery: .tokens),
+        Case(os: "17.5", delivery: .hybrid),
+        Case(os: "17.5", delivery: .channel, withheld: "needs_ios_18"),
+        Case(os: "17.1.2", delivery: .tokens, withheld: "needs_ios_17_2"),
+        Case(os: nil, delivery: .tokens),
+        Case(os: nil, delivery: .hybrid),
+        Case(os: nil, delivery: .channel, withheld: "needs_ios_18"),
+        Case(enabled: false, delivery: .tokens, withheld: "activities_disabled"),
+        Case(enabled: false, delivery: .channel, withheld: "activities_disabled"),
+    ]
+
+    @Test("A device is started as its iOS version and the delivery allow, or not at all", arguments: cases)
+    func capability(example: Case) async throws {
+        try await withWorld { world in
+            try await world.register("d1", token: "5a01", os: example.os, enabled: example.enabled)
+            try await world.start(to: World.devices("d1"), delivery: example.delivery)
+            try await world.settle()
+            let pushes = world.recorder.take()
+            if let reason = example.withheld {
+                #expect(pushes.isEmpty)
+                #expect(try await world.startState("d1") == "withheld")
+                #expect(try await world.word("SELECT reason FROM starts") == reason)
+                #expect(try await world.show().starts.withheld == 1)
+                return
+            }
+            let push = try #require(pushes.first)
+            #expect(pushes.count == 1)
+            #expect(push.destination == "5a01")
+            #expect(push.event == "start")
+            #expect(push.alert == "Kick-off")
+            #expect(push.priority == .ten)
+            #expect(push.aps["attributes-type"]?.string == "Game")
+            #expect(push.aps["attributes"]?.object?["home"]?.string == "Argentina")
+            #expect(push.aps.keys.filter { $0.hasPrefix("input-push") } == [example.key].compactMap { $0 })
+            #expect(try await world.startState("d1") == "sent")
+            let isOnChannel = example.key == "input-push-channel"
+            #expect(try await world.subscription("d1") == (isOnChannel ? "riding" : "waiting_for_token"))
+            #expect(try await world.show().progress.waitingForToken == (isOnChannel ? 0 : 1))
+        }
+    }
+
+    @Test("Everybody of the audience is started once, whoever registers later, too, and nobody else")
+    func standingRule() async throws {
+        try await withWorld { world in
+            try await world.register("d1", token: "5a01")
+            try await world.register("d2", token: "5a02", user: "u1")
+            try await world.register("d3", token: "5a03")
+            try await world.register("d4", user: "u1")
+            var audience = World.devices("d1", "d5")
+            audience.users = [UserID(stored: "u1"), UserID(stored: "u9")]
+            let (answer, _) = try await world.start(to: audience)
+            #expect(answer.audience.devices == 3)
+            #expect(answer.audience.unknownUsers == 1)
+            try await world.settle()
+            #expect(Set(world.recorder.take().map(\.destination)) == ["5a01", "5a02"])
+            // Later: a device by name, one of a user, one that got its token, one that changed its user, one that did not.
+            try await world.register("d5", token: "5a05")
+            try await world.register("d6", token: "5a06", user: "u9")
+            try await world.register("d4", token: "5a04")
+            try await world.register("d3", user: "u1")
+            try await world.register("d7", token: "5a07", user: "u7")
+            try await world.settle()
+            #expect(Set(world.recorder.take().map(\.destination)) == ["5a05", "5a06", "5a04", "5a03"])
+            for number in 1...6 { try await world.register("d\(number)", token: "5b0\(number)") }
+            try await world.settle()
+            #expect(world.recorder.take().isEmpty)
+        }
+    }
+
+    @Test("An audience of all is everybody with a start token of the type")
+    func all() async throws {
+        try await withWorld { world in
+            try await world.register("d1", token: "5a01")
+            try await world.register("d2")
+            let (answer, _) = try await world.start(to: Audience(allOfType: true))
+            #expect(answer.audience.devices == 1)
+            try await world.settle()
+            try await world.register("d2", token: "5a02")
+            try await world.settle()
+            #expect(world.recorder.take().map(\.destination) == ["5a01", "5a02"])
+        }
+    }
+
+    @Test("Whoever is added to the audience is started; a device that starts its card itself is not started besides")
+    func addition() async throws {
+        try await withWorld { world in
+            try await world.register("d1", token: "5a01")
+            try await world.register("d2", token: "5a02")
+            try await world.start()
+            try await world.follow("d2", token: "aa02", known: 1)
+            try await world.settle()
+            let request = AudienceRequest(add: World.devices("d1", "d2"))
+            let final = ActivityID(stored: "final")
+            #expect(try await world.orchestrator.changeAudience(world.app, final, request).devices == 2)
+            try await world.settle()
+            #expect(world.recorder.take().map(\.destination) == ["5a01"])
+            _ = try await world.orchestrator.changeAudience(world.app, final, request)
+            try await world.settle()
+            #expect(world.recorder.take().isEmpty)
+        }
+    }
+
+    @Test("A device that registers while the audience is enrolled is started by one of the two, once")
+    func registrationRace() async throws {
+        try await withWorld { world in
+            try await world.start(to: Audience(allOfType: true))
+            try await withThrowingTaskGroup { group in
+                for number in 10...29 {
+                    group.addTask { try await world.register("d\(number)", token: "5a\(number)") }
+                }
+                group.addTask { try await world.settle() }
+                try await group.waitForAll()
+            }
+            try await world.settle()
+            let started = world.recorder.take().map(\.destination)
+            #expect(Set(started).count == 20)
+            #expect(started.count == 20)
+        }
+    }
+
+    @Test("A start without an answer is repeated once, on record, and then left alone")
+    func unknownStart() async throws {
+        try await withWorld(policy: { $0.startRetrySeconds = 100 }) { world in
+            try await world.register("d1", token: "5a01")
+            world.recorder.answerAll(with: .noAnswer)
+            try await world.start(to: World.devices("d1"))
+            try await world.settle()
+            #expect(try await world.startState("d1") == "unknown")
+            try await world.pass(80)
+            try await world.settle()
+            #expect(world.recorder.take().count == 1)
+            try await world.pass(21)
+            try await world.settle()
+            #expect(world.recorder.take().count == 1)
+            try await world.pass(1000)
+            try await world.settle()
+            #expect(world.recorder.take().isEmpty)
+            let starts = try await world.show().starts
+            #expect(starts.unknown == 1)
+            #expect(starts.repeated == 1)
+            #expect(try await world.number("SELECT count(*) FROM segments WHERE due_at IS NOT NULL") == 0)
+        }
+    }
+
+    @Test("A claim whose daemon died is treated as a start without an answer")
+    func crashAfterClaim() async throws {
+        try await withWorld(policy: { $0.startRetrySeconds = 100 }) { world in
+            try await world.register("d1", token: "5a01")
+            try await world.start(to: World.devices("d1"))
+            let gate = world.recorder.close()
+            let dead = Task { try await world.settle() }
+            await gate.arrivals()
+            // Its lease runs out, and what it hears later it cannot tell any more.
+            try await world.expireLeases()
+            try await world.database.execute("UPDATE starts SET claimed_at = claimed_at - interval '1 second'")
+            world.recorder.open()
+            try await dead.value
+            #expect(try await world.startState("d1") == "claimed")
+            _ = world.recorder.take()
+            try await world.settle()
+            #expect(world.recorder.take().isEmpty)
+            try await world.pass(101)
+            try await world.settle()
+            #expect(world.recorder.take().map(\.destination) == ["5a01"])
+            #expect(try await world.show().starts.repeated == 1)
+            #expect(try await world.startState("d1") == "sent")
+        }
+    }
+
+    @Test("The phone's own report settles a start, which is then not repeated")
+    func settledByReport() async throws {
+        try await withWorld(policy: { $0.startRetrySeconds = 100 }) { world in
+            try await world.register("d1", token: "5a01")
+            world.recorder.answer("5a01", with: .noAnswer)
+            try await world.start(to: World.devices("d1"))
+            try await world.settle()
+            try await world.follow("d1", token: "aa01")
+            #expect(try await world.startState("d1") == "settled")
+            try await world.pass(200)
+            try await world.settle()
+            #expect(world.recorder.take().map(\.destination) == ["5a01"])
+            #expect(try await world.subscription("d1") == "riding")
+        }
+    }
+
+    @Test("A card that may show its first start's state is sent the newest one, though its repeat carried that")
+    func repeatIsNotBelieved() async throws {
+        try await withWorld(policy: { $0.startRetrySeconds = 100 }) { world in
+            try await world.register("d1", token: "5a01")
+            world.recorder.answer("5a01", with: .noAnswer, .notSent)
+            try await world.start(to: World.devices("d1"))
+            try await world.settle()
+            try await world.update(score: 1)
+            try await world.pass(101)
+            try await world.settle()
+            try await world.pass(5)
+            try await world.settle()
+            #expect(world.recorder.take().map(\.score) == [0, 1, 1])
+            try await world.follow("d1", token: "aa01")
+            try await world.settle()
+            #expect(world.recorder.take().map(\.score) == [1])
+        }
+    }
+
+    @Test("A started phone that waits for its token gets the newest state with its alert when it has one")
+    func waiting() async throws {
+        try await withWorld { world in
+            try await world.register("d1", token: "5a01")
+            try await world.start(to: World.devices("d1"))
+            try await world.settle()
+            try await world.update(score: 1, alert: "Messi")
+            try await world.settle()
+            try await world.update(score: 2, alert: "Di Maria")
+            try await world.pass(5)
+            try await world.settle()
+            #expect(try await world.show().progress.waitingForToken == 1)
+            _ = world.recorder.take()
+            try await world.follow("d1", token: "aa01")
+            try await world.settle()
+            let pushes = world.recorder.take()
+            #expect(pushes.map(\.score) == [2])
+            #expect(pushes.map(\.alert) == ["Di Maria"])
+        }
+    }
+
+    @Test(
+        "A start that certainly did not leave is sent again and does not count as repeated",
+        arguments: [
+            PushOutcome.notSent, .tooMany, .unavailable, .badKey,
+        ]
+    )
+    func notStarted(outcome: PushOutcome) async throws {
+        try await withWorld { world in
+            try await world.register("d1", token: "5a01")
+            world.recorder.answer("5a01", with: outcome, outcome)
+            try await world.start(to: World.devices("d1"))
+            for _ in 1...3 {
+                try await world.settle()
+                try await world.pass(31)
+            }
+            #expect(world.recorder.take().count == 3)
+            #expect(try await world.startState("d1") == "sent")
+            #expect(try await world.show().starts.repeated == 0)
+        }
+    }
+
+    /// An answer that tells something of the start token, and what becomes of the token and the start.
+    @Test(
+        "A start token dies only of being dead, and a new report starts the device after all",
+        arguments: [
+            (PushOutcome.unregistered(at: nil), "dead"), (.unregistered(at: 4_102_444_800_000), "dead"),
+            (.badToken, "rejected"),
+        ]
+    )
+    func deadStartToken(outcome: PushOutcome, state: String) async throws {
+        try await withWorld { world in
+            try await world.register("d1", token: "5a01")
+            world.recorder.answer("5a01", with: outcome)
+            try await world.start(to: World.devices("d1"))
+            try await world.settle()
+            #expect(try await world.word("SELECT state::text FROM start_tokens") == state)
+            #expect(try await world.startState("d1") == "failed")
+            _ = world.recorder.take()
+            try await world.pass(1000)
+            try await world.settle()
+            #expect(world.recorder.take().isEmpty)
+            try await world.register("d1", token: "5b01")
+            try await world.settle()
+            #expect(world.recorder.take().map(\.destination) == ["5b01"])
+            #expect(try await world.startState("d1") == "sent")
+        }
+    }
+
+    @Test("A start token that was reported after Apple knew it as dead is tried again")
+    func revivedStartToken() async throws {
+        try await withWorld { world in
+            try await world.register("d1", token: "5a01")
+            world.recorder.answer("5a01", with: .unregistered(at: 1_000_000_000_000))
+            try await world.start(to: World.devices("d1"))
+            try await world.settle()
+            #expect(try await world.word("SELECT state::text FROM start_tokens") == "live")
+            #expect(try await world.startState("d1") == "pending")
+            try await world.pass(31)
+            try await world.settle()
+            #expect(try await world.startState("d1") == "sent")
+        }
+    }
+
+    @Test("A device that registers anew while its start is under way is started by that report if the old one fails")
+    func renewedInFlight() async throws {
+        try await withWorld { world in
+            try await world.register("d1", token: "5a01")
+            world.recorder.answer("5a01", with: .unregistered(at: nil))
+            try await world.start(to: World.devices("d1"))
+            let gate = world.recorder.close()
+            async let walk: Void = world.settle()
+            await gate.arrivals()
+            try await world.register("d1", token: "5b01")
+            world.recorder.open()
+            try await walk
+            try await world.pass(31)
+            try await world.settle()
+            #expect(world.recorder.take().map(\.destination) == ["5a01", "5b01"])
+            #expect(try await world.startState("d1") == "sent")
+        }
+    }
+
+    @Test("A phone that reports before its start is answered has one subscription, with the token")
+    func reportBeforeAnswer() async throws {
+        try await withWorld { world in
+            try await world.register("d1", token: "5a01")
+            try await world.register("d2", token: "5a02")
+            try await world.start(to: World.devices("d1", "d2"))
+            let gate = world.recorder.close()
+            async let walk: Void = world.settle()
+            await gate.arrivals()
+            try await world.follow("d1", token: "aa01")
+            try await world.report("d2", .ended)
+            world.recorder.open()
+            try await walk
+            try await world.settle()
+            #expect(try await world.startState("d1") == "settled")
+            #expect(try await world.subscription("d1") == "riding")
+            #expect(try await world.subscription("d2") == "over")
+            #expect(try await world.show().progress.waitingForToken == 0)
+        }
+    }
+
+    @Test("After the end no start leaves; one that was under way is ended when its phone reports")
+    func end() async throws {
+        try await withWorld { world in
+            try await world.register("d1", token: "5a01")
+            try await world.register("d2", token: "5a02")
+            world.recorder.answer("5a01", with: .noAnswer)
+            world.recorder.answer("5a02", with: .tooMany)
+            try await world.start(to: World.devices("d1", "d2"))
+            try await world.settle()
+            try await world.end()
+            try await world.settle()
+            #expect(try await world.startState("d1") == "unknown")
+            #expect(try await world.startState("d2") == "cancelled")
+            _ = world.recorder.take()
+            try await world.register("d3", token: "5a03")
+            try await world.pass(1000)
+            try await world.settle()
+            #expect(world.recorder.take().isEmpty)
+            try await world.follow("d1", token: "aa01")
+            try await world.settle()
+            #expect(world.recorder.take().map(\.event) == ["end"])
+        }
+    }
+
+    @Test("Without a signing key starts wait unclaimed, and leave when there is one")
+    func noKey() async throws {
+        try await withWorld { world in
+            try await world.register("d1", token: "5a01")
+            try await world.start(to: World.devices("d1"))
+            let key = try await world.database.query("DELETE FROM signing_keys RETURNING key_id, private_key_sealed")
+                .first(as: (String, [UInt8]).self)
+            let (id, sealed) = try #require(key)
+            for _ in 1...3 {
+                try await world.settle()
+                try await world.pass(1000)
+            }
+            #expect(try await world.startState("d1") == "pending")
+            try await world.database.execute(
+                """
+                INSERT INTO signing_keys (bundle_id, environment, key_id, private_key_sealed)
+                VALUES (\(world.app.rawValue), 'production', \(id), \(sealed))
+                """
+            )
+            try await world.settle()
+            #expect(world.recorder.take().count == 1)
+            #expect(try await world.show().starts.repeated == 0)
+        }
+    }
+
+    @Test("More starts than a batch each leave once")
+    func manyBatches() async throws {
+        try await withWorld { world in
+            try await world.database.execute(
+                """
+                WITH crowd AS (
+                    INSERT INTO devices (bundle_id, device_id, environment, os_version)
+                    SELECT \(world.app.rawValue), 'crowd' || n, 'production', '18.0' FROM generate_series(1, 250) AS n
+                    RETURNING device_key
+                )
+                INSERT INTO start_tokens (device_key, type_name, token)
+                SELECT device_key, 'Game', int8send(device_key) FROM crowd
+                """
+            )
+            try await world.start(to: Audience(allOfType: true))
+            try await world.settle()
+            let pushes = world.recorder.take()
+            #expect(pushes.count == 250)
+            #expect(Set(pushes.map(\.destination)).count == 250)
+            #expect(Set(pushes.map(\.bytes)).count == 1)
+            #expect(try await world.show().starts.sent == 250)
+        }
+    }
+}

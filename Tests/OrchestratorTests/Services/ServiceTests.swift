@@ -1,0 +1,146 @@
+import APITypes
+import ActivityModel
+import Logging
+import Postgres
+import ServiceLifecycle
+import Testing
+
+@testable import Orchestrator
+
+@Suite("Daemons that run", .timeLimit(.minutes(2)))
+struct ServiceTests {
+    private static let settings = OrchestratorSettings(lease: .milliseconds(600), pollInterval: .milliseconds(20))
+
+    /// A daemon's services in a group, as the program runs them.
+    private func group(_ world: World) -> ServiceGroup {
+        ServiceGroup(services: world.orchestrator.services, logger: world.orchestrator.logger)
+    }
+
+    @Test("What is accepted is sent without anybody asking, and schedules run at their time")
+    func alive() async throws {
+        try await withWorld(settings: Self.settings, isAlive: true) { world in
+            try await withThrowingTaskGroup { tasks in
+                let services = group(world)
+                tasks.addTask { try await services.run() }
+                try await world.register("d1", token: "5a01")
+                try await world.start(to: World.devices("d1")) { $0.startsAt = Instant(microseconds: 1) }
+                await world.recorder.wait { $0.contains { $0.destination == "5a01" } }
+                try await world.follow("d1", token: "aa01")
+                try await world.update(score: 1, alert: "Messi")
+                await world.recorder.wait { $0.contains { $0.destination == "aa01" && $0.score == 1 } }
+                try await world.database.execute(
+                    """
+                    INSERT INTO schedules (activity_key, kind, due_at, body)
+                    SELECT activity_key, 'end', now(), '{}' FROM activities
+                    """
+                )
+                await world.recorder.wait { $0.contains { $0.destination == "aa01" && $0.event == "end" } }
+                await services.triggerGracefulShutdown()
+                try await tasks.waitForAll()
+            }
+        }
+    }
+
+    @Test("A graceful shutdown ends the batch that is out, gives the lease back and accepts nothing more")
+    func shutdown() async throws {
+        try await withWorld(settings: Self.settings, isAlive: true) { world in
+            try await withThrowingTaskGroup { tasks in
+                let services = group(world)
+                tasks.addTask { try await services.run() }
+                try await world.start()
+                try await world.crowd(3)
+                let gate = world.recorder.close()
+                try await world.update(score: 1)
+                await gate.arrivals()
+                await services.triggerGracefulShutdown()
+                // The intake is the first to stop; the worker still waits for its answer.
+                while try await problem({ try await world.update(score: 2) })?.status != 503 {}
+                world.recorder.open()
+                try await tasks.waitForAll()
+            }
+            #expect(world.recorder.take().count == 3)
+            #expect(try await world.number("SELECT count(*) FROM segments WHERE lease_owner IS NOT NULL") == 0)
+            // What was accepted before the refusal and not sent any more is still due for the next daemon.
+            try await world.pass(10)
+            try await world.settle()
+            #expect(try await world.show().progress.current == 3)
+        }
+    }
+
+    @Test("When one of two daemons dies in the middle of a batch, the other takes its work over")
+    func takeover() async throws {
+        try await withWorld(settings: Self.settings, isAlive: true) { world in
+            let other = world.sibling()
+            try await world.start()
+            try await world.crowd(3)
+            let dying = group(world)
+            let death = Task { try await dying.run() }
+            let gate = world.recorder.close()
+            try await world.update(score: 1)
+            await gate.arrivals()
+            // Killed: nothing that it does from now on reaches the database, least of all that it gives its lease back.
+            try await withThrowingTaskGroup { tasks in
+                let living = group(other)
+                tasks.addTask { try await living.run() }
+                death.cancel()
+                world.recorder.open()
+                _ = try? await death.value
+                try await other.update(score: 2)
+                await world.recorder.wait { pushes in
+                    (1...3).allSatisfy { number in
+                        pushes.contains { $0.destination == World.crowdToken(number) && $0.score == 2 }
+                    }
+                }
+                await living.triggerGracefulShutdown()
+                try await tasks.waitForAll()
+            }
+            for number in 1...3 {
+                let scores = world.recorder.pushes(to: World.crowdToken(number)).compactMap(\.score)
+                #expect(scores == scores.sorted())
+            }
+        }
+    }
+
+    @Test("Many phones that register while daemons start and update them all end with the newest state")
+    func turmoil() async throws {
+        try await withWorld(settings: Self.settings, isAlive: true) { world in
+            let other = world.sibling()
+            try await withThrowingTaskGroup { tasks in
+                let groups = [group(world), group(other)]
+                for services in groups { tasks.addTask { try await services.run() } }
+                try await world.start(to: Audience(allOfType: true), delivery: .tokens)
+                try await withThrowingTaskGroup { phones in
+                    for number in 10...39 {
+                        phones.addTask {
+                            let daemon = number.isMultiple(of: 2) ? world : other
+                            try await daemon.register("d\(number)", token: "5a\(number)")
+                            await world.recorder.wait { $0.contains { $0.destination == "5a\(number)" } }
+                            try await daemon.follow("d\(number)", token: "aa\(number)")
+                        }
+                    }
+                    for score in 1...10 {
+                        phones.addTask {
+                            try await (score.isMultiple(of: 2) ? world : other).update(score: Int64(score))
+                        }
+                    }
+                    try await phones.waitForAll()
+                }
+                try await other.end(score: 99)
+                await world.recorder.wait { pushes in
+                    (10...39).allSatisfy { number in
+                        pushes.contains { $0.destination == "aa\(number)" && $0.event == "end" && $0.score == 99 }
+                    }
+                }
+                for services in groups { await services.triggerGracefulShutdown() }
+                try await tasks.waitForAll()
+            }
+            for number in 10...39 {
+                #expect(world.recorder.pushes(to: "5a\(number)").count == 1)
+                let pushes = world.recorder.pushes(to: "aa\(number)")
+                #expect(pushes.last?.event == "end")
+                #expect(zip(pushes, pushes.dropFirst()).allSatisfy { $0.timestamp < $1.timestamp })
+            }
+            #expect(try await world.show().starts.repeated == 0)
+        }
+    }
+}

@@ -1,0 +1,282 @@
+import ActivityModel
+import JSON
+import Synchronization
+import Testing
+
+@testable import APNSTransport
+@testable import Orchestrator
+
+/// A sender that writes down what leaves and answers by a script: by what is said of a destination, else "accepted".
+///
+/// What a real transport and a real phone make of it is tested end to end with the simulator; here it is about which
+/// pushes leave, and what becomes of which answer.
+final class Recorder: PushSender {
+    /// One push that left.
+    struct Push: Sendable {
+        /// The token in hex, or the channel id.
+        let destination: String
+        let topic: String
+        let priority: PushPriority
+        let expiration: Int64?
+        let bytes: [UInt8]
+        let body: JSONValue
+        /// As the body says, plus the time that the test has let pass.
+        let timestamp: Timestamp
+        /// Which call of ``PushSender`` it belongs to.
+        let call: Int
+
+        var aps: JSONObject { body.object?["aps"]?.object ?? JSONObject() }
+        var event: String? { aps["event"]?.string }
+        var score: Int64? { aps["content-state"]?.object?["score"]?.int64 }
+        var alert: String? { aps["alert"]?.object?["title"]?.string }
+    }
+
+    fileprivate struct State {
+        var pushes: [Push] = []
+        var calls = 0
+        var answers: [String: [PushOutcome]] = [:]
+        var standing: PushOutcome?
+        var offset: Timestamp = 0
+        var gate: Gate?
+        var watchers: [Watcher] = []
+        var creations: [ChannelCreationOutcome] = []
+        var created = 0
+        var deleted: [APNSChannelID] = []
+        var deletions: [ChannelDeletionOutcome] = []
+    }
+
+    fileprivate struct Watcher {
+        let isDone: ([Push]) -> Bool
+        let continuation: CheckedContinuation<Void, Never>
+    }
+
+    private let state = Mutex(State())
+
+    // MARK: The script
+
+    /// The next pushes to a destination are answered like this, one after the other.
+    func answer(_ destination: String, with outcomes: PushOutcome...) {
+        state.withLock { $0.answers[destination, default: []] += outcomes }
+    }
+
+    /// Every push that has no answer of its own is answered like this from now on; nil: accepted.
+    func answerAll(with outcome: PushOutcome?) {
+        state.withLock { $0.standing = outcome }
+    }
+
+    /// The next wishes for a channel are answered like this; then each gets a channel.
+    func answerCreation(with outcomes: ChannelCreationOutcome...) {
+        state.withLock { $0.creations += outcomes }
+    }
+
+    func answerDeletion(with outcomes: ChannelDeletionOutcome...) {
+        state.withLock { $0.deletions += outcomes }
+    }
+
+    /// Lets every call from now on wait at a gate, after it was written down.
+    func close() -> Gate {
+        let gate = Gate()
+        state.withLock { $0.gate = gate }
+        return gate
+    }
+
+    /// Ends the waiting at gates.
+    func open() {
+        let gate = state.withLock { state in
+            defer { state.gate = nil }
+            return state.gate
+        }
+        gate?.open()
+    }
+
+    func passTime(_ seconds: Int64) {
+        state.withLock { $0.offset += seconds }
+    }
+
+    // MARK: What left
+
+    var pushes: [Push] { state.withLock { $0.pushes } }
+    var createdChannels: Int { state.withLock { $0.created } }
+    var deletedChannels: [APNSChannelID] { state.withLock { $0.deleted } }
+
+    func pushes(to destination: String) -> [Push] { pushes.filter { $0.destination == destination } }
+
+    /// What left since the last call, in the order of leaving.
+    func take() -> [Push] {
+        state.withLock { state in
+            defer { state.pushes = [] }
+            return state.pushes
+        }
+    }
+
+    /// Returns when what has left fulfils a condition.
+    func wait(until isDone: @escaping @Sendable ([Push]) -> Bool) async {
+        await withCheckedContinuation { continuation in
+            let isAlreadyDone = state.withLock { state in
+                if isDone(state.pushes) { return true }
+                state.watchers.append(Watcher(isDone: isDone, continuation: continuation))
+                return false
+            }
+            if isAlreadyDone { continuation.resume() }
+        }
+    }
+
+    private func tellWatchers() {
+        let done = state.withLock { state in
+            let done = state.watchers.filter { $0.isDone(state.pushes) }
+            state.watchers.removeAll { $0.isDone(state.pushes) }
+            return done
+        }
+        for watcher in done { watcher.continuation.resume() }
+    }
+
+    // MARK: PushSender
+
+    func send(_ batch: PushBatch) async -> BatchOutcome {
+        let tokens = (0..<batch.tokens.count).map { String(decoding: batch.tokens[$0], as: UTF8.self) }
+        let (outcomes, gate) = state.withLock { state in
+            state.calls += 1
+            for token in tokens {
+                state.record(token, batch.headers.topic, batch.headers.priority, batch.headers.expiration, batch.body)
+            }
+            return (tokens.map { state.nextAnswer($0) }, state.gate)
+        }
+        tellWatchers()
+        await gate?.pass()
+        let exceptions = outcomes.enumerated().compactMap { index, outcome in
+            outcome.flatMap { $0.isAccepted ? nil : BatchOutcome.Exception(index: index, outcome: $0) }
+        }
+        return BatchOutcome(accepted: tokens.count - exceptions.count, exceptions: exceptions)
+    }
+
+    func broadcast(_ push: BroadcastPush) async -> PushOutcome {
+        let channel = push.channelID.rawValue
+        let (outcome, gate) = state.withLock { state in
+            state.calls += 1
+            state.record(channel, push.bundleID.rawValue, push.priority, push.expiration, push.body)
+            return (state.nextAnswer(channel) ?? PushOutcome(.accepted, status: 200), state.gate)
+        }
+        tellWatchers()
+        await gate?.pass()
+        return outcome
+    }
+
+    func createChannel(
+        environment: APNSEnvironment,
+        identity: SigningIdentity,
+        bundleID: BundleID,
+        storage: ChannelStorage
+    ) async -> ChannelCreationOutcome {
+        let (outcome, gate) = state.withLock { state -> (ChannelCreationOutcome, Gate?) in
+            if !state.creations.isEmpty {
+                let outcome = state.creations.removeFirst()
+                return (outcome, state.gate)
+            }
+            state.created += 1
+            return (.created(APNSChannelID(stored: "channel\(state.created)")), state.gate)
+        }
+        await gate?.pass()
+        return outcome
+    }
+
+    func deleteChannel(
+        environment: APNSEnvironment,
+        identity: SigningIdentity,
+        bundleID: BundleID,
+        channelID: APNSChannelID
+    ) async -> ChannelDeletionOutcome {
+        state.withLock { state in
+            state.deleted.append(channelID)
+            return state.deletions.isEmpty ? .deleted : state.deletions.removeFirst()
+        }
+    }
+}
+
+extension Recorder.State {
+    fileprivate mutating func record(
+        _ destination: String,
+        _ topic: String,
+        _ priority: PushPriority,
+        _ expiration: Int64?,
+        _ bytes: [UInt8]
+    ) {
+        let body: JSONValue
+        do {
+            body = try JSONValue.parse(bytes)
+        } catch {
+            Issue.record("A body is not JSON: \(error)")
+            return
+        }
+        let timestamp = body.object?["aps"]?.object?["timestamp"]?.int64 ?? 0
+        pushes.append(
+            Recorder.Push(
+                destination: destination,
+                topic: topic,
+                priority: priority,
+                expiration: expiration,
+                bytes: bytes,
+                body: body,
+                timestamp: timestamp + offset,
+                call: calls
+            )
+        )
+    }
+
+    fileprivate mutating func nextAnswer(_ destination: String) -> PushOutcome? {
+        guard var answers = answers[destination], !answers.isEmpty else { return standing }
+        let answer = answers.removeFirst()
+        self.answers[destination] = answers
+        return answer
+    }
+}
+
+/// Where calls wait until a test lets them go on.
+final class Gate: Sendable {
+    private struct State {
+        var isOpen = false
+        var arrived = 0
+        var waiting: [CheckedContinuation<Void, Never>] = []
+        var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+
+    private let state = Mutex(State())
+
+    func pass() async {
+        let watchers = state.withLock { state in
+            state.arrived += 1
+            let (ready, rest) = (
+                state.watchers.filter { $0.count <= state.arrived }, state.watchers.filter { $0.count > state.arrived }
+            )
+            state.watchers = rest
+            return ready
+        }
+        for watcher in watchers { watcher.continuation.resume() }
+        await withCheckedContinuation { continuation in
+            let isOpen = state.withLock { state in
+                if !state.isOpen { state.waiting.append(continuation) }
+                return state.isOpen
+            }
+            if isOpen { continuation.resume() }
+        }
+    }
+
+    /// Returns when so many calls have come.
+    func arrivals(_ count: Int = 1) async {
+        await withCheckedContinuation { continuation in
+            let isThere = state.withLock { state in
+                if state.arrived < count { state.watchers.append((count, continuation)) }
+                return state.arrived >= count
+            }
+            if isThere { continuation.resume() }
+        }
+    }
+
+    func open() {
+        let waiting = state.withLock { state in
+            state.isOpen = true
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+}
