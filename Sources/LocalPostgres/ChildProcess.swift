@@ -74,6 +74,10 @@ final class ChildProcess: Sendable {
         process.standardOutput = handle
         process.standardError = handle
         process.terminationHandler = { ending.finish($0.terminationStatus) }
+        defer {
+            // The child has its own copy. Foundation keeps the process object, and with it the file, for as long as we live.
+            try? handle.close()  // a file that cannot be closed is one that is closed
+        }
         do {
             try process.run()
         } catch {

@@ -58,7 +58,8 @@ struct ServiceTests {
                 world.recorder.open()
                 try await tasks.waitForAll()
             }
-            #expect(world.recorder.take().count == 3)
+            // Whole batches only: the one that was out, and one more if an update got in before the intake closed.
+            #expect([3, 6].contains(world.recorder.take().count))
             #expect(try await world.number("SELECT count(*) FROM segments WHERE lease_owner IS NOT NULL") == 0)
             // What was accepted before the refusal and not sent any more is still due for the next daemon.
             try await world.pass(10)
