@@ -37,7 +37,7 @@ package enum ChangeKind: String, Sendable, Hashable, CaseIterable {
     case start, update, end
 }
 
-/// The `apns-priority` of a push; a Live Activity knows two (dossier 7).
+/// The `apns-priority` of a push; a Live Activity knows two (Apple, ActivityKit pushes).
 package enum PushPriority: Int, Sendable, Hashable, CaseIterable {
     /// Opportunistic; counts against no budget.
     case five = 5

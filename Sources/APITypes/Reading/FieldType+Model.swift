@@ -85,7 +85,7 @@ extension FieldType where Value == Policy {
     }
 }
 
-/// What the caller's own ids look like (contract §1).
+/// What the caller's own ids look like.
 let callerIDCharacters = "1 to 128 characters out of A-Z a-z 0-9 . _ : ~ -"
 /// What the name of an activity type looks like.
 let typeNameForm = "The name of a Swift type (letters, digits and '_', no digit first)"

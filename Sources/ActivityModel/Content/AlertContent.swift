@@ -3,7 +3,7 @@ package import JSON
 /// The alert of a change: what lights the screen and expands the island.
 ///
 /// In the API it is `{title, body, sound?}`. On the wire the shape is the same with Apple's spelling, and unlike
-/// ordinary alerts the sound stands inside (dossier 5.2).
+/// ordinary alerts the sound stands inside (Apple, ActivityKit pushes).
 package struct AlertContent: Sendable, Hashable {
     /// The first line.
     package var title: AlertText

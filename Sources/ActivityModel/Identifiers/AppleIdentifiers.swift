@@ -12,7 +12,7 @@ package struct BundleID: TextIdentifier {
             }
     }
 
-    /// The `apns-topic` of Live Activity pushes to devices; broadcasts take the bare bundle id (dossier 2.1, 2.2).
+    /// The `apns-topic` of Live Activity pushes to devices; broadcasts take the bare bundle id (Apple's pages on sending requests).
     package var liveActivityTopic: String { rawValue + ".push-type.liveactivity" }
 }
 

@@ -38,9 +38,9 @@ extension DottedNumbers: Hashable, Comparable {
 
 /// The iOS version of a device, as dotted numbers.
 package struct OSVersion: Hashable, Comparable, Sendable, CustomStringConvertible {
-    /// The first version that can be started by push (dossier 6).
+    /// The first version that can be started by push (Apple, ActivityKit).
     package static let pushToStart = OSVersion(17, 2)
-    /// The first version that knows channels and the `input-push-*` keys (dossier 6).
+    /// The first version that knows channels and the `input-push-*` keys (Apple, ActivityKit).
     package static let channels = OSVersion(18)
 
     private let numbers: DottedNumbers

@@ -1,4 +1,4 @@
-/// How one device can be started by push, by its iOS version and the activity's delivery (contract 3, dossier 5.1 and 6).
+/// How one device can be started by push, by its iOS version and the activity's delivery (Apple, ActivityKit pushes).
 package enum DeviceCapability: Sendable, Hashable {
     /// Why a device is not started.
     package enum WithheldReason: String, Sendable, Hashable, CaseIterable {

@@ -1,7 +1,7 @@
 /// Gives the `aps.timestamp` of pushes (promise 3).
 ///
 /// iOS drops a push whose timestamp is not newer than what it shows, and APNs still answers 200; one that lies far in
-/// the future blocks all that come after (dossier 5.3). So stamps of one activity only grow, differ between revisions
+/// the future blocks all that come after (Apple forum 776165). So stamps of one activity only grow, differ between revisions
 /// and stay close to the clock, which is the database's.
 package enum Stamping {
     /// How far a stamp may run ahead of the clock, in seconds.

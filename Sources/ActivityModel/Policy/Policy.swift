@@ -1,10 +1,10 @@
-/// How one activity type is treated (contract 3). What a policy leaves out has its default.
+/// How one activity type is treated. What a policy leaves out has its default.
 ///
 /// All durations are whole seconds.
 package struct Policy: Sendable, Hashable {
     /// The longest duration that is accepted: 30 days, as long as APNs keeps anything.
     package static let maximumDuration = 2_592_000
-    /// The longest time that an ended card may stay (dossier 5.4): 4 h.
+    /// The longest time that an ended card may stay (Apple, ActivityKit): 4 h.
     package static let maximumDismissal = 14_400
 
     /// A change's content counts as stale this long after its timestamp; `nil`: never.
@@ -83,7 +83,7 @@ extension Policy {
         package init() {}
     }
 
-    /// Starts per device in a sliding window; the phone has a budget of its own, about 10 (dossier 7).
+    /// Starts per device in a sliding window; the phone has a budget of its own, about 10 (Apple forum 799505).
     package struct StartBudget: Sendable, Hashable {
         /// The most starts in a window.
         package var count = 10
@@ -97,7 +97,7 @@ extension Policy {
     /// The `apns-expiration` of a push that leaves now (UNIX seconds, or 0 for one attempt only).
     ///
     /// `storage` is what the channel stores, `nil` for a push to a device: APNs refuses anything but 0 on a channel that
-    /// stores nothing (dossier 2.2).
+    /// stores nothing (Apple, sending broadcast requests).
     package func expiration(of kind: ChangeKind, at now: Timestamp, storage: ChannelStorage? = nil) -> Int64 {
         let seconds = expiration.seconds(kind)
         return storage == ChannelStorage.none || seconds == 0 ? 0 : now + Int64(seconds)

@@ -41,7 +41,7 @@ package struct PriorityDecision: Sendable, Hashable {
     }
 }
 
-/// Chooses the priority of a push (contract 3).
+/// Chooses the priority of a push.
 package enum PriorityRule {
     /// Decides for one push to one class of destinations.
     ///

@@ -9,7 +9,7 @@ package enum Dismissal: Sendable, Hashable {
 
     /// How far in the past the date of an immediate dismissal lies, in seconds.
     ///
-    /// A date in the past removes the card at once (dossier 5.4). The stamp may run 2 s ahead, and a phone's clock may be
+    /// A date in the past removes the card at once (Apple, ActivityKit). The stamp may run 2 s ahead, and a phone's clock may be
     /// a little behind, so the stamp itself would not be certain to be past.
     private static let pastSeconds: Int64 = 60
 

@@ -1,6 +1,6 @@
 package import JSON
 
-/// The body of a Live Activity push, in the key order that is always used (dossier 5.1).
+/// The body of a Live Activity push, in the key order that is always used (Apple, ActivityKit pushes).
 ///
 /// The bytes depend on the arguments only: under one stamp a re-send carries the same bytes (promise 3).
 package enum LiveActivityBody {
@@ -18,7 +18,7 @@ package enum LiveActivityBody {
     package struct Content: Sendable, Hashable {
         /// The state to show.
         package var contentState: CompactJSON
-        /// The alert; a start without one shows nothing (dossier 5.2).
+        /// The alert; a start without one shows nothing (Apple, ActivityKit pushes).
         package var alert: AlertContent?
         /// The state counts as stale this many seconds after the stamp; not said of an end.
         package var staleAfterSeconds: Int?

@@ -1,4 +1,4 @@
-/// A limit on what is sent or held (dossier 5.5), in bytes of UTF-8.
+/// A limit on what is sent or held (Apple, ActivityKit pushes), in bytes of UTF-8.
 package enum SizeLimit: String, Sendable, Hashable, CaseIterable {
     /// The body of a push to a device.
     case device

@@ -6,7 +6,7 @@ package struct HTTPServerConfiguration: Sendable {
     package var port: Int
     /// Where `/metrics` is served without a key, besides; nil: nowhere.
     package var metricsListener: (host: String, port: Int)?
-    /// The most bytes of a body (contract: 1 MiB, else 413).
+    /// The most bytes of a body (1 MiB, else 413).
     package var maximumBodySize: Int
     /// The most bytes of all header fields together; beyond it the connection is closed with 400 or 431.
     package var maximumHeaderSize: Int

@@ -24,7 +24,7 @@ package struct TypeContext: Sendable {
 
     /// The version that a device with this version of the app decodes: the newest that it understands.
     ///
-    /// A device that does not say its app version, or is older than all of them, counts as the oldest (contract, part 3).
+    /// A device that does not say its app version, or is older than all of them, counts as the oldest.
     package func version(forApp appVersion: AppVersion?) -> Version {
         let oldest = versions.first ?? newest
         guard let appVersion else { return oldest }
