@@ -29,7 +29,7 @@ struct Daemon: Sendable {
         var pool = Database.Configuration()
         pool.maximumConnections = configuration.databaseConnections
         let database = try Database(url: configuration.databaseURL, configuration: pool, logger: logger)
-        try await Self.migrator().check(database)
+        try await checkSchema(logger)
         let client = try APNSClient(
             endpoints: configuration.endpoints,
             caFile: configuration.apnsCAFile,
@@ -66,6 +66,23 @@ struct Daemon: Sendable {
         )
         group.maximumGracefulShutdownDuration = .seconds(30)
         try await ServiceGroup(configuration: group).run()
+    }
+
+    /// Refuses a database that is not migrated or too new. One that is away may come back: it is waited for, half a minute.
+    private func checkSchema(_ logger: Logger) async throws {
+        var pool = Database.Configuration()
+        pool.maximumConnections = 1
+        pool.acquireTimeout = .seconds(30)
+        pool.connectTimeout = .seconds(10)
+        let database = try Database(url: configuration.databaseURL, configuration: pool, logger: logger)
+        let result: Result<Void, any Error>
+        do {
+            result = .success(try await Self.migrator().check(database))
+        } catch {
+            result = .failure(error)
+        }
+        await database.shutDown()
+        try result.get()
     }
 
     /// The migrations of this version.

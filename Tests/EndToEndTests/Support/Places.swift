@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 
 /// Where the built programs and the samples are.
 enum Places {
@@ -21,8 +22,25 @@ enum Places {
 struct PrivateFolder: Sendable {
     let url: URL
 
+    private static let prefix = "tally-e2e-"
+
+    /// Removes what test processes have left that were killed: names begin with the id of the process.
+    private static let removeAbandoned: Void = {
+        let parent = FileManager.default.temporaryDirectory
+        // Whoever cannot be listed or removed is another run's to remove.
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: parent.path)) ?? []
+        where name.hasPrefix(prefix) {
+            guard let owner = pid_t(name.dropFirst(prefix.count).prefix { $0 != "-" }), kill(owner, 0) != 0,
+                errno == ESRCH
+            else { continue }
+            try? FileManager.default.removeItem(at: parent.appending(path: name))
+        }
+    }()
+
     init() throws {
-        url = FileManager.default.temporaryDirectory.appending(path: "tally-e2e-\(UUID().uuidString)")
+        Self.removeAbandoned
+        let name = "\(Self.prefix)\(getpid())-\(UUID().uuidString)"
+        url = FileManager.default.temporaryDirectory.appending(path: name)
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: false)
     }
 
