@@ -173,7 +173,7 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "APITypes", "ActivityModel", "JSON", "LocalPostgres", "TallyClient", "TestSupport",
+                "APITypes", "ActivityModel", "Cryptography", "JSON", "Postgres", "TallyClient", "TestSupport",
                 "tallyd", "tally", "apns-sim",
             ],
             swiftSettings: swiftSettings
