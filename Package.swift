@@ -152,16 +152,20 @@ let package = Package(
             swiftSettings: swiftSettings
         ),
 
-        // Tests: one target per module; TestSupport starts a private Postgres cluster per test process.
+        // Tests: one target per module; TestSupport holds what several share, the private Postgres cluster above all.
         .target(
             name: "TestSupport",
             dependencies: ["LocalPostgres", "Postgres", logging],
             path: "Tests/TestSupport",
             swiftSettings: swiftSettings
         ),
-        .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: swiftSettings),
+        .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"], swiftSettings: swiftSettings),
         .testTarget(name: "JSONSchemaTests", dependencies: ["JSON", "JSONSchema"], swiftSettings: swiftSettings),
-        .testTarget(name: "ActivityModelTests", dependencies: ["ActivityModel", "JSON"], swiftSettings: swiftSettings),
+        .testTarget(
+            name: "ActivityModelTests",
+            dependencies: ["ActivityModel", "JSON", "TestSupport"],
+            swiftSettings: swiftSettings
+        ),
         .testTarget(name: "CryptographyTests", dependencies: ["Cryptography"], swiftSettings: swiftSettings),
         .testTarget(name: "ReactorTests", dependencies: ["Reactor"], swiftSettings: swiftSettings),
         .testTarget(name: "TLSEngineTests", dependencies: ["Cryptography", "TLSEngine"], swiftSettings: swiftSettings),

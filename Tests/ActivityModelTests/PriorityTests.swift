@@ -1,4 +1,5 @@
 import ActivityModel
+import TestSupport
 import Testing
 
 @Suite("Priority")
@@ -44,7 +45,7 @@ struct PriorityTests {
 
     @Test("Whatever comes, updates leave the last unit to the end, and notable ones the reserve")
     func reserveHolds() {
-        var generator = SplitMix64(seed: 0xB0D6E7)
+        var generator = SeededRandom(seed: 0xB0D6E7)
         for _ in 0..<2_000 {
             let budget = Int.random(in: 1...20, using: &generator)
             let reserve = Int.random(in: 0...5, using: &generator)

@@ -1,5 +1,6 @@
 import ActivityModel
 import JSON
+import TestSupport
 import Testing
 
 @Suite("Stamping")
@@ -47,7 +48,7 @@ struct StampingTests {
     )
     func neverDecreases() {
         for seed in 0..<200 as Range<UInt64> {
-            var generator = SplitMix64(seed: seed)
+            var generator = SeededRandom(seed: seed)
             var now: Timestamp = 1_700_000_000
             var machine = ActivityStateMachine()
             _ = machine.start(StartRecord(body: [:]), contentState: 0, now: now)
@@ -95,7 +96,7 @@ struct StampingTests {
 
     @Test("With a clock that only moves on, no stamp is ever more than 2 s ahead")
     func nearTheClock() {
-        var generator = SplitMix64(seed: 7)
+        var generator = SeededRandom(seed: 7)
         var now: Timestamp = 1_700_000_000
         var last: Timestamp?
         for _ in 0..<10_000 {

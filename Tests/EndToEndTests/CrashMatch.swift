@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import JSON
 import TallyClient
+import TestSupport
 
 /// The World Cup final with a daemon that is killed again and again while phones join, rotate their tokens and are started.
 ///

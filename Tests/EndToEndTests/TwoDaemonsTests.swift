@@ -1,6 +1,7 @@
 import ActivityModel
 import Glibc
 import JSON
+import TestSupport
 import Testing
 
 @Suite("Two daemons on one database")

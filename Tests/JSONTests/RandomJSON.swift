@@ -1,23 +1,9 @@
 import JSON
-
-/// A small generator with a fixed seed, so that a failing run can be repeated.
-struct SplitMix64: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-}
+import TestSupport
 
 extension JSONValue {
     /// A value of at most that many levels; every kind, and texts with everything that needs escaping.
-    static func random(depth: Int, using generator: inout SplitMix64) -> JSONValue {
+    static func random(depth: Int, using generator: inout SeededRandom) -> JSONValue {
         switch Int.random(in: 0..<(depth > 0 ? 7 : 5), using: &generator) {
         case 0: return .null
         case 1: return .bool(Bool.random(using: &generator))
@@ -38,7 +24,7 @@ extension JSONValue {
         }
     }
 
-    private static func randomText(using generator: inout SplitMix64) -> String {
+    private static func randomText(using generator: inout SeededRandom) -> String {
         var text = ""
         for _ in 0..<Int.random(in: 0...12, using: &generator) {
             let ranges: [ClosedRange<UInt32>] = [

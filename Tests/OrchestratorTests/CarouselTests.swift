@@ -1,4 +1,5 @@
 import ActivityModel
+import TestSupport
 import Testing
 
 @testable import Orchestrator
@@ -27,17 +28,6 @@ private struct Ring {
 
     mutating func finish(limit: Int) {
         while step(limit: limit) {}
-    }
-}
-
-private struct SplitMix64: RandomNumberGenerator {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-        return z ^ (z >> 31)
     }
 }
 
@@ -112,7 +102,7 @@ struct CarouselTests {
 
     @Test("holds its invariants over random walks", arguments: 0..<500)
     func randomWalks(seed: Int) {
-        var random = SplitMix64(state: UInt64(seed))
+        var random = SeededRandom(seed: UInt64(seed))
         var ring = Ring(
             keys: Array(
                 Set((0..<Int.random(in: 0...40, using: &random)).map { _ in Int64.random(in: 1...60, using: &random) })

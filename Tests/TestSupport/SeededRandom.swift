@@ -1,10 +1,12 @@
-/// A small generator with a fixed seed, so that a failing run can be repeated.
-struct SplitMix64: RandomNumberGenerator {
+/// Chance that can be repeated (SplitMix64): the same seed gives the same run.
+package struct SeededRandom: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    init(seed: UInt64) { state = seed }
+    package init(seed: UInt64) {
+        state = seed
+    }
 
-    mutating func next() -> UInt64 {
+    package mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state
         mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
