@@ -10,6 +10,18 @@ has_library() { has_command pkg-config && pkg-config --exists "$1"; }
 
 has_postgres_server() { compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || has_command initdb; }
 
+# Prints the first Python that is new enough and can make virtual environments; fails if there is none.
+find_python() {
+    local candidate
+    for candidate in python3 /usr/bin/python3; do
+        has_command "$candidate" || continue
+        "$candidate" -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || continue
+        command -v "$candidate"
+        return 0
+    done
+    return 1
+}
+
 # Debian's names of the packages that are needed and not there.
 missing_packages() {
     has_command pkg-config || echo pkg-config
@@ -22,6 +34,15 @@ missing_packages() {
     has_library libpq || echo libpq-dev
     has_postgres_server || echo postgresql
     [[ -s /etc/ssl/certs/ca-certificates.crt ]] || echo ca-certificates
+}
+
+# The same for the tests, which want other people's clients and servers besides.
+missing_test_packages() {
+    missing_packages
+    curl --version 2>/dev/null | grep -qw HTTP2 || echo curl
+    has_command nghttpd || echo nghttp2-server
+    has_command h2load && has_command nghttp || echo nghttp2-client
+    find_python >/dev/null || printf '%s\n' python3 python3-venv
 }
 
 as_root() {
@@ -45,17 +66,17 @@ apt_install() {
     return "$status"
 }
 
-# Installs what is missing, if anything is.
+# Installs what a list of missing packages names, if anything: install_prerequisites [LIST], a function of this file.
 install_prerequisites() {
-    local packages
-    read -r -a packages <<<"$(missing_packages | xargs)"
+    local list=${1:-missing_packages} packages
+    read -r -a packages <<<"$("$list" | sort -u | xargs)"
     ((${#packages[@]} > 0)) || return 0
     has_command apt-get || die "missing, and there is no apt-get to install it: ${packages[*]}"
     ((EUID == 0)) || has_command sudo || die "missing: ${packages[*]}; run this as root, or install sudo"
     say "Installing ${packages[*]}"
     apt update || die "apt-get update failed"
     apt_install "${packages[@]}" || die "apt-get could not install ${packages[*]}"
-    read -r -a packages <<<"$(missing_packages | xargs)"
+    read -r -a packages <<<"$("$list" | sort -u | xargs)"
     ((${#packages[@]} == 0)) || die "still missing after the installation: ${packages[*]}"
 }
 
