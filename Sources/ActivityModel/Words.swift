@@ -37,8 +37,10 @@ package enum ChangeKind: String, Sendable, Hashable, CaseIterable {
     case start, update, end
 }
 
-/// The `apns-priority` of a push; a Live Activity knows two (Apple, ActivityKit pushes).
+/// The `apns-priority` of a push; which of them it may have follows from its ``PushType``.
 package enum PushPriority: Int, Sendable, Hashable, CaseIterable {
+    /// Power before all else: never wakes the device (Apple, "Sending notification requests to APNs").
+    case one = 1
     /// Opportunistic; counts against no budget.
     case five = 5
     /// At once; counts against the phone's budget.

@@ -30,11 +30,6 @@ struct IdentifierTests {
         #expect((BundleID(text) != nil) == accepted)
     }
 
-    @Test("The topic of device pushes has Apple's suffix")
-    func topic() {
-        #expect(BundleID("com.example.app")?.liveActivityTopic == "com.example.app.push-type.liveactivity")
-    }
-
     @Test(
         "Teams and keys have ten capital letters and digits",
         arguments: [
@@ -76,6 +71,15 @@ struct IdentifierTests {
         #expect(ChannelID("g0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11") == nil)
         #expect(ChannelID("a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a1") == nil)
         #expect(ChannelID("a0eebc99-9c0b-4ef8-bb6d6-bb9bd380a11") == nil)
+    }
+
+    @Test("Our own names of requests are UUIDs in Apple's canonical form")
+    func requestIDs() {
+        #expect(
+            APNSRequestID("A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11")?.rawValue == "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"
+        )
+        #expect(APNSRequestID("a0eebc999c0b4ef8bb6d6bb9bd380a11") == nil)
+        #expect(APNSRequestID("a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a1\n") == nil)
     }
 
     @Test("Tokens are hex of 2 to 512 digits, lower-cased, and never printed whole")

@@ -5,7 +5,7 @@ package struct PushBatch: Sendable {
     package var environment: APNSEnvironment
     package var identity: SigningIdentity
     package var headers: PushHeaders
-    /// The body, at most ``PayloadLimit/device`` bytes.
+    /// The body, within ``PushType/sizeLimit``.
     package var body: [UInt8]
     package var tokens: TokenBuffer
     /// When the answer is due at the latest, from the call on. What has not left by then never will.
@@ -30,15 +30,11 @@ package struct PushBatch: Sendable {
 
     /// Why every push of it would be refused, found without asking Apple; nil if nothing is known against it.
     package var refusal: PushOutcome? {
-        if let collapseID = headers.collapseID,
-            !(1...PushHeaders.maximumCollapseIDBytes).contains(collapseID.utf8.count)
-        {
-            return PushOutcome(.requestInvalid, reason: "BadCollapseId", detail: "\(collapseID.utf8.count) bytes")
-        }
-        guard !headers.topic.isEmpty else {
-            return PushOutcome(.requestInvalid, reason: "MissingTopic")
-        }
-        let isCall = headers.pushType == PushType.voip.rawValue
-        return PayloadLimit.refusal(count: body.count, limit: isCall ? PayloadLimit.call : PayloadLimit.device)
+        RequestRules.fields(.devicePush(headers))
+            ?? RequestRules.priority(headers.priority, of: headers.pushType)
+            ?? RequestRules.expiration(headers.expiration)
+            ?? RequestRules.collapseID(headers.collapseID)
+            ?? RequestRules.requestID(headers.requestID, requests: tokens.count)
+            ?? RequestRules.body(body.count, headers.pushType.sizeLimit)
     }
 }

@@ -4,8 +4,8 @@ package import HTTP2Engine
 /// Method, path and header fields of a request, without the provider token.
 ///
 /// Names, values and what is left out follow Apple's pages "Sending notification requests to APNs", "Sending broadcast
-/// push notification requests to APNs" and "Sending channel management requests to APNs". No `content-type` and no
-/// request id is sent: Apple asks for neither, and makes ids of its own.
+/// push notification requests to APNs" and "Sending channel management requests to APNs". No `content-type` is sent:
+/// Apple asks for none. Channel requests leave their id to Apple.
 package struct RequestHead: Sendable, Hashable {
     package let kind: APNSRequestKind
     package let method: String
@@ -17,7 +17,7 @@ package struct RequestHead: Sendable, Hashable {
     package static func devicePush(_ headers: PushHeaders) -> RequestHead {
         var fields = [
             HTTP2Header("apns-topic", headers.topic),
-            HTTP2Header("apns-push-type", headers.pushType),
+            HTTP2Header("apns-push-type", headers.pushType.rawValue),
             HTTP2Header("apns-priority", String(headers.priority.rawValue)),
         ]
         if let expiration = headers.expiration {
@@ -26,21 +26,29 @@ package struct RequestHead: Sendable, Hashable {
         if let collapseID = headers.collapseID {
             fields.append(HTTP2Header("apns-collapse-id", collapseID))
         }
+        if let requestID = headers.requestID {
+            fields.append(HTTP2Header("apns-id", requestID.rawValue))
+        }
         return RequestHead(kind: .devicePush, method: "POST", path: "/3/device/", fields: fields)
     }
 
     /// `POST /4/broadcasts/apps/<bundle id>`; the bundle id goes without suffix and there is no `apns-topic`.
     package static func broadcast(_ push: BroadcastPush) -> RequestHead {
-        RequestHead(
+        var fields = [
+            HTTP2Header("apns-channel-id", push.channelID.rawValue),
+            HTTP2Header("apns-push-type", PushType.liveActivity.rawValue),
+            HTTP2Header("apns-expiration", String(push.expiration)),
+            HTTP2Header("apns-priority", String(push.priority.rawValue)),
+        ]
+        // Not `apns-id`, which a sample of Apple's shows here: the table on the same page has this one.
+        if let requestID = push.requestID {
+            fields.append(HTTP2Header("apns-request-id", requestID.rawValue))
+        }
+        return RequestHead(
             kind: .broadcastPush,
             method: "POST",
             path: "/4/broadcasts/apps/\(push.bundleID.rawValue)",
-            fields: [
-                HTTP2Header("apns-channel-id", push.channelID.rawValue),
-                HTTP2Header("apns-push-type", PushType.liveActivity.rawValue),
-                HTTP2Header("apns-expiration", String(push.expiration)),
-                HTTP2Header("apns-priority", String(push.priority.rawValue)),
-            ]
+            fields: fields
         )
     }
 

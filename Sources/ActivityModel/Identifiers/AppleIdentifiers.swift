@@ -11,9 +11,6 @@ package struct BundleID: TextIdentifier {
                 Alphabet.isLetterOrDigit($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-")
             }
     }
-
-    /// The `apns-topic` of Live Activity pushes to devices; broadcasts take the bare bundle id (Apple's pages on sending requests).
-    package var liveActivityTopic: String { rawValue + ".push-type.liveactivity" }
 }
 
 /// An Apple developer team: ten capital letters and digits.
@@ -58,14 +55,26 @@ package struct ChannelID: TextIdentifier {
     /// Either case is taken and lower case kept, so that one channel has one name.
     package init(stored text: String) { rawValue = text.lowercased() }
 
-    /// 8-4-4-4-12 hexadecimal digits.
-    package static func accepts(_ text: String) -> Bool {
-        guard text.utf8.count == 36 else { return false }
-        return text.utf8.enumerated().allSatisfy { place, byte in
-            switch place {
-            case 8, 13, 18, 23: byte == UInt8(ascii: "-")
-            default: Alphabet.isDigit(byte) || (byte | 0x20) &- UInt8(ascii: "a") < 6
-            }
+    package static func accepts(_ text: String) -> Bool { isUUID(text) }
+}
+
+/// Our own name of one request, which Apple echoes: `apns-id` of a push to a device, `apns-request-id` of one to a channel.
+package struct APNSRequestID: TextIdentifier {
+    package let rawValue: String
+
+    /// Either case is taken; Apple's canonical form is lower case.
+    package init(stored text: String) { rawValue = text.lowercased() }
+
+    package static func accepts(_ text: String) -> Bool { isUUID(text) }
+}
+
+/// 8-4-4-4-12 hexadecimal digits.
+private func isUUID(_ text: String) -> Bool {
+    guard text.utf8.count == 36 else { return false }
+    return text.utf8.enumerated().allSatisfy { place, byte in
+        switch place {
+        case 8, 13, 18, 23: byte == UInt8(ascii: "-")
+        default: Alphabet.isDigit(byte) || (byte | 0x20) &- UInt8(ascii: "a") < 6
         }
     }
 }

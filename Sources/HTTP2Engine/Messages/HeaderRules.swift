@@ -1,12 +1,14 @@
 /// What may stand in a header field (RFC 9113 §8.2), checked before anything is handed to the encoder.
-enum HeaderRules {
+package enum HeaderRules {
     /// Fields that are about one HTTP/1 connection (RFC 9113 §8.2.2).
     private static let forbidden: Set<String> = [
         "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade",
     ]
 
+    /// Whether a field may be sent as it is.
+    ///
     /// - Throws: ``HTTP2Error/Code/invalidRequest``, naming the field but never its value.
-    static func check(_ field: HTTP2Header) throws(HTTP2Error) {
+    package static func check(_ field: HTTP2Header) throws(HTTP2Error) {
         let name = field.name
         guard !name.isEmpty, name.utf8.allSatisfy(isNameByte), !forbidden.contains(name) else {
             throw HTTP2Error(.invalidRequest, "the field name is not allowed in HTTP/2")

@@ -9,7 +9,7 @@ extension BodySizes {
         guard let excess else { return }
         let what =
             switch excess.limit {
-            case .device: "The largest push to a device"
+            case .device, .call: "The largest push to a device"
             case .broadcast: "The largest push to the channel"
             case .stored: "Attributes and content state together, which the phone holds,"
             }

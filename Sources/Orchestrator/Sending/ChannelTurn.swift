@@ -180,6 +180,7 @@ struct ChannelTurn: Sendable {
                 identity: try await orchestrator.signing.identity(of: activity.bundleID, activity.environment),
                 bundleID: activity.bundleID,
                 channelID: channel,
+                storage: storage,
                 priority: priority,
                 expiration: activity.policy.expiration(of: change.kind, at: change.timestamp, storage: storage),
                 body: LiveActivityRendering(change: change, alert: alert, activity: activity).body(),

@@ -142,8 +142,7 @@ struct StartTurn: Sendable {
             environment: activity.environment,
             identity: content.identity,
             headers: PushHeaders(
-                topic: activity.bundleID.liveActivityTopic,
-                pushType: "liveactivity",
+                bundleID: activity.bundleID,
                 priority: .ten,
                 expiration: activity.policy.expiration(of: .start, at: content.change.timestamp)
             ),

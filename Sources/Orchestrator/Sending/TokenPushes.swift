@@ -102,8 +102,7 @@ struct TokenPushes: Sendable {
             environment: activity.environment,
             identity: identity,
             headers: PushHeaders(
-                topic: activity.bundleID.liveActivityTopic,
-                pushType: "liveactivity",
+                bundleID: activity.bundleID,
                 priority: common.priority,
                 expiration: activity.policy.expiration(of: change.kind, at: change.timestamp)
             ),

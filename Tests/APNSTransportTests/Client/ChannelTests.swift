@@ -19,6 +19,7 @@ struct ChannelTests {
             identity: try testIdentity(),
             bundleID: bundleID,
             channelID: channelID,
+            storage: .none,
             priority: .five,
             expiration: 0,
             body: body

@@ -38,33 +38,46 @@ struct RequestHeadTests {
         )
     }
 
-    @Test(
-        "other push types have the topics of Apple's table",
-        arguments: [
-            (.alert, "com.example.Scores"), (.background, "com.example.Scores"),
-            (.voip, "com.example.Scores.voip"), (.location, "com.example.Scores.location-query"),
-            (.complication, "com.example.Scores.complication"),
-            (.fileProvider, "com.example.Scores.pushkit.fileprovider"),
-            (.pushToTalk, "com.example.Scores.voip-ptt"), (.widgets, "com.example.Scores.push-type.widgets"),
-            (.controls, "com.example.Scores.push-type.controls"),
-        ] as [(PushType, String)]
-    )
-    func otherTopics(type: PushType, topic: String) {
-        #expect(PushHeaders(bundleID: bundleID, pushType: type, priority: .five).topic == topic)
+    @Test("every push type is named in its own header and in the topic", arguments: PushType.allCases)
+    func pushTypes(type: PushType) {
+        let head = RequestHead.devicePush(PushHeaders(bundleID: bundleID, pushType: type, priority: .five))
+        #expect(head.path == "/3/device/")
+        #expect(
+            head.fields == [
+                HTTP2Header("apns-topic", "com.example.Scores" + type.topicSuffix),
+                HTTP2Header("apns-push-type", type.rawValue),
+                HTTP2Header("apns-priority", "5"),
+            ]
+        )
     }
 
-    @Test("a broadcast has the bare bundle id in its path, no topic, and an expiration even if it is 0")
-    func broadcast() throws {
-        let push = BroadcastPush(
+    @Test("our own id of a request goes out as apns-id to a device and as apns-request-id to a channel")
+    func requestIDs() throws {
+        let id = try #require(APNSRequestID("EABEAE54-14A8-11E5-B60B-1697F925EC7B"))
+        let device = RequestHead.devicePush(PushHeaders(bundleID: bundleID, priority: .ten, requestID: id))
+        #expect(device.fields.last == HTTP2Header("apns-id", "eabeae54-14a8-11e5-b60b-1697f925ec7b"))
+        let broadcast = RequestHead.broadcast(try push(requestID: id))
+        #expect(broadcast.fields.last == HTTP2Header("apns-request-id", "eabeae54-14a8-11e5-b60b-1697f925ec7b"))
+        #expect(!broadcast.fields.contains { $0.name == "apns-id" || $0.name == "apns-topic" })
+    }
+
+    private func push(requestID: APNSRequestID? = nil) throws -> BroadcastPush {
+        BroadcastPush(
             environment: .sandbox,
             identity: try testIdentity(),
             bundleID: bundleID,
             channelID: channelID,
+            storage: .none,
             priority: .ten,
             expiration: 0,
-            body: [1]
+            body: [1],
+            requestID: requestID
         )
-        let head = RequestHead.broadcast(push)
+    }
+
+    @Test("a broadcast has the bare bundle id in its path, no topic, and an expiration even if it is 0")
+    func broadcast() throws {
+        let head = RequestHead.broadcast(try push())
         #expect(head.method == "POST")
         #expect(head.path == "/4/broadcasts/apps/com.example.Scores")
         #expect(

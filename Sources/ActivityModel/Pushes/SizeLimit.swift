@@ -1,7 +1,12 @@
-/// A limit on what is sent or held (Apple, ActivityKit pushes), in bytes of UTF-8.
+/// A limit on what is sent or held, in bytes of UTF-8.
+///
+/// Sources: Apple, "Sending notification requests to APNs", "Sending broadcast push notification requests to APNs", and
+/// "Starting and updating Live Activities with ActivityKit push notifications" for what the phone holds.
 package enum SizeLimit: String, Sendable, Hashable, CaseIterable {
     /// The body of a push to a device.
     case device
+    /// The body of a push of type `voip` to a device.
+    case call
     /// The body of a push to a channel.
     case broadcast
     /// Attributes and content state together, which is what the phone holds, also after an update.
@@ -11,7 +16,7 @@ package enum SizeLimit: String, Sendable, Hashable, CaseIterable {
     package var bytes: Int {
         switch self {
         case .device, .stored: 4096
-        case .broadcast: 5120
+        case .call, .broadcast: 5120
         }
     }
 
