@@ -89,7 +89,7 @@ let package = Package(
         .target(
             name: "Schema",
             path: "schema",
-            resources: [.embedInCode("V0001_initial.sql")],
+            resources: [.embedInCode("V0001_initial.sql"), .embedInCode("V0002_events.sql")],
             swiftSettings: swiftSettings
         ),
 

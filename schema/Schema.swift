@@ -4,6 +4,7 @@
 package enum Schema {
     /// Every migration this program knows, in order: its number, its name and its SQL text as UTF-8.
     package static let migrations: [(number: Int, name: String, sql: [UInt8])] = [
-        (1, "initial", PackageResources.V0001_initial_sql)
+        (1, "initial", PackageResources.V0001_initial_sql),
+        (2, "events", PackageResources.V0002_events_sql),
     ]
 }

@@ -55,6 +55,7 @@ package final class Orchestrator: Sendable {
             ChannelSweeper(orchestrator: self),
             ScheduleRunner(orchestrator: self),
             KeptAnswersExpiry(orchestrator: self),
+            PartitionDuty(orchestrator: self),
             intake,
         ]
     }
@@ -74,6 +75,8 @@ package struct OrchestratorSettings: Sendable {
     package var pollInterval: Duration
     /// Segments worked on at the same time.
     package var concurrentSegments: Int
+    /// How long events are kept at least.
+    package var eventRetention: Duration
 
     package init(
         bootstrapKey: String? = nil,
@@ -81,7 +84,8 @@ package struct OrchestratorSettings: Sendable {
         lease: Duration = .seconds(4),
         pushDeadline: Duration = .seconds(10),
         pollInterval: Duration = .milliseconds(200),
-        concurrentSegments: Int = 8
+        concurrentSegments: Int = 8,
+        eventRetention: Duration = .seconds(7 * 86_400)
     ) {
         self.bootstrapKey = bootstrapKey
         self.retryCap = retryCap
@@ -89,5 +93,6 @@ package struct OrchestratorSettings: Sendable {
         self.pushDeadline = pushDeadline
         self.pollInterval = pollInterval
         self.concurrentSegments = concurrentSegments
+        self.eventRetention = eventRetention
     }
 }

@@ -41,7 +41,8 @@ struct Daemon: Sendable {
             masterKey: configuration.masterKey,
             settings: OrchestratorSettings(
                 bootstrapKey: configuration.bootstrapKey,
-                retryCap: configuration.apnsRetryMaximum
+                retryCap: configuration.apnsRetryMaximum,
+                eventRetention: configuration.eventRetention
             ),
             logger: logger
         )

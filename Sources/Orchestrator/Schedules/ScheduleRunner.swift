@@ -135,6 +135,13 @@ struct ScheduleRunner: Service, CustomStringConvertible {
         orchestrator.wakeUps.signal()
     }
 
+    private static let failureEvent = EventRows.insertion(
+        of: .scheduleFailed,
+        from: "failed",
+        detail:
+            "json_build_object('schedule_id', r.schedule_id, 'kind', r.kind, 'due_at', r.due_at, 'reason', r.reason)"
+    )
+
     private func fail(_ due: Due, _ problem: Problem) async {
         orchestrator.logger.warning(
             "a schedule failed",
@@ -143,9 +150,13 @@ struct ScheduleRunner: Service, CustomStringConvertible {
         do {
             _ = try await orchestrator.database.execute(
                 """
-                UPDATE schedules
-                SET state = 'failed', settled_at = clock_timestamp(), lease_until = NULL, reason = \(problem.code)
-                WHERE schedule_id = \(due.id)::uuid AND state = 'pending'
+                WITH failed AS (
+                    UPDATE schedules
+                    SET state = 'failed', settled_at = clock_timestamp(), lease_until = NULL, reason = \(problem.code)
+                    WHERE schedule_id = \(due.id)::uuid AND state = 'pending'
+                    RETURNING activity_key, NULL::bigint AS device_key, schedule_id, kind, due_at, reason
+                )
+                \(unescaped: Self.failureEvent)
                 """
             )
         } catch {

@@ -77,20 +77,24 @@ extension TokenPushes.Outcome {
     /// A token that the app reported after the moment at which APNs knew it as dead is tried again instead.
     private func death(of dead: [(Destination, PushOutcome, Int64?, delay: Duration)]) -> Query {
         """
-        UPDATE subscriptions AS s
-        SET (state, due_at) = (
-                SELECT CASE WHEN alive THEN 'due'::subscription_state ELSE 'dead' END,
-                       CASE WHEN alive THEN clock_timestamp() + d.delay END
-                FROM (SELECT coalesce(s.registered_at > 'epoch'::timestamptz + d.dead_at * interval '1 millisecond', false)
-                      AS alive) AS verdict
-            ),
-            reason = d.reason, failures = least(s.failures + 1, 1000)
-        FROM unnest(
-            \(dead.map(\.0.deviceKey)), \(dead.map(\.0.token.bytes)), \(dead.map(\.1.words)), \(dead.map(\.2)),
-            \(dead.map(\.delay))
-        ) AS d(device_key, token, reason, dead_at, delay)
-        WHERE s.activity_key = \(activityKey) AND s.device_key = d.device_key AND s.update_token = d.token
-          AND s.state IN ('riding', 'due')
+        WITH died AS (
+            UPDATE subscriptions AS s
+            SET (state, due_at) = (
+                    SELECT CASE WHEN alive THEN 'due'::subscription_state ELSE 'dead' END,
+                           CASE WHEN alive THEN clock_timestamp() + d.delay END
+                    FROM (SELECT coalesce(s.registered_at > 'epoch'::timestamptz + d.dead_at * interval '1 millisecond', false)
+                          AS alive) AS verdict
+                ),
+                reason = d.reason, failures = least(s.failures + 1, 1000)
+            FROM unnest(
+                \(dead.map(\.0.deviceKey)), \(dead.map(\.0.token.bytes)), \(dead.map(\.1.words)), \(dead.map(\.2)),
+                \(dead.map(\.delay))
+            ) AS d(device_key, token, reason, dead_at, delay)
+            WHERE s.activity_key = \(activityKey) AND s.device_key = d.device_key AND s.update_token = d.token
+              AND s.state IN ('riding', 'due')
+            RETURNING s.activity_key, s.device_key, s.state, s.reason
+        )
+        \(unescaped: EventRows.tokenDeath(of: .update, from: "died", where: "r.state = 'dead'"))
         """
     }
 }

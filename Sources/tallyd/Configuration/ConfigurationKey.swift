@@ -40,6 +40,10 @@ struct ConfigurationKey: Sendable {
         "TALLY_APNS_RETRY_MAX_SECONDS",
         "longest wait between two tries of a push, 1 to 3600; default 30"
     )
+    static let eventRetention = ConfigurationKey(
+        "TALLY_EVENT_RETENTION_DAYS",
+        "how long events are kept, 1 to 365; default 7"
+    )
     static let logLevel = ConfigurationKey(
         "TALLY_LOG_LEVEL",
         "trace, debug, info, notice, warning, error or critical; default info"

@@ -17,6 +17,7 @@ struct DaemonConfiguration: Sendable {
     var endpoints = APNSEndpoints()
     var apnsCAFile: String?
     var apnsRetryMaximum = Duration.seconds(30)
+    var eventRetention = Duration.seconds(7 * 86_400)
     var logLevel = Logger.Level.info
 }
 
@@ -38,6 +39,7 @@ extension DaemonConfiguration {
         }
         apnsCAFile = reader.text(.apnsCAFile)
         if let seconds = try reader.integer(.apnsRetryMaximum, in: 1...3600) { apnsRetryMaximum = .seconds(seconds) }
+        if let days = try reader.integer(.eventRetention, in: 1...365) { eventRetention = .seconds(days * 86_400) }
         if let word = reader.text(.logLevel) {
             guard let level = Logger.Level(rawValue: word) else {
                 let levels = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
@@ -69,7 +71,7 @@ extension DaemonConfiguration {
     static var keys: [ConfigurationKey] {
         [
             .databaseURL, .databaseConnections, .httpHost, .httpPort, .masterKey, .bootstrapKey, .apnsCAFile,
-            .apnsRetryMaximum, .logLevel,
+            .apnsRetryMaximum, .eventRetention, .logLevel,
         ]
             + APNSEnvironment.allCases.flatMap { environment in
                 APNSAPI.allCases.map { ConfigurationKey.apnsURL(environment.rawValue, $0.rawValue) }

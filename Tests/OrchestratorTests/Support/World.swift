@@ -210,6 +210,21 @@ struct World: Sendable {
         try await database.query(query).first(as: Int64?.self) ?? nil
     }
 
+    /// All events of some kinds, or of all. The tests share one cluster, whose other transactions hold the order of events
+    /// open; so this waits until everything that has been committed by now can be read.
+    func events(_ kinds: Event.Kind...) async throws -> [EventRecord] {
+        let now = try await word("SELECT pg_current_xact_id()::text").flatMap { UInt64($0) } ?? 0
+        let filter = EventFilter(kinds: kinds.isEmpty ? nil : kinds)
+        let deadline = ContinuousClock.now + .seconds(60)
+        while ContinuousClock.now < deadline {
+            let page = try await orchestrator.events(after: nil, matching: filter, limit: 1_000)
+            if page.next.transaction > now { return page.events }
+            try await Task.sleep(for: .milliseconds(2))
+        }
+        Issue.record("Some transaction never ends.")
+        return []
+    }
+
     func subscription(_ device: String) async throws -> String? {
         try await word(
             """
