@@ -243,3 +243,23 @@ let package = Package(
         ),
     ]
 )
+
+// The programs of tools/bench. Not part of an ordinary build, so that measuring costs nothing where nothing is measured;
+// in this package and no other, because they measure what only it may call.
+if Context.environment["TALLY_BENCHES"] != nil {
+    package.targets += [
+        .executableTarget(
+            name: "bench-transport",
+            dependencies: ["APNSTransport", "ActivityModel", "Cryptography", "HTTP2Engine", logging, metrics],
+            path: "tools/benches/transport",
+            swiftSettings: swiftSettings
+        ),
+        // The other end: as little server as will do, so that the clients are what is measured.
+        .executableTarget(
+            name: "bench-sink",
+            dependencies: ["CNGHTTP2", "COpenSSL"],
+            path: "tools/benches/sink",
+            cSettings: [.define("_GNU_SOURCE")]
+        ),
+    ]
+}

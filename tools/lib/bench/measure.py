@@ -1,0 +1,108 @@
+"""What every bench needs: processes whose CPU time is known, the conditions of a run, and tables."""
+
+import json
+import os
+import platform
+import statistics
+import subprocess
+import tempfile
+import threading
+import time
+from dataclasses import dataclass
+
+
+class Failure(Exception):
+    """The bench cannot say anything that could be trusted."""
+
+
+@dataclass
+class Run:
+    """One process from its start to its end."""
+
+    seconds: float
+    # User and system time of the whole process.
+    cpu: float
+    peak_kib: int
+    output: str
+
+
+def run(command, cpus, deadline=600):
+    """Runs a command on the given CPUs alone and waits for it; anything but success is a Failure."""
+    with tempfile.TemporaryFile("w+") as output:
+        began = time.monotonic()
+        process = subprocess.Popen(command, stdout=output, preexec_fn=lambda: os.sched_setaffinity(0, cpus))
+        guard = threading.Timer(deadline, process.kill)
+        guard.start()
+        _, status, usage = os.wait4(process.pid, 0)
+        guard.cancel()
+        process.returncode = os.waitstatus_to_exitcode(status)
+        seconds = time.monotonic() - began
+        output.seek(0)
+        text = output.read()
+    if process.returncode != 0:
+        raise Failure(f"{os.path.basename(command[0])} ended with {process.returncode}: {text[-500:]}")
+    return Run(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss, text)
+
+
+def cpu_of(pid):
+    """The CPU seconds of a running process."""
+    with open(f"/proc/{pid}/schedstat") as file:
+        main = int(file.read().split()[0])
+    # A process of one thread, as the kernel counts it in nanoseconds.
+    return main / 1e9
+
+
+def busy(cpus):
+    """The seconds that these CPUs have been busy with anything."""
+    total = 0
+    with open("/proc/stat") as file:
+        for line in file:
+            name, *fields = line.split()
+            if name.startswith("cpu") and name[3:].isdigit() and int(name[3:]) in cpus:
+                user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, fields[:8])
+                total += user + nice + system + irq + softirq + steal
+    return total / os.sysconf("SC_CLK_TCK")
+
+
+def version(*command):
+    """The first line of what a program says of its version."""
+    try:
+        result = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    except OSError:
+        return "not installed"
+    return (result.stdout or result.stderr).strip().splitlines()[0]
+
+
+def conditions():
+    """The machine and its state; a figure without them means nothing."""
+    model = "unknown"
+    with open("/proc/cpuinfo") as file:
+        for line in file:
+            if line.startswith("model name"):
+                model = line.split(":", 1)[1].strip()
+                break
+    return {
+        "date": time.strftime("%Y-%m-%d %H:%M"),
+        "cpu": model,
+        "cpus": os.cpu_count(),
+        "kernel": platform.release(),
+        "load_before": round(os.getloadavg()[0], 2),
+    }
+
+
+def median(values):
+    return statistics.median(values)
+
+
+def table(rows):
+    """Lines of text; the first row is the head, and numbers stand to the right."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        yield "  ".join(
+            text.ljust(width) if column == 0 else text.rjust(width)
+            for column, (text, width) in enumerate(zip(row, widths))
+        ).rstrip()
+
+
+def to_json(value):
+    return json.dumps(value, indent=2)
