@@ -25,13 +25,7 @@ package struct AlertContent: Sendable, Hashable {
         var reader = FieldReader(json, at: place)
         let title = Self.text("title", place, &reader)
         let body = Self.text("body", place, &reader)
-        var sound: String?
-        if let value = reader.value("sound"), !value.isNull {
-            sound = value.string
-            if sound?.isEmpty != false {
-                reader.report("sound", "wrong_type", "'sound' must be a text that is not empty.")
-            }
-        }
+        let sound = reader.text("sound")
         try reader.finish()
         self.init(title: title, body: body, sound: sound)
     }
@@ -79,13 +73,7 @@ package enum AlertText: Sendable, Hashable {
         if let key, key.string?.isEmpty != false {
             reader.report("loc_key", "wrong_type", "'loc_key' must be a text that is not empty.")
         }
-        var arguments: [String] = []
-        if let value = reader.value("loc_args") {
-            arguments = value.array?.compactMap(\.string) ?? []
-            if value.array?.count != arguments.count {
-                reader.report("loc_args", "wrong_type", "'loc_args' must be an array of texts.")
-            }
-        }
+        let arguments = reader.texts("loc_args")
         try reader.finish()
         self = .localized(key: key?.string ?? "", arguments: arguments)
     }

@@ -57,12 +57,51 @@ struct FieldReader {
         return fallback
     }
 
+    /// A number within a range, or `null`; absent means `nil`, too.
+    mutating func number(_ key: String, in range: ClosedRange<JSONNumber>) -> JSONNumber? {
+        guard let value = value(key), !value.isNull else { return nil }
+        guard let number = value.number else {
+            report(key, "wrong_type", "'\(key)' must be a number.")
+            return nil
+        }
+        guard range.contains(number) else {
+            let message = "'\(key)' must be from \(range.lowerBound.digits) to \(range.upperBound.digits)."
+            report(key, "out_of_range", message)
+            return nil
+        }
+        return number
+    }
+
+    /// A text that is not empty, or `null`; absent means `nil`, too.
+    mutating func text(_ key: String) -> String? {
+        guard let value = value(key), !value.isNull else { return nil }
+        if let text = value.string, !text.isEmpty { return text }
+        report(key, "wrong_type", "'\(key)' must be a text that is not empty.")
+        return nil
+    }
+
+    /// An array of texts, or `null`; absent means empty, too.
+    mutating func texts(_ key: String) -> [String] {
+        guard let value = value(key), !value.isNull else { return [] }
+        let texts = value.array?.compactMap(\.string) ?? []
+        if value.array?.count != texts.count {
+            report(key, "wrong_type", "'\(key)' must be an array of texts.")
+        }
+        return texts
+    }
+
     /// One word out of a list.
     mutating func choice<Choice: RawRepresentable<String> & CaseIterable>(
         _ key: String,
         default fallback: Choice
     ) -> Choice {
-        guard let value = value(key) else { return fallback }
+        guard value(key) != nil else { return fallback }
+        return optionalChoice(key) ?? fallback
+    }
+
+    /// One word out of a list; absent means `nil`.
+    mutating func optionalChoice<Choice: RawRepresentable<String> & CaseIterable>(_ key: String) -> Choice? {
+        guard let value = value(key) else { return nil }
         if let word = value.string, let choice = Choice(rawValue: word) { return choice }
         let words = Choice.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
         report(
@@ -70,7 +109,7 @@ struct FieldReader {
             "'\(key)' must be one of \(words).",
             at: place.appending(key)
         )
-        return fallback
+        return nil
     }
 
     /// Records what a reader of a part found.

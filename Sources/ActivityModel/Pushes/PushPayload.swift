@@ -1,0 +1,90 @@
+package import JSON
+
+/// The body of an ordinary push, made to fit its push type. Live Activities have ``LiveActivityBody``.
+package struct PushPayload: Sendable, Hashable {
+    /// What it was made for.
+    package let pushType: PushType
+    /// What stands in `aps`; nil for types without that key.
+    package let content: NotificationContent?
+    /// The app's own data, beside `aps`.
+    package let custom: JSONObject
+
+    /// A body for a push of that type, completed with what the type always has.
+    ///
+    /// - Throws: Every rule of the type that is broken. Places are those of ``init(_:aps:custom:)``.
+    package init(
+        _ pushType: PushType,
+        content: NotificationContent = NotificationContent(),
+        custom: JSONObject = JSONObject()
+    ) throws(InvalidFields) {
+        self.pushType = pushType
+        self.custom = custom
+        var content = content
+        switch pushType {
+        case .background: content.isContentAvailable = true
+        case .widgets, .controls: content.isContentChanged = true
+        case .liveActivity, .alert, .voip, .complication, .fileProvider, .mdm, .location, .pushToTalk: break
+        }
+        self.content = pushType.hasNotificationContent ? content : nil
+        let issues = PayloadRules.issues(pushType, content, custom)
+        if let first = issues.first { throw InvalidFields(first, Array(issues.dropFirst())) }
+    }
+
+    /// Reads a body in two parts, as callers give it: `aps` in Apple's shape, and an object of the app's own data.
+    ///
+    /// - Throws: Every field that is wrong, with places below `/aps` and `/custom`.
+    package init(_ pushType: PushType, aps: JSONValue?, custom: JSONValue?) throws(InvalidFields) {
+        let content = try aps.map { value throws(InvalidFields) in
+            try NotificationContent(json: value, at: PayloadRules.aps)
+        }
+        guard let members = custom.map(\.object) ?? JSONObject() else {
+            throw InvalidFields(
+                InvalidFields.Issue(
+                    pointer: PayloadRules.custom,
+                    code: "wrong_type",
+                    message: "An object is expected."
+                )
+            )
+        }
+        try self.init(pushType, content: content ?? NotificationContent(), custom: members)
+    }
+
+    /// The bytes that are sent.
+    package var body: [UInt8] {
+        var object = JSONObject()
+        object["aps"] = content?.wire
+        for (key, value) in custom.entries {
+            object[key] = value
+        }
+        return JSONValue.object(object).serialized()
+    }
+}
+
+extension PushPayload {
+    /// Wakes the app without a trace on the screen.
+    package static func background(custom: JSONObject = JSONObject()) throws(InvalidFields) -> PushPayload {
+        try PushPayload(.background, custom: custom)
+    }
+
+    /// Makes a managed device call its server; `pushMagic` is what the device gave when it was enrolled.
+    package static func deviceManagement(pushMagic: String) throws(InvalidFields) -> PushPayload {
+        try PushPayload(.mdm, custom: ["mdm": .string(pushMagic)])
+    }
+
+    /// Tells a File Provider extension that something in a container changed.
+    package static func fileProvider(container: String, domain: String? = nil) throws(InvalidFields) -> PushPayload {
+        var custom: JSONObject = ["container-identifier": .string(container)]
+        custom["domain"] = domain.map(JSONValue.string)
+        return try PushPayload(.fileProvider, custom: custom)
+    }
+}
+
+extension PushType {
+    /// Whether pushes of this type have an `aps`.
+    var hasNotificationContent: Bool {
+        switch self {
+        case .mdm, .fileProvider: false
+        case .liveActivity, .alert, .background, .voip, .complication, .location, .pushToTalk, .widgets, .controls: true
+        }
+    }
+}
