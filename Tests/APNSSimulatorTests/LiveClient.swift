@@ -48,6 +48,8 @@ final class LiveClient: Sendable {
             events.yield(.goneAway(code, String(decoding: debugData, as: UTF8.self)))
         }
 
+        func exhausted(_ connection: HTTP2ClientConnection) {}
+
         func closed(_ connection: HTTP2ClientConnection, error: HTTP2Error?) {
             events.yield(.closed)
             events.finish()

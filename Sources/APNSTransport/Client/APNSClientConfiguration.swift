@@ -1,7 +1,12 @@
 /// Limits and waiting times of the transport.
 package struct APNSClientConfiguration: Sendable, Hashable {
-    /// How many connections one (endpoint, team, key) may use at a time, 1 to 64. More help only against round-trip time.
-    package var maximumConnections = 4
+    /// How many connections one (endpoint, team, key) may use at a time, 1 to 64.
+    ///
+    /// They are opened when the work needs them. With Apple's usual 1,000 streams and a round trip of 50 ms, sixteen carry
+    /// 320,000 requests a second, which is more than one thread makes.
+    package var maximumConnections = 16
+    /// How many requests one connection carries in its life, at most the 2³⁰ − 1 stream numbers that there are.
+    package var maximumRequestsPerConnection = 1_000_000_000
     /// How long a request that left may wait for its answer; after that its outcome is unknown.
     package var requestTimeout: Duration = .seconds(10)
     /// For name look-up, TCP, TLS and the first SETTINGS together.
@@ -12,7 +17,7 @@ package struct APNSClientConfiguration: Sendable, Hashable {
     package var maximumReconnectDelay: Duration = .seconds(30)
     /// How long a new connection may leave its first request unanswered before another connection is opened beside it.
     package var firstAnswerPatience: Duration = .seconds(2)
-    /// How long a connection that refused a stream gets no further request.
+    /// How long a connection that refused a stream gets no further request; doubled when it does so again and again.
     package var refusalPause: Duration = .milliseconds(100)
     /// After how much idle time a connection is asked for a sign of life. Apple suggests an hour.
     package var pingInterval: Duration = .seconds(3600)
@@ -22,6 +27,8 @@ package struct APNSClientConfiguration: Sendable, Hashable {
     package var idleTimeout: Duration = .seconds(600)
     /// After how much idle time the last connection to a place is closed. Apple wants them kept for hours to days.
     package var lastConnectionIdleTimeout: Duration = .seconds(86_400)
+    /// After how much idle time a connection is closed whose key no app uses any more.
+    package var abandonedIdleTimeout: Duration = .seconds(60)
 
     /// The defaults.
     package init() {}
@@ -30,11 +37,15 @@ package struct APNSClientConfiguration: Sendable, Hashable {
         guard (1...64).contains(maximumConnections) else {
             throw APNSTransportError(.invalidConfiguration, "maximumConnections is not from 1 to 64")
         }
+        guard (1..<1 << 30).contains(maximumRequestsPerConnection) else {
+            throw APNSTransportError(.invalidConfiguration, "maximumRequestsPerConnection is not from 1 to 2³⁰ − 1")
+        }
         let durations = [
             ("requestTimeout", requestTimeout), ("connectTimeout", connectTimeout), ("reconnectDelay", reconnectDelay),
             ("maximumReconnectDelay", maximumReconnectDelay), ("firstAnswerPatience", firstAnswerPatience),
             ("refusalPause", refusalPause), ("pingInterval", pingInterval), ("pingTimeout", pingTimeout),
             ("idleTimeout", idleTimeout), ("lastConnectionIdleTimeout", lastConnectionIdleTimeout),
+            ("abandonedIdleTimeout", abandonedIdleTimeout),
         ]
         for (name, duration) in durations where duration < .milliseconds(1) {
             throw APNSTransportError(.invalidConfiguration, "\(name) is less than a millisecond")

@@ -20,6 +20,7 @@ final class TransportEngine {
 
     private var pools: [ConnectionPool.Key: ConnectionPool] = [:]
     private var sources: [SigningIdentity: TokenSource] = [:]
+    private var keysInUse = KeysInUse()
     private var tickTimer: TimerID?
     private var tidyTimer: TimerID?
     /// Set once the transport takes no more work: called when the last connection is gone.
@@ -70,6 +71,7 @@ final class TransportEngine {
             endpoint: endpoints[environment, head.kind.api],
             identity: identity
         )
+        keysInUse.use(identity, app: head.app, environment: environment)
         let pool = pool(key)
         pool.submit(work)
         startTicking()
@@ -111,20 +113,30 @@ final class TransportEngine {
             tokens: source,
             configuration: configuration,
             logger: logger,
-            changed: { [weak self] in self?.poolChanged(key) }
+            report: { [weak self] in self?.heard($0, of: key.environment) }
         )
         pools[key] = pool
         return pool
     }
 
-    private func poolChanged(_ key: ConnectionPool.Key) {
-        let count = pools.values.reduce(into: 0) { count, pool in
-            count += pool.key.environment == key.environment ? pool.connections.count : 0
+    private func heard(_ event: ConnectionPool.Event, of environment: APNSEnvironment) {
+        if case .retired(let cause) = event {
+            metrics.countEnd(cause, environment: environment)
         }
-        metrics.setConnections(count, environment: key.environment)
+        setGauges(environment)
         if isClosing {
             closeIfIdle()
         }
+    }
+
+    private func setGauges(_ environment: APNSEnvironment) {
+        var connections = 0
+        var streams = 0
+        for pool in pools.values where pool.key.environment == environment {
+            connections += pool.connections.count
+            streams += pool.connections.reduce(into: 0) { $0 += $1.openStreams }
+        }
+        metrics.setConnections(connections, streams: streams, environment: environment)
     }
 
     private func closeIfIdle() {
@@ -169,6 +181,9 @@ final class TransportEngine {
         for pool in Array(pools.values) {
             pool.passTick()
         }
+        for environment in Set(pools.keys.map(\.environment)) {
+            setGauges(environment)
+        }
         if pools.values.contains(where: \.isBusy) {
             startTicking()
         }
@@ -178,7 +193,12 @@ final class TransportEngine {
         guard tidyTimer == nil else {
             return
         }
-        let interval = min(Self.tidyInterval, configuration.idleTimeout, configuration.pingInterval)
+        let interval = min(
+            Self.tidyInterval,
+            configuration.idleTimeout,
+            configuration.abandonedIdleTimeout,
+            configuration.pingInterval
+        )
         tidyTimer = loop.schedule(after: interval) { [weak self] in
             self?.tidy()
         }
@@ -187,12 +207,16 @@ final class TransportEngine {
     private func tidy() {
         tidyTimer = nil
         let now = ContinuousClock.now
-        for (key, pool) in pools where !pool.tidy(now: now) && !pool.isBusy {
-            pools[key] = nil
+        for (key, pool) in pools {
+            let isAbandoned = !keysInUse.contains(key.identity, environment: key.environment)
+            if !pool.tidy(isAbandoned: isAbandoned, now: now), !pool.isBusy {
+                pools[key] = nil
+            }
         }
         // A token may be asked for again within minutes, so a source stays as long as there are pools at all.
         if pools.isEmpty {
             sources = [:]
+            keysInUse = KeysInUse()
         } else {
             startTidying()
         }

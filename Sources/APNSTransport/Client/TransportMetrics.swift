@@ -10,8 +10,20 @@ final class TransportMetrics {
 
     private struct Label: Hashable {
         let environment: APNSEnvironment
+        let app: BundleID
         let api: APNSAPI
         let answer: Answer
+    }
+
+    private struct End: Hashable {
+        let environment: APNSEnvironment
+        let cause: String
+        let reason: String
+    }
+
+    private struct Gauges {
+        let connections: Gauge
+        let streams: Gauge
     }
 
     private struct Route: Hashable {
@@ -21,7 +33,8 @@ final class TransportMetrics {
 
     private var counters: [Label: Counter] = [:]
     private var timers: [Route: Timer] = [:]
-    private var gauges: [APNSEnvironment: Gauge] = [:]
+    private var ends: [End: Counter] = [:]
+    private var gauges: [APNSEnvironment: Gauges] = [:]
     private let factory: any MetricsFactory
 
     init(factory: any MetricsFactory) {
@@ -39,7 +52,8 @@ final class TransportMetrics {
             counts[Self.answer(exception.outcome), default: 0] += 1
         }
         for (answer, count) in counts {
-            counter(Label(environment: environment, api: api, answer: answer)).increment(by: count)
+            let label = Label(environment: environment, app: work.head.app, api: api, answer: answer)
+            counter(label).increment(by: count)
         }
         guard !work.latencies.isEmpty else {
             return
@@ -50,22 +64,41 @@ final class TransportMetrics {
         }
     }
 
-    /// Tells how many connections there are in `environment`, those being opened or closed included.
-    func setConnections(_ count: Int, environment: APNSEnvironment) {
-        let gauge =
-            gauges[environment]
-            ?? Gauge(
-                label: "tally_apns_connections",
-                dimensions: [("environment", environment.rawValue)],
+    /// Tells how many connections there are in `environment`, those being opened or closed included, and how many requests
+    /// are under way on them.
+    func setConnections(_ connections: Int, streams: Int, environment: APNSEnvironment) {
+        let gauges = gauges(environment)
+        gauges.connections.record(connections)
+        gauges.streams.record(streams)
+    }
+
+    /// Counts a connection that takes no more requests.
+    func countEnd(_ cause: RetirementCause, environment: APNSEnvironment) {
+        let end = End(
+            environment: environment,
+            cause: cause.name,
+            reason: cause.reason.map(Self.label) ?? ""
+        )
+        let counter =
+            ends[end]
+            ?? Counter(
+                label: "tally_apns_connection_ends_total",
+                dimensions: [
+                    ("environment", environment.rawValue), ("cause", end.cause), ("reason", end.reason),
+                ],
                 factory: factory
             )
-        gauges[environment] = gauge
-        gauge.record(count)
+        ends[end] = counter
+        counter.increment()
     }
 
     /// Reasons that we do not know are one label: what a peer writes must not make new time series.
+    private static func label(_ reason: String) -> String {
+        AnswerRules.knownReasons.contains(reason) ? reason : "other"
+    }
+
     private static func answer(_ outcome: PushOutcome) -> Answer {
-        let reason = outcome.reason.map { AnswerRules.knownReasons.contains($0) ? $0 : "other" } ?? ""
+        let reason = outcome.reason.map(label) ?? ""
         guard let status = outcome.status else {
             return Answer(status: "none", reason: reason.isEmpty ? outcome.class.name : reason)
         }
@@ -79,13 +112,25 @@ final class TransportMetrics {
         let counter = Counter(
             label: "tally_apns_responses_total",
             dimensions: [
-                ("environment", label.environment.rawValue), ("api", label.api.rawValue),
+                ("environment", label.environment.rawValue), ("app", label.app.rawValue), ("api", label.api.rawValue),
                 ("status", label.answer.status), ("reason", label.answer.reason),
             ],
             factory: factory
         )
         counters[label] = counter
         return counter
+    }
+
+    private func gauges(_ environment: APNSEnvironment) -> Gauges {
+        if let gauges = gauges[environment] {
+            return gauges
+        }
+        func gauge(_ label: String) -> Gauge {
+            Gauge(label: label, dimensions: [("environment", environment.rawValue)], factory: factory)
+        }
+        let made = Gauges(connections: gauge("tally_apns_connections"), streams: gauge("tally_apns_streams"))
+        gauges[environment] = made
+        return made
     }
 
     private func timer(_ route: Route) -> Timer {

@@ -16,31 +16,41 @@ final class ConnectionPool {
         let identity: SigningIdentity
     }
 
+    /// What the engine is told of.
+    enum Event {
+        /// A work is complete.
+        case finished
+        /// There is one connection more.
+        case opened
+        /// There is one less.
+        case closed
+        /// A connection takes no more requests, for the reason given; it may still be open.
+        case retired(RetirementCause)
+    }
+
     /// How many pushes of one work leave in a row while others wait.
     private static let burst = 64
     /// How many ticks make a request's time; it is given up one tick later at the most.
     static let ticksPerTimeout: UInt8 = 8
 
     let key: Key
-    private let loop: EventLoop
-    private let context: TLSContext
-    private let tokens: TokenSource
-    private let configuration: APNSClientConfiguration
-    private let logger: Logger
-    /// Called when a work is complete, or the number of connections has changed.
-    private let changed: () -> Void
+    let loop: EventLoop
+    let context: TLSContext
+    let tokens: TokenSource
+    let configuration: APNSClientConfiguration
+    let logger: Logger
+    /// Called with what has happened; never while the pool walks its lists.
+    let report: (Event) -> Void
 
-    private(set) var connections: [PooledConnection] = []
-    private var lastNumber: UInt16 = 0
-    private var growth: PoolGrowth
-    private var table = WorkTable()
-    /// The works that have something to send, in turn.
-    private var ready: [Work] = []
-    private var turn = 0
+    var connections: [PooledConnection] = []
+    var lastNumber: UInt16 = 0
+    var growth: PoolGrowth
+    private(set) var table = WorkTable()
+    private(set) var ready = ReadyQueue()
     private var tick: UInt8 = 0
     private var wakeUp: (timer: TimerID, at: ContinuousClock.Instant)?
-    /// Why the last attempt to connect failed.
-    private var lastFailure: HTTP2Error?
+    /// Why there is no connection, or none with room, as far as the last failure tells.
+    var lastFailure: String?
 
     init(
         key: Key,
@@ -49,14 +59,14 @@ final class ConnectionPool {
         tokens: TokenSource,
         configuration: APNSClientConfiguration,
         logger: Logger,
-        changed: @escaping () -> Void
+        report: @escaping (Event) -> Void
     ) {
         self.key = key
         self.loop = loop
         self.context = context
         self.tokens = tokens
         self.configuration = configuration
-        self.changed = changed
+        self.report = report
         growth = PoolGrowth(configuration: configuration)
         var logger = logger
         logger[metadataKey: "apns.endpoint"] = "\(key.endpoint)"
@@ -72,17 +82,21 @@ final class ConnectionPool {
 
     /// Takes up a work; it is completed by its deadline at the latest, never inside this call.
     func submit(_ work: Work) {
+        let now = ContinuousClock.now
+        if !isBusy {
+            growth.heard(now: now)
+        }
         guard table.insert(work) else {
             work.ledger.settleWaiting(PushOutcome(.notSent, detail: "too many batches under way"))
             loop.schedule(after: .zero) { work.complete() }
             return
         }
-        work.deadlineTimer = loop.schedule(after: ContinuousClock.now.duration(to: work.deadline)) { [weak self] in
+        work.deadlineTimer = loop.schedule(after: now.duration(to: work.deadline)) { [weak self] in
             work.deadlineTimer = nil
             self?.expire(work)
         }
-        enqueue(work)
-        pump()
+        ready.add(work)
+        pump(now: now)
     }
 
     /// Ends a work now: what waits is not sent, what is in flight is given up.
@@ -95,14 +109,13 @@ final class ConnectionPool {
     }
 
     /// Sends what there is room for, and opens a connection if that is not enough.
-    func pump() {
+    func pump(now: ContinuousClock.Instant = .now) {
         guard !ready.isEmpty else {
             return
         }
-        let now = ContinuousClock.now
         for connection in connections {
             var room = connection.room(now: now)
-            while room > 0, let work = nextReady() {
+            while room > 0, let work = ready.next() {
                 guard let sent = send(work, on: connection, atMost: min(room, Self.burst), now: now) else {
                     break
                 }
@@ -112,36 +125,23 @@ final class ConnectionPool {
         guard !ready.isEmpty else {
             return
         }
-        let waiting = ready.reduce(into: 0) { $0 += $1.ledger.waiting }
-        switch growth.decide(waiting: waiting, connections: connections.lazy.map(\.state), now: now) {
+        let decision = growth.decide(
+            waiting: ready.waiting,
+            capacity: connections.reduce(into: 0) { $0 += $1.capacity(now: now) },
+            connections: connections.lazy.map(\.state),
+            now: now
+        )
+        switch decision {
         case .open: open(now: now)
         case .wait(let moment): wake(at: moment, now: now)
         case .none: break
         }
     }
 
-    /// The work whose turn it is; drops those that have nothing to send.
-    private func nextReady() -> Work? {
-        while !ready.isEmpty {
-            turn = turn < ready.count ? turn : 0
-            let work = ready[turn]
-            if work.ledger.waiting > 0 {
-                turn += 1
-                return work
-            }
-            work.isReady = false
-            ready.swapAt(turn, ready.count - 1)
-            ready.removeLast()
-        }
-        return nil
-    }
-
-    private func enqueue(_ work: Work) {
-        guard !work.isReady, work.ledger.waiting > 0 else {
-            return
-        }
-        work.isReady = true
-        ready.append(work)
+    /// The push waits again, because it was certainly not processed.
+    func putBack(_ work: Work, _ index: Int) {
+        work.ledger.putBack(index)
+        ready.add(work)
     }
 
     /// Sends up to `limit` pushes and returns how many left, or nil if the connection takes no more.
@@ -193,14 +193,14 @@ final class ConnectionPool {
         }
     }
 
-    private func finishIfComplete(_ work: Work) {
+    func finishIfComplete(_ work: Work) {
         if work.ledger.isComplete {
             finish(work)
         }
     }
 
     /// Finishes outside the present call, so that nobody is called back while the pool walks its lists.
-    private func finishSoon(_ work: Work) {
+    func finishSoon(_ work: Work) {
         loop.schedule(after: .zero) { [weak self] in
             self?.finishIfComplete(work)
         }
@@ -216,7 +216,7 @@ final class ConnectionPool {
             work.deadlineTimer = nil
         }
         work.complete()
-        changed()
+        report(.finished)
     }
 
     /// Settles what is in flight for `age` ticks or more as unknown, and looks after connections that leave things open.
@@ -235,150 +235,9 @@ final class ConnectionPool {
         }
     }
 
-    // MARK: Answers
+    // MARK: Time
 
-    func responded(_ connection: PooledConnection, tag: UInt64, response: HTTP2Response) {
-        if connection.state.answered(status: response.status) {
-            growth.proved()
-            lastFailure = nil
-        }
-        guard let (work, index) = table.find(tag), let flight = work.ledger.flight(index) else {
-            return
-        }
-        work.arrived(index, response)
-        if response.status == 200 {
-            work.ledger.accept(index)
-        } else {
-            judge(response, work, index, flight, connection)
-        }
-        finishIfComplete(work)
-    }
-
-    private func judge(
-        _ response: HTTP2Response,
-        _ work: Work,
-        _ index: Int,
-        _ flight: BatchLedger.Flight,
-        _ connection: PooledConnection
-    ) {
-        let answer = APNSAnswer(
-            work.head.kind,
-            status: response.status,
-            body: response.body,
-            apnsID: response.fields["apns-id"] ?? response.fields["apns-request-id"],
-            retryAfter: response.fields["retry-after"]
-        )
-        switch answer.advice {
-        case .keep:
-            break
-        case .replace:
-            retire(connection, because: answer.outcome.description)
-        case .keepToken:
-            tokens.tooManyTokens()
-        case .renewToken:
-            // Whatever comes of it, this connection knows only the old token.
-            retire(connection, because: answer.outcome.description)
-            // A key that does not sign is found when the next request is to leave.
-            if (try? tokens.expired(generation: flight.generation)) == true {
-                work.ledger.putBack(index)
-                enqueue(work)
-                return
-            }
-        }
-        work.ledger.settle(index, answer.outcome)
-        if answer.outcome.concernsWholeBatch {
-            work.ledger.settleWaiting(
-                PushOutcome(
-                    answer.outcome.class,
-                    reason: answer.outcome.reason,
-                    detail: "not sent, because another push of its batch got this answer"
-                )
-            )
-        }
-    }
-
-    func streamFailed(_ connection: PooledConnection, tag: UInt64, failure: HTTP2StreamFailure) {
-        if failure == .refused {
-            let pause = ContinuousClock.now + configuration.refusalPause
-            connection.state.refused(open: connection.openStreams, until: pause)
-            wake(at: pause, now: .now)
-        }
-        guard let (work, index) = table.find(tag) else {
-            return
-        }
-        switch failure {
-        case .refused, .notProcessed:
-            work.ledger.putBack(index)
-            enqueue(work)
-        case .reset(let code):
-            work.ledger.settle(index, PushOutcome(.unknown, detail: "the stream was reset with \(code)"))
-        case .unusableResponse:
-            work.ledger.settle(index, PushOutcome(.unknown, detail: "the answer was malformed or too large"))
-        case .connectionLost:
-            work.ledger.settle(index, PushOutcome(.unknown, detail: "the connection was lost"))
-        }
-        finishIfComplete(work)
-    }
-
-    // MARK: Connections
-
-    private func open(now: ContinuousClock.Instant) {
-        lastNumber = lastNumber == .max ? 1 : lastNumber + 1
-        let connection = PooledConnection(number: lastNumber, pool: self, now: now)
-        connections.append(connection)
-        connection.connect(loop: loop, context: context, endpoint: key.endpoint, configuration: configuration)
-        changed()
-    }
-
-    func connectionOpened(_ connection: PooledConnection) {
-        logger.debug("connected to APNs", metadata: ["apns.connection": "\(connection.number)"])
-        pump()
-    }
-
-    func goneAway(_ connection: PooledConnection, code: HTTP2ErrorCode, reason: String?) {
-        retire(connection, because: "GOAWAY \(code)" + (reason.map { " \($0)" } ?? ""))
-    }
-
-    private func retire(_ connection: PooledConnection, because reason: String) {
-        guard connection.state.phase != .draining else {
-            return
-        }
-        logger.info(
-            "APNs connection is replaced",
-            metadata: ["apns.connection": "\(connection.number)", "apns.reason": "\(reason)"]
-        )
-        connection.retire()
-    }
-
-    func connectionClosed(_ connection: PooledConnection, error: HTTP2Error?) {
-        connections.removeAll { $0 === connection }
-        let neverCameUp = connection.state.phase == .connecting
-        if !connection.state.hasAnswered {
-            growth.failed(now: .now, chance: .random(in: 0...1))
-        }
-        if let error {
-            lastFailure = neverCameUp ? error : lastFailure
-            logger.warning(
-                "APNs connection ended",
-                metadata: ["apns.connection": "\(connection.number)", "error": "\(error)"]
-            )
-            if neverCameUp, connections.isEmpty, error.needsOperator {
-                // No later attempt will go better within this deadline, so the callers learn at once.
-                failWaiting(PushOutcome(.notSent, detail: "no connection: \(error)"))
-            }
-        }
-        changed()
-        pump()
-    }
-
-    private func failWaiting(_ outcome: PushOutcome) {
-        for work in ready {
-            work.ledger.settleWaiting(outcome)
-            finishSoon(work)
-        }
-    }
-
-    private func wake(at moment: ContinuousClock.Instant, now: ContinuousClock.Instant) {
+    func wake(at moment: ContinuousClock.Instant, now: ContinuousClock.Instant) {
         if let wakeUp {
             guard moment < wakeUp.at else {
                 return
@@ -391,8 +250,6 @@ final class ConnectionPool {
         }
         wakeUp = (timer, moment)
     }
-
-    // MARK: Time
 
     /// Called eight times in a request's time while there is work: looks for requests without an answer.
     func passTick() {
@@ -410,48 +267,6 @@ final class ConnectionPool {
         pump()
     }
 
-    /// Called now and then: pings and closes what is idle. Whether any connection is left.
-    func tidy(now: ContinuousClock.Instant) -> Bool {
-        for connection in connections where connection.openStreams == 0 && connection.state.phase != .connecting {
-            let isLast = connections.count { $0.state.phase != .draining } <= 1
-            if growth.isSurplus(lastUse: connection.state.lastUse, isLast: isLast, now: now) {
-                retire(connection, because: "idle")
-            } else if connection.state.isPingDue(now: now, interval: configuration.pingInterval) {
-                connection.ping(timeout: configuration.pingTimeout)
-            }
-        }
-        return !connections.isEmpty
-    }
-
-    /// Closes all connections, once their open requests are over.
-    func close() {
-        for connection in connections {
-            connection.retire()
-        }
-    }
-
     /// The works under way.
     var works: [Work] { Array(table.works) }
-}
-
-extension HTTP2Error {
-    /// Whether trying again is useless until somebody has looked at certificates or hosts.
-    fileprivate var needsOperator: Bool { code == .tls || code == .noHTTP2 }
-}
-
-extension PushOutcome {
-    /// Answers to what all pushes of a batch have in common: the key, the topic, the other header fields, the body.
-    fileprivate var concernsWholeBatch: Bool {
-        switch `class` {
-        case .credential: true
-        case .requestInvalid: reason.map(Self.commonFaults.contains) ?? false
-        default: false
-        }
-    }
-
-    private static let commonFaults: Set<String> = [
-        "BadTopic", "MissingTopic", "BadCollapseId", "BadPriority", "DuplicateHeaders", "BadExpirationDate",
-        "InvalidPushType", "MissingPushType", "PayloadEmpty", "PayloadTooLarge", "MissingProviderToken",
-        "MethodNotAllowed",
-    ]
 }

@@ -2,25 +2,36 @@
 struct PoolGrowth {
     enum Decision: Equatable {
         case open
-        /// Not before that moment.
+        /// To be asked again at that moment, if work still waits then.
         case wait(until: ContinuousClock.Instant)
         /// Not needed, or not allowed.
         case none
     }
 
     private let configuration: APNSClientConfiguration
-    private var failures = 0
-    private var retryAt: ContinuousClock.Instant?
+    private var pause: ReconnectPause
+    /// How long an answer takes, smoothed like TCP's round-trip time (RFC 6298 §2).
+    private var answerTime: Duration?
+    private var lastHeard: ContinuousClock.Instant?
+    /// How long the last new connection took from its beginning until it was ready for many requests.
+    private var openingTime = Duration.zero
 
     init(configuration: APNSClientConfiguration) {
         self.configuration = configuration
+        pause = ReconnectPause(
+            shortest: configuration.reconnectDelay,
+            longest: configuration.maximumReconnectDelay
+        )
     }
 
     /// Whether to open a connection because `waiting` pushes found no room on `connections`.
     ///
-    /// One at a time: whether the next is needed shows once the last has proved itself.
+    /// By Little's law connections with room for `capacity` requests answer capacity / answer time in a second. Another one
+    /// is worth its handshakes if the waiting pushes would take longer than it takes to open. One at a time: whether the
+    /// next is needed shows once the last has proved itself.
     func decide(
         waiting: Int,
+        capacity: Int,
         connections: some Collection<ConnectionStateMachine>,
         now: ContinuousClock.Instant
     ) -> Decision {
@@ -31,30 +42,57 @@ struct PoolGrowth {
         guard !usable.contains(where: { $0.isPromising(now: now, patience: configuration.firstAnswerPatience) }) else {
             return .none
         }
-        if let retryAt, now < retryAt {
-            return .wait(until: retryAt)
+        if let end = pause.until(now: now) {
+            return .wait(until: end)
+        }
+        if capacity > 0, let answerTime, let lastHeard {
+            // Answers that stay out are slow ones, too.
+            let expected = max(answerTime, lastHeard.duration(to: now))
+            guard expected * (Double(waiting) / Double(capacity)) > openingTime else {
+                return .wait(until: now + openingTime)
+            }
         }
         return .open
     }
 
-    /// A connection has proved itself.
-    mutating func proved() {
-        failures = 0
-        retryAt = nil
+    /// Answers came, or the first requests after a time without any are to leave: silence counts from here.
+    mutating func heard(now: ContinuousClock.Instant) {
+        lastHeard = now
     }
 
-    /// A connection ended before it answered anything: the next attempt waits, each time twice as long.
-    ///
-    /// `chance`, from 0 to 1, spreads the attempts of many daemons over half of the delay.
-    mutating func failed(now: ContinuousClock.Instant, chance: Double) {
-        failures += 1
-        let doublings = min(failures - 1, 20)
-        let delay = min(configuration.reconnectDelay * (1 << doublings), configuration.maximumReconnectDelay)
-        retryAt = now + delay * (0.5 + 0.5 * chance)
+    /// An answer came `latency` after its request had left. A sample is enough.
+    mutating func answered(after latency: Duration) {
+        answerTime = answerTime.map { $0 + (latency - $0) / 8 } ?? latency
+    }
+
+    /// A connection is ready for many requests, `duration` after its beginning.
+    mutating func proved(after duration: Duration) {
+        openingTime = duration
+    }
+
+    /// A connection is of no more use, and not because we had none for it: the next attempt may have to wait.
+    mutating func lost(_ connection: ConnectionStateMachine, now: ContinuousClock.Instant, chance: Double) {
+        pause.lost(opened: connection.opened, connected: connection.connectedAt, now: now, chance: chance)
     }
 
     /// Whether a connection without requests that was last used at `lastUse` is to be closed.
-    func isSurplus(lastUse: ContinuousClock.Instant, isLast: Bool, now: ContinuousClock.Instant) -> Bool {
-        lastUse.duration(to: now) >= (isLast ? configuration.lastConnectionIdleTimeout : configuration.idleTimeout)
+    ///
+    /// - `isLast`: whether it is the pool's only one.
+    /// - `isAbandoned`: whether every app that used the pool has changed to another key.
+    func isSurplus(
+        lastUse: ContinuousClock.Instant,
+        isLast: Bool,
+        isAbandoned: Bool,
+        now: ContinuousClock.Instant
+    ) -> Bool {
+        let limit =
+            if isAbandoned {
+                configuration.abandonedIdleTimeout
+            } else if isLast {
+                configuration.lastConnectionIdleTimeout
+            } else {
+                configuration.idleTimeout
+            }
+        return lastUse.duration(to: now) >= limit
     }
 }

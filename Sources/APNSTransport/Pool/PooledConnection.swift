@@ -9,6 +9,8 @@ final class PooledConnection: HTTP2ClientHandler {
     var state: ConnectionStateMachine
     private unowned let pool: ConnectionPool
     private var connection: HTTP2ClientConnection?
+    /// Why it takes no more requests; nil while it does.
+    private(set) var retirementCause: RetirementCause?
 
     init(number: UInt16, pool: ConnectionPool, now: ContinuousClock.Instant) {
         self.number = number
@@ -21,6 +23,7 @@ final class PooledConnection: HTTP2ClientHandler {
         var limits = HTTP2ClientConfiguration()
         limits.connectTimeout = configuration.connectTimeout
         limits.closeTimeout = configuration.requestTimeout
+        limits.maximumRequests = configuration.maximumRequestsPerConnection
         // A list of 10,000 channel ids of the lengths seen takes 300 KB.
         limits.maximumResponseBody = 4 * 1024 * 1024
         let connection = HTTP2ClientConnection(
@@ -46,6 +49,14 @@ final class PooledConnection: HTTP2ClientHandler {
         return state.room(open: connection.openStreams, available: connection.availableStreams, now: now)
     }
 
+    /// How many requests at once it helps with.
+    func capacity(now: ContinuousClock.Instant) -> Int {
+        guard let connection, connection.isOpen else {
+            return 0
+        }
+        return state.capacity(maximum: connection.maximumConcurrentStreams, now: now)
+    }
+
     /// Sends one request; nil when there is no room after all.
     func submit(
         tag: UInt64,
@@ -61,11 +72,14 @@ final class PooledConnection: HTTP2ClientHandler {
         connection?.cancel(stream)
     }
 
-    /// Takes nothing new and closes when the open requests are over.
-    func retire() {
-        if state.retire() {
-            connection?.close()
+    /// Takes nothing new and closes when the open requests are over. False if that was so already.
+    func retire(because cause: RetirementCause) -> Bool {
+        guard state.retire() else {
+            return false
         }
+        retirementCause = cause
+        connection?.close()
+        return true
     }
 
     /// Asks for a sign of life and drops the connection if none comes.
@@ -98,7 +112,7 @@ final class PooledConnection: HTTP2ClientHandler {
     }
 
     func streamsFreed(_ connection: HTTP2ClientConnection) {
-        pool.pump()
+        pool.streamsFreed()
     }
 
     func settingsChanged(_ connection: HTTP2ClientConnection, maximumConcurrentStreams: Int) {
@@ -106,7 +120,11 @@ final class PooledConnection: HTTP2ClientHandler {
     }
 
     func goneAway(_ connection: HTTP2ClientConnection, lastStreamID: Int32, code: HTTP2ErrorCode, debugData: [UInt8]) {
-        pool.goneAway(self, code: code, reason: AnswerBody(debugData).reason)
+        pool.retire(self, because: RetirementCause(goAway: code, debugData: debugData))
+    }
+
+    func exhausted(_ connection: HTTP2ClientConnection) {
+        pool.retire(self, because: .exhausted)
     }
 
     func closed(_ connection: HTTP2ClientConnection, error: HTTP2Error?) {

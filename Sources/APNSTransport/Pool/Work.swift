@@ -77,14 +77,17 @@ final class Work {
         }
     }
 
-    /// An answer to a push came.
-    func arrived(_ index: Int, _ response: HTTP2Response) {
-        if index.isMultiple(of: Self.sampleDistance), let departure = departures.removeValue(forKey: index) {
-            latencies.append(departure.duration(to: .now))
-        }
+    /// An answer to a push came. How long it took, if that was measured.
+    func arrived(_ index: Int, _ response: HTTP2Response) -> Duration? {
         if tokens == nil {
             self.response = response
         }
+        guard index.isMultiple(of: Self.sampleDistance), let departure = departures.removeValue(forKey: index) else {
+            return nil
+        }
+        let latency = departure.duration(to: .now)
+        latencies.append(latency)
+        return latency
     }
 
     /// Tells the caller. To be called once, when the ledger is complete.

@@ -8,6 +8,8 @@ package import HTTP2Engine
 /// Apple asks for none. Channel requests leave their id to Apple.
 package struct RequestHead: Sendable, Hashable {
     package let kind: APNSRequestKind
+    /// The app that it is for.
+    package let app: BundleID
     package let method: String
     /// The path; for device pushes the token follows.
     package let path: String
@@ -29,7 +31,7 @@ package struct RequestHead: Sendable, Hashable {
         if let requestID = headers.requestID {
             fields.append(HTTP2Header("apns-id", requestID.rawValue))
         }
-        return RequestHead(kind: .devicePush, method: "POST", path: "/3/device/", fields: fields)
+        return RequestHead(kind: .devicePush, app: headers.bundleID, method: "POST", path: "/3/device/", fields: fields)
     }
 
     /// `POST /4/broadcasts/apps/<bundle id>`; the bundle id goes without suffix and there is no `apns-topic`.
@@ -46,6 +48,7 @@ package struct RequestHead: Sendable, Hashable {
         }
         return RequestHead(
             kind: .broadcastPush,
+            app: push.bundleID,
             method: "POST",
             path: "/4/broadcasts/apps/\(push.bundleID.rawValue)",
             fields: fields
@@ -54,13 +57,20 @@ package struct RequestHead: Sendable, Hashable {
 
     /// `POST /1/apps/<bundle id>/channels`; the body is ``channelCreationBody(storage:)``.
     package static func channelCreation(bundleID: BundleID) -> RequestHead {
-        RequestHead(kind: .channelCreation, method: "POST", path: channelsPath(bundleID), fields: [])
+        RequestHead(
+            kind: .channelCreation,
+            app: bundleID,
+            method: "POST",
+            path: channelsPath(bundleID),
+            fields: []
+        )
     }
 
     /// `GET /1/apps/<bundle id>/channels`.
     package static func channelReading(bundleID: BundleID, channelID: APNSChannelID) -> RequestHead {
         RequestHead(
             kind: .channelReading,
+            app: bundleID,
             method: "GET",
             path: channelsPath(bundleID),
             fields: [HTTP2Header("apns-channel-id", channelID.rawValue)]
@@ -71,6 +81,7 @@ package struct RequestHead: Sendable, Hashable {
     package static func channelDeletion(bundleID: BundleID, channelID: APNSChannelID) -> RequestHead {
         RequestHead(
             kind: .channelDeletion,
+            app: bundleID,
             method: "DELETE",
             path: channelsPath(bundleID),
             fields: [HTTP2Header("apns-channel-id", channelID.rawValue)]
@@ -81,6 +92,7 @@ package struct RequestHead: Sendable, Hashable {
     package static func channelList(bundleID: BundleID) -> RequestHead {
         RequestHead(
             kind: .channelList,
+            app: bundleID,
             method: "GET",
             path: "/1/apps/\(bundleID.rawValue)/all-channels",
             fields: []

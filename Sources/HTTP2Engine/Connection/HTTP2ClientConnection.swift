@@ -39,6 +39,7 @@ package final class HTTP2ClientConnection {
     private var closeTimer: TimerID?
     private var pings: [UInt64: OpenPing] = [:]
     private var lastPing: UInt64 = 0
+    private var remainingRequests: Int
     private var lastSubmitted: Int32 = 0
     private var lastWritten: Int32 = 0
     private var goAwayCode: HTTP2ErrorCode?
@@ -65,6 +66,7 @@ package final class HTTP2ClientConnection {
         self.host = host
         self.port = port
         self.configuration = configuration
+        remainingRequests = configuration.maximumRequests
         self.handler = handler
     }
 
@@ -91,14 +93,14 @@ package final class HTTP2ClientConnection {
 
     /// Whether requests may be submitted, room provided.
     package var isOpen: Bool {
-        guard case .open = state, let session else { return false }
+        guard case .open = state, remainingRequests > 0, let session else { return false }
         return session.acceptsRequests
     }
 
     /// How many requests would be accepted now; 0 when not open. May grow and shrink at any time.
     package var availableStreams: Int {
         guard isOpen, let session else { return 0 }
-        return max(0, maximumConcurrentStreams - session.openStreams)
+        return max(0, min(remainingRequests, maximumConcurrentStreams - session.openStreams))
     }
 
     /// Requests that were accepted and are not over.
@@ -124,11 +126,12 @@ package final class HTTP2ClientConnection {
         extra: [HTTP2Header] = [],
         body: SharedBytes?
     ) throws(HTTP2Error) -> HTTP2StreamID? {
-        guard case .open(let wire) = state, let session, session.acceptsRequests,
+        guard case .open(let wire) = state, remainingRequests > 0, let session, session.acceptsRequests,
             session.openStreams < maximumConcurrentStreams
         else { return nil }
         let request = OutgoingRequest(headers: headers, extra: extra, body: body)
         lastSubmitted = try session.submit(request, tag: tag, pathSuffix: pathSuffix)
+        remainingRequests -= 1
         wire.submitted()
         return HTTP2StreamID(number: lastSubmitted)
     }
@@ -282,7 +285,18 @@ extension HTTP2ClientConnection: WireDelegate {
     func wireOpened() {}
 
     func wireMoved() {
-        guard let session, session.hasEvents else { return }
+        guard let session else { return }
+        if session.hasEvents { handOut(session) }
+        // Stream numbers cannot be used again (RFC 9113 §5.1.1). Nothing may be queued: a GOAWAY would overtake it.
+        if case .open = state, goAwayCode == nil, lastWritten == lastSubmitted,
+            remainingRequests == 0 || !session.acceptsRequests
+        {
+            close()
+            handler?.exhausted(self)
+        }
+    }
+
+    private func handOut(_ session: any ClientSession) {
         // Once, because following a weak reference costs more than the rest of an event.
         let handler = handler
         var freed = false
@@ -305,8 +319,6 @@ extension HTTP2ClientConnection: WireDelegate {
             }
         }
         if freed { handler?.streamsFreed(self) }
-        // About a billion requests later: stream numbers cannot be reused (RFC 9113 §5.1.1).
-        if case .open = state, goAwayCode == nil, !session.acceptsRequests { close() }
     }
 
     func wireWrote() {

@@ -26,6 +26,9 @@ package protocol HTTP2ClientHandler: AnyObject {
         debugData: [UInt8]
     )
 
+    /// It has carried as many requests as a connection can: it takes no more and closes when the open ones are over.
+    func exhausted(_ connection: HTTP2ClientConnection)
+
     /// It is over; every open request has been reported before. Called exactly once, also when connecting failed.
     ///
     /// - `error`: nil after ``HTTP2ClientConnection/close()`` and after a GOAWAY with NO_ERROR.

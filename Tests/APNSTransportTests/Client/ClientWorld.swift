@@ -70,11 +70,33 @@ struct ClientWorld: Sendable {
         return tokens
     }
 
-    /// How often a counter with exactly these labels was increased.
+    /// How many requests of the test's app got this answer.
     func count(api: String, status: String, reason: String) -> Int64 {
-        let labels = [("environment", "sandbox"), ("api", api), ("status", status), ("reason", reason)]
+        counter(
+            "tally_apns_responses_total",
+            [
+                ("environment", "sandbox"), ("app", "com.example.Scores"), ("api", api), ("status", status),
+                ("reason", reason),
+            ]
+        )
+    }
+
+    /// How many connections have ended for this cause.
+    func ends(_ cause: String, reason: String = "") -> Int64 {
+        counter(
+            "tally_apns_connection_ends_total",
+            [("environment", "sandbox"), ("cause", cause), ("reason", reason)]
+        )
+    }
+
+    /// Returns when so many connections have ended for this cause; the test's time limit is the deadline.
+    func end(of count: Int64, _ cause: String, reason: String = "") async {
+        while ends(cause, reason: reason) < count { await Task.yield() }
+    }
+
+    private func counter(_ label: String, _ dimensions: [(String, String)]) -> Int64 {
         // An absent counter is one that was never increased.
-        return (try? metrics.expectCounter("tally_apns_responses_total", labels).totalValue) ?? 0
+        (try? metrics.expectCounter(label, dimensions).totalValue) ?? 0
     }
 }
 

@@ -20,11 +20,15 @@ final class ScriptedServer: Sendable {
         /// Nothing, ever.
         case silence
         /// GOAWAY that names this stream as the first one not processed.
-        case goAwayBefore
+        case goAwayBefore(HTTP2ErrorCode = .noError, debugData: String = "")
+        /// GOAWAY that names this stream as the last one processed, and no answer.
+        case goAwayWithout(HTTP2ErrorCode, debugData: String)
         /// 200, then GOAWAY that names this stream as the last one processed.
         case goAwayAfter
         /// The end of the TCP connection.
         case drop
+        /// 200, then the end of the connection.
+        case answerAndClose
         /// Nothing is read from this connection any more.
         case freeze
 
@@ -102,6 +106,13 @@ final class ScriptedServer: Sendable {
         await record.end(of: count)
     }
 
+    /// Does something with all open connections.
+    func onConnections(_ body: @escaping @Sendable (HTTP2ServerConnection) -> Void) async throws {
+        try await loop.perform { [server] in
+            for connection in server.value.connections { body(connection) }
+        }
+    }
+
     /// Closes everything and frees the port.
     func stop() async throws {
         try await loop.perform { [server] in server.value.close() }
@@ -142,8 +153,21 @@ final class ScriptedServer: Sendable {
                 responder.reset(code)
             case .silence:
                 break
-            case .goAwayBefore:
-                responder.connection?.goAway(lastStreamID: max(0, request.streamID - 2))
+            case .goAwayBefore(let code, let data):
+                responder.connection?.goAway(
+                    lastStreamID: max(0, request.streamID - 2),
+                    code: code,
+                    debugData: Array(data.utf8)
+                )
+            case .goAwayWithout(let code, let data):
+                responder.connection?.goAway(
+                    lastStreamID: request.streamID,
+                    code: code,
+                    debugData: Array(data.utf8)
+                )
+            case .answerAndClose:
+                respond(responder, 200, [], "")
+                responder.connection?.close()
             case .goAwayAfter:
                 respond(responder, 200, [], "")
                 responder.connection?.goAway(lastStreamID: request.streamID)

@@ -151,7 +151,7 @@ struct SendingTests {
     func goAwayAtOnce() async throws {
         try await ClientWorld.run(
             script: { request in
-                request.connection == 1 ? .goAwayBefore : .ok
+                request.connection == 1 ? .goAwayBefore() : .ok
             },
             { world async throws in
                 #expect(try await world.send(10).accepted == 10)
@@ -217,10 +217,13 @@ struct SendingTests {
         )
     }
 
-    @Test("a second connection is opened when the first is full")
+    @Test("connections are opened while the work would take longer on those that there are")
     func growth() async throws {
+        var configuration = APNSClientConfiguration.quick
+        configuration.maximumConnections = 4
         try await ClientWorld.run(
             maximumConcurrentStreams: 5,
+            configuration: configuration,
             script: { _ in .answerAfter(.milliseconds(5), status: 200) },
             { world async throws in
                 #expect(try await world.send(400).accepted == 400)

@@ -81,6 +81,8 @@ final class PathEcho: HTTP2ClientHandler {
         debugData: [UInt8]
     ) {}
 
+    func exhausted(_ connection: HTTP2ClientConnection) {}
+
     func closed(_ connection: HTTP2ClientConnection, error: HTTP2Error?) {
         done.post(answers)
         keepAlive = nil

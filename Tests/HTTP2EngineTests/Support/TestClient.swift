@@ -10,6 +10,7 @@ enum ClientRecord: Sendable {
     case failed(tag: UInt64, HTTP2StreamFailure)
     case settings(Int)
     case goneAway(lastStreamID: Int32, code: HTTP2ErrorCode, debugData: [UInt8])
+    case exhausted
     case closed(HTTP2Error?)
 }
 
@@ -47,6 +48,10 @@ final class TestClient: Sendable {
             debugData: [UInt8]
         ) {
             mailbox.post(.goneAway(lastStreamID: lastStreamID, code: code, debugData: debugData))
+        }
+
+        func exhausted(_ connection: HTTP2ClientConnection) {
+            mailbox.post(.exhausted)
         }
 
         func closed(_ connection: HTTP2ClientConnection, error: HTTP2Error?) {

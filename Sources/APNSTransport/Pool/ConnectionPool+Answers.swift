@@ -1,0 +1,124 @@
+internal import HTTP2Engine
+
+extension ConnectionPool {
+    func responded(_ connection: PooledConnection, tag: UInt64, response: HTTP2Response) {
+        if connection.state.answered(status: response.status, now: .now) {
+            growth.proved(after: connection.state.openingTime ?? .zero)
+            lastFailure = nil
+        }
+        guard let (work, index) = table.find(tag), let flight = work.ledger.flight(index) else {
+            return
+        }
+        if let latency = work.arrived(index, response) {
+            growth.answered(after: latency)
+        }
+        if response.status == 200 {
+            work.ledger.accept(index)
+        } else {
+            judge(response, work, index, flight, connection)
+        }
+        finishIfComplete(work)
+    }
+
+    private func judge(
+        _ response: HTTP2Response,
+        _ work: Work,
+        _ index: Int,
+        _ flight: BatchLedger.Flight,
+        _ connection: PooledConnection
+    ) {
+        let answer = APNSAnswer(
+            work.head.kind,
+            status: response.status,
+            body: response.body,
+            apnsID: response.fields["apns-id"] ?? response.fields["apns-request-id"],
+            retryAfter: response.fields["retry-after"]
+        )
+        switch answer.advice {
+        case .keep:
+            break
+        case .replace:
+            retire(connection, because: .answer(reason: answer.outcome.reason))
+        case .keepToken:
+            tokens.tooManyTokens()
+        case .renewToken:
+            // Whatever comes of it, this connection knows only the old token.
+            retire(connection, because: .answer(reason: answer.outcome.reason))
+            // A key that does not sign is found when the next request is to leave.
+            if (try? tokens.expired(generation: flight.generation)) == true {
+                putBack(work, index)
+                return
+            }
+        }
+        work.ledger.settle(index, answer.outcome)
+        if answer.outcome.concernsWholeBatch {
+            work.ledger.settleWaiting(
+                PushOutcome(
+                    answer.outcome.class,
+                    reason: answer.outcome.reason,
+                    detail: "not sent, because another push of its batch got this answer"
+                )
+            )
+        }
+    }
+
+    func streamFailed(_ connection: PooledConnection, tag: UInt64, failure: HTTP2StreamFailure) {
+        if failure == .refused {
+            refused(connection)
+        }
+        guard let (work, index) = table.find(tag) else {
+            return
+        }
+        switch failure {
+        case .refused, .notProcessed:
+            putBack(work, index)
+        case .reset(let code):
+            work.ledger.settle(index, PushOutcome(.unknown, detail: "the stream was reset with \(code)"))
+        case .unusableResponse:
+            work.ledger.settle(index, PushOutcome(.unknown, detail: "the answer was malformed or too large"))
+        case .connectionLost:
+            let cause = connection.retirementCause.map { " after \($0)" } ?? ""
+            work.ledger.settle(index, PushOutcome(.unknown, detail: "the connection was lost\(cause)"))
+        }
+        finishIfComplete(work)
+    }
+
+    /// The server refused a stream: a pause for this connection, or another one in its place.
+    private func refused(_ connection: PooledConnection) {
+        let now = ContinuousClock.now
+        let pause = connection.state.refused(
+            open: connection.openStreams,
+            now: now,
+            pause: configuration.refusalPause
+        )
+        if let pause {
+            wake(at: pause, now: now)
+        } else {
+            retire(connection, because: .refusals)
+        }
+    }
+
+    /// A group of answers has come, and streams may be free.
+    func streamsFreed() {
+        let now = ContinuousClock.now
+        growth.heard(now: now)
+        pump(now: now)
+    }
+}
+
+extension PushOutcome {
+    /// Answers to what all pushes of a batch have in common: the key, the topic, the other header fields, the body.
+    fileprivate var concernsWholeBatch: Bool {
+        switch `class` {
+        case .credential: true
+        case .requestInvalid: reason.map(Self.commonFaults.contains) ?? false
+        default: false
+        }
+    }
+
+    private static let commonFaults: Set<String> = [
+        "BadTopic", "MissingTopic", "BadCollapseId", "BadPriority", "DuplicateHeaders", "BadExpirationDate",
+        "InvalidPushType", "MissingPushType", "PayloadEmpty", "PayloadTooLarge", "MissingProviderToken",
+        "MethodNotAllowed",
+    ]
+}
