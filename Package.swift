@@ -128,7 +128,7 @@ let package = Package(
             swiftSettings: swiftSettings
         ),
         // A private Postgres cluster on this machine, for `tallyd dev` and for the tests.
-        .target(name: "LocalPostgres", swiftSettings: swiftSettings),
+        .target(name: "LocalPostgres", dependencies: ["Reactor"], swiftSettings: swiftSettings),
 
         // Programs.
         .executableTarget(
@@ -155,7 +155,7 @@ let package = Package(
         // Tests: one target per module; TestSupport holds what several share, the private Postgres cluster above all.
         .target(
             name: "TestSupport",
-            dependencies: ["LocalPostgres", "Postgres", logging],
+            dependencies: ["LocalPostgres", "Postgres", "Reactor", logging],
             path: "Tests/TestSupport",
             swiftSettings: swiftSettings
         ),
@@ -166,19 +166,23 @@ let package = Package(
             dependencies: ["ActivityModel", "JSON", "TestSupport"],
             swiftSettings: swiftSettings
         ),
-        .testTarget(name: "CryptographyTests", dependencies: ["Cryptography"], swiftSettings: swiftSettings),
+        .testTarget(
+            name: "CryptographyTests",
+            dependencies: ["Cryptography", "TestSupport"],
+            swiftSettings: swiftSettings
+        ),
         .testTarget(name: "ReactorTests", dependencies: ["Reactor"], swiftSettings: swiftSettings),
         .testTarget(name: "TLSEngineTests", dependencies: ["Cryptography", "TLSEngine"], swiftSettings: swiftSettings),
         .testTarget(
             name: "HTTP2EngineTests",
-            dependencies: ["Cryptography", "HTTP2Engine", "Reactor", "TLSEngine"],
+            dependencies: ["Cryptography", "HTTP2Engine", "Reactor", "TLSEngine", "TestSupport"],
             swiftSettings: swiftSettings
         ),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "APITypes", "ActivityModel", "Cryptography", "JSON", "Postgres", "TallyClient", "TestSupport",
-                "tallyd", "tally", "apns-sim",
+                "APITypes", "ActivityModel", "Cryptography", "JSON", "LocalPostgres", "Postgres", "Reactor",
+                "TallyClient", "TestSupport", "tallyd", "tally", "apns-sim",
             ],
             swiftSettings: swiftSettings
         ),
@@ -189,7 +193,7 @@ let package = Package(
         ),
         .testTarget(
             name: "PostgresTests",
-            dependencies: ["LibPQ", "LocalPostgres", "Postgres", "TestSupport", serviceLifecycle],
+            dependencies: ["LibPQ", "LocalPostgres", "Postgres", "Reactor", "TestSupport", serviceLifecycle],
             swiftSettings: swiftSettings
         ),
         .testTarget(
@@ -236,7 +240,7 @@ let package = Package(
             name: "APNSSimulatorTests",
             dependencies: [
                 "APITypes", "APNSSimulator", "ActivityModel", "Cryptography", "HTTP2Engine", "JSON", "Reactor",
-                "TLSEngine",
+                "TLSEngine", "TestSupport",
                 logging,
             ],
             swiftSettings: swiftSettings

@@ -1,6 +1,7 @@
 #ifndef CLINUX_SHIM_H
 #define CLINUX_SHIM_H
 // Glibc's Swift module leaves these headers out.
+#include <spawn.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
@@ -19,4 +20,8 @@ static inline int CLinux_name_thread(const char *name) { return prctl(PR_SET_NAM
 // accept4 is a GNU extension, which the module's headers hide.
 extern int accept4(int, struct sockaddr *restrict, socklen_t *restrict, int);
 static inline int CLinux_accept(int fd) { return accept4(fd, 0, 0, SOCK_NONBLOCK | SOCK_CLOEXEC); }
+
+// Two more GNU extensions: where a started program runs, and that it gets none of our descriptors from `from` on.
+extern int posix_spawn_file_actions_addchdir_np(posix_spawn_file_actions_t *, const char *);
+extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *, int from);
 #endif

@@ -1,4 +1,5 @@
 import Foundation
+import Reactor
 
 /// PostgreSQL's server programs on this machine.
 struct Installation: Sendable, Hashable {
@@ -10,8 +11,8 @@ struct Installation: Sendable, Hashable {
     func program(_ name: String) -> String { "\(folder)/\(name)" }
 
     /// Finds the newest one, or the one that can read data of the given version.
-    static func find(version: Int?) throws(LocalPostgresError) -> Installation {
-        let found = candidates().filter { installation in
+    static func find(version: Int?) async throws(LocalPostgresError) -> Installation {
+        let found = await candidates().filter { installation in
             ["initdb", "postgres", "psql"].allSatisfy {
                 FileManager.default.isExecutableFile(atPath: installation.program($0))
             }
@@ -35,7 +36,7 @@ struct Installation: Sendable, Hashable {
     }
 
     /// Newest first; those of the distribution before what the PATH has.
-    private static func candidates() -> [Installation] {
+    private static func candidates() async -> [Installation] {
         let packaged = ["/usr/lib/postgresql", "/usr/pgsql"].flatMap { root -> [Installation] in
             // A root that is not there holds nothing.
             let names = (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []
@@ -44,24 +45,20 @@ struct Installation: Sendable, Hashable {
             }
         }
         let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
-        let onPath = path.split(separator: ":").compactMap { folder -> Installation? in
-            guard FileManager.default.isExecutableFile(atPath: "\(folder)/postgres") else { return nil }
-            return versionOf("\(folder)/postgres").map { Installation(folder: String(folder), version: $0) }
+        var onPath: [Installation] = []
+        for folder in path.split(separator: ":").map(String.init) {
+            guard FileManager.default.isExecutableFile(atPath: "\(folder)/postgres") else { continue }
+            guard let version = await versionOf("\(folder)/postgres") else { continue }
+            onPath.append(Installation(folder: folder, version: version))
         }
         return packaged.sorted { $0.version > $1.version } + onPath
     }
 
     /// `postgres (PostgreSQL) 15.20 …` → 15.
-    private static func versionOf(_ program: String) -> Int? {
-        let process = Process()
-        let output = Pipe()
-        process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = ["--version"]
-        process.standardOutput = output
+    private static func versionOf(_ program: String) async -> Int? {
+        let question = ProgramStart([program, "--version"])
         // A program that cannot be run is none of ours.
-        guard (try? process.run()) != nil else { return nil }
-        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        return text.split(separator: " ").compactMap { Int($0.prefix { $0.isNumber }) }.first
+        let answer = try? await ChildProcess.output(of: question, timeout: .seconds(10))
+        return answer?.text.split(separator: " ").compactMap { Int($0.prefix { $0.isNumber }) }.first
     }
 }

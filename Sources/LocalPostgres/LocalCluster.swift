@@ -47,7 +47,7 @@ package final class LocalCluster: Sendable {
         self.options = options
         account = try ServerAccount.find()
         folder = try await ClusterFolder.prepare(options.folder, for: account)
-        installation = try Installation.find(version: Self.dataVersion(folder.data))
+        installation = try await Installation.find(version: Self.dataVersion(folder.data))
     }
 
     /// Where the data really are.

@@ -1,11 +1,12 @@
 import Cryptography
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("Self-signed certificates")
 struct SelfSignedCertificateTests {
     @Test("the server certificate names its hosts and hangs under the authority")
-    func verifies() throws {
+    func verifies() async throws {
         let made = try SelfSignedCertificate.make(hosts: ["api.example.test", "192.0.2.7", "localhost"], validDays: 3)
         let folder = FileManager.default.temporaryDirectory.appending(path: "certificate-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -17,21 +18,23 @@ struct SelfSignedCertificateTests {
         let server = folder.appending(path: "server.pem").path
 
         for host in ["localhost", "api.example.test"] {
-            let verified = try openssl(
+            let verified = try await openssl(
                 [
                     "verify", "-x509_strict", "-purpose", "sslserver", "-verify_hostname", host, "-CAfile", authority,
                     server,
                 ]
             )
-            #expect(verified.status == 0, "\(verified.output)")
+            #expect(verified.status == 0, "\(verified.text)")
         }
         for address in ["127.0.0.1", "::1", "192.0.2.7"] {
-            let verified = try openssl(["verify", "-verify_ip", address, "-CAfile", authority, server])
-            #expect(verified.status == 0, "\(verified.output)")
+            let verified = try await openssl(["verify", "-verify_ip", address, "-CAfile", authority, server])
+            #expect(verified.status == 0, "\(verified.text)")
         }
-        #expect(try openssl(["verify", "-verify_hostname", "other.test", "-CAfile", authority, server]).status != 0)
-        #expect(try openssl(["x509", "-checkend", "\(3 * 86_400 - 60)", "-noout", "-in", server]).status == 0)
-        #expect(try openssl(["x509", "-checkend", "\(3 * 86_400 + 60)", "-noout", "-in", server]).status != 0)
+        #expect(
+            try await openssl(["verify", "-verify_hostname", "other.test", "-CAfile", authority, server]).status != 0
+        )
+        #expect(try await openssl(["x509", "-checkend", "\(3 * 86_400 - 60)", "-noout", "-in", server]).status == 0)
+        #expect(try await openssl(["x509", "-checkend", "\(3 * 86_400 + 60)", "-noout", "-in", server]).status != 0)
         #expect(throws: Never.self) { try P256PrivateKey(pem: made.privateKeyPEM) }
     }
 
@@ -43,16 +46,7 @@ struct SelfSignedCertificateTests {
         #expect(throws: CryptographyError.self) { try SelfSignedCertificate.make(hosts: [host]) }
     }
 
-    private func openssl(_ arguments: [String]) throws -> (status: Int32, output: String) {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = ["openssl"] + arguments
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        process.standardError = pipe
-        try process.run()
-        let output = pipe.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return (process.terminationStatus, String(decoding: output, as: UTF8.self))
+    private func openssl(_ arguments: [String]) async throws -> Program.Output {
+        try await Program("openssl").run(arguments)
     }
 }

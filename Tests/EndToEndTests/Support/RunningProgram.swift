@@ -1,20 +1,16 @@
 import Foundation
 import Glibc
-import Synchronization
+import LocalPostgres
+import Reactor
 
 /// A program of ours that was started here; its standard output is read by lines, its standard error lies in a file.
 ///
 /// It ends with the test process, even when that is killed.
 final class RunningProgram: Sendable {
-    /// How a program ended.
-    enum Ending: Sendable, Hashable {
-        case exited(Int32)
-        case killed(signal: Int32)
-    }
+    typealias Ending = ChildProcess.Ending
 
-    let processID: Int32
+    private let process: ChildProcess
     private let lines: OutputLines
-    private let ending: Promise<Ending>
     private let errorFile: String
 
     /// Starts a program of the build: `tallyd`, `tally` or `apns-sim`.
@@ -31,36 +27,22 @@ final class RunningProgram: Sendable {
         guard access(program, X_OK) == 0 else {
             throw Failure("\(program) is not there: build it, or name its folder with TALLY_BIN_DIR")
         }
-        let lines = OutputLines()
-        let ending = Promise<Ending>()
-        let started = Promise<Result<Int32, any Error>>()
         let errorFile = folder.path("\(name)-\(UUID().uuidString.prefix(8)).err")
-        // A thread of its own, which lives as long as the program: the signal at the parent's death is sent when the
-        // thread that has started it ends.
-        Thread.detachNewThread {
-            do {
-                let process = try process(program, arguments, environment, in: folder)
-                guard FileManager.default.createFile(atPath: errorFile, contents: nil),
-                    let errors = FileHandle(forWritingAtPath: errorFile)
-                else { throw Failure("\(errorFile) cannot be written") }
-                process.standardError = errors
-                let output = Pipe()
-                process.standardOutput = output
-                process.terminationHandler = { process in
-                    let status = process.terminationStatus
-                    ending.fulfil(process.terminationReason == .exit ? .exited(status) : .killed(signal: status))
-                }
-                try process.run()
-                started.fulfil(.success(process.processIdentifier))
-                lines.read(output.fileHandleForReading)
-                ending.wait()
-            } catch {
-                started.fulfil(.failure(error))
-            }
-        }
-        let processID = try await started.value(within: .seconds(30))?.get()
-        guard let processID else { throw Failure("\(name) could not be started in time") }
-        return RunningProgram(processID: processID, lines: lines, ending: ending, errorFile: errorFile)
+        guard FileManager.default.createFile(atPath: errorFile, contents: nil),
+            let errors = FileHandle(forWritingAtPath: errorFile)
+        else { throw Failure("\(errorFile) cannot be written") }
+        let output = Pipe()
+        let process = try ChildProcess.start(
+            commandLine(program, arguments, environment, in: folder),
+            output: output.fileHandleForWriting.fileDescriptor,
+            errors: errors.fileDescriptor
+        )
+        // The program has its own copy of both; with ours open, its output would never end.
+        try output.fileHandleForWriting.close()
+        try errors.close()
+        let lines = OutputLines()
+        Thread.detachNewThread { lines.read(output.fileHandleForReading) }
+        return RunningProgram(process: process, lines: lines, errorFile: errorFile)
     }
 
     /// Runs a program to its end.
@@ -81,12 +63,13 @@ final class RunningProgram: Sendable {
         return (ending, program.output, program.errors)
     }
 
-    private init(processID: Int32, lines: OutputLines, ending: Promise<Ending>, errorFile: String) {
-        self.processID = processID
+    private init(process: ChildProcess, lines: OutputLines, errorFile: String) {
+        self.process = process
         self.lines = lines
-        self.ending = ending
         self.errorFile = errorFile
     }
+
+    var processID: Int32 { process.processID }
 
     /// What it has printed so far.
     var output: String { lines.all.joined(separator: "\n") }
@@ -107,12 +90,10 @@ final class RunningProgram: Sendable {
     }
 
     /// Waits for its end; nil if it still runs when the time is over.
-    func end(within limit: Duration) async -> Ending? { await ending.value(within: limit) }
+    func end(within limit: Duration) async -> Ending? { await process.end(within: limit) }
 
     /// Sends a signal, unless it has ended.
-    func signal(_ number: Int32) {
-        if ending.current == nil { Glibc.kill(processID, number) }
-    }
+    func signal(_ number: Int32) { process.signal(number) }
 
     /// SIGKILL, and waits until the process is gone.
     func kill() async {
@@ -133,23 +114,20 @@ final class RunningProgram: Sendable {
         return nil
     }
 
-    private static func process(
+    private static func commandLine(
         _ program: String,
         _ arguments: [String],
         _ environment: [String: String],
         in folder: PrivateFolder
-    ) throws -> Process {
-        let process = Process()
+    ) -> ProgramStart {
         // setpriv becomes the program, so the process id is the program's.
         let setpriv = ["/usr/bin/setpriv", "/bin/setpriv"].first(where: FileManager.default.isExecutableFile)
-        let commandLine = (setpriv.map { [$0, "--pdeathsig", "KILL"] } ?? []) + [program] + arguments
-        process.executableURL = URL(fileURLWithPath: commandLine[0])
-        process.arguments = Array(commandLine.dropFirst())
-        process.environment = ProcessInfo.processInfo.environment
-            .filter { name, _ in !["TALLY_", "APNS_", "PG"].contains(where: name.hasPrefix) }
-            .merging(environment) { $1 }
-        process.currentDirectoryURL = folder.url
-        process.standardInput = FileHandle.nullDevice
-        return process
+        return ProgramStart(
+            (setpriv.map { [$0, "--pdeathsig", "KILL"] } ?? []) + [program] + arguments,
+            environment: ProcessInfo.processInfo.environment
+                .filter { name, _ in !["TALLY_", "APNS_", "PG"].contains(where: name.hasPrefix) }
+                .merging(environment) { $1 },
+            folder: folder.url.path
+        )
     }
 }

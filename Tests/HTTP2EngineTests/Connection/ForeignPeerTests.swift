@@ -2,25 +2,21 @@ import Foundation
 import Glibc
 import HTTP2Engine
 import Reactor
+import TestSupport
 import Testing
-
-private let nghttpd = Program("nghttpd")
-private let nghttp = Program("nghttp")
-private let curl = Program("curl")
-private let h2load = Program("h2load")
 
 @Suite("Other people's clients and servers", .timeLimit(.minutes(1)))
 struct ForeignPeerTests {
-    @Test("our client and nghttpd agree", .enabled(if: nghttpd != nil, "nghttpd (nghttp2-server) is not installed"))
+    @Test("our client and nghttpd agree")
     func clientAgainstNghttpd() async throws {
         let certificate = try TestCertificate.shared.get()
-        let program = try #require(nghttpd)
+        let program = try Program("nghttpd")
         let port = try await freePort()
         let process = try program.start([
             "--address=127.0.0.1", "--echo-upload", "--max-concurrent-streams=20", "\(port)",
             certificate.keyFile, certificate.certificateFile,
         ])
-        defer { kill(process.processIdentifier, SIGKILL) }
+        defer { process.kill() }
         let loop = try EventLoop(name: "test-client")
         let client = try await connect(loop, certificate, port)
         #expect(try await client.onLoop { $0.maximumConcurrentStreams } == 20)
@@ -49,13 +45,13 @@ struct ForeignPeerTests {
         await loop.shutDown()
     }
 
-    @Test("curl posts to our server", .enabled(if: curl != nil, "curl is not installed"))
+    @Test("curl posts to our server")
     func curlAgainstServer() async throws {
         try await withServer(answer: { request, responder in
             let text = "\(request.method) \(request.path) \(request.fields["x-test"] ?? "-") \(request.body.count)"
             try responder.respond(status: 403, fields: [HTTP2Header("apns-id", "42")], body: Array(text.utf8))
         }) { server, certificate in
-            let output = try await #require(curl).run([
+            let output = try await Program("curl").run([
                 "--silent", "--show-error", "--include", "--http2", "--cacert", certificate.caFile,
                 "--header", "x-test: yes", "--data", "0123456789", "https://localhost:\(server.port)/3/device/ab?c",
             ])
@@ -66,10 +62,10 @@ struct ForeignPeerTests {
         }
     }
 
-    @Test("curl without HTTP/2 is refused in the handshake", .enabled(if: curl != nil, "curl is not installed"))
+    @Test("curl without HTTP/2 is refused in the handshake")
     func curlWithoutHTTP2() async throws {
         try await withServer { server, certificate in
-            let output = try await #require(curl).run([
+            let output = try await Program("curl").run([
                 "--silent", "--show-error", "--http1.1", "--cacert", certificate.caFile,
                 "https://localhost:\(server.port)/",
             ])
@@ -78,13 +74,10 @@ struct ForeignPeerTests {
         }
     }
 
-    @Test(
-        "h2load finds no failure in our server",
-        .enabled(if: h2load != nil, "h2load (nghttp2-client) is not installed")
-    )
+    @Test("h2load finds no failure in our server")
     func h2loadAgainstServer() async throws {
         try await withServer { server, _ in
-            let output = try await #require(h2load).run([
+            let output = try await Program("h2load").run([
                 "-n", "5000", "-c", "3", "-m", "200", "https://localhost:\(server.port)/3/device/abcdef",
             ])
             #expect(output.text.contains("5000 succeeded, 0 failed, 0 errored, 0 timeout"), "\(output.text)")
@@ -92,13 +85,13 @@ struct ForeignPeerTests {
         }
     }
 
-    @Test("nghttp gets every answer before a graceful end", .enabled(if: nghttp != nil, "nghttp is not installed"))
+    @Test("nghttp gets every answer before a graceful end")
     func nghttpAgainstServer() async throws {
         try await withServer(answer: { request, responder in
             responder.connection?.close()
             try responder.respond(status: 200, body: Array("last words".utf8))
         }) { server, _ in
-            let output = try await #require(nghttp).run(["--no-verify-peer", "https://localhost:\(server.port)/"])
+            let output = try await Program("nghttp").run(["--no-verify-peer", "https://localhost:\(server.port)/"])
             #expect(output.text.contains("last words"))
         }
     }
