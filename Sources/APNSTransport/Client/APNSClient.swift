@@ -115,7 +115,7 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
             batch.identity,
             deadline: batch.deadline
         ) { work in
-            work.ledger.outcome
+            work.outcome
         }
         return outcome ?? BatchOutcome(count: batch.tokens.count, allAre: Self.isShutDown)
     }
@@ -249,9 +249,13 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
                 return SingleAnswer(outcome: exception.outcome)
             }
             let fields = work.response?.fields
-            let id = fields?["apns-id"] ?? fields?["apns-request-id"]
             return SingleAnswer(
-                outcome: PushOutcome(.accepted, status: work.response?.status, apnsID: id),
+                outcome: PushOutcome(
+                    .accepted,
+                    status: work.response?.status,
+                    apnsID: fields?.apnsID,
+                    uniqueID: fields?.uniqueID
+                ),
                 channelID: fields?["apns-channel-id"],
                 body: work.response?.body ?? []
             )

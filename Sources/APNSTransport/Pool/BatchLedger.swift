@@ -137,11 +137,6 @@ struct BatchLedger {
         flights[index].isAloft ? flights[index] : nil
     }
 
-    /// What became of all pushes; to be asked once it is complete.
-    var outcome: BatchOutcome {
-        BatchOutcome(accepted: accepted, exceptions: exceptions)
-    }
-
     private mutating func land(_ index: Int) -> Bool {
         let flight = flights[index]
         guard flight != .settled else {

@@ -13,7 +13,7 @@ extension ConnectionPool {
             growth.answered(after: latency)
         }
         if response.status == 200 {
-            work.ledger.accept(index)
+            work.accepted(index, response)
         } else {
             judge(response, work, index, flight, connection)
         }
@@ -27,13 +27,7 @@ extension ConnectionPool {
         _ flight: BatchLedger.Flight,
         _ connection: PooledConnection
     ) {
-        let answer = APNSAnswer(
-            work.head.kind,
-            status: response.status,
-            body: response.body,
-            apnsID: response.fields["apns-id"] ?? response.fields["apns-request-id"],
-            retryAfter: response.fields["retry-after"]
-        )
+        let answer = APNSAnswer(work.head.kind, response)
         switch answer.advice {
         case .keep:
             break

@@ -21,6 +21,7 @@ final class Work {
     var isReady = false
     /// The answer to a single request, if one came.
     private(set) var response: HTTP2Response?
+    private var receipts: [BatchOutcome.Receipt] = []
     /// When measured pushes left.
     private var departures: [Int: ContinuousClock.Instant] = [:]
     /// How long measured pushes waited for their answers.
@@ -88,6 +89,24 @@ final class Work {
         let latency = departure.duration(to: .now)
         latencies.append(latency)
         return latency
+    }
+
+    /// The push was accepted; its names are kept where somebody may ask for them.
+    func accepted(_ index: Int, _ response: HTTP2Response) {
+        guard ledger.accept(index) else {
+            return
+        }
+        let uniqueID = response.fields.uniqueID
+        if uniqueID != nil || ledger.count == 1 {
+            receipts.append(
+                BatchOutcome.Receipt(index: index, apnsID: response.fields.apnsID, uniqueID: uniqueID)
+            )
+        }
+    }
+
+    /// What became of all pushes; to be asked once the ledger is complete.
+    var outcome: BatchOutcome {
+        BatchOutcome(accepted: ledger.accepted, exceptions: ledger.exceptions, receipts: receipts)
     }
 
     /// Tells the caller. To be called once, when the ledger is complete.
