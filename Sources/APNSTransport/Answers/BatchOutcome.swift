@@ -71,4 +71,14 @@ package struct BatchOutcome: Sendable {
             count += exception.outcome.status == nil ? 0 : 1
         }
     }
+
+    /// The same with other outcomes for some of its exceptions: `outcome` is that of a batch of those at `indices`.
+    func replacing(_ indices: [Int], by outcome: BatchOutcome) -> BatchOutcome {
+        let replaced = Set(indices)
+        return BatchOutcome(
+            accepted: accepted + outcome.accepted,
+            exceptions: exceptions.filter { !replaced.contains($0.index) }
+                + outcome.exceptions.map { Exception(index: indices[$0.index], outcome: $0.outcome) }
+        )
+    }
 }

@@ -12,11 +12,9 @@ struct BatchLedger {
         var connection: UInt16
         /// The pool's tick at which it left, modulo 256.
         var tick: UInt8
-        /// Which provider token it left with, modulo 256.
-        var generation: UInt8
 
-        fileprivate static let waiting = Flight(stream: nil, connection: 0, tick: 0, generation: 0)
-        fileprivate static let settled = Flight(stream: nil, connection: 0, tick: 1, generation: 0)
+        fileprivate static let waiting = Flight(stream: nil, connection: 0, tick: 0)
+        fileprivate static let settled = Flight(stream: nil, connection: 0, tick: 1)
 
         /// Whether this is a push in flight.
         fileprivate var isAloft: Bool { connection != 0 }

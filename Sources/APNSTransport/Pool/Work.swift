@@ -7,6 +7,7 @@ final class Work {
     private static let sampleDistance = 128
 
     let head: RequestHead
+    private let providerToken: ProviderToken
     /// nil for a single request, whose path is complete.
     let tokens: TokenBuffer?
     let body: SharedBytes?
@@ -28,16 +29,17 @@ final class Work {
     private(set) var latencies: [Duration] = []
 
     private var sharedHeaders: SharedHeaders?
-    private var sharedGeneration: UInt8 = 0
 
     init(
         head: RequestHead,
+        providerToken: ProviderToken,
         tokens: TokenBuffer?,
         body: [UInt8]?,
         deadline: ContinuousClock.Instant,
         completion: @escaping (Work) -> Void
     ) {
         self.head = head
+        self.providerToken = providerToken
         self.tokens = tokens
         self.body = body.map { SharedBytes($0) }
         self.deadline = deadline
@@ -50,23 +52,18 @@ final class Work {
         tokens.map { $0[index] } ?? []
     }
 
-    /// The header fields with the token of that generation; laid out anew only when the token changes.
-    func headers(
-        authority: String,
-        token: ProviderToken,
-        generation: UInt8
-    ) throws(HTTP2Error) -> SharedHeaders {
-        if let sharedHeaders, sharedGeneration == generation {
+    /// The header fields of all its requests; laid out once.
+    func headers(authority: String) throws(HTTP2Error) -> SharedHeaders {
+        if let sharedHeaders {
             return sharedHeaders
         }
         let headers = try SharedHeaders(
             method: head.method,
             authority: authority,
             pathPrefix: head.path,
-            fields: [HTTP2Header("authorization", token.authorization)] + head.fields
+            fields: [HTTP2Header("authorization", providerToken.authorization)] + head.fields
         )
         sharedHeaders = headers
-        sharedGeneration = generation
         return headers
     }
 

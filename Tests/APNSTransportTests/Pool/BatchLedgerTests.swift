@@ -5,7 +5,7 @@ import Testing
 @Suite("The ledger of a batch")
 struct BatchLedgerTests {
     private func flight(_ tick: UInt8 = 0, connection: UInt16 = 1) -> BatchLedger.Flight {
-        BatchLedger.Flight(stream: nil, connection: connection, tick: tick, generation: 1)
+        BatchLedger.Flight(stream: nil, connection: connection, tick: tick)
     }
 
     @Test("pushes are taken in order, and those put back come again first")
