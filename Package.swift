@@ -89,7 +89,10 @@ let package = Package(
         .target(
             name: "Schema",
             path: "schema",
-            resources: [.embedInCode("V0001_initial.sql"), .embedInCode("V0002_events.sql")],
+            resources: [
+                .embedInCode("V0001_initial.sql"), .embedInCode("V0002_events.sql"),
+                .embedInCode("V0003_destinations.sql"),
+            ],
             swiftSettings: swiftSettings
         ),
 
@@ -200,7 +203,6 @@ let package = Package(
             name: "APNSTransportTests",
             dependencies: [
                 "APNSTransport", "ActivityModel", "Cryptography", "HTTP2Engine", "JSON", "Reactor", "TLSEngine",
-                "TestSupport",
                 logging, metrics, metricsTestKit, serviceLifecycle,
             ],
             swiftSettings: swiftSettings

@@ -6,5 +6,6 @@ package enum Schema {
     package static let migrations: [(number: Int, name: String, sql: [UInt8])] = [
         (1, "initial", PackageResources.V0001_initial_sql),
         (2, "events", PackageResources.V0002_events_sql),
+        (3, "destinations", PackageResources.V0003_destinations_sql),
     ]
 }

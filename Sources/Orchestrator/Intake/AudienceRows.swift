@@ -24,6 +24,42 @@ enum AudienceRows {
         }
     }
 
+    /// The condition that the audience of the activity `a` covers the device `d`. A device that was removed is not
+    /// covered, nor one whose user has signed out.
+    static let coverage = """
+        (a.audience_all
+         OR EXISTS (SELECT FROM audience_members AS m
+                    WHERE m.activity_key = a.activity_key AND m.kind = 'device' AND m.member_id = d.device_id)
+         OR EXISTS (SELECT FROM audience_members AS m
+                    WHERE m.activity_key = a.activity_key AND m.kind = 'user' AND m.member_id = d.user_id))
+        """
+
+    /// The statement that makes the starts due at once of which the audience does not want to hear any more; being due,
+    /// they are cancelled by ``StartTurn``. One that is claimed is on its way.
+    static func recall(activityKey: Int64) -> Query {
+        """
+        UPDATE starts AS s SET due_at = clock_timestamp()
+        FROM activities AS a, devices AS d
+        WHERE s.activity_key = \(activityKey) AND s.due_at IS NOT NULL AND s.state <> 'claimed'
+          AND a.activity_key = s.activity_key AND d.device_key = s.device_key
+          AND NOT \(unescaped: coverage)
+        """
+    }
+
+    /// The statement that forgets the audience of an activity that is over, in parts.
+    static func purge(activityKey: Int64) -> Query {
+        """
+        DELETE FROM audience_members
+        WHERE ctid = ANY(ARRAY(
+            SELECT ctid FROM audience_members WHERE activity_key = \(activityKey) LIMIT \(purgedAtOnce)
+        ))
+        RETURNING 1
+        """
+    }
+
+    /// Few enough not to hold back the end that is sent at the same time.
+    static let purgedAtOnce = 2_000
+
     private static func named(_ audience: Audience) -> [(kind: String, members: [String])] {
         [("user", audience.users.map(\.rawValue)), ("device", audience.devices.map(\.rawValue))].filter { !$1.isEmpty }
     }

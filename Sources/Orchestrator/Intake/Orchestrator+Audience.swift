@@ -4,7 +4,8 @@ import JSON
 import Postgres
 
 extension Orchestrator {
-    /// Adds to and removes from the audience of an activity. Whoever was started stays started.
+    /// Adds to and removes from the audience of an activity. Whoever was started stays started; a start that has not
+    /// left yet does not leave any more once its device is removed.
     ///
     /// The same request again changes nothing, so it needs no idempotency key.
     ///
@@ -39,11 +40,14 @@ extension Orchestrator {
                     WHERE activity_key = \(facts.key)
                     """
                 )
-                statements.append(SegmentStore.wake(activityKeys: [facts.key], segments: .rings))
             }
+            if request.remove != nil {
+                statements.append(AudienceRows.recall(activityKey: facts.key))
+            }
+            statements.append(SegmentStore.wake(activityKeys: [facts.key], segments: .rings))
             _ = try await connection.pipeline(statements)
         }
-        if adds { wakeUps.signal() }
+        wakeUps.signal()
         return try await audienceCounts(facts.key)
     }
 

@@ -28,7 +28,8 @@ extension Orchestrator {
     }
 
     /// Ends the card on the phone, then forgets it. A card that has not reported its token yet is ended when it does; one
-    /// that listens to a channel cannot be ended alone, and is only counted no more.
+    /// that listens to a channel cannot be ended alone, and is only counted no more. An audience that the device belongs
+    /// to does not start it again.
     ///
     /// - Throws: 404.
     package func unsubscribe(_ app: BundleID, _ activity: ActivityID, _ device: DeviceID) async throws {
@@ -45,6 +46,13 @@ extension Orchestrator {
                 WHERE d.device_key = s.device_key AND d.bundle_id = \(app.rawValue) AND d.device_id = \(device.rawValue)
                   AND s.activity_key = \(facts.key)
                 RETURNING 1
+                """,
+                """
+                INSERT INTO starts (activity_key, device_key, state)
+                SELECT s.activity_key, s.device_key, 'settled'
+                FROM subscriptions AS s JOIN devices AS d USING (device_key)
+                WHERE d.bundle_id = \(app.rawValue) AND d.device_id = \(device.rawValue) AND s.activity_key = \(facts.key)
+                ON CONFLICT (activity_key, device_key) DO NOTHING
                 """,
                 SegmentStore.announce(activityKeys: [facts.key]),
             ])

@@ -153,8 +153,8 @@ struct SegmentStore: Sendable {
                         (SELECT min(d.due_at) FROM subscriptions AS d
                          WHERE d.activity_key = a.activity_key AND d.mode = 'token' AND d.state = 'due'),
                         (SELECT min(d.due_at) FROM starts AS d
-                         WHERE d.activity_key = a.activity_key AND d.state IN ('pending', 'claimed', 'unknown')
-                           AND d.due_at IS NOT NULL AND (a.delivery = 'tokens' OR channel.is_ready))
+                         WHERE d.activity_key = a.activity_key AND d.due_at IS NOT NULL
+                           AND (a.delivery = 'tokens' OR channel.is_ready))
                     ) END
                 FROM activities AS a
                 CROSS JOIN LATERAL (

@@ -8,7 +8,6 @@ struct WorkTableTests {
     private func work(_ tokens: Int) throws -> Work {
         Work(
             head: .channelList(bundleID: try #require(BundleID("com.example.app"))),
-            providerToken: ProviderToken(text: "", issuedAt: 0),
             tokens: ClientWorld.tokens(tokens),
             body: nil,
             deadline: .now,

@@ -170,6 +170,30 @@ struct StartTests {
         }
     }
 
+    @Test("A repeat stays on record though it failed at first and the device registered anew")
+    func repeatAfterFailure() async throws {
+        try await withWorld(policy: { $0.startRetrySeconds = 100 }) { world in
+            try await world.register("d1", token: "5a01")
+            world.recorder.answer("5a01", with: .noAnswer, .unregistered(at: nil))
+            try await world.start(to: World.devices("d1"))
+            try await world.settle()
+            try await world.pass(101)
+            try await world.settle()
+            #expect(try await world.startState("d1") == "failed")
+            world.recorder.answer("5b01", with: .noAnswer)
+            try await world.register("d1", token: "5b01")
+            try await world.settle()
+            #expect(world.recorder.take().map(\.destination) == ["5a01", "5a01", "5b01"])
+            #expect(try await world.show().starts.repeated == 1)
+            // Two may have arrived: from now on only the phone can tell, whatever it registers.
+            try await world.register("d1", token: "5c01")
+            try await world.pass(1000)
+            try await world.settle()
+            #expect(world.recorder.take().isEmpty)
+            #expect(try await world.show().starts.unknown == 1)
+        }
+    }
+
     @Test("A claim whose daemon died is treated as a start without an answer")
     func crashAfterClaim() async throws {
         try await withWorld(policy: { $0.startRetrySeconds = 100 }) { world in

@@ -16,6 +16,7 @@ final class Recorder: PushSender {
         /// The token in hex, or the channel id.
         let destination: String
         let topic: String
+        let type: PushType
         let priority: PushPriority
         let expiration: Int64?
         let bytes: [UInt8]
@@ -137,7 +138,14 @@ final class Recorder: PushSender {
         let (outcomes, gate) = state.withLock { state in
             state.calls += 1
             for token in tokens {
-                state.record(token, batch.headers.topic, batch.headers.priority, batch.headers.expiration, batch.body)
+                state.record(
+                    token,
+                    batch.headers.topic,
+                    batch.headers.pushType,
+                    batch.headers.priority,
+                    batch.headers.expiration,
+                    batch.body
+                )
             }
             return (tokens.map { state.nextAnswer($0) }, state.gate)
         }
@@ -153,7 +161,7 @@ final class Recorder: PushSender {
         let channel = push.channelID.rawValue
         let (outcome, gate) = state.withLock { state in
             state.calls += 1
-            state.record(channel, push.bundleID.rawValue, push.priority, push.expiration, push.body)
+            state.record(channel, push.bundleID.rawValue, .liveActivity, push.priority, push.expiration, push.body)
             return (state.nextAnswer(channel) ?? PushOutcome(.accepted, status: 200), state.gate)
         }
         tellWatchers()
@@ -196,6 +204,7 @@ extension Recorder.State {
     fileprivate mutating func record(
         _ destination: String,
         _ topic: String,
+        _ type: PushType,
         _ priority: PushPriority,
         _ expiration: Int64?,
         _ bytes: [UInt8]
@@ -212,6 +221,7 @@ extension Recorder.State {
             Recorder.Push(
                 destination: destination,
                 topic: topic,
+                type: type,
                 priority: priority,
                 expiration: expiration,
                 bytes: bytes,

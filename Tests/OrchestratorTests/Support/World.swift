@@ -147,13 +147,15 @@ struct World: Sendable {
         user: String? = nil,
         os: String? = "18.1",
         frequent: Bool = false,
-        enabled: Bool = true
+        enabled: Bool = true,
+        deviceToken: String? = nil
     ) async throws {
         var request = DeviceRequest(environment: .production)
         request.userID = user.map { UserID(stored: $0) }
         request.osVersion = os.flatMap { OSVersion($0) }
         request.frequentPushesEnabled = frequent
         request.activitiesEnabled = enabled
+        request.deviceToken = try deviceToken.map { try #require(PushToken(hex: $0)) }
         if let token {
             request.startTokens = [Self.game: StartTokenRequest(token: try #require(PushToken(hex: token)))]
         }

@@ -1,0 +1,45 @@
+import APNSTransport
+import ActivityModel
+import JSON
+
+/// The ordinary alert that stands in for a card which a device cannot show (policy `fallback_alert`).
+///
+/// It says what the start would have said, and names the activity for the app that is opened by it.
+struct FallbackAlert: Sendable {
+    private let activity: ActivitySnapshot
+    private let body: [UInt8]
+
+    /// - Throws: If the alert broke a rule for ordinary pushes; none that a start may have does.
+    init(_ alert: AlertContent, for activity: ActivitySnapshot) throws(InvalidFields) {
+        self.activity = activity
+        var content = NotificationContent()
+        content.alert = NotificationAlert(title: alert.title, body: alert.body)
+        content.sound = alert.sound.map(NotificationSound.named)
+        body = try PushPayload(.alert, content: content, custom: activity.mention).body
+    }
+
+    /// The push to the devices' own tokens; `now` is in UNIX seconds.
+    func batch(_ identity: SigningIdentity, to tokens: [PushToken], now: Timestamp, deadline: Duration) -> PushBatch {
+        PushBatch(
+            environment: activity.environment,
+            identity: identity,
+            headers: PushHeaders(
+                bundleID: activity.bundleID,
+                pushType: .alert,
+                priority: .ten,
+                expiration: activity.policy.expiration(of: .start, at: now)
+            ),
+            body: body,
+            tokens: TokenBuffer(tokens),
+            deadline: deadline
+        )
+    }
+}
+
+extension ActivitySnapshot {
+    /// What ordinary pushes say of the activity to the app, beside `aps`.
+    var mention: JSONObject {
+        let name: JSONObject = ["activity_id": .string(activityID.rawValue), "type": .string(typeName.rawValue)]
+        return ["tally": .object(name)]
+    }
+}

@@ -1,0 +1,205 @@
+import ActivityModel
+import Postgres
+
+/// A start that this worker may send, or an alert in its stead.
+struct ClaimedStart: Sendable {
+    let deviceKey: Int64
+    /// The start as its claim was stored.
+    let machine: StartStateMachine
+    /// Tells this claim from a later one of the same start.
+    let claimedAt: PGTimestamp
+    /// Nil where an alert stands in.
+    let token: PushToken?
+    let capability: DeviceCapability
+    /// Where an ordinary push of the device goes.
+    let deviceToken: PushToken?
+    let frequent: Bool
+}
+
+/// Claims starts by row before they leave, in one transaction that locks them, their devices and the activity.
+///
+/// The locks on devices make the start budget exact: two activities never spend the same unit of one phone. What another
+/// transaction has locked is left out, so that nothing waits for a device here.
+struct StartClaims: Sendable {
+    let orchestrator: Orchestrator
+    let activity: ActivitySnapshot
+
+    /// Starts claimed at once; what a crash between claim and answer leaves in doubt.
+    static let batchSize = 100
+
+    struct Batch: Sendable {
+        /// To be sent.
+        var starts: [ClaimedStart] = []
+        /// An alert is to be sent in the stead of these.
+        var alerts: [ClaimedStart] = []
+        /// How many were due and free, whatever was decided about them.
+        var count = 0
+    }
+
+    /// - Returns: Nil if the activity has ended meanwhile: an end that is committed is followed by no start.
+    func claim() async throws -> Batch? {
+        try await orchestrator.database.withTransaction { connection in
+            let locked = try await connection.pipeline([
+                "SELECT state::text FROM activities WHERE activity_key = \(activity.key) FOR SHARE",
+                """
+                SELECT s.device_key FROM starts AS s JOIN devices AS d USING (device_key)
+                WHERE s.activity_key = \(activity.key) AND s.due_at <= now()
+                ORDER BY s.due_at, s.device_key LIMIT \(Self.batchSize)
+                FOR NO KEY UPDATE OF s, d SKIP LOCKED
+                """,
+            ])
+            guard try locked[0].single(String.self) == ActivityState.live.rawValue else { return nil }
+            let keys = try locked[1].decoded(as: Int64.self)
+            guard !keys.isEmpty else { return Batch() }
+            // A second statement: what was spent on a device until it was locked is seen.
+            let due = try await read(keys, on: connection)
+            var batch = Batch()
+            batch.count = due.count
+            var decisions: [Decision] = []
+            for start in due {
+                let (decision, claimed) = decide(start)
+                decisions.append(decision)
+                switch decision.action {
+                case .start: batch.starts.append(claimed)
+                case .alert: batch.alerts.append(claimed)
+                case .wait, .rest: break
+                }
+            }
+            _ = try await connection.execute(store(decisions))
+            return batch
+        }
+    }
+
+    // MARK: What is due
+
+    private struct Due {
+        let deviceKey: Int64
+        let machine: StartStateMachine
+        let token: PushToken?
+        let osVersion: OSVersion?
+        let activitiesEnabled: Bool
+        let frequent: Bool
+        let deviceToken: PushToken?
+        let isWanted: Bool
+        let spending: StartSpending
+        /// The database's clock.
+        let now: PGTimestamp
+    }
+
+    private func read(_ keys: [Int64], on connection: PostgresConnection) async throws -> [Due] {
+        let window = Duration.seconds(activity.policy.startBudget.windowSeconds)
+        let rows = try await connection.query(
+            """
+            SELECT s.device_key, s.state::text, s.attempts, s.failures, s.fell_back, t.token, d.os_version,
+                   d.activities_enabled, d.frequent_pushes_enabled, d.device_token, \(unescaped: AudienceRows.coverage),
+                   spent.times, spent.counts, clock_timestamp()
+            FROM starts AS s JOIN devices AS d USING (device_key) JOIN activities AS a USING (activity_key)
+            LEFT JOIN start_tokens AS t
+                ON t.device_key = s.device_key AND t.type_name = a.type_name AND t.state = 'live'
+            CROSS JOIN LATERAL (
+                SELECT coalesce(array_agg(o.claimed_at), '{}') AS times, coalesce(array_agg(o.attempts), '{}') AS counts
+                FROM starts AS o
+                WHERE o.device_key = s.device_key AND o.claimed_at > now() - \(window) AND o.attempts > 0
+            ) AS spent
+            WHERE s.activity_key = \(activity.key) AND s.device_key = ANY(\(keys))
+            ORDER BY s.device_key
+            """
+        )
+        return try rows.decoded(
+            as: (
+                Int64, String, Int16, Int16, Bool, [UInt8]?, String?, Bool, Bool, [UInt8]?, Bool, [PGTimestamp],
+                [Int16],
+                PGTimestamp
+            ).self
+        ).map { row in
+            Due(
+                deviceKey: row.0,
+                machine: StartStateMachine(
+                    state: try .stored(row.1),
+                    attempts: Int(row.2),
+                    failures: Int(row.3),
+                    hasFallenBack: row.4
+                ),
+                token: row.5.flatMap(PushToken.init(bytes:)),
+                osVersion: row.6.flatMap(OSVersion.init),
+                activitiesEnabled: row.7,
+                frequent: row.8,
+                deviceToken: row.9.flatMap(PushToken.init(bytes:)),
+                isWanted: row.10,
+                spending: StartSpending(
+                    zip(row.11, row.12).map { StartSpending.Unit(at: $0.microseconds, count: Int($1)) }
+                ),
+                now: row.13
+            )
+        }
+    }
+
+    // MARK: What becomes of it
+
+    private struct Decision {
+        let deviceKey: Int64
+        let machine: StartStateMachine
+        let action: StartStateMachine.DueAction
+        let now: PGTimestamp
+
+        var isClaim: Bool { action == .start || action == .alert }
+
+        /// When it is due again; nil: not by itself.
+        func dueAt(retry: Int) -> PGTimestamp? {
+            switch action {
+            case .start, .alert: PGTimestamp(microseconds: now.microseconds + Int64(retry) * 1_000_000)
+            case .wait(let until): until.map(PGTimestamp.init(microseconds:))
+            case .rest: nil
+            }
+        }
+    }
+
+    private func decide(_ due: Due) -> (Decision, ClaimedStart) {
+        let capability = DeviceCapability(
+            osVersion: due.osVersion,
+            activitiesEnabled: due.activitiesEnabled,
+            delivery: activity.delivery
+        )
+        var machine = due.machine
+        let action = machine.isDue(
+            isWanted: due.isWanted,
+            obstacle: obstacle(due, capability),
+            mayAlert: activity.policy.fallbackAlert && due.deviceToken != nil
+        )
+        let claimed = ClaimedStart(
+            deviceKey: due.deviceKey,
+            machine: machine,
+            claimedAt: due.now,
+            token: due.token,
+            capability: capability,
+            deviceToken: due.deviceToken,
+            frequent: due.frequent
+        )
+        return (Decision(deviceKey: due.deviceKey, machine: machine, action: action, now: due.now), claimed)
+    }
+
+    private func obstacle(_ due: Due, _ capability: DeviceCapability) -> StartStateMachine.Obstacle? {
+        if case .withheld(let reason) = capability { return .incapable(reason) }
+        if due.token == nil { return .noStartToken }
+        return due.spending.wait(under: activity.policy.startBudget, now: due.now.microseconds)
+            .map { .budget(until: $0) }
+    }
+
+    /// A start that may have left already keeps its revision: the card may show that one.
+    private func store(_ decisions: [Decision]) -> Query {
+        """
+        UPDATE starts AS s
+        SET state = r.state::start_state, attempts = r.attempts, fell_back = r.fell_back, reason = r.reason,
+            revision = CASE WHEN r.attempts <= s.attempts THEN s.revision WHEN s.attempts = 0 THEN \(activity.newest)
+                ELSE coalesce(s.revision, \(activity.newest)) END,
+            claimed_at = CASE WHEN r.is_claim THEN r.now ELSE s.claimed_at END, due_at = r.due_at, renewed = false
+        FROM unnest(
+            \(decisions.map(\.deviceKey)), \(decisions.map(\.machine.state.rawValue)),
+            \(decisions.map { Int16($0.machine.attempts) }), \(decisions.map(\.machine.hasFallenBack)),
+            \(decisions.map(\.machine.reason)), \(decisions.map(\.isClaim)), \(decisions.map(\.now)),
+            \(decisions.map { $0.dueAt(retry: activity.policy.startRetrySeconds) })
+        ) AS r(device_key, state, attempts, fell_back, reason, is_claim, now, due_at)
+        WHERE s.activity_key = \(activity.key) AND s.device_key = r.device_key
+        """
+    }
+}

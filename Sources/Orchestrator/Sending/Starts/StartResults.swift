@@ -1,0 +1,170 @@
+import APNSTransport
+import ActivityModel
+import Postgres
+
+/// What became of a batch of claimed starts.
+struct StartResults: Sendable {
+    private struct Answered {
+        let start: ClaimedStart
+        let answer: StartStateMachine.Answer
+        /// Whether an alert stood in.
+        let isAlert: Bool
+    }
+
+    let backoff: Backoff
+    private var answers: [Answered] = []
+    private var started: [(ClaimedStart, mode: String)] = []
+    private var deadTokens: [(ClaimedStart, state: String, deadAt: Int64?)] = []
+    private var deadDeviceTokens: [(ClaimedStart, deadAt: Int64?)] = []
+    /// Why no push of this app leaves at all, in APNs' words.
+    private(set) var credentialFailure: String?
+
+    init(backoff: Backoff) {
+        self.backoff = backoff
+    }
+
+    /// Takes the answer to a start; nil for one that APNs accepted.
+    mutating func answer(_ start: ClaimedStart, _ inputPush: LiveActivityBody.InputPush, _ outcome: PushOutcome?) {
+        let answer = meaning(of: outcome)
+        answers.append(Answered(start: start, answer: answer, isAlert: false))
+        if answer == .accepted {
+            switch inputPush {
+            case .channel: started.append((start, "channel"))
+            case .token, .none: started.append((start, "token"))
+            }
+        }
+        switch outcome?.class {
+        case .tokenDead(let milliseconds): deadTokens.append((start, "dead", milliseconds))
+        case .tokenRejected: deadTokens.append((start, "rejected", nil))
+        default: break
+        }
+    }
+
+    /// Takes the answer to an alert that stood in for a start.
+    mutating func answerAlert(_ start: ClaimedStart, _ outcome: PushOutcome?) {
+        answers.append(Answered(start: start, answer: meaning(of: outcome), isAlert: true))
+        if case .tokenDead(let milliseconds) = outcome?.class { deadDeviceTokens.append((start, milliseconds)) }
+    }
+
+    private mutating func meaning(of outcome: PushOutcome?) -> StartStateMachine.Answer {
+        guard let outcome else { return .accepted }
+        switch outcome.class {
+        case .accepted: return .accepted
+        case .unknown: return .unknown(outcome.words)
+        case .tokenDead, .tokenRejected: return .tokenFailed(outcome.words)
+        case .requestInvalid, .channelGone: return .refused(outcome.words)
+        case .credential:
+            credentialFailure = outcome.words
+            return .notSent(outcome.words)
+        case .retry, .notSent: return .notSent(outcome.words)
+        }
+    }
+
+    /// Records it. A start that was settled meanwhile stays so, and one that was claimed again belongs to that claim.
+    func store(for activity: ActivitySnapshot, on connection: PostgresConnection) async throws {
+        // Judged first: whether a start is tried again depends on the tokens that are left.
+        if !deadTokens.isEmpty { _ = try await connection.execute(tokenDeaths(activity)) }
+        let rows = try await connection.query(
+            """
+            SELECT s.device_key, s.renewed, EXISTS (
+                SELECT FROM start_tokens AS t
+                WHERE t.device_key = s.device_key AND t.type_name = \(activity.typeName.rawValue) AND t.state = 'live')
+            FROM starts AS s
+            JOIN unnest(\(answers.map(\.start.deviceKey)), \(answers.map(\.start.claimedAt))) AS r(device_key, claimed_at)
+                ON s.device_key = r.device_key AND s.claimed_at = r.claimed_at
+            WHERE s.activity_key = \(activity.key) AND s.state = 'claimed'
+            ORDER BY s.device_key FOR NO KEY UPDATE OF s
+            """
+        )
+        var open: [Int64: (isRenewed: Bool, hasLiveToken: Bool)] = [:]
+        for (key, isRenewed, hasLiveToken) in try rows.decoded(as: (Int64, Bool, Bool).self) {
+            open[key] = (isRenewed, hasLiveToken)
+        }
+        var statements = [outcomes(activity, open)]
+        if !started.isEmpty {
+            statements.append(subscriptions(activity))
+            if started.contains(where: { $0.mode == "channel" }) {
+                statements.append(SegmentStore.announce(activityKeys: [activity.key]))
+            }
+        }
+        if !deadDeviceTokens.isEmpty { statements.append(deviceTokenDeaths) }
+        _ = try await connection.pipeline(statements)
+    }
+
+    private func outcomes(
+        _ activity: ActivitySnapshot,
+        _ open: [Int64: (isRenewed: Bool, hasLiveToken: Bool)]
+    ) -> Query {
+        var machines: [(key: Int64, StartStateMachine, keepsDueAt: Bool, delay: Duration?)] = []
+        for answered in answers {
+            guard let facts = open[answered.start.deviceKey] else { continue }
+            var machine = answered.start.machine
+            let again =
+                answered.isAlert
+                ? machine.alertAnswered(answered.answer, isRenewed: facts.isRenewed)
+                : machine.answered(answered.answer, isRenewed: facts.isRenewed, hasLiveToken: facts.hasLiveToken)
+            let delay = backoff.delay(afterFailures: machine.failures, jitter: .random(in: 0...1))
+            machines.append(
+                (answered.start.deviceKey, machine, again == .asClaimed, again == .afterBackOff ? delay : nil)
+            )
+        }
+        return """
+            UPDATE starts AS s
+            SET state = r.state::start_state, attempts = r.attempts, failures = r.failures, fell_back = r.fell_back,
+                reason = r.reason,
+                due_at = CASE WHEN r.keeps_due_at THEN s.due_at ELSE clock_timestamp() + r.delay END
+            FROM unnest(
+                \(machines.map(\.key)), \(machines.map(\.1.state.rawValue)), \(machines.map { Int16($0.1.attempts) }),
+                \(machines.map { Int16($0.1.failures) }), \(machines.map(\.1.hasFallenBack)), \(machines.map(\.1.reason)),
+                \(machines.map(\.keepsDueAt)), \(machines.map(\.delay))
+            ) AS r(device_key, state, attempts, failures, fell_back, reason, keeps_due_at, delay)
+            WHERE s.activity_key = \(activity.key) AND s.device_key = r.device_key
+            """
+    }
+
+    /// A phone on the channel whose start was on its way while something newer was broadcast may have missed that.
+    private func subscriptions(_ activity: ActivitySnapshot) -> Query {
+        let started = started.sorted { $0.0.deviceKey < $1.0.deviceKey }
+        return """
+            INSERT INTO subscriptions (activity_key, device_key, mode, state, frequent, known_revision, due_at)
+            SELECT a.activity_key, r.device_key, r.mode::subscription_mode, v.state, r.frequent, \(activity.newest),
+                   CASE v.state WHEN 'due' THEN clock_timestamp() END
+            FROM unnest(
+                \(started.map(\.0.deviceKey)), \(started.map(\.mode)), \(started.map(\.0.frequent))
+            ) AS r(device_key, mode, frequent)
+            JOIN activities AS a ON a.activity_key = \(activity.key)
+            CROSS JOIN LATERAL (
+                SELECT CASE WHEN r.mode = 'token' THEN 'waiting_for_token'::subscription_state
+                    WHEN a.revision > \(activity.newest) THEN 'due' ELSE 'riding' END AS state
+            ) AS v
+            ON CONFLICT (activity_key, device_key) DO NOTHING
+            """
+    }
+
+    private func tokenDeaths(_ activity: ActivitySnapshot) -> Query {
+        let dead = deadTokens.sorted { $0.0.deviceKey < $1.0.deviceKey }
+        return """
+            UPDATE start_tokens AS t SET state = r.state::token_state
+            FROM unnest(
+                \(dead.map(\.0.deviceKey)), \(dead.map { $0.0.token?.bytes }), \(dead.map(\.state)), \(dead.map(\.deadAt))
+            ) AS r(device_key, token, state, dead_at)
+            WHERE t.device_key = r.device_key AND t.type_name = \(activity.typeName.rawValue) AND t.token = r.token
+              AND (r.dead_at IS NULL
+                   OR t.registered_at <= 'epoch'::timestamptz + r.dead_at * interval '1 millisecond')
+            """
+    }
+
+    /// A device that has reported anything since is there, and its token may be, too.
+    private var deviceTokenDeaths: Query {
+        let dead = deadDeviceTokens.sorted { $0.0.deviceKey < $1.0.deviceKey }
+        return """
+            UPDATE devices AS d SET device_token = NULL
+            FROM unnest(
+                \(dead.map(\.0.deviceKey)), \(dead.map { $0.0.deviceToken?.bytes }), \(dead.map(\.deadAt))
+            ) AS r(device_key, token, dead_at)
+            WHERE d.device_key = r.device_key AND d.device_token = r.token
+              AND (r.dead_at IS NULL
+                   OR d.updated_at <= 'epoch'::timestamptz + r.dead_at * interval '1 millisecond')
+            """
+    }
+}

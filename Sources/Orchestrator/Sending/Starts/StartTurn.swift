@@ -1,0 +1,147 @@
+import APNSTransport
+import ActivityModel
+import Postgres
+
+/// One batch of starts: claimed by row before they leave, settled by row when they are answered (promise 6).
+struct StartTurn: Sendable {
+    let orchestrator: Orchestrator
+    let lease: SegmentLease
+    let activity: ActivitySnapshot
+
+    /// What all starts of a batch have in common.
+    private struct Content {
+        let change: ChangeToSend
+        let alert: AlertContent?
+        /// Nil if the policy wants none.
+        let fallback: FallbackAlert?
+        let identity: SigningIdentity
+        let channel: APNSChannelID?
+    }
+
+    func run() async throws -> SegmentWorker.Turn {
+        if activity.isEnrolmentDue {
+            try await orchestrator.enrolAudience(of: activity.key)
+        }
+        guard activity.state == .live else {
+            let results = try await orchestrator.database.pipeline([
+                Self.abandonment(of: activity.key), AudienceRows.purge(activityKey: activity.key),
+            ])
+            return results[1].count == AudienceRows.purgedAtOnce ? .worked : .idle
+        }
+        let (channel, isDue) = try await prospect()
+        // The channel wakes the rings when it is ready.
+        guard isDue, channel != nil || !activity.delivery.usesChannel else { return .idle }
+        // Everything that may fail comes before the claim, which a start should not have for nothing.
+        guard let change = try await orchestrator.changes.stamped(activity.newest, under: lease) else { return .idle }
+        let alert = try await orchestrator.changes.alert(activity.key, revision: 1)
+        let content = Content(
+            change: change,
+            alert: alert,
+            fallback: activity.policy.fallbackAlert ? try alert.map { try FallbackAlert($0, for: activity) } : nil,
+            identity: try await orchestrator.signing.identity(of: activity.bundleID, activity.environment),
+            channel: channel
+        )
+        let claims = StartClaims(orchestrator: orchestrator, activity: activity)
+        guard let batch = try await claims.claim() else { return .worked }
+        // What is due is locked: another activity is starting the same devices, or they are registering.
+        if batch.count == 0 { return .early(.milliseconds(50)) }
+        return try await send(batch, content)
+    }
+
+    /// The statement for an activity that is over: no start leaves any more. One without an answer may have started a
+    /// card; its token will tell.
+    static func abandonment(of activityKey: Int64) -> Query {
+        """
+        UPDATE starts
+        SET state = CASE WHEN state IN ('pending', 'withheld') THEN 'cancelled'::start_state ELSE 'unknown' END, due_at = NULL
+        WHERE activity_key = \(activityKey) AND due_at IS NOT NULL
+        """
+    }
+
+    /// Looks at the channel, and whether a start is due.
+    private func prospect() async throws -> (channel: APNSChannelID?, isDue: Bool) {
+        let results = try await orchestrator.database.pipeline([
+            "SELECT apns_channel_id FROM channels WHERE activity_key = \(activity.key) AND state = 'ready'",
+            "SELECT EXISTS (SELECT FROM starts WHERE activity_key = \(activity.key) AND due_at <= now())",
+        ])
+        let channel = try results[0].single(String?.self).flatMap { $0 }.map(APNSChannelID.init(stored:))
+        return (channel, try results[1].single(Bool.self) ?? false)
+    }
+
+    private func send(_ batch: StartClaims.Batch, _ content: Content) async throws -> SegmentWorker.Turn {
+        var results = StartResults(backoff: Backoff(cap: orchestrator.settings.retryCap))
+        for (capability, members) in Dictionary(grouping: batch.starts, by: \.capability) {
+            switch capability {
+            case .withInputPushChannel: await send(content, content.channel.map { .channel($0) }, members, &results)
+            case .withInputPushToken: await send(content, .token, members, &results)
+            case .plain: await send(content, LiveActivityBody.InputPush.none, members, &results)
+            case .withheld: continue  // never claimed as a start
+            }
+        }
+        if !batch.alerts.isEmpty, let fallback = content.fallback {
+            let push = fallback.batch(
+                content.identity,
+                to: batch.alerts.compactMap(\.deviceToken),
+                now: content.change.timestamp,
+                deadline: orchestrator.settings.pushDeadline
+            )
+            await send(push, batch.alerts) { results.answerAlert($0, $1) }
+        }
+        if !batch.starts.isEmpty || !batch.alerts.isEmpty {
+            try await settle(results)
+        }
+        return results.credentialFailure.map { .failed(reason: $0) } ?? .worked
+    }
+
+    private func send(
+        _ content: Content,
+        _ inputPush: LiveActivityBody.InputPush?,
+        _ members: [ClaimedStart],
+        _ results: inout StartResults
+    ) async {
+        guard let inputPush else { return }
+        let rendering = LiveActivityRendering(change: content.change, alert: content.alert, activity: activity)
+        let batch = PushBatch(
+            environment: activity.environment,
+            identity: content.identity,
+            headers: PushHeaders(
+                bundleID: activity.bundleID,
+                priority: .ten,
+                expiration: activity.policy.expiration(of: .start, at: content.change.timestamp)
+            ),
+            body: rendering.start(inputPush: inputPush),
+            tokens: TokenBuffer(members.compactMap(\.token)),
+            deadline: orchestrator.settings.pushDeadline
+        )
+        await send(batch, members) { results.answer($0, inputPush, $1) }
+    }
+
+    private func send(
+        _ batch: PushBatch,
+        _ members: [ClaimedStart],
+        answer: (ClaimedStart, PushOutcome?) -> Void
+    ) async {
+        let answers = await orchestrator.sender.send(batch)
+        var exceptions: [Int: PushOutcome] = [:]
+        for exception in answers.exceptions {
+            exceptions[exception.index] = exception.outcome
+        }
+        for (index, member) in members.enumerated() {
+            answer(member, exceptions[index])
+        }
+    }
+
+    /// Records the answers, in a task of its own: when the lease is lost meanwhile they are no less true, and a start
+    /// whose answer is forgotten would be sent twice.
+    private func settle(_ results: StartResults) async throws {
+        let database = orchestrator.database
+        try await Task {
+            do {
+                try await database.withTransaction { try await results.store(for: activity, on: $0) }
+            } catch let error as PostgresError where error.sqlState == "40P01" {
+                // A deadlock with a registration or a deletion of the same devices, which has the right of way now.
+                try await database.withTransaction { try await results.store(for: activity, on: $0) }
+            }
+        }.value
+    }
+}

@@ -1,0 +1,167 @@
+import APITypes
+import ActivityModel
+import Postgres
+import Testing
+
+@testable import Orchestrator
+
+@Suite("Audiences as standing rules", .timeLimit(.minutes(2)))
+struct AudienceTests {
+    private func change(_ world: World, add: Audience? = nil, remove: Audience? = nil) async throws -> AudienceCounts {
+        try await world.orchestrator.changeAudience(
+            world.app,
+            ActivityID(stored: "final"),
+            AudienceRequest(add: add, remove: remove)
+        )
+    }
+
+    @Test("A start that has not left yet does not leave once its device is removed, and does when it is added again")
+    func removal() async throws {
+        try await withWorld { world in
+            for number in 1...2 {
+                try await world.register("d\(number)", token: "5a0\(number)")
+                world.recorder.answer("5a0\(number)", with: .tooMany)
+            }
+            try await world.start(to: World.devices("d1", "d2"))
+            try await world.settle()
+            #expect(world.recorder.take().count == 2)
+            #expect(try await change(world, remove: World.devices("d1")).devices == 1)
+            try await world.settle()
+            #expect(try await world.startState("d1") == "cancelled")
+            try await world.pass(31)
+            try await world.settle()
+            #expect(world.recorder.take().map(\.destination) == ["5a02"])
+            _ = try await change(world, add: World.devices("d1"))
+            try await world.settle()
+            #expect(world.recorder.take().map(\.destination) == ["5a01"])
+            #expect(try await world.show().starts.repeated == 0)
+        }
+    }
+
+    @Test(
+        "A start that may have left is not repeated once its device is removed; added again, it is repeated on record"
+    )
+    func removalOfUnknown() async throws {
+        try await withWorld(policy: { $0.startRetrySeconds = 100 }) { world in
+            try await world.register("d1", token: "5a01")
+            world.recorder.answer("5a01", with: .noAnswer)
+            try await world.start(to: World.devices("d1"))
+            try await world.settle()
+            _ = try await change(world, remove: World.devices("d1"))
+            try await world.pass(101)
+            try await world.settle()
+            #expect(world.recorder.take().count == 1)
+            #expect(try await world.startState("d1") == "unknown")
+            _ = try await change(world, add: World.devices("d1"))
+            try await world.settle()
+            #expect(world.recorder.take().count == 1)
+            #expect(try await world.startState("d1") == "sent")
+            #expect(try await world.show().starts.repeated == 1)
+        }
+    }
+
+    @Test("Who is covered by another part of the audience stays in it")
+    func covered() async throws {
+        try await withWorld { world in
+            try await world.register("d1", token: "5a01", user: "u1")
+            world.recorder.answer("5a01", with: .tooMany)
+            var audience = World.devices("d1")
+            audience.users = [UserID(stored: "u1")]
+            try await world.start(to: audience)
+            try await world.settle()
+            _ = try await change(world, remove: World.devices("d1"))
+            try await world.pass(31)
+            try await world.settle()
+            #expect(world.recorder.take().count == 2)
+        }
+    }
+
+    @Test("Whoever was removed from an audience of all is not started by a later registration")
+    func removalOfAll() async throws {
+        try await withWorld { world in
+            try await world.start(to: Audience(allOfType: true))
+            _ = try await change(world, remove: Audience(allOfType: true))
+            try await world.register("d1", token: "5a01")
+            try await world.settle()
+            #expect(world.recorder.take().isEmpty)
+        }
+    }
+
+    @Test("A start for a user does not leave for a device that has another user meanwhile")
+    func userChange() async throws {
+        try await withWorld { world in
+            try await world.register("d1", token: "5a01", user: "u1")
+            world.recorder.answer("5a01", with: .tooMany)
+            try await world.start(to: Audience(users: [UserID(stored: "u1")]))
+            try await world.settle()
+            try await world.register("d1", user: "u2")
+            try await world.pass(31)
+            try await world.settle()
+            #expect(world.recorder.take().count == 1)
+            #expect(try await world.startState("d1") == "cancelled")
+        }
+    }
+
+    @Test("A device that left by itself is not started again by its next registration")
+    func left() async throws {
+        try await withWorld { world in
+            try await world.register("d1", token: "5a01")
+            try await world.start()
+            try await world.follow("d1", token: "aa01", known: 1)
+            _ = try await change(world, add: Audience(allOfType: true))
+            try await world.orchestrator.unsubscribe(world.app, ActivityID(stored: "final"), DeviceID(stored: "d1"))
+            try await world.settle()
+            #expect(world.recorder.take().map(\.event) == ["end"])
+            try await world.register("d1", token: "5b01")
+            try await world.settle()
+            #expect(world.recorder.take().isEmpty)
+        }
+    }
+
+    @Test("The audience of an activity that is over is forgotten, however long it was")
+    func purge() async throws {
+        try await withWorld { world in
+            let devices = (1...5_000).map { DeviceID(stored: "far\($0)") }
+            let (answer, _) = try await world.start(to: Audience(devices: devices))
+            #expect(answer.audience.devices == 0)
+            try await world.start("other", to: World.devices("d1"))
+            try await world.settle()
+            #expect(try await world.number("SELECT count(*) FROM audience_members") == 5_001)
+            try await world.end()
+            try await world.settle()
+            #expect(try await world.number("SELECT count(*) FROM audience_members") == 1)
+        }
+    }
+
+    @Test("An audience of nobody is accepted and says 0; users whom nobody knows are reported, not refused")
+    func nobody() async throws {
+        try await withWorld { world in
+            #expect(
+                try await world.start("empty", alert: nil).answer.audience
+                    == AudienceCounts(devices: 0, unknownUsers: 0)
+            )
+            let strangers = Audience(users: ["u1", "u2"].map(UserID.init(stored:)), devices: [DeviceID(stored: "d1")])
+            #expect(try await world.start(to: strangers).answer.audience == AudienceCounts(devices: 0, unknownUsers: 2))
+            #expect(try await change(world, add: strangers) == AudienceCounts(devices: 0, unknownUsers: 2))
+            try await world.settle()
+            #expect(world.recorder.take().isEmpty)
+        }
+    }
+
+    @Test("No start is claimed after an end was committed, though the worker has looked before")
+    func claimAfterEnd() async throws {
+        try await withWorld { world in
+            try await world.register("d1", token: "5a01")
+            try await world.start(to: World.devices("d1"))
+            let key = try #require(try await world.number("SELECT activity_key FROM activities"))
+            try await world.orchestrator.enrolAudience(of: key)
+            let before = try await ActivitySnapshot.read(key, begun: 1, from: world.database)
+            try await world.end()
+            let claims = StartClaims(orchestrator: world.orchestrator, activity: try #require(before))
+            #expect(try await claims.claim() == nil)
+            #expect(try await world.startState("d1") == "pending")
+            try await world.settle()
+            #expect(try await world.startState("d1") == "cancelled")
+        }
+    }
+}

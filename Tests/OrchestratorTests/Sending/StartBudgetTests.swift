@@ -1,0 +1,120 @@
+import APITypes
+import ActivityModel
+import JSON
+import Postgres
+import Testing
+
+@testable import Orchestrator
+
+@Suite("The start budget of a device", .timeLimit(.minutes(2)))
+struct StartBudgetTests {
+    private static func twoInAHundredSeconds(_ policy: inout Policy) {
+        (policy.startBudget.count, policy.startBudget.windowSeconds) = (2, 100)
+    }
+
+    @Test("Over the budget of a device a start waits, with the reason, until the window allows it; others do not")
+    func waits() async throws {
+        try await withWorld(policy: Self.twoInAHundredSeconds) { world in
+            for number in 1...2 { try await world.register("d\(number)", token: "5a0\(number)") }
+            for id in ["a", "b", "c"] { try await world.start(id, to: World.devices("d1")) }
+            try await world.start("d", to: World.devices("d1", "d2"))
+            try await world.settle()
+            #expect(world.recorder.pushes(to: "5a01").count == 2)
+            #expect(world.recorder.pushes(to: "5a02").count == 1)
+            var withheld = 0
+            for id in ["a", "b", "c", "d"] { withheld += try await world.show(id).starts.withheld }
+            #expect(withheld == 2)
+            #expect(try await world.number("SELECT count(*) FROM starts WHERE reason = 'start_budget'") == 2)
+            try await world.pass(80)
+            try await world.settle()
+            #expect(world.recorder.take().count == 3)
+            try await world.pass(21)
+            try await world.settle()
+            #expect(world.recorder.take().map(\.destination) == ["5a01", "5a01"])
+        }
+    }
+
+    @Test("It is one budget for all activity types of the app")
+    func acrossTypes() async throws {
+        try await withWorld(policy: Self.twoInAHundredSeconds) { world in
+            let order = ActivityTypeName(stored: "Order")
+            let schema = try json(#"{"type":"object"}"#)
+            _ = try await world.orchestrator.putType(
+                world.app,
+                order,
+                TypeRequest(
+                    source: .schemas(attributes: schema, contentState: schema),
+                    policy: {
+                        var policy = Policy(); Self.twoInAHundredSeconds(&policy); return policy
+                    }()
+                ),
+                force: false
+            )
+            var request = DeviceRequest(environment: .production)
+            request.startTokens = [
+                World.game: StartTokenRequest(token: try #require(PushToken(hex: "5a01"))),
+                order: StartTokenRequest(token: try #require(PushToken(hex: "5c01"))),
+            ]
+            _ = try await world.orchestrator.putDevice(world.app, DeviceID(stored: "d1"), request)
+            try await world.start("a", to: World.devices("d1"))
+            try await world.start("b", to: World.devices("d1")) { $0.type = order }
+            try await world.settle()
+            try await world.start("c", to: World.devices("d1")) { $0.type = order }
+            try await world.settle()
+            #expect(world.recorder.take().map(\.destination) == ["5a01", "5c01"])
+        }
+    }
+
+    @Test("A start that the app made itself, or that certainly did not leave, costs nothing; a repeated one costs two")
+    func whatCounts() async throws {
+        try await withWorld(policy: {
+            Self.twoInAHundredSeconds(&$0); $0.startRetrySeconds = 10
+        }) { world in
+            try await world.register("d1", token: "5a01")
+            try await world.start("own")
+            try await world.follow("d1", token: "aa01", in: "own", known: 1)
+            world.recorder.answer("5a01", with: .notSent, .tooMany, .noAnswer, .noAnswer)
+            try await world.start("a", to: World.devices("d1"))
+            for _ in 1...5 {
+                try await world.settle()
+                try await world.pass(10)
+            }
+            #expect(world.recorder.pushes(to: "5a01").count == 4)
+            #expect(try await world.show("a").starts.repeated == 1)
+            try await world.start("b", to: World.devices("d1"))
+            try await world.settle()
+            #expect(world.recorder.pushes(to: "5a01").count == 4)
+            #expect(try await world.show("b").starts.withheld == 1)
+        }
+    }
+
+    @Test(
+        "Activities that start at the same moment, on several daemons, never spend more than the budget",
+        arguments: 1...3
+    )
+    func race(round: Int) async throws {
+        try await withWorld(policy: Self.twoInAHundredSeconds) { world in
+            for number in 1...3 { try await world.register("d\(number)", token: "5a0\(number)") }
+            for number in 1...8 { try await world.start("a\(number)", to: World.devices("d1", "d2", "d3")) }
+            try await withThrowingTaskGroup { group in
+                for _ in 1...2 {
+                    let daemon = world.sibling()
+                    group.addTask {
+                        // Each daemon works on several segments at once.
+                        let leases = try await daemon.orchestrator.segments.claim(limit: 4)
+                        await withTaskGroup { workers in
+                            for lease in leases {
+                                workers.addTask {
+                                    await SegmentWorker(orchestrator: daemon.orchestrator, lease: lease).run()
+                                }
+                            }
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            try await world.settle()
+            for number in 1...3 { #expect(world.recorder.pushes(to: "5a0\(number)").count == 2) }
+        }
+    }
+}
