@@ -175,10 +175,14 @@ let package = Package(
             swiftSettings: swiftSettings
         ),
         .testTarget(name: "ReactorTests", dependencies: ["Reactor"], swiftSettings: swiftSettings),
-        .testTarget(name: "TLSEngineTests", dependencies: ["Cryptography", "TLSEngine"], swiftSettings: swiftSettings),
+        .testTarget(
+            name: "TLSEngineTests",
+            dependencies: ["COpenSSL", "Cryptography", "TLSEngine", "TestSupport"],
+            swiftSettings: swiftSettings
+        ),
         .testTarget(
             name: "HTTP2EngineTests",
-            dependencies: ["Cryptography", "HTTP2Engine", "Reactor", "TLSEngine", "TestSupport"],
+            dependencies: ["CNGHTTP2", "Cryptography", "HTTP2Engine", "Reactor", "TLSEngine", "TestSupport"],
             swiftSettings: swiftSettings
         ),
         .testTarget(

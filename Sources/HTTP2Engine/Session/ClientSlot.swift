@@ -10,8 +10,8 @@ struct ClientSlot {
     private var body: SharedBytes?
     private var bodySent = 0
     private(set) var status = 0
-    private var fields = HTTP2Fields()
-    private var received: [UInt8] = []
+    private(set) var fields = HTTP2Fields()
+    private(set) var received: [UInt8] = []
     /// The server has said that its answer is complete.
     var hasEnded = false
     /// The owner does not want to hear of the stream any more.

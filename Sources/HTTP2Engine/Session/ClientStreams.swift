@@ -14,6 +14,9 @@ final class ClientStreams {
     var notes: [Note] = []
     /// The smallest last stream that a GOAWAY of the server named.
     var lastProcessed = Int32.max
+    /// What the library found wrong with the last frame that it did not take; may concern one stream alone.
+    var lastFault: String?
+    /// Why the session has given the connection up.
     var violation: String?
     let maximumBody: Int
     let maximumHeaders: Int

@@ -2,7 +2,7 @@ import CNGHTTP2
 
 /// The client's end, by libnghttp2.
 final class NGHTTP2ClientSession: ClientSession {
-    private let streams: ClientStreams
+    let streams: ClientStreams
     private let session: NGHTTP2Session
     private var list = HeaderList()
     private var goAwaySent = false
@@ -10,9 +10,20 @@ final class NGHTTP2ClientSession: ClientSession {
     /// Queues the connection preface and our SETTINGS.
     ///
     /// - `firstStream`: odd; a session that begins late comes to the end of its numbers early.
-    init(maximumBody: Int, maximumHeaders: Int, firstStream: Int32 = 1) throws(HTTP2Error) {
+    /// - `memory`: for those who count what the library takes; nil is `malloc`.
+    @safe init(
+        maximumBody: Int,
+        maximumHeaders: Int,
+        firstStream: Int32 = 1,
+        memory: UnsafeMutablePointer<nghttp2_mem>? = nil
+    ) throws(HTTP2Error) {
         streams = ClientStreams(maximumBody: maximumBody, maximumHeaders: maximumHeaders)
-        session = unsafe try NGHTTP2Session(server: false, context: streams, setCallbacks: ClientCallbacks.set)
+        session = unsafe try NGHTTP2Session(
+            server: false,
+            context: streams,
+            memory: memory,
+            setCallbacks: ClientCallbacks.set
+        )
         let settings = [
             (Int(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), UInt32(0)),
             (Int(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue), UInt32(clamping: maximumHeaders)),
@@ -103,7 +114,7 @@ final class NGHTTP2ClientSession: ClientSession {
     }
 
     func receive(_ bytes: UnsafeRawBufferPointer) throws(HTTP2Error) {
-        try unsafe session.receive(bytes)
+        try unsafe session.receive(bytes, openStreams: openStreams)
     }
 
     func nextOutput() throws(HTTP2Error) -> UnsafeRawBufferPointer? {

@@ -2,17 +2,25 @@ import CNGHTTP2
 
 /// The server's end, by libnghttp2.
 final class NGHTTP2ServerSession: ServerSession {
-    private let streams: ServerStreams
+    let streams: ServerStreams
     private let session: NGHTTP2Session
 
     /// Queues our SETTINGS.
-    init(
+    ///
+    /// - `memory`: for those who count what the library takes; nil is `malloc`.
+    @safe init(
         maximumConcurrentStreams: Int,
         maximumBody: Int,
-        maximumHeaders: Int
+        maximumHeaders: Int,
+        memory: UnsafeMutablePointer<nghttp2_mem>? = nil
     ) throws(HTTP2Error) {
         streams = ServerStreams(maximumBody: maximumBody, maximumHeaders: maximumHeaders)
-        session = unsafe try NGHTTP2Session(server: true, context: streams, setCallbacks: ServerCallbacks.set)
+        session = unsafe try NGHTTP2Session(
+            server: true,
+            context: streams,
+            memory: memory,
+            setCallbacks: ServerCallbacks.set
+        )
         let settings = [
             (Int(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue), UInt32(clamping: maximumConcurrentStreams)),
             (Int(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue), UInt32(clamping: maximumHeaders)),
@@ -75,7 +83,7 @@ final class NGHTTP2ServerSession: ServerSession {
     }
 
     func receive(_ bytes: UnsafeRawBufferPointer) throws(HTTP2Error) {
-        try unsafe session.receive(bytes)
+        try unsafe session.receive(bytes, openStreams: openStreams)
     }
 
     func nextOutput() throws(HTTP2Error) -> UnsafeRawBufferPointer? {

@@ -7,10 +7,12 @@ final class NGHTTP2Session {
 
     /// Makes a session whose callbacks get `context`, which must live longer.
     ///
+    /// - `memory`: where the library takes its memory from, for those who count it; nil is `malloc`.
     /// - `setCallbacks`: installs the callbacks of this end.
     init(
         server isServer: Bool,
         context: AnyObject,
+        memory: UnsafeMutablePointer<nghttp2_mem>?,
         setCallbacks: (OpaquePointer) -> Void
     ) throws(HTTP2Error) {
         var callbacks: OpaquePointer?
@@ -26,14 +28,16 @@ final class NGHTTP2Session {
         unsafe nghttp2_option_set_no_closed_streams(options, 1)
         // A peer that pings or changes settings and never reads the answers must not fill our memory.
         unsafe nghttp2_option_set_max_outbound_ack(options, 1000)
+        // We announce that nothing may be pushed; what comes before that was read is refused (RFC 9113 §8.4).
+        unsafe nghttp2_option_set_max_reserved_remote_streams(options, 0)
         // Nor may one open and reset streams without end (CVE-2023-44487): 1000 at once, then 33 a second.
         unsafe nghttp2_option_set_stream_reset_rate_limit(options, 1000, 33)
         var raw: OpaquePointer?
         let pointer = unsafe Unmanaged.passUnretained(context).toOpaque()
         let result =
             unsafe isServer
-            ? nghttp2_session_server_new2(&raw, callbacks, pointer, options)
-            : nghttp2_session_client_new2(&raw, callbacks, pointer, options)
+            ? nghttp2_session_server_new3(&raw, callbacks, pointer, options, memory)
+            : nghttp2_session_client_new3(&raw, callbacks, pointer, options, memory)
         guard result == 0, let raw = unsafe raw else { throw Self.outOfMemory }
         unsafe self.raw = raw
     }
@@ -51,10 +55,22 @@ final class NGHTTP2Session {
         try check(unsafe nghttp2_session_set_local_window_size(raw, noFlags, 0, connectionWindow))
     }
 
-    func receive(_ bytes: UnsafeRawBufferPointer) throws(HTTP2Error) {
+    /// Frames that may wait for a peer that does not read, beside those of open streams.
+    private static let maximumWaitingFrames = 5000
+
+    /// Takes what the peer sent.
+    ///
+    /// - `openStreams`: how many streams may have frames of ours waiting.
+    /// - Throws: ``HTTP2Error/Code/flooded`` when the peer provokes more answers than it reads. The library bounds
+    ///   acknowledgements only; a peer that opens streams to have them refused would fill our memory with resets.
+    func receive(_ bytes: UnsafeRawBufferPointer, openStreams: Int) throws(HTTP2Error) {
         let start = unsafe bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
         let taken = unsafe nghttp2_session_mem_recv(raw, start, bytes.count)
         if taken < 0 { throw Self.error(Int32(taken)) }
+        // A stream of ours may wait with its head and with a reset.
+        guard unsafe nghttp2_session_get_outbound_queue_size(raw) <= Self.maximumWaitingFrames + 2 * openStreams else {
+            throw HTTP2Error(.flooded, "the peer provokes more frames than it reads")
+        }
     }
 
     func nextOutput() throws(HTTP2Error) -> UnsafeRawBufferPointer? {

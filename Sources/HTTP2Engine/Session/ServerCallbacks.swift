@@ -87,14 +87,24 @@ enum ServerCallbacks {
     }
 
     private static let frameSent: nghttp2_on_frame_send_callback = { _, frame, context in
-        guard let frame = unsafe frame, unsafe frame.pointee.hd.type == UInt8(NGHTTP2_GOAWAY.rawValue) else { return 0 }
-        // Unless our owner wanted it, the library has found a fault that it does not report in another way.
-        let code = unsafe HTTP2ErrorCode(rawValue: frame.pointee.goaway.error_code)
-        return unsafe with(context) { streams in
-            if code != .noError, streams.violation == nil, !streams.isGoingAway {
-                streams.violation = code.description
+        guard let frame = unsafe frame else { return 0 }
+        switch unsafe nghttp2_frame_type(rawValue: UInt32(frame.pointee.hd.type)) {
+        case NGHTTP2_RST_STREAM:
+            return unsafe with(context) { streams in
+                // The fault was one stream's, which is over with it.
+                if streams.lastFault != nil { streams.lastFault = nil }
+                return 0
             }
-            return 0
+        case NGHTTP2_GOAWAY:
+            // Unless our owner wanted it, the library has given the connection up.
+            let code = unsafe HTTP2ErrorCode(rawValue: frame.pointee.goaway.error_code)
+            return unsafe with(context) { streams in
+                if code != .noError, streams.violation == nil, !streams.isGoingAway {
+                    streams.violation = streams.lastFault ?? code.description
+                }
+                return 0
+            }
+        default: return 0
         }
     }
 
@@ -111,7 +121,7 @@ enum ServerCallbacks {
         let type = unsafe frame.pointee.hd.type
         let words = unsafe String(cString: nghttp2_strerror(error))
         return unsafe with(context) { streams in
-            streams.violation = "frame of type \(type): \(words)"
+            streams.lastFault = "frame of type \(type): \(words)"
             return 0
         }
     }

@@ -20,6 +20,9 @@ final class ServerStreams {
     private var free: [Int] = []
     /// Slots whose request is ready to be handed over, with the stream that they held then.
     var ready: [(slot: Int, stream: Int32)] = []
+    /// What the library found wrong with the last frame that it did not take; may concern one stream alone.
+    var lastFault: String?
+    /// Why the session has given the connection up.
     var violation: String?
     /// Whether our side has chosen to send a GOAWAY.
     var isGoingAway = false

@@ -59,6 +59,7 @@ struct FaultTests {
             let error = try await other.end()
             // The server listens on 127.0.0.1 only, so a kernel that routes 127.0.0.2 refuses the connection.
             #expect(error?.code == .tls || error?.code == .unreachable)
+            try await right.onLoop { $0.drop(nil) }
             await loop.shutDown()
         }
     }

@@ -1,3 +1,5 @@
+@testable import HTTP2Engine
+
 /// Frames written by hand (RFC 9113 §4.1), for peers that our own sessions would never be.
 enum RawFrame {
     static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
@@ -43,7 +45,52 @@ enum RawFrame {
     /// `GET https://a/`.
     static var request: [UInt8] { [0x82, 0x87, 0x84] + field(":authority", "a") }
 
-    private static func bytes<Number: FixedWidthInteger>(_ number: Number) -> [UInt8] {
+    static func bytes<Number: FixedWidthInteger>(_ number: Number) -> [UInt8] {
         stride(from: Number.bitWidth - 8, through: 0, by: -8).map { UInt8(truncatingIfNeeded: number >> $0) }
+    }
+
+    static func windowUpdate(stream: UInt32 = 0, _ increment: UInt32) -> [UInt8] {
+        frame(type: 8, stream: stream, bytes(increment))
+    }
+
+    static func continuation(stream: UInt32, ends: Bool, _ block: [UInt8]) -> [UInt8] {
+        frame(type: 9, flags: ends ? 4 : 0, stream: stream, block)
+    }
+
+    static let settingsAcknowledgement = frame(type: 4, flags: 1)
+
+    /// A frame as it was found in a stream of bytes.
+    struct Read: Equatable {
+        let type: UInt8
+        let stream: UInt32
+        let payload: [UInt8]
+
+        /// What an RST_STREAM or a GOAWAY says.
+        var errorCode: HTTP2ErrorCode? {
+            guard type == 3 || type == 7 else { return nil }
+            let bytes = payload.dropFirst(type == 7 ? 4 : 0).prefix(4)
+            return HTTP2ErrorCode(rawValue: bytes.reduce(0) { $0 << 8 | UInt32($1) })
+        }
+    }
+
+    /// Cuts what a session said into frames; a client's preface is skipped.
+    static func read(_ bytes: [UInt8]) -> [Read] {
+        split(bytes.starts(with: preface) ? Array(bytes.dropFirst(preface.count)) : bytes).map { frame in
+            let stream = frame[5..<9].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+            return Read(type: frame[3], stream: stream, payload: Array(frame.dropFirst(9)))
+        }
+    }
+
+    /// Whole frames, one after another.
+    static func split(_ bytes: [UInt8]) -> [[UInt8]] {
+        var frames: [[UInt8]] = []
+        var index = 0
+        while index + 9 <= bytes.count {
+            let end = index + 9 + bytes[index..<index + 3].reduce(0) { $0 << 8 | Int($1) }
+            guard end <= bytes.count else { break }
+            frames.append(Array(bytes[index..<end]))
+            index = end
+        }
+        return frames
     }
 }

@@ -1,0 +1,13 @@
+# shellcheck shell=bash
+# Sourced by the scripts in tools/: the modules that peers' bytes reach, under AddressSanitizer and LeakSanitizer.
+
+# What both commands need: a package that holds only these modules, built apart from everything else.
+readonly sanitized=(--package-path tools/sanitized --scratch-path .build/sanitized --sanitize address)
+
+# Builds the modules and runs their tests; arguments go to `swift test`. Needs no database.
+# There are no tests for XCTest, whose runner leaks; nor for Foundation's Process, which leaks itself (ForeignPeerTests
+# start programs with it, and what these say is well-meant).
+test_sanitized() {
+    swift build "${sanitized[@]}" --build-tests
+    swift test "${sanitized[@]}" --skip-build --disable-xctest --skip ForeignPeerTests "$@"
+}

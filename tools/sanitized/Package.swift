@@ -1,0 +1,51 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// The modules that peers' bytes reach, and their tests, as a package of their own: `tools/test` builds it with
+// AddressSanitizer, which for the whole project would cost minutes. Folders and settings are those of the root package.
+let swiftSettings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("InferIsolatedConformances"),
+    .enableUpcomingFeature("ImmutableWeakCaptures"),
+    .treatAllWarnings(as: .error),
+    .treatWarning("DeprecatedDeclaration", as: .warning),
+]
+let mechanismSettings = swiftSettings + [.strictMemorySafety()]
+
+let package = Package(
+    name: "sanitized",
+    targets: [
+        .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2"),
+        .systemLibrary(name: "COpenSSL", pkgConfig: "openssl"),
+        .systemLibrary(name: "CLinux"),
+        .target(name: "Reactor", dependencies: ["CLinux"], swiftSettings: mechanismSettings),
+        .target(name: "Cryptography", dependencies: ["COpenSSL"], swiftSettings: mechanismSettings),
+        .target(name: "TLSEngine", dependencies: ["COpenSSL"], swiftSettings: mechanismSettings),
+        .target(
+            name: "HTTP2Engine",
+            dependencies: ["CNGHTTP2", "Reactor", "TLSEngine"],
+            swiftSettings: mechanismSettings
+        ),
+        // What the tests below need of it; the rest would bring a database.
+        .target(
+            name: "TestSupport",
+            path: "Tests/TestSupport",
+            sources: ["FuzzSeeds.swift", "SeededRandom.swift"],
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(
+            name: "TLSEngineTests",
+            dependencies: ["COpenSSL", "Cryptography", "TLSEngine", "TestSupport"],
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(
+            name: "HTTP2EngineTests",
+            dependencies: ["CNGHTTP2", "Cryptography", "HTTP2Engine", "Reactor", "TLSEngine", "TestSupport"],
+            swiftSettings: swiftSettings
+        ),
+    ]
+)
