@@ -10,6 +10,10 @@ package final class TLSSession {
     private let buffers = CipherBuffers()
     private let context: TLSContext
     private let host: String?
+    /// Bytes of the output that the peer has provoked by what was read, since the output was last empty.
+    private var provoked = 0
+    /// Some 600 answers to requests for new keys. OpenSSL would answer without end to a peer that reads nothing.
+    private static let maximumProvoked = 16 * 1024
 
     /// A client's session.
     ///
@@ -54,9 +58,13 @@ package final class TLSSession {
     /// How many bytes are to be sent.
     package var outputCount: Int { buffers.output.count }
 
+    /// Bytes that lie between the session and its socket, in both directions.
+    var heldBytes: Int { buffers.input.count + buffers.output.count }
+
     /// Forgets the first bytes of ``output``, because they were sent.
     package func consumeOutput(_ count: Int) {
         buffers.output.consume(count)
+        if buffers.output.count == 0 { provoked = 0 }
     }
 
     /// Goes on with the handshake; when it completes, trust, host name and ALPN have been asserted.
@@ -82,7 +90,13 @@ package final class TLSSession {
     package func read(into buffer: UnsafeMutableRawBufferPointer) -> TLSResult<Int> {
         ERR_clear_error()
         var count = 0
+        let waiting = buffers.output.count
         let result = unsafe SSL_read_ex(ssl, buffer.baseAddress, buffer.count, &count)
+        provoked += buffers.output.count - waiting
+        guard provoked <= Self.maximumProvoked else {
+            let reason = "the peer asks for more answers than it reads"
+            return .failed(TLSError(.failed, "read", reasons: [reason]))
+        }
         return result == 1 ? .complete(count) : unsafe ended(SSL_get_error(ssl, result), "read")
     }
 

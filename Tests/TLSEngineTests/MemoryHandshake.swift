@@ -48,6 +48,13 @@ struct MemoryHandshake {
     }
 }
 
+extension MemoryHandshake {
+    /// Whether the session takes bytes.
+    static func writes(_ bytes: [UInt8], _ session: TLSSession) -> Bool {
+        bytes.withUnsafeBytes { session.write($0) }.isComplete
+    }
+}
+
 /// Files that live as long as the test.
 final class TemporaryFolder {
     let url: URL

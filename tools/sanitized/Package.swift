@@ -30,11 +30,13 @@ let package = Package(
             dependencies: ["CNGHTTP2", "Reactor", "TLSEngine"],
             swiftSettings: mechanismSettings
         ),
-        // What the tests below need of it; the rest would bring a database.
+        .target(name: "LocalPostgres", dependencies: ["Reactor"], swiftSettings: swiftSettings),
+        // Without its database, which would bring half of the project.
         .target(
             name: "TestSupport",
+            dependencies: ["LocalPostgres", "Reactor"],
             path: "Tests/TestSupport",
-            sources: ["FuzzSeeds.swift", "SeededRandom.swift"],
+            exclude: ["TestCluster.swift"],
             swiftSettings: swiftSettings
         ),
         .testTarget(
