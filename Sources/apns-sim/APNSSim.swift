@@ -7,7 +7,7 @@ struct APNSSim: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "apns-sim",
         abstract: "Apple's push service as far as a server can see, with phones behind it.",
-        subcommands: [ServeCommand.self, PhonesCommand.self, ReportCommand.self, ShowCommand.self]
+        subcommands: [ServeCommand.self, PhonesCommand.self, ReportCommand.self, RulesCommand.self, ShowCommand.self]
     )
 }
 

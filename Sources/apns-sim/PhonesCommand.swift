@@ -98,7 +98,7 @@ struct ActOnPhones: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "act",
         abstract: "Let something happen at phones.",
-        discussion: "Actions: join, rotate, rotate-start, force-quit, launch, swipe-away."
+        discussion: "Actions: join, rotate, rotate-start, force-quit, launch, swipe-away, offline, online."
     )
 
     @OptionGroup var simulator: ControlOptions

@@ -46,6 +46,26 @@ struct ServeCommand: AsyncParsableCommand {
     @Flag(help: "Refuse provider tokens of keys that were not registered with POST /keys.")
     var refuseUnknownKeys = false
 
+    @Option(help: "A bundle id whose broadcast capability is switched off; repeatable.")
+    var withoutBroadcast: [String] = []
+
+    @Flag(help: "Answer as Apple's pages print it where the wire was seen to say something else; see 'rules'.")
+    var asDocumented = false
+
+    @Flag(help: "Give the message that a channel stores to those who subscribe later, too.")
+    var storedForLateSubscribers = false
+
+    @Option(help: "Updates and ends at priority 10 that a phone takes per hour without frequent updates.")
+    var highPriorityBudget = PhoneLimits().highPriorityBudget
+
+    @Option(help: "The same with frequent updates.")
+    var frequentHighPriorityBudget = PhoneLimits().frequentHighPriorityBudget
+
+    @Option(
+        help: "Errors within a minute that halve a connection's streams, ten times as many end it; 0: no penalties."
+    )
+    var errorLimit = PenaltyLimits().slowDown
+
     @Option(help: "Tally's address, for the apps on the phones.")
     var tallyURL: String?
 
@@ -55,6 +75,12 @@ struct ServeCommand: AsyncParsableCommand {
     func validate() throws {
         guard 0 <= tokenDelayMin, tokenDelayMin <= tokenDelayMax else {
             throw ValidationError("--token-delay-min must not be greater than --token-delay-max")
+        }
+        guard highPriorityBudget >= 0, frequentHighPriorityBudget >= 0 else {
+            throw ValidationError("a budget must not be negative")
+        }
+        guard (0...1_000_000).contains(errorLimit) else {
+            throw ValidationError("--error-limit must be from 0 to 1000000")
         }
     }
 
@@ -67,7 +93,14 @@ struct ServeCommand: AsyncParsableCommand {
             configuration.settings.seed = seed
         }
         configuration.settings.limits.tokenDelay = tokenDelayMin...tokenDelayMax
+        configuration.settings.limits.highPriorityBudget = highPriorityBudget
+        configuration.settings.limits.frequentHighPriorityBudget = frequentHighPriorityBudget
         configuration.settings.refusesUnknownKeys = refuseUnknownKeys
+        configuration.settings.withoutBroadcast = Set(withoutBroadcast)
+        configuration.settings.answersAsDocumented = asDocumented
+        configuration.settings.givesStoredToLateSubscribers = storedForLateSubscribers
+        configuration.settings.penalties.slowDown = errorLimit
+        configuration.settings.penalties.close = errorLimit * 10
         if let tallyURL {
             let key = tallyKey ?? ProcessInfo.processInfo.environment["TALLY_REGISTER_KEY"] ?? ""
             configuration.tally = TallyRequest(url: tallyURL, key: key)

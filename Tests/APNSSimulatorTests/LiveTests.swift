@@ -93,6 +93,45 @@ struct LiveTests {
         }
     }
 
+    @Test("bad tokens slow the connection down and end it, with the reason; dead ones do not")
+    func penalties() async throws {
+        try await withSimulator {
+            $0.penalties.slowDown = 10
+            $0.penalties.close = 20
+        } _: { simulator, addresses, control in
+            _ = try await control.create(newPhones(1))
+            let dead = "/3/device/\(try startToken(simulator, "p-1"))"
+            _ = try simulator.control.perform([PhoneAction(.rotateStart, prefix: "p-")])
+            let port = try #require(addresses.ports[ListenerRole(.sandbox, .device)])
+            let client = try await LiveClient(to: addresses, port: port)
+            var events = client.events.makeAsyncIterator()
+            #expect(await events.next() == .streams(1))
+            let jwt = try Self.jwt()
+            try await client.send(
+                ["/3/device/\(try startToken(simulator, "p-1"))"],
+                authorization: jwt,
+                body: Self.start()
+            )
+            for _ in 0..<2 { _ = await events.next() }
+
+            try await client.send(Array(repeating: dead, count: 50), authorization: jwt, body: Self.start())
+            for _ in 0..<50 {
+                guard case .answer(_, 410, _) = await events.next() else {
+                    Issue.record("no 410")
+                    break
+                }
+            }
+            try await client.send(Array(repeating: "/3/device/ffff", count: 2), authorization: jwt, body: Self.start())
+            var seen: [Seen] = []
+            for _ in 0..<3 { if let event = await events.next() { seen.append(event) } }
+            #expect(seen.contains(.streams(500)))
+            try await client.send(Array(repeating: "/3/device/ffff", count: 2), authorization: jwt, body: Self.start())
+            while let event = await events.next() { seen.append(event) }
+            #expect(seen.contains(.goneAway(.noError, #"{"reason":"BadDeviceToken"}"#)))
+            await client.close()
+        }
+    }
+
     @Test("the control API says what is wrong with a request")
     func control() async throws {
         try await withSimulator { _, _, control in

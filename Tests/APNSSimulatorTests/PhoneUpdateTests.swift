@@ -197,3 +197,44 @@ private let secondAfterTen: [(Int64, Verdict)] = [
     (8 * 3600 + 2, .shown),
     (8 * 3600 + 3, .ignored(.farFuture)),
 ]
+
+@Suite("The budget of priority 10 on a phone")
+struct PriorityBudgetTests {
+    /// The verdicts of so many updates, one a second.
+    private func verdicts(_ count: Int, priority: Int, frequent: Bool) -> (Phone, [Verdict]) {
+        var profile = Sample.profile()
+        profile.frequentPushesEnabled = frequent
+        var limits = PhoneLimits()
+        limits.highPriorityBudget = 3
+        limits.frequentHighPriorityBudget = 5
+        var phone = Phone.launched(profile, limits: limits)
+        _ = phone.start(Sample.startBody())
+        _ = phone.tokenReady(card: 0, at: Sample.moment(1))
+        for second in 1...Int64(count) { phone.update(at: 1 + second, priority: priority) }
+        return (phone, phone.received.dropFirst().map(\.verdict))
+    }
+
+    @Test("over the budget of the hour the device throttles", arguments: [(false, 3), (true, 5)])
+    func over(_ frequent: Bool, _ budget: Int) {
+        var (phone, seen) = verdicts(7, priority: 10, frequent: frequent)
+        let shown = Array(repeating: Verdict.shown, count: budget)
+        #expect(seen == shown + Array(repeating: .ignored(.highPriorityBudget), count: 7 - budget))
+        phone.update(at: 20, priority: 5)
+        #expect(phone.lastVerdict == .shown)
+        phone.update(at: 3602 + 2, priority: 10)
+        #expect(phone.lastVerdict == .shown)
+    }
+
+    @Test("priority 5 costs nothing")
+    func free() {
+        #expect(verdicts(50, priority: 5, frequent: false).1 == Array(repeating: .shown, count: 50))
+    }
+}
+
+extension Phone {
+    fileprivate mutating func update(at seconds: Int64, priority: Int) {
+        let body = Sample.updateBody(at: seconds)
+        let push = ArrivingPush(sequence: 1, body: body, priority: priority, destination: .token(card: 0))
+        _ = receive(push, at: Sample.moment(seconds))
+    }
+}

@@ -3,7 +3,8 @@ import ActivityModel
 @testable import APNSSimulator
 
 extension RuleCase {
-    static let all: [RuleCase] = paths + credentials + connections + device + broadcast + channels
+    static let all: [RuleCase] =
+        paths + credentials + connections + device + bundles + broadcast + channels
 
     static let paths: [RuleCase] = [
         RuleCase("an unknown path", .device.path("/4/device/ab"), 404, "BadPath"),
@@ -67,13 +68,6 @@ extension RuleCase {
             "TooManyProviderTokenUpdates",
             memory: .init(key: StubWorld.keyID, "older", StubWorld.now - 1199)
         ),
-        RuleCase(
-            "a new token after 19 minutes, broadcast",
-            .broadcast,
-            429,
-            "TooManyProviderTokenUpdates",
-            memory: .init(key: StubWorld.keyID, "older", StubWorld.now - 1199)
-        ),
     ]
 
     static let device: [RuleCase] = [
@@ -127,15 +121,28 @@ extension RuleCase {
         RuleCase("a token that outlived its activity", .device.path("/3/device/01d0"), 410, "ExpiredToken"),
     ]
 
+    /// What holds for each API whose path names a bundle id.
+    static let bundles: [RuleCase] = [APNSRequest.broadcast, .create, .list].flatMap { request in
+        func path(_ bundleID: String) -> APNSRequest {
+            request.path(request.path.replacing(StubWorld.bundleID, with: bundleID))
+        }
+        return [
+            RuleCase("a suffix in the path", path("com.example.game.push-type.liveactivity"), 400, "TopicDisallowed"),
+            RuleCase("an app without broadcasts", path("com.example.silent"), 400, "BroadcastFeatureNotEnabled"),
+            RuleCase("a key of other apps", request.with { $0.authorization = "topic key" }, 403, "TopicMismatch"),
+            RuleCase("a request id that is no UUID", request.with { $0.requestID = "1" }, 400, "BadMessageId"),
+            RuleCase(
+                "a new token after 19 minutes",
+                request,
+                429,
+                "TooManyProviderTokenUpdates",
+                memory: .init(key: StubWorld.keyID, "older", StubWorld.now - 1199)
+            ),
+        ]
+    }
+
     static let broadcast: [RuleCase] = [
-        RuleCase(
-            "a suffix in the path",
-            .broadcast.path("/4/broadcasts/apps/com.example.game.push-type.liveactivity"),
-            400,
-            "TopicDisallowed"
-        ),
-        RuleCase("a key of other apps", .broadcast.with { $0.authorization = "topic key" }, 403, "TopicMismatch"),
-        RuleCase("a request id that is no UUID", .broadcast.with { $0.requestID = "1" }, 400, "BadMessageId"),
+        RuleCase("an expiration in words", .broadcast.with { $0.expiration = "soon" }, 400, "BadExpirationDate"),
         RuleCase("no channel", .broadcast.with { $0.channelID = nil }, 400, "MissingChannelId"),
         RuleCase(
             "a channel id that is no base64",
@@ -171,12 +178,8 @@ extension RuleCase {
     ]
 
     static let channels: [RuleCase] = [
-        RuleCase(
-            "a suffix in the path",
-            .create.path("/1/apps/com.example.game.push-type.liveactivity/channels"),
-            400,
-            "TopicDisallowed"
-        ),
+        RuleCase("read of a channel id that is no base64", .read.with { $0.channelID = "?" }, 400, "BadChannelId"),
+        RuleCase("read of a channel that never was", .read.with { $0.channelID = "AAAA" }, 400, "BadChannelId"),
         RuleCase("a body that is no JSON", .create.text("{"), 400, "BadRequestPayload"),
         RuleCase("a body that is no object", .create.text("[]"), 400, "BadRequestPayload"),
         RuleCase("no body", .create.text(""), 400, "BadRequestPayload"),

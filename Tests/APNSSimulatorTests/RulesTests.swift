@@ -1,4 +1,5 @@
 import ActivityModel
+import JSON
 import Testing
 
 @testable import APNSSimulator
@@ -58,15 +59,59 @@ struct RulesTests {
 
     @Test("every row of the table has an example that it answers")
     func everyRowIsTried() {
+        let tried = RuleCase.all.compactMap { example -> String? in
+            let inquiry = Inquiry(
+                example.request,
+                connection: example.memory,
+                world: StubWorld(),
+                now: StubWorld.now * 1000
+            )
+            return Rules.brokenRule(inquiry).map { "\(inquiry.endpoint.kind): \($0.condition)" }
+        }
         let endpoints: [Endpoint] = [
             .device(token: "x"), .broadcast(bundleID: "x"), .channels(bundleID: "x"), .allChannels(bundleID: "x"),
             .unknown,
         ]
-        let rows = endpoints.flatMap { Rules.rules(for: $0) }
-        let answers = Set(rows.map { "\($0.status) \($0.reason)" })
-        let tried = Set(RuleCase.all.map { "\($0.status) \($0.reason)" })
-        #expect(answers.subtracting(tried).isEmpty)
-        #expect(tried.subtracting(answers).isEmpty)
+        let rows = endpoints.flatMap { endpoint in
+            Rules.rules(for: endpoint).map { "\(endpoint.kind): \($0.condition)" }
+        }
+        #expect(Set(rows).subtracting(tried).isEmpty)
+    }
+
+    @Test(
+        "where the wire and Apple's pages disagree, the world may be told to go by the pages",
+        arguments: [
+            (
+                APNSRequest.device.with { $0.authorization = "production key" },
+                Refusal(status: 403, reason: "BadEnvironmentKeyIdInToken")
+            ),
+            (.broadcast.with { $0.channelID = "AAAA" }, Refusal(status: 400, reason: "ChannelNotRegistered")),
+            (
+                .delete.with { $0.channelID = StubWorld.deleted },
+                Refusal(status: 400, reason: "ChannelNotRegistered")
+            ),
+            (
+                .list.path("/1/apps/com.example.silent/all-channels"),
+                Refusal(status: 400, reason: "FeatureNotEnabled")
+            ),
+        ]
+    )
+    func documented(_ request: APNSRequest, _ refusal: Refusal) {
+        let world = StubWorld(answersAsDocumented: true)
+        let ruling = Rules.judge(request, on: ConnectionMemory(), in: world, now: StubWorld.now * 1000)
+        #expect(ruling == .refused(refusal))
+    }
+
+    @Test("the table names every reason that Apple lists, and cites a source for each row")
+    func table() throws {
+        let rows = RulesTable().rows
+        #expect(Set(rows.map(\.reason)).isSuperset(of: applesReasons))
+        let printed = RulesTable().text
+        let listed = try #require(try JSONValue(parsing: RulesTable().json)["rules"]?.array)
+        #expect(listed.count == rows.count)
+        for row in rows {
+            #expect(printed.contains("\(row.status) \(row.reason): \(row.condition)"))
+        }
     }
 
     static func judge(_ request: APNSRequest, _ memory: ConnectionMemory = ConnectionMemory()) -> Ruling {
@@ -116,3 +161,30 @@ private let keptRequests: [(String, APNSRequest, Acceptance)] = [
     ("delete", .delete, .deleteChannel(bundleID: StubWorld.bundleID, channelID: StubWorld.storing)),
     ("list", .list, .listChannels(bundleID: StubWorld.bundleID)),
 ]
+
+/// Apple, Handling notification responses from APNs and Handling error responses from Apple Push Notification service; of
+/// two spellings the one that comes over the wire.
+private let applesReasons: Set<String> = [
+    "BadCollapseId", "BadDeviceToken", "BadExpirationDate", "BadMessageId", "BadPriority", "BadTopic",
+    "DeviceTokenNotForTopic", "DuplicateHeaders", "IdleTimeout", "InvalidPushType", "MissingDeviceToken",
+    "MissingTopic",
+    "PayloadEmpty", "TopicDisallowed", "BadCertificate", "BadCertificateEnvironment", "ExpiredProviderToken",
+    "Forbidden",
+    "InvalidProviderToken", "MissingProviderToken", "UnrelatedKeyIdInToken", "BadEnvironmentKeyInToken", "BadPath",
+    "MethodNotAllowed", "ExpiredToken", "Unregistered", "PayloadTooLarge", "TooManyProviderTokenUpdates",
+    "TooManyRequests", "InternalServerError", "ServiceUnavailable", "Shutdown", "MissingChannelId", "BadChannelId",
+    "ChannelNotRegistered", "MissingPushType", "BroadcastFeatureNotEnabled", "CannotCreateChannelConfig",
+    "BadRequestParams", "BadRequestPayload", "TopicMismatch",
+]
+
+extension Endpoint {
+    fileprivate var kind: String {
+        switch self {
+        case .device: "device"
+        case .broadcast: "broadcast"
+        case .channels: "channels"
+        case .allChannels: "all channels"
+        case .unknown: "unknown"
+        }
+    }
+}

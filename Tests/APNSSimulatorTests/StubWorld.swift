@@ -14,6 +14,9 @@ struct StubWorld: RulesWorld {
     static let deleted = "ZGVsZXRlZDEyMzQ1Njc4OQ=="
 
     var channelLimit: Int { 3 }
+    var answersAsDocumented = false
+
+    func hasBroadcast(bundleID: String) -> Bool { bundleID != "com.example.silent" }
 
     func credential(_ authorization: String?) -> Credential {
         var token = ProviderToken(

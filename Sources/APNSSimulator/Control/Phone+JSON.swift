@@ -14,6 +14,7 @@ extension Phone {
         fields.add("types", words: profile.types.map(\.rawValue))
         fields.add("follows", words: profile.follows.map(\.rawValue))
         fields.add("force_quit", isForceQuit)
+        fields.add("offline", isOffline)
         fields.add("start_tokens", .object(JSONObject(startTokens.map { ($0.rawValue, .string($1)) })))
         fields.add("device_token", deviceToken)
         fields.add("activities", .array(cards.map { $0.json(at: now.milliseconds, limits: limits) }))

@@ -17,6 +17,10 @@ package struct PhoneAction: Sendable, Hashable {
         case launch
         /// Swipe the card away.
         case swipeAway = "swipe-away"
+        /// Lose the connection to Apple; what Apple stores waits.
+        case goOffline = "offline"
+        /// Be connected again.
+        case comeOnline = "online"
     }
 
     package var kind: Kind
@@ -63,6 +67,11 @@ package struct PhoneAction: Sendable, Hashable {
             return []
         case .launch:
             return phone.launch(at: now)
+        case .goOffline:
+            phone.goOffline()
+            return []
+        case .comeOnline:
+            return phone.comeOnline()
         case .swipeAway:
             return activityID.map { phone.swipeAway(activityID: $0, at: now) } ?? []
         }

@@ -54,7 +54,7 @@ extension Phone {
         case .start(let type):
             outcome = start(push, type: type, at: now)
         case .token(let card), .channel(let card):
-            outcome = change(push.body, card: card, at: now)
+            outcome = change(push, card: card, at: now)
         }
         received.append(
             ReceivedPush(
@@ -162,7 +162,8 @@ extension Phone {
 
     // MARK: Update and end
 
-    private mutating func change(_ body: PushBody, card number: Int, at now: Moment) -> Outcome {
+    private mutating func change(_ push: ArrivingPush, card number: Int, at now: Moment) -> Outcome {
+        let body = push.body
         let card = cards[number]
         func ignored(_ reason: IgnoreReason, _ detail: String? = nil) -> Outcome {
             Outcome(verdict: .ignored(reason), card: number, reachableSince: card.linkedSince, detail: detail)
@@ -170,6 +171,7 @@ extension Phone {
         guard body.fault == nil, let timestamp = body.timestamp else { return ignored(.malformed, body.fault) }
         guard body.event != .start else { return ignored(.wrongKind) }
         guard card.isLive(at: now.milliseconds, limits: limits) else { return ignored(.afterEnd) }
+        if push.priority == 10, !spendHighPriority(at: now) { return ignored(.highPriorityBudget) }
         let isEnd = body.event == .end
         let newest = card.newestTimestamp ?? Int64.min
         // An end with an old timestamp still works (Apple staff, forum thread 776165).
@@ -197,6 +199,16 @@ extension Phone {
             outcome.effects = unlink(card, at: dismissedAt)
         }
         return outcome
+    }
+
+    /// Takes a push at priority 10 from the budget; false when there is none left and the device throttles.
+    private mutating func spendHighPriority(at now: Moment) -> Bool {
+        let isFrequent = profile.frequentPushesEnabled
+        let budget = isFrequent ? limits.frequentHighPriorityBudget : limits.highPriorityBudget
+        recentHighPriority.removeAll { $0 <= now.milliseconds - limits.highPriorityWindow }
+        guard recentHighPriority.count < budget else { return false }
+        recentHighPriority.append(now.milliseconds)
+        return true
     }
 
     /// When an ended card goes: at once if the date has passed, after 4 hours at the latest.

@@ -14,10 +14,14 @@ package struct Phone: Sendable {
     package internal(set) var cards: [Card] = []
     package internal(set) var received: [ReceivedPush] = []
     package private(set) var isForceQuit = false
+    /// True while Apple cannot reach the phone.
+    package private(set) var isOffline = false
     /// How many starts made a card beside a live one of the same activity.
     package internal(set) var secondCards = 0
     /// Milliseconds since 1970 of the starts by push that the budget counted.
     var recentStarts: [Int64] = []
+    /// The same of the pushes at priority 10 to its cards.
+    var recentHighPriority: [Int64] = []
     var random: SeededRandom
     private var deviceGeneration: Int64
     private var generations: [ActivityID: Int64] = [:]
@@ -56,6 +60,18 @@ package struct Phone: Sendable {
     /// The person swipes the app away in the switcher: it neither starts anything nor reports until it runs again.
     package mutating func forceQuit() {
         isForceQuit = true
+    }
+
+    /// The phone loses its connection to Apple.
+    package mutating func goOffline() {
+        isOffline = true
+    }
+
+    /// The phone is connected again.
+    package mutating func comeOnline() -> [PhoneEffect] {
+        guard isOffline else { return [] }
+        isOffline = false
+        return [.comeOnline]
     }
 
     /// The start token of a type changes, as it may at any time; the old one is dead.

@@ -11,6 +11,8 @@ package enum PhoneEffect: Sendable, Hashable {
     /// Call ``Phone/tokenReady(card:at:)`` after this many milliseconds.
     case awaitToken(card: Int, milliseconds: Int64)
     case report(PhoneReport)
+    /// The phone hears Apple again: what was stored for it arrives.
+    case comeOnline
 }
 
 /// What a token was issued for.

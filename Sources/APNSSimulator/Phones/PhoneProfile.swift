@@ -59,6 +59,13 @@ package struct PhoneLimits: Sendable, Hashable {
     package var startBudget = 10
     /// The window's length is not published; one hour is an assumption.
     package var startWindow: Int64 = 3_600_000
+    /// Updates and ends at priority 10 to the app's cards within the window, for phones whose person has switched frequent
+    /// updates off. Apple publishes no number; about 15 per hour is what people report.
+    package var highPriorityBudget = 15
+    /// The same with frequent updates; about 230 were seen left on a device.
+    package var frequentHighPriorityBudget = 230
+    /// Apple speaks of a budget per hour.
+    package var highPriorityWindow: Int64 = 3_600_000
     /// Activities of one app at a time: the usual report, nothing published.
     package var activities = 5
     /// The system ends an activity after 8 hours.

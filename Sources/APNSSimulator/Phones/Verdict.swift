@@ -27,6 +27,7 @@ package enum IgnoreReason: String, Sendable, Hashable, CaseIterable {
     case unknownChannel = "start on an unknown channel"
     case forceQuit = "app was force-quit"
     case startBudget = "start budget exceeded"
+    case highPriorityBudget = "budget of priority 10 exceeded"
     case tooManyActivities = "too many activities"
     case olderTimestamp = "older timestamp"
     case sameTimestamp = "same timestamp"

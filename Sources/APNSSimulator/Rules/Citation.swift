@@ -6,7 +6,7 @@ package enum Citation: String, Sendable {
     case responses = "Apple, Handling notification responses from APNs"
     case broadcast = "Apple, Sending broadcast push notification requests to APNs"
     case channels = "Apple, Sending channel management requests to APNs"
-    case errors = "Apple, Handling error responses from Apple Push Notification api"
+    case errors = "Apple, Handling error responses from Apple Push Notification service"
     case activityKit = "Apple, Starting and updating Live Activities with ActivityKit push notifications"
     /// Seen on the wire against the sandbox, where Apple's text is silent or says something else.
     case recorded = "Recorded against Apple's sandbox"

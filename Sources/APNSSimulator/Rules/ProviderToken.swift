@@ -58,6 +58,7 @@ package struct ConnectionMemory: Sendable, Hashable {
     /// The credential last let in, and when it was first seen here (UNIX seconds).
     package var authorization: String?
     package var authorizationSince: Int64 = 0
+    var errors = ErrorScore()
 
     package init() {}
 

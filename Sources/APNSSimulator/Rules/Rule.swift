@@ -7,6 +7,8 @@ package struct Rule: Sendable {
     package let status: Int
     package let reason: String
     package let citation: Citation
+    /// What Apple's pages say instead, where the wire was seen to say something else.
+    package let documented: Refusal?
     let isBroken: @Sendable (Inquiry) -> Bool
 
     init(
@@ -14,12 +16,14 @@ package struct Rule: Sendable {
         _ status: Int,
         _ reason: String,
         _ citation: Citation,
+        documented: Refusal? = nil,
         isBroken: @escaping @Sendable (Inquiry) -> Bool
     ) {
         self.condition = condition
         self.status = status
         self.reason = reason
         self.citation = citation
+        self.documented = documented
         self.isBroken = isBroken
     }
 }
@@ -36,6 +40,7 @@ struct Inquiry {
     var channelCount = 0
     var channelLimit = 0
     var creation = ChannelCreation.unreadable
+    var hasBroadcast = true
 
     var headers: RequestHeaders { request.headers }
     var endpoint: Endpoint { request.endpoint }

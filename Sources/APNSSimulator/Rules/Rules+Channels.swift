@@ -33,8 +33,13 @@ extension Rules {
         + creation.map { $0.only(for: "POST") }
         + channelHeader.map { $0.except(for: "POST") }
         + channelExists.map { $0.only(for: "GET") } + [
-            // The page lets one expect ChannelNotRegistered.
-            Rule("There is no such channel to delete", 404, "BadPath", .recorded) {
+            Rule(
+                "There is no such channel to delete",
+                404,
+                "BadPath",
+                .recorded,
+                documented: Refusal(status: 400, reason: "ChannelNotRegistered")
+            ) {
                 guard case .registered = $0.channel else { return $0.request.method == "DELETE" }
                 return false
             }
@@ -48,7 +53,15 @@ extension Rules {
     ]
 
     private static let channelExists = [
-        Rule("The channel was never issued", 400, "BadChannelId", .recorded) { $0.channel == .neverExisted },
+        Rule(
+            "The channel was never issued",
+            400,
+            "BadChannelId",
+            .recorded,
+            documented: Refusal(status: 400, reason: "ChannelNotRegistered")
+        ) {
+            $0.channel == .neverExisted
+        },
         Rule("The channel is deleted or not this app's here", 400, "ChannelNotRegistered", .errors) {
             $0.channel == .notRegistered
         },
@@ -81,11 +94,15 @@ extension Rules {
 extension Rule {
     /// The same row for one method only.
     fileprivate func only(for method: String) -> Rule {
-        Rule(condition, status, reason, citation) { $0.request.method == method && isBroken($0) }
+        Rule(condition, status, reason, citation, documented: documented) {
+            $0.request.method == method && isBroken($0)
+        }
     }
 
     /// The same row for every method but one.
     fileprivate func except(for method: String) -> Rule {
-        Rule(condition, status, reason, citation) { $0.request.method != method && isBroken($0) }
+        Rule(condition, status, reason, citation, documented: documented) {
+            $0.request.method != method && isBroken($0)
+        }
     }
 }

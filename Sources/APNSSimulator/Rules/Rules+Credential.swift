@@ -29,8 +29,13 @@ extension Rules {
             guard let token = $0.providerToken else { return false }
             return token.issuedAt < $0.now - lifetime || token.issuedAt > $0.now + lifetime
         },
-        // Apple's page prints BadEnvironmentKeyIdInToken; this is what comes over the wire.
-        Rule("The key is for the other environment", 403, "BadEnvironmentKeyInToken", .recorded) {
+        Rule(
+            "The key is for the other environment",
+            403,
+            "BadEnvironmentKeyInToken",
+            .recorded,
+            documented: Refusal(status: 403, reason: "BadEnvironmentKeyIdInToken")
+        ) {
             guard let environment = $0.providerToken?.key?.environment else { return false }
             return environment != $0.request.environment.rawValue
         },

@@ -13,11 +13,17 @@ package enum Rules {
         now: Int64
     ) -> Ruling {
         let inquiry = Inquiry(request, connection: connection, world: world, now: now)
-        for rule in rules(for: inquiry.endpoint) where rule.isBroken(inquiry) {
+        if let rule = brokenRule(inquiry) {
+            if world.answersAsDocumented, let documented = rule.documented { return .refused(documented) }
             return .refused(Refusal(status: rule.status, reason: rule.reason, timestamp: inquiry.deathTime(for: rule)))
         }
         // The row of unknown paths always speaks, so only known ones come here.
         return inquiry.acceptance.map(Ruling.accepted) ?? .refused(Refusal(status: 404, reason: "BadPath"))
+    }
+
+    /// The first row that speaks, nil if the request keeps every rule.
+    static func brokenRule(_ inquiry: Inquiry) -> Rule? {
+        rules(for: inquiry.endpoint).first { $0.isBroken(inquiry) }
     }
 
     /// The table of an endpoint, in the order of judgement.
@@ -61,6 +67,16 @@ package enum Rules {
             guard let bundleIDs = $0.providerToken?.key?.bundleIDs, let bundleID = $0.bundleID else { return false }
             return !bundleIDs.contains(bundleID)
         },
+        // Several independent reports; Apple's page prints the shorter word.
+        Rule(
+            "The broadcast capability is off for the app",
+            400,
+            "BroadcastFeatureNotEnabled",
+            .recorded,
+            documented: Refusal(status: 400, reason: "FeatureNotEnabled")
+        ) {
+            !$0.hasBroadcast
+        },
     ]
 
     static let requestID = [
@@ -79,6 +95,7 @@ extension Inquiry {
             now: now / 1000
         )
         let environment = request.environment
+        hasBroadcast = bundleID.map(world.hasBroadcast) ?? true
         switch endpoint {
         case .device(let text) where HeaderForms.isTokenText(text):
             token = world.token(text, environment: environment, at: now)

@@ -44,4 +44,8 @@ package protocol RulesWorld {
     func channelCount(bundleID: String, environment: APNSEnvironment) -> Int
     /// How many it may have: Apple's 10,000 unless a test wants fewer.
     var channelLimit: Int { get }
+    /// Whether the broadcast capability is on for the app.
+    func hasBroadcast(bundleID: String) -> Bool
+    /// True: answers are Apple's printed ones where the wire was seen to say something else.
+    var answersAsDocumented: Bool { get }
 }

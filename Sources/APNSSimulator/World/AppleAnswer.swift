@@ -6,6 +6,8 @@ package struct AppleAnswer: Sendable, Hashable {
     /// Names in lower case.
     package var headers: [Header]
     package var body: [UInt8]
+    /// The `reason` in the body, nil for a yes.
+    package var reason: String?
 
     /// One header field.
     package struct Header: Sendable, Hashable {

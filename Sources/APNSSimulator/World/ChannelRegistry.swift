@@ -17,6 +17,8 @@ struct ChannelRegistry {
         var owner: Owner
         var storage: ChannelStorage
         var subscribers: [Subscriber] = []
+        /// The most recent message, where the channel stores one.
+        var stored: Mail?
     }
 
     private var channels: [String: Channel] = [:]
@@ -49,6 +51,12 @@ struct ChannelRegistry {
         ids[channel.owner]?.removeAll { $0 == id }
         deleted.insert(id)
     }
+
+    func storage(of id: String) -> ChannelStorage { channels[id]?.storage ?? .none }
+
+    func stored(_ id: String) -> Mail? { channels[id]?.stored }
+
+    mutating func store(_ mail: Mail, on id: String) { channels[id]?.stored = mail }
 
     func subscribers(_ id: String) -> [Subscriber] {
         channels[id]?.subscribers ?? []

@@ -34,6 +34,19 @@ extension World {
         if isFirstSuccess, memory.authorization != nil {
             reaction.streamLimit = settings.streamLimit
         }
+        let streams = memory.authorization == nil ? 1 : settings.streamLimit
+        let consequence = memory.errors.note(
+            answer.status,
+            reason: answer.reason,
+            at: now.seconds,
+            streams: streams,
+            limits: settings.penalties
+        )
+        switch consequence {
+        case .none: break
+        case .limit(let limit): reaction.streamLimit = limit
+        case .close: reaction.farewell = Reaction.Farewell(code: 0, reason: answer.reason ?? "")
+        }
         switch effect {
         case .lostAnswer: reaction.reply = .silence
         case .delay(let milliseconds): reaction.reply = .answerLater(answer, milliseconds: milliseconds)
@@ -76,13 +89,14 @@ extension World {
         case .push(let token):
             let body = body(request.body)
             count(request, status: 200, reason: nil)
-            let priority = request.priority
-            let followUps = deliver(body, priority: priority, token: token, in: environment, at: now)
+            let push = Shipment(body: body, priority: request.priority, expiration: request.expiration)
+            let followUps = deliver(push, token: token, in: environment, at: now)
             return (answer(200, to: request), followUps)
         case .broadcast(_, let channelID):
             let body = body(request.body)
             count(request, status: 200, reason: nil)
-            let followUps = broadcast(body, priority: request.priority, channelID: channelID, at: now)
+            let push = Shipment(body: body, priority: request.priority, expiration: request.expiration)
+            let followUps = broadcast(push, channelID: channelID, at: now)
             return (answer(200, to: request), followUps)
         case .createChannel(let bundleID, let storage):
             let id = createChannel(bundleID: bundleID, environment: environment, storage: storage)
@@ -110,7 +124,9 @@ extension World {
         if let timestamp = refusal.timestamp {
             body["timestamp"] = .number(JSONNumber(timestamp))
         }
-        return answer(refusal.status, to: request, json: .object(body))
+        var answer = answer(refusal.status, to: request, json: .object(body))
+        answer.reason = refusal.reason
+        return answer
     }
 
     private mutating func answer(_ status: Int, to request: APNSRequest, json: JSONValue? = nil) -> AppleAnswer {
@@ -172,4 +188,7 @@ extension World {
 extension APNSRequest {
     /// The priority that Apple goes by: 10 where none is given.
     var priority: Int { headers.priority.flatMap { Int($0) } ?? 10 }
+
+    /// UNIX seconds, 0 for one attempt, nil where none is given.
+    var expiration: Int64? { headers.expiration.flatMap { Int64($0) } }
 }

@@ -21,7 +21,8 @@ struct World {
     var keys: KeyRing
     var faults: FaultTable
     let limits: PhoneLimits
-    let channelLimit: Int
+    private let settings: SimulationSettings
+    private var mailbox = Mailbox()
     private var bodies = BodyCache()
     private var random: SeededRandom
     private var sequence: UInt64 = 0
@@ -30,7 +31,7 @@ struct World {
         keys = KeyRing(refusesUnknownKeys: settings.refusesUnknownKeys)
         faults = FaultTable(seed: settings.seed)
         limits = settings.limits
-        channelLimit = settings.channelLimit
+        self.settings = settings
         random = SeededRandom(seed: settings.seed)
     }
 
@@ -57,10 +58,10 @@ struct World {
         _ event: (inout Phone) -> [PhoneEffect]
     ) -> [FollowUp] {
         guard phones.indices.contains(number) else { return [] }
-        return apply(event(&phones[number]), of: number)
+        return apply(event(&phones[number]), of: number, at: now)
     }
 
-    private mutating func apply(_ effects: [PhoneEffect], of number: Int) -> [FollowUp] {
+    private mutating func apply(_ effects: [PhoneEffect], of number: Int, at now: Moment) -> [FollowUp] {
         guard !effects.isEmpty else { return [] }
         let environment = phones[number].profile.environment
         let bundleID = phones[number].profile.bundleID.rawValue
@@ -78,10 +79,18 @@ struct World {
                 tokens[environment]?[token]?.retiredSince = since
             case .subscribe(let id, let card):
                 channels.subscribe(ChannelRegistry.Subscriber(phone: number, card: card), to: id)
+                if settings.givesStoredToLateSubscribers, let mail = channels.stored(id), now.milliseconds < mail.until
+                {
+                    followUps += arrive(mail.shipment, at: number, .channel(card: card), now)
+                }
             case .unsubscribe(let id, let card):
                 channels.unsubscribe(ChannelRegistry.Subscriber(phone: number, card: card), from: id)
             case .awaitToken(let card, let milliseconds):
                 followUps.append(.awaitToken(phone: number, card: card, milliseconds: milliseconds))
+            case .comeOnline:
+                followUps += mailbox.take(for: number, at: now).flatMap { mail in
+                    arrive(mail.shipment, at: number, mail.destination, now)
+                }
             case .report(let report):
                 followUps.append(.report(phone: phones[number].profile, report))
             }
@@ -100,14 +109,11 @@ struct World {
 
     /// Hands a push to the phone that a live token belongs to.
     mutating func deliver(
-        _ body: PushBody,
-        priority: Int,
+        _ shipment: Shipment,
         token: String,
         in environment: APNSEnvironment,
         at now: Moment
-    )
-        -> [FollowUp]
-    {
+    ) -> [FollowUp] {
         guard let record = tokens[environment]?[token] else { return [] }
         let destination: ArrivingPush.Destination =
             switch record.issued {
@@ -115,31 +121,59 @@ struct World {
             case .start(let type): .start(type: type)
             case .update(let card): .token(card: card)
             }
-        return deliver(body, priority: priority, to: record.phone, destination, at: now)
+        return send(shipment, from: .token, to: record.phone, destination, at: now)
     }
 
     /// Hands a push to every card that follows a channel.
-    mutating func broadcast(_ body: PushBody, priority: Int, channelID: String, at now: Moment) -> [FollowUp] {
-        channels.subscribers(channelID).flatMap { subscriber in
-            deliver(body, priority: priority, to: subscriber.phone, .channel(card: subscriber.card), at: now)
+    mutating func broadcast(_ shipment: Shipment, channelID: String, at now: Moment) -> [FollowUp] {
+        let source = Mailbox.Source.channel(channelID)
+        if channels.storage(of: channelID) == .mostRecent,
+            let until = Mailbox.keepsUntil(shipment, from: source, at: now)
+        {
+            // The card is the subscriber's, who is not known yet.
+            channels.store(Mail(shipment: shipment, destination: .device, until: until), on: channelID)
+        }
+        return channels.subscribers(channelID).flatMap { subscriber in
+            send(shipment, from: source, to: subscriber.phone, .channel(card: subscriber.card), at: now)
         }
     }
 
-    private mutating func deliver(
-        _ body: PushBody,
-        priority: Int,
+    /// Lets a push arrive, or keeps it for a phone that is offline if Apple would.
+    private mutating func send(
+        _ shipment: Shipment,
+        from source: Mailbox.Source,
         to number: Int,
         _ destination: ArrivingPush.Destination,
         at now: Moment
     ) -> [FollowUp] {
+        guard phones[number].isOffline else { return arrive(shipment, at: number, destination, now) }
+        if case .channel(let id) = source, channels.storage(of: id) == .none { return [] }
+        if let until = Mailbox.keepsUntil(shipment, from: source, at: now) {
+            let mail = Mail(shipment: shipment, destination: destination, until: until)
+            mailbox.keep(mail, from: source, for: number)
+        }
+        return []
+    }
+
+    private mutating func arrive(
+        _ shipment: Shipment,
+        at number: Int,
+        _ destination: ArrivingPush.Destination,
+        _ now: Moment
+    ) -> [FollowUp] {
         sequence += 1
-        var push = ArrivingPush(sequence: sequence, body: body, priority: priority, destination: destination)
-        if case .channel(let id) = body.input {
+        var push = ArrivingPush(
+            sequence: sequence,
+            body: shipment.body,
+            priority: shipment.priority,
+            destination: destination
+        )
+        if case .channel(let id) = shipment.body.input {
             let profile = phones[number].profile
             let state = channels.state(id, bundleID: profile.bundleID.rawValue, environment: profile.environment)
             if case .registered = state {} else { push.channelExists = false }
         }
-        return apply(phones[number].receive(push, at: now), of: number)
+        return apply(phones[number].receive(push, at: now), of: number, at: now)
     }
 
     // MARK: Channels and ids
@@ -188,6 +222,11 @@ extension World: RulesWorld {
     func channel(_ id: String, bundleID: String, environment: APNSEnvironment) -> ChannelState {
         channels.state(id, bundleID: bundleID, environment: environment)
     }
+
+    var channelLimit: Int { settings.channelLimit }
+    var answersAsDocumented: Bool { settings.answersAsDocumented }
+
+    func hasBroadcast(bundleID: String) -> Bool { !settings.withoutBroadcast.contains(bundleID) }
 
     func channelCount(bundleID: String, environment: APNSEnvironment) -> Int {
         channels.list(bundleID: bundleID, environment: environment).count

@@ -1,0 +1,90 @@
+import JSON
+
+/// The whole table of rules, for people and for programs.
+package struct RulesTable: Sendable {
+    /// One row, with the API that it belongs to.
+    package struct Row: Sendable {
+        package let request: String
+        package let condition: String
+        package let status: Int
+        package let reason: String
+        package let citation: Citation
+        package let documented: Refusal?
+    }
+
+    /// In the order of judgement, one request after the other.
+    package let rows: [Row]
+
+    package init() {
+        let requests: [(String, Endpoint)] = [
+            ("POST /3/device/<token>", .device(token: "")),
+            ("POST /4/broadcasts/apps/<bundle id>", .broadcast(bundleID: "")),
+            ("POST, GET, DELETE /1/apps/<bundle id>/channels", .channels(bundleID: "")),
+            ("GET /1/apps/<bundle id>/all-channels", .allChannels(bundleID: "")), ("anything else", .unknown),
+        ]
+        rows =
+            requests.flatMap { request, endpoint in
+                Rules.rules(for: endpoint).map { rule in
+                    Row(
+                        request: request,
+                        condition: rule.condition,
+                        status: rule.status,
+                        reason: rule.reason,
+                        citation: rule.citation,
+                        documented: rule.documented
+                    )
+                }
+            } + Self.scripted
+    }
+
+    /// Answers whose cause lies with Apple, or is given without a number: a fault sends them when a test wants them.
+    private static let scripted: [Row] = [
+        ("Apple forbids the action", 403, "Forbidden", .responses),
+        ("The client certificate is bad", 403, "BadCertificate", .responses),
+        ("The client certificate is for the other environment", 403, "BadCertificateEnvironment", .responses),
+        ("Too many pushes in a row went to one token, or to one channel", 429, "TooManyRequests", .errors),
+        ("Something is wrong at Apple", 500, "InternalServerError", .responses),
+        ("Apple cannot take it now", 503, "ServiceUnavailable", .responses),
+        ("The server is going away", 503, "Shutdown", .responses),
+        ("The connection was idle for too long; also the reason of a GOAWAY", 400, "IdleTimeout", .responses),
+    ].map { condition, status, reason, citation in
+        Row(
+            request: "by a fault",
+            condition: condition,
+            status: status,
+            reason: reason,
+            citation: citation,
+            documented: nil
+        )
+    }
+
+    /// One row per line below the request that it is about, without a newline at the end.
+    package var text: String {
+        var lines: [String] = []
+        var request = ""
+        for row in rows {
+            if row.request != request { lines += (lines.isEmpty ? [] : [""]) + [row.request] }
+            request = row.request
+            lines.append("  \(row.status) \(row.reason): \(row.condition)")
+            let documented = row.documented.map { "; its pages say \($0.status) \($0.reason)" } ?? ""
+            lines.append("      \(row.citation.rawValue)\(documented)")
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    /// `{"rules": [{"request", "condition", "status", "reason", "citation", "documented"?}]}`
+    package var json: String {
+        let rules = rows.map { row -> JSONValue in
+            var fields: JSONObject = [
+                "request": .string(row.request), "condition": .string(row.condition),
+                "status": .number(JSONNumber(row.status)), "reason": .string(row.reason),
+                "citation": .string(row.citation.rawValue),
+            ]
+            fields["documented"] = row.documented.map {
+                ["status": .number(JSONNumber($0.status)), "reason": .string($0.reason)]
+            }
+            return .object(fields)
+        }
+        return JSONValue.object(["rules": .array(rules)]).text
+    }
+}
