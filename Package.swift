@@ -207,6 +207,7 @@ let package = Package(
             name: "APNSTransportTests",
             dependencies: [
                 "APNSTransport", "ActivityModel", "Cryptography", "HTTP2Engine", "JSON", "Reactor", "TLSEngine",
+                "TestSupport",
                 logging, metrics, metricsTestKit, serviceLifecycle,
             ],
             swiftSettings: swiftSettings

@@ -33,6 +33,11 @@ struct Daemon: Sendable {
         let client = try APNSClient(
             endpoints: configuration.endpoints,
             caFile: configuration.apnsCAFile,
+            providerTokens: SharedProviderTokens(
+                database: database,
+                masterKey: configuration.masterKey,
+                logger: logger
+            ),
             logger: logger
         )
         let orchestrator = Orchestrator(

@@ -7,7 +7,10 @@ import Testing
 struct MaterialTests {
     @Test(
         "a CA file that cannot be read, or holds no certificate, is an error that names it",
-        arguments: ["", "hello", nil]
+        arguments: [
+            "", "hello", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+            "-----BEGIN CERTIFICATE-----\nMIIB", nil,
+        ]
     )
     func badCAFile(text: String?) throws {
         let folder = try TemporaryFolder()

@@ -1,3 +1,5 @@
+internal import HTTP2Engine
+
 /// An answer of APNs, taken apart.
 package struct APNSAnswer: Sendable, Hashable {
     /// What it means for the caller.
@@ -7,13 +9,14 @@ package struct APNSAnswer: Sendable, Hashable {
 
     /// Reads an answer to a request of `kind`.
     ///
-    /// `apnsID` is the value of `apns-id` or `apns-request-id`, `retryAfter` that of `retry-after`, which Apple does not
-    /// document but a proxy may send; only whole seconds up to a day are understood.
+    /// `apnsID` is the value of `apns-id` or `apns-request-id`, `uniqueID` that of `apns-unique-id`, `retryAfter` that of
+    /// `retry-after`, which Apple does not document but a proxy may send; only whole seconds up to a day are understood.
     package init(
         _ kind: APNSRequestKind,
         status: Int,
         body: [UInt8],
         apnsID: String? = nil,
+        uniqueID: String? = nil,
         retryAfter: String? = nil
     ) {
         let body = AnswerBody(body)
@@ -28,8 +31,26 @@ package struct APNSAnswer: Sendable, Hashable {
             case .requestInvalid: .requestInvalid
             case .credential: .credential
             }
-        outcome = PushOutcome(outcomeClass, status: status, reason: body.reason, apnsID: apnsID)
+        outcome = PushOutcome(
+            outcomeClass,
+            status: status,
+            reason: body.reason,
+            apnsID: apnsID,
+            uniqueID: uniqueID
+        )
         advice = judgement.advice
+    }
+
+    /// Reads the response to a request of `kind`.
+    init(_ kind: APNSRequestKind, _ response: HTTP2Response) {
+        self.init(
+            kind,
+            status: response.status,
+            body: response.body,
+            apnsID: response.fields.apnsID,
+            uniqueID: response.fields.uniqueID,
+            retryAfter: response.fields["retry-after"]
+        )
     }
 
     private static func seconds(_ text: String) -> Duration? {
@@ -38,4 +59,12 @@ package struct APNSAnswer: Sendable, Hashable {
         }
         return .seconds(seconds)
     }
+}
+
+extension HTTP2Fields {
+    /// What Apple calls the request: `apns-id` of a push to a device, `apns-request-id` of all others.
+    var apnsID: String? { self["apns-id"] ?? self["apns-request-id"] }
+
+    /// What the delivery log of Apple's Push Notifications Console calls the push; sent in the sandbox only.
+    var uniqueID: String? { self["apns-unique-id"] }
 }

@@ -1,3 +1,13 @@
+/// Where a row of the table comes from.
+package enum AnswerSource: String, Sendable, Hashable, CaseIterable {
+    /// About pushes to devices.
+    case responses = "Handling notification responses from APNs"
+    /// About broadcasts and channels, which it lists together.
+    case errors = "Handling error responses from Apple Push Notification service"
+    /// Apple's pages say nothing, or something else: several senders recorded the same on the wire.
+    case recorded = "recorded on the wire"
+}
+
 /// One row of Apple's list of reasons.
 package struct AnswerRule: Sendable, Hashable {
     /// The requests that it is for.
@@ -7,27 +17,30 @@ package struct AnswerRule: Sendable, Hashable {
     package let reason: String
     package let verdict: AnswerVerdict
     package let advice: ConnectionAdvice
+    /// Apple's pages that list it.
+    package let sources: [AnswerSource]
 
     fileprivate init(
         _ kinds: Set<APNSRequestKind>,
         _ status: Int,
         _ reason: String,
         _ verdict: AnswerVerdict,
-        _ advice: ConnectionAdvice = .keep
+        _ advice: ConnectionAdvice,
+        _ sources: AnswerSource...
     ) {
         self.kinds = kinds
         self.status = status
         self.reason = reason
         self.verdict = verdict
         self.advice = advice
+        self.sources = sources
     }
 }
 
 /// What Apple's answers mean, as data.
 ///
-/// Sources: Apple, "Handling notification responses from APNs" and "Handling error responses from Apple Push
-/// Notification service", with the wire strings that differ from them where several senders recorded the same:
-/// `BadEnvironmentKeyInToken`, `BroadcastFeatureNotEnabled`, 404 `BadPath` for a channel that is gone.
+/// Each row names Apple's pages that have it. A reason that concerns connections or provider tokens means the same for
+/// every API, also where Apple lists it for devices only. `docs/apns-answers.md` shows the table to operators.
 package enum AnswerRules {
     private static let device: Set<APNSRequestKind> = [.devicePush]
     private static let broadcast: Set<APNSRequestKind> = [.broadcastPush]
@@ -39,67 +52,77 @@ package enum AnswerRules {
     private static let all = device.union(shared)
 
     /// Every row.
-    package static let table: [AnswerRule] = [
-        // The token.
-        AnswerRule(device, 410, "Unregistered", .tokenDead),
-        AnswerRule(device, 410, "ExpiredToken", .tokenDead),
-        AnswerRule(device, 400, "BadDeviceToken", .tokenRejected),
-        AnswerRule(device, 400, "DeviceTokenNotForTopic", .tokenRejected),
+    package static let table: [AnswerRule] = token + channel + request + credential + connection + moment
 
-        // The channel.
-        AnswerRule(shared, 400, "ChannelNotRegistered", .channelGone),
-        // Also recorded for a well-formed id that never existed.
-        AnswerRule(shared, 400, "BadChannelId", .channelGone),
-        // Recorded for deleting a channel that is gone; elsewhere a wrong path is our mistake.
-        AnswerRule([.channelDeletion], 404, "BadPath", .channelGone),
+    private static let token = [
+        AnswerRule(device, 410, "Unregistered", .tokenDead, .keep, .responses),
+        AnswerRule(device, 410, "ExpiredToken", .tokenDead, .keep, .responses),
+        AnswerRule(device, 400, "BadDeviceToken", .tokenRejected, .keep, .responses),
+        AnswerRule(device, 400, "DeviceTokenNotForTopic", .tokenRejected, .keep, .responses),
+    ]
 
-        // The request.
-        AnswerRule(all.subtracting([.channelDeletion]), 404, "BadPath", .requestInvalid),
-        AnswerRule(all, 405, "MethodNotAllowed", .requestInvalid),
-        AnswerRule(device, 400, "BadTopic", .requestInvalid),
-        AnswerRule(device, 400, "MissingTopic", .requestInvalid),
-        AnswerRule(device, 400, "BadCollapseId", .requestInvalid),
-        AnswerRule(all, 400, "BadMessageId", .requestInvalid),
-        AnswerRule(pushes, 400, "BadPriority", .requestInvalid),
-        AnswerRule(device, 400, "DuplicateHeaders", .requestInvalid),
-        AnswerRule(pushes, 400, "BadExpirationDate", .requestInvalid),
-        AnswerRule(all, 400, "InvalidPushType", .requestInvalid),
-        AnswerRule(shared, 400, "MissingPushType", .requestInvalid),
-        AnswerRule(device, 400, "MissingDeviceToken", .requestInvalid),
-        AnswerRule(pushes, 400, "PayloadEmpty", .requestInvalid),
-        AnswerRule(shared, 400, "MissingChannelId", .requestInvalid),
-        AnswerRule(shared, 400, "BadRequestParams", .requestInvalid),
-        AnswerRule(shared, 400, "BadRequestPayload", .requestInvalid),
-        AnswerRule(pushes, 413, "PayloadTooLarge", .requestInvalid),
-        AnswerRule(all, 403, "MissingProviderToken", .requestInvalid),
+    private static let channel = [
+        AnswerRule(shared, 400, "ChannelNotRegistered", .channelGone, .keep, .errors),
+        // Apple: bad encoding or too long. Recorded also for a well-formed id that never existed.
+        AnswerRule(shared, 400, "BadChannelId", .channelGone, .keep, .errors, .recorded),
+        // For deleting a channel that is gone; elsewhere a wrong path is our mistake.
+        AnswerRule([.channelDeletion], 404, "BadPath", .channelGone, .keep, .recorded),
+    ]
 
-        // Key, team, topic, capability.
-        AnswerRule(all, 400, "TopicDisallowed", .credential),
-        AnswerRule(shared, 400, "FeatureNotEnabled", .credential),
-        AnswerRule(shared, 400, "BroadcastFeatureNotEnabled", .credential),
-        AnswerRule(all, 403, "BadCertificate", .credential),
-        AnswerRule(all, 403, "BadCertificateEnvironment", .credential),
-        AnswerRule(all, 403, "InvalidProviderToken", .credential),
-        AnswerRule(all, 403, "BadEnvironmentKeyIdInToken", .credential),
-        AnswerRule(all, 403, "BadEnvironmentKeyInToken", .credential),
-        AnswerRule(all, 403, "Forbidden", .credential),
-        AnswerRule(shared, 403, "TopicMismatch", .credential),
-        AnswerRule(all, 403, "ExpiredProviderToken", .credential, .renewToken),
+    private static let request = [
+        AnswerRule(all.subtracting([.channelDeletion]), 404, "BadPath", .requestInvalid, .keep, .responses, .errors),
+        AnswerRule(all, 405, "MethodNotAllowed", .requestInvalid, .keep, .responses, .errors),
+        AnswerRule(device, 400, "BadTopic", .requestInvalid, .keep, .responses),
+        AnswerRule(device, 400, "MissingTopic", .requestInvalid, .keep, .responses),
+        AnswerRule(device, 400, "BadCollapseId", .requestInvalid, .keep, .responses),
+        AnswerRule(all, 400, "BadMessageId", .requestInvalid, .keep, .responses, .errors),
+        AnswerRule(pushes, 400, "BadPriority", .requestInvalid, .keep, .responses, .errors),
+        AnswerRule(device, 400, "DuplicateHeaders", .requestInvalid, .keep, .responses),
+        AnswerRule(pushes, 400, "BadExpirationDate", .requestInvalid, .keep, .responses, .errors),
+        AnswerRule(all, 400, "InvalidPushType", .requestInvalid, .keep, .responses, .errors),
+        AnswerRule(shared, 400, "MissingPushType", .requestInvalid, .keep, .errors),
+        AnswerRule(device, 400, "MissingDeviceToken", .requestInvalid, .keep, .responses),
+        AnswerRule(pushes, 400, "PayloadEmpty", .requestInvalid, .keep, .responses, .errors),
+        AnswerRule(shared, 400, "MissingChannelId", .requestInvalid, .keep, .errors),
+        AnswerRule(shared, 400, "BadRequestParams", .requestInvalid, .keep, .errors),
+        AnswerRule(shared, 400, "BadRequestPayload", .requestInvalid, .keep, .errors),
+        AnswerRule(pushes, 413, "PayloadTooLarge", .requestInvalid, .keep, .responses, .errors),
+        AnswerRule(all, 403, "MissingProviderToken", .requestInvalid, .keep, .responses, .errors),
+    ]
 
-        // The connection.
-        AnswerRule(all, 403, "UnrelatedKeyIdInToken", .retry, .replace),
-        AnswerRule(all, 400, "IdleTimeout", .retry, .replace),
-        AnswerRule(all, 503, "Shutdown", .retry, .replace),
+    /// Key, team, topic, capability.
+    private static let credential = [
+        AnswerRule(all, 400, "TopicDisallowed", .credential, .keep, .responses, .errors),
+        AnswerRule(shared, 400, "FeatureNotEnabled", .credential, .keep, .errors),
+        // What comes instead of the documented word.
+        AnswerRule(shared, 400, "BroadcastFeatureNotEnabled", .credential, .keep, .recorded),
+        AnswerRule(all, 403, "BadCertificate", .credential, .keep, .responses, .errors),
+        AnswerRule(all, 403, "BadCertificateEnvironment", .credential, .keep, .responses, .errors),
+        AnswerRule(all, 403, "InvalidProviderToken", .credential, .keep, .responses, .errors),
+        AnswerRule(all, 403, "BadEnvironmentKeyIdInToken", .credential, .keep, .responses),
+        // What comes instead of the documented word.
+        AnswerRule(all, 403, "BadEnvironmentKeyInToken", .credential, .keep, .recorded),
+        AnswerRule(all, 403, "Forbidden", .credential, .keep, .responses),
+        AnswerRule(shared, 403, "TopicMismatch", .credential, .keep, .errors),
+        AnswerRule(all, 403, "ExpiredProviderToken", .credential, .renewToken, .responses, .errors),
+    ]
 
-        // The moment.
-        AnswerRule(all, 429, "TooManyRequests", .retry),
-        AnswerRule(all, 429, "TooManyProviderTokenUpdates", .retry, .keepToken),
+    private static let connection = [
+        AnswerRule(all, 403, "UnrelatedKeyIdInToken", .retry, .replace, .responses),
+        AnswerRule(all, 400, "IdleTimeout", .retry, .replace, .responses),
+        AnswerRule(all, 503, "Shutdown", .retry, .replace, .responses, .errors),
+    ]
+
+    /// Nothing is wrong but the moment.
+    private static let moment = [
+        AnswerRule(all, 429, "TooManyRequests", .retry, .keep, .responses, .errors),
+        AnswerRule(all, 429, "TooManyProviderTokenUpdates", .retry, .keepToken, .responses, .errors),
         // The app has its 10,000 channels; one has to be deleted first.
-        AnswerRule([.channelCreation], 400, "CannotCreateChannelConfig", .retry),
-        AnswerRule(all, 500, "InternalServerError", .retry),
-        AnswerRule(all, 503, "ServiceUnavailable", .retry),
-        // As the broadcast page prints it.
-        AnswerRule(shared, 503, "Service Unavailable", .retry),
+        AnswerRule([.channelCreation], 400, "CannotCreateChannelConfig", .retry, .keep, .errors),
+        AnswerRule(all, 500, "InternalServerError", .retry, .keep, .responses, .errors),
+        AnswerRule(all, 503, "ServiceUnavailable", .retry, .keep, .responses, .errors),
+        // As the page prints it.
+        AnswerRule(shared, 503, "Service Unavailable", .retry, .keep, .errors),
     ]
 
     private struct Key: Hashable {

@@ -13,15 +13,36 @@ package struct BatchOutcome: Sendable {
         }
     }
 
+    /// Apple's names for a push that was accepted.
+    package struct Receipt: Sendable, Hashable {
+        /// Its place in the batch's ``TokenBuffer``.
+        package let index: Int
+        /// `apns-id`.
+        package let apnsID: String?
+        /// `apns-unique-id`, by which the delivery log of Apple's Push Notifications Console finds the push.
+        package let uniqueID: String?
+
+        /// A receipt.
+        package init(index: Int, apnsID: String?, uniqueID: String?) {
+            self.index = index
+            self.apnsID = apnsID
+            self.uniqueID = uniqueID
+        }
+    }
+
     /// How many pushes APNs took.
     package let accepted: Int
     /// Every push that was not accepted, in no particular order.
     package let exceptions: [Exception]
+    /// What Apple calls the accepted pushes, in no particular order: of every batch of one, and of all pushes that Apple
+    /// gave a name for its delivery log, which is in the sandbox only.
+    package let receipts: [Receipt]
 
     /// An outcome.
-    package init(accepted: Int, exceptions: [Exception]) {
+    package init(accepted: Int, exceptions: [Exception], receipts: [Receipt] = []) {
         self.accepted = accepted
         self.exceptions = exceptions
+        self.receipts = receipts
     }
 
     /// The same for all `count` pushes.
@@ -49,5 +70,15 @@ package struct BatchOutcome: Sendable {
         exceptions.reduce(into: accepted) { count, exception in
             count += exception.outcome.status == nil ? 0 : 1
         }
+    }
+
+    /// The same with other outcomes for some of its exceptions: `outcome` is that of a batch of those at `indices`.
+    func replacing(_ indices: [Int], by outcome: BatchOutcome) -> BatchOutcome {
+        let replaced = Set(indices)
+        return BatchOutcome(
+            accepted: accepted + outcome.accepted,
+            exceptions: exceptions.filter { !replaced.contains($0.index) }
+                + outcome.exceptions.map { Exception(index: indices[$0.index], outcome: $0.outcome) }
+        )
     }
 }

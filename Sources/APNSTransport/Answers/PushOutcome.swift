@@ -47,6 +47,9 @@ package struct PushOutcome: Sendable, Hashable {
     package let reason: String?
     /// The id that Apple gave the request: `apns-id` or `apns-request-id`.
     package let apnsID: String?
+    /// `apns-unique-id`, by which the delivery log of Apple's Push Notifications Console finds the push; sent in the sandbox
+    /// only.
+    package let uniqueID: String?
     /// Words for people where the fault was on the way, such as "connection refused". Never holds tokens or payloads.
     package let detail: String?
 
@@ -56,12 +59,14 @@ package struct PushOutcome: Sendable, Hashable {
         status: Int? = nil,
         reason: String? = nil,
         apnsID: String? = nil,
+        uniqueID: String? = nil,
         detail: String? = nil
     ) {
         self.class = `class`
         self.status = status
         self.reason = reason
         self.apnsID = apnsID
+        self.uniqueID = uniqueID
         self.detail = detail
     }
 

@@ -8,6 +8,12 @@ package struct ProviderToken: Sendable, Hashable {
     /// Its `iat`.
     package let issuedAt: Timestamp
 
+    /// One that was signed before.
+    package init(text: String, issuedAt: Timestamp) {
+        self.text = text
+        self.issuedAt = issuedAt
+    }
+
     /// Signs a new one.
     ///
     /// `iat` is a number: Apple's answer to one in quotes is undocumented. The signature is the 64 raw bytes of JOSE.

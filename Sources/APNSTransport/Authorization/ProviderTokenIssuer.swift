@@ -17,14 +17,27 @@ package struct ProviderTokenIssuer: Sendable {
     package let identity: SigningIdentity
     /// The token in use; nil before the first.
     package private(set) var current: ProviderToken?
-    /// How many tokens were made so far, so that a request can tell which one it was sent with.
-    package private(set) var generation = 0
     /// Until when no new token is made because Apple complained of too many.
-    private var keptUntil: Timestamp?
+    package private(set) var keptUntil: Timestamp?
 
-    /// An issuer without a token.
-    package init(identity: SigningIdentity) {
+    /// An issuer as it was left; without a token if it is new.
+    package init(identity: SigningIdentity, current: ProviderToken? = nil, keptUntil: Timestamp? = nil) {
         self.identity = identity
+        self.current = current
+        self.keptUntil = keptUntil
+    }
+
+    /// Answers a sender: as ``ProviderTokenStore/token(for:replacing:)``.
+    package mutating func issue(
+        replacing expired: ProviderToken?,
+        now: Timestamp
+    ) throws(CryptographyError) -> IssuedProviderToken {
+        // Another sender may have had it replaced already.
+        if let expired, expired == current {
+            _ = try tokenExpired(now: now)
+        }
+        let token = try token(now: now)
+        return IssuedProviderToken(token, age: max(0, now - token.issuedAt))
     }
 
     /// The token to send with now.
@@ -54,7 +67,6 @@ package struct ProviderTokenIssuer: Sendable {
     private mutating func renew(now: Timestamp) throws(CryptographyError) -> ProviderToken {
         let token = try ProviderToken.sign(identity, at: now)
         current = token
-        generation += 1
         keptUntil = nil
         return token
     }

@@ -18,18 +18,19 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
 
     private let loop: EventLoop
     private let engine: LoopBound<TransportEngine>
+    private let providerTokens: ProviderTokens
 
     /// Makes a client and starts its thread. Nothing is sent.
     ///
-    /// `caFile` names another trust root than the system's, in PEM. `now` is the wall clock in UNIX seconds, for provider
-    /// tokens.
+    /// `caFile` names another trust root than the system's, in PEM. `providerTokens` are shared with all that send with the
+    /// same keys.
     package init(
         endpoints: APNSEndpoints = APNSEndpoints(),
         caFile: String? = nil,
+        providerTokens: any ProviderTokenStore = LocalProviderTokens(),
         configuration: APNSClientConfiguration = APNSClientConfiguration(),
         logger: Logger,
-        metrics: any MetricsFactory = MetricsSystem.factory,
-        now: @escaping @Sendable () -> Timestamp = { APNSClient.wallClock() }
+        metrics: any MetricsFactory = MetricsSystem.factory
     ) throws(APNSTransportError) {
         try configuration.validate()
         let context: TLSContext
@@ -50,11 +51,11 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
                 endpoints: endpoints,
                 configuration: configuration,
                 logger: logger,
-                metrics: metrics,
-                now: now
+                metrics: metrics
             ),
             to: loop
         )
+        self.providerTokens = ProviderTokens(store: providerTokens)
     }
 
     /// The name in lifecycle logs.
@@ -107,17 +108,38 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
         guard !batch.tokens.isEmpty else {
             return BatchOutcome(accepted: 0, exceptions: [])
         }
+        let due = ContinuousClock.now + batch.deadline
+        return await underProviderToken(of: batch.identity) { token in
+            await perform(batch, to: batch.tokens, token, due)
+        } again: { first, token in
+            let expired = first.exceptions.filter(\.outcome.isForExpiredToken).map(\.index)
+            let second = await perform(batch, to: batch.tokens.selecting(expired), token, due)
+            return first.replacing(expired, by: second)
+        } missing: { outcome in
+            BatchOutcome(count: batch.tokens.count, allAre: outcome)
+        } outcomes: { outcome in
+            outcome.exceptions.lazy.map(\.outcome)
+        }
+    }
+
+    private func perform(
+        _ batch: PushBatch,
+        to tokens: TokenBuffer,
+        _ providerToken: ProviderToken,
+        _ due: ContinuousClock.Instant
+    ) async -> BatchOutcome {
         let outcome = await perform(
             .devicePush(batch.headers),
-            tokens: batch.tokens,
+            providerToken,
+            tokens: tokens,
             body: batch.body,
             batch.environment,
             batch.identity,
-            deadline: batch.deadline
+            due: due
         ) { work in
-            work.ledger.outcome
+            work.outcome
         }
-        return outcome ?? BatchOutcome(count: batch.tokens.count, allAre: Self.isShutDown)
+        return outcome ?? BatchOutcome(count: tokens.count, allAre: Self.isShutDown)
     }
 
     /// Sends one push to a channel.
@@ -244,14 +266,46 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
         _ identity: SigningIdentity,
         deadline: Duration = APNSClient.channelDeadline
     ) async -> SingleAnswer {
-        let answer = await perform(head, tokens: nil, body: body, environment, identity, deadline: deadline) { work in
+        let due = ContinuousClock.now + deadline
+        return await underProviderToken(of: identity) { token in
+            await performOnce(head, token, body: body, environment, identity, due)
+        } again: { _, token in
+            await performOnce(head, token, body: body, environment, identity, due)
+        } missing: { outcome in
+            SingleAnswer(outcome: outcome)
+        } outcomes: { answer in
+            CollectionOfOne(answer.outcome)
+        }
+    }
+
+    private func performOnce(
+        _ head: RequestHead,
+        _ providerToken: ProviderToken,
+        body: [UInt8]?,
+        _ environment: APNSEnvironment,
+        _ identity: SigningIdentity,
+        _ due: ContinuousClock.Instant
+    ) async -> SingleAnswer {
+        let answer = await perform(
+            head,
+            providerToken,
+            tokens: nil,
+            body: body,
+            environment,
+            identity,
+            due: due
+        ) { work in
             if let exception = work.ledger.exceptions.first {
                 return SingleAnswer(outcome: exception.outcome)
             }
             let fields = work.response?.fields
-            let id = fields?["apns-id"] ?? fields?["apns-request-id"]
             return SingleAnswer(
-                outcome: PushOutcome(.accepted, status: work.response?.status, apnsID: id),
+                outcome: PushOutcome(
+                    .accepted,
+                    status: work.response?.status,
+                    apnsID: fields?.apnsID,
+                    uniqueID: fields?.uniqueID
+                ),
                 channelID: fields?["apns-channel-id"],
                 body: work.response?.body ?? []
             )
@@ -259,17 +313,43 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
         return answer ?? SingleAnswer(outcome: Self.isShutDown)
     }
 
+    /// Sends with the identity's provider token, and what Apple calls expired once more with its successor, if there is one.
+    private func underProviderToken<Result, Outcomes: Sequence<PushOutcome>>(
+        of identity: SigningIdentity,
+        _ send: (ProviderToken) async -> Result,
+        again: (Result, ProviderToken) async -> Result,
+        missing: (PushOutcome) -> Result,
+        outcomes: (Result) -> Outcomes
+    ) async -> Result {
+        let token: ProviderToken
+        do {
+            token = try await providerTokens.token(for: identity)
+        } catch {
+            return missing(error.outcome)
+        }
+        var result = await send(token)
+        if outcomes(result).contains(where: \.isForExpiredToken),
+            let successor = await providerTokens.successor(of: token, for: identity)
+        {
+            result = await again(result, successor)
+        }
+        if outcomes(result).contains(where: \.isForTooManyTokens) {
+            await providerTokens.tooMany(for: identity)
+        }
+        return result
+    }
+
     /// Hands a work to the loop and waits for it; nil if the loop is gone.
     private func perform<Result: Sendable>(
         _ head: RequestHead,
+        _ providerToken: ProviderToken,
         tokens: TokenBuffer?,
         body: [UInt8]?,
         _ environment: APNSEnvironment,
         _ identity: SigningIdentity,
-        deadline: Duration,
+        due: ContinuousClock.Instant,
         result: @escaping @Sendable (Work) -> Result
     ) async -> Result? {
-        let due = ContinuousClock.now + deadline
         let cancellation = WorkCancellation(loop: loop)
         return await withTaskCancellationHandler {
             await withCheckedContinuation { (continuation: CheckedContinuation<Result?, Never>) in
@@ -277,6 +357,7 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
                     cancellation.arm(
                         engine.value.submit(
                             head,
+                            providerToken: providerToken,
                             tokens: tokens,
                             body: body,
                             environment: environment,

@@ -15,11 +15,9 @@ final class TransportEngine {
     private let endpoints: APNSEndpoints
     private let configuration: APNSClientConfiguration
     private let logger: Logger
-    private let now: @Sendable () -> Timestamp
     private let metrics: TransportMetrics
 
     private var pools: [ConnectionPool.Key: ConnectionPool] = [:]
-    private var sources: [SigningIdentity: TokenSource] = [:]
     private var keysInUse = KeysInUse()
     private var tickTimer: TimerID?
     private var tidyTimer: TimerID?
@@ -33,8 +31,7 @@ final class TransportEngine {
         endpoints: APNSEndpoints,
         configuration: APNSClientConfiguration,
         logger: Logger,
-        metrics: any MetricsFactory,
-        now: @escaping @Sendable () -> Timestamp
+        metrics: any MetricsFactory
     ) {
         self.loop = loop
         self.context = context
@@ -42,7 +39,6 @@ final class TransportEngine {
         self.configuration = configuration
         self.logger = logger
         self.metrics = TransportMetrics(factory: metrics)
-        self.now = now
     }
 
     /// Takes up a work and returns what ends it early.
@@ -50,6 +46,7 @@ final class TransportEngine {
     /// The work's completion is called by its deadline at the latest, on the loop.
     func submit(
         _ head: RequestHead,
+        providerToken: ProviderToken,
         tokens: TokenBuffer?,
         body: [UInt8]?,
         environment: APNSEnvironment,
@@ -57,7 +54,13 @@ final class TransportEngine {
         deadline: ContinuousClock.Instant,
         completion: @escaping (Work) -> Void
     ) -> (() -> Void)? {
-        let work = Work(head: head, tokens: tokens, body: body, deadline: deadline) { [weak self] work in
+        let work = Work(
+            head: head,
+            providerToken: providerToken,
+            tokens: tokens,
+            body: body,
+            deadline: deadline
+        ) { [weak self] work in
             self?.metrics.record(work, environment: environment)
             completion(work)
         }
@@ -104,13 +107,10 @@ final class TransportEngine {
         if let pool = pools[key] {
             return pool
         }
-        let source = sources[key.identity] ?? TokenSource(identity: key.identity, now: now)
-        sources[key.identity] = source
         let pool = ConnectionPool(
             key: key,
             loop: loop,
             context: context,
-            tokens: source,
             configuration: configuration,
             logger: logger,
             report: { [weak self] in self?.heard($0, of: key.environment) }
@@ -213,9 +213,7 @@ final class TransportEngine {
                 pools[key] = nil
             }
         }
-        // A token may be asked for again within minutes, so a source stays as long as there are pools at all.
         if pools.isEmpty {
-            sources = [:]
             keysInUse = KeysInUse()
         } else {
             startTidying()

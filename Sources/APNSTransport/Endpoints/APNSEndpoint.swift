@@ -56,7 +56,9 @@ package struct APNSEndpoint: Sendable, Hashable {
         }
         var port: UInt16 = 443
         if let portText {
-            guard let number = UInt16(portText), number > 0 else {
+            // `UInt16` alone would take a sign.
+            let isDigits = portText.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+            guard isDigits, let number = UInt16(portText), number > 0 else {
                 throw refusal("the port is not a number from 1 to 65535")
             }
             port = number

@@ -20,6 +20,9 @@ package struct APNSEndpoints: Sendable, Hashable {
 
     /// Replaces one endpoint by `https://host:port`; an error names `name`, the setting that it came from.
     ///
+    /// Apple answers to pushes on port 2197 as well, for firewalls that let nothing else through ("Sending notification
+    /// requests to APNs"): `https://api.push.apple.com:2197`.
+    ///
     /// A device host that is replaced does not take broadcasts along: each of the three is a setting of its own.
     package mutating func setURL(
         _ url: String,

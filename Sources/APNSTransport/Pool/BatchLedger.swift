@@ -12,11 +12,9 @@ struct BatchLedger {
         var connection: UInt16
         /// The pool's tick at which it left, modulo 256.
         var tick: UInt8
-        /// Which provider token it left with, modulo 256.
-        var generation: UInt8
 
-        fileprivate static let waiting = Flight(stream: nil, connection: 0, tick: 0, generation: 0)
-        fileprivate static let settled = Flight(stream: nil, connection: 0, tick: 1, generation: 0)
+        fileprivate static let waiting = Flight(stream: nil, connection: 0, tick: 0)
+        fileprivate static let settled = Flight(stream: nil, connection: 0, tick: 1)
 
         /// Whether this is a push in flight.
         fileprivate var isAloft: Bool { connection != 0 }
@@ -135,11 +133,6 @@ struct BatchLedger {
     /// Where a push in flight is; nil for any other.
     func flight(_ index: Int) -> Flight? {
         flights[index].isAloft ? flights[index] : nil
-    }
-
-    /// What became of all pushes; to be asked once it is complete.
-    var outcome: BatchOutcome {
-        BatchOutcome(accepted: accepted, exceptions: exceptions)
     }
 
     private mutating func land(_ index: Int) -> Bool {

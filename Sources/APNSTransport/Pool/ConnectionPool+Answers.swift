@@ -6,16 +6,16 @@ extension ConnectionPool {
             growth.proved(after: connection.state.openingTime ?? .zero)
             lastFailure = nil
         }
-        guard let (work, index) = table.find(tag), let flight = work.ledger.flight(index) else {
+        guard let (work, index) = table.find(tag), work.ledger.flight(index) != nil else {
             return
         }
         if let latency = work.arrived(index, response) {
             growth.answered(after: latency)
         }
         if response.status == 200 {
-            work.ledger.accept(index)
+            work.accepted(index, response)
         } else {
-            judge(response, work, index, flight, connection)
+            judge(response, work, index, connection)
         }
         finishIfComplete(work)
     }
@@ -24,31 +24,15 @@ extension ConnectionPool {
         _ response: HTTP2Response,
         _ work: Work,
         _ index: Int,
-        _ flight: BatchLedger.Flight,
         _ connection: PooledConnection
     ) {
-        let answer = APNSAnswer(
-            work.head.kind,
-            status: response.status,
-            body: response.body,
-            apnsID: response.fields["apns-id"] ?? response.fields["apns-request-id"],
-            retryAfter: response.fields["retry-after"]
-        )
+        let answer = APNSAnswer(work.head.kind, response)
         switch answer.advice {
-        case .keep:
+        case .keep, .keepToken:
             break
-        case .replace:
+        case .replace, .renewToken:
+            // A connection that knows only the old token is of no use for the new one.
             retire(connection, because: .answer(reason: answer.outcome.reason))
-        case .keepToken:
-            tokens.tooManyTokens()
-        case .renewToken:
-            // Whatever comes of it, this connection knows only the old token.
-            retire(connection, because: .answer(reason: answer.outcome.reason))
-            // A key that does not sign is found when the next request is to leave.
-            if (try? tokens.expired(generation: flight.generation)) == true {
-                putBack(work, index)
-                return
-            }
         }
         work.ledger.settle(index, answer.outcome)
         if answer.outcome.concernsWholeBatch {

@@ -36,7 +36,6 @@ final class ConnectionPool {
     let key: Key
     let loop: EventLoop
     let context: TLSContext
-    let tokens: TokenSource
     let configuration: APNSClientConfiguration
     let logger: Logger
     /// Called with what has happened; never while the pool walks its lists.
@@ -56,7 +55,6 @@ final class ConnectionPool {
         key: Key,
         loop: EventLoop,
         context: TLSContext,
-        tokens: TokenSource,
         configuration: APNSClientConfiguration,
         logger: Logger,
         report: @escaping (Event) -> Void
@@ -64,7 +62,6 @@ final class ConnectionPool {
         self.key = key
         self.loop = loop
         self.context = context
-        self.tokens = tokens
         self.configuration = configuration
         self.report = report
         growth = PoolGrowth(configuration: configuration)
@@ -158,8 +155,7 @@ final class ConnectionPool {
             }
         }
         do {
-            let (token, generation) = try tokens.token()
-            let headers = try work.headers(authority: key.endpoint.authority, token: token, generation: generation)
+            let headers = try work.headers(authority: key.endpoint.authority)
             while sent < limit, let index = work.ledger.take() {
                 let stream = try connection.submit(
                     tag: WorkTable.tag(work, index),
@@ -174,20 +170,15 @@ final class ConnectionPool {
                 let flight = BatchLedger.Flight(
                     stream: stream,
                     connection: connection.number,
-                    tick: tick,
-                    generation: generation
+                    tick: tick
                 )
                 work.departed(index, flight, now: now)
                 sent += 1
             }
             return sent
         } catch {
-            // Nothing of this work can ever leave: the key does not sign, or a field cannot be written in HTTP/2.
-            let outcome =
-                error is HTTP2Error
-                ? PushOutcome(.requestInvalid, detail: "\(error)")
-                : PushOutcome(.credential, detail: "no provider token: \(error)")
-            work.ledger.settleTaken(outcome)
+            // Nothing of this work can ever leave: a field cannot be written in HTTP/2.
+            work.ledger.settleTaken(PushOutcome(.requestInvalid, detail: "\(error)"))
             finishSoon(work)
             return sent
         }

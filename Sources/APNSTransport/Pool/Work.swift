@@ -7,6 +7,7 @@ final class Work {
     private static let sampleDistance = 128
 
     let head: RequestHead
+    private let providerToken: ProviderToken
     /// nil for a single request, whose path is complete.
     let tokens: TokenBuffer?
     let body: SharedBytes?
@@ -21,22 +22,24 @@ final class Work {
     var isReady = false
     /// The answer to a single request, if one came.
     private(set) var response: HTTP2Response?
+    private var receipts: [BatchOutcome.Receipt] = []
     /// When measured pushes left.
     private var departures: [Int: ContinuousClock.Instant] = [:]
     /// How long measured pushes waited for their answers.
     private(set) var latencies: [Duration] = []
 
     private var sharedHeaders: SharedHeaders?
-    private var sharedGeneration: UInt8 = 0
 
     init(
         head: RequestHead,
+        providerToken: ProviderToken,
         tokens: TokenBuffer?,
         body: [UInt8]?,
         deadline: ContinuousClock.Instant,
         completion: @escaping (Work) -> Void
     ) {
         self.head = head
+        self.providerToken = providerToken
         self.tokens = tokens
         self.body = body.map { SharedBytes($0) }
         self.deadline = deadline
@@ -49,23 +52,18 @@ final class Work {
         tokens.map { $0[index] } ?? []
     }
 
-    /// The header fields with the token of that generation; laid out anew only when the token changes.
-    func headers(
-        authority: String,
-        token: ProviderToken,
-        generation: UInt8
-    ) throws(HTTP2Error) -> SharedHeaders {
-        if let sharedHeaders, sharedGeneration == generation {
+    /// The header fields of all its requests; laid out once.
+    func headers(authority: String) throws(HTTP2Error) -> SharedHeaders {
+        if let sharedHeaders {
             return sharedHeaders
         }
         let headers = try SharedHeaders(
             method: head.method,
             authority: authority,
             pathPrefix: head.path,
-            fields: [HTTP2Header("authorization", token.authorization)] + head.fields
+            fields: [HTTP2Header("authorization", providerToken.authorization)] + head.fields
         )
         sharedHeaders = headers
-        sharedGeneration = generation
         return headers
     }
 
@@ -88,6 +86,24 @@ final class Work {
         let latency = departure.duration(to: .now)
         latencies.append(latency)
         return latency
+    }
+
+    /// The push was accepted; its names are kept where somebody may ask for them.
+    func accepted(_ index: Int, _ response: HTTP2Response) {
+        guard ledger.accept(index) else {
+            return
+        }
+        let uniqueID = response.fields.uniqueID
+        if uniqueID != nil || ledger.count == 1 {
+            receipts.append(
+                BatchOutcome.Receipt(index: index, apnsID: response.fields.apnsID, uniqueID: uniqueID)
+            )
+        }
+    }
+
+    /// What became of all pushes; to be asked once the ledger is complete.
+    var outcome: BatchOutcome {
+        BatchOutcome(accepted: ledger.accepted, exceptions: ledger.exceptions, receipts: receipts)
     }
 
     /// Tells the caller. To be called once, when the ledger is complete.

@@ -61,6 +61,16 @@ package struct TokenBuffer: Sendable {
         return true
     }
 
+    /// The tokens at `indices`, in that order.
+    func selecting(_ indices: [Int]) -> TokenBuffer {
+        var selection = TokenBuffer()
+        for index in indices {
+            selection.text += self[index]
+            selection.ends.append(selection.text.count)
+        }
+        return selection
+    }
+
     /// The digits of the token at `index`.
     subscript(index: Int) -> ArraySlice<UInt8> {
         text[(index == 0 ? 0 : ends[index - 1])..<ends[index]]

@@ -43,6 +43,8 @@ package final class HTTP2ClientConnection {
     private var lastSubmitted: Int32 = 0
     private var lastWritten: Int32 = 0
     private var goAwayCode: HTTP2ErrorCode?
+    /// Whether our GOAWAY is on its way.
+    private var hasSaidGoodbye = false
     /// False once ``close()`` was called: the end is no error then.
     private var isWanted = true
     /// What ``drop(_:)`` gave as the reason.
@@ -190,12 +192,11 @@ package final class HTTP2ClientConnection {
     package func close() {
         loop.preconditionOnLoop()
         isWanted = false
-        guard case .open(let wire) = state, let session else {
+        guard case .open(let wire) = state else {
             if case .closing = state { return }
             return drop(nil)
         }
         state = .closing(wire)
-        session.goAway()
         wire.schedule()
         closeTimer = loop.schedule(after: configuration.closeTimeout) { [self] in
             closeTimer = nil
@@ -287,10 +288,13 @@ extension HTTP2ClientConnection: WireDelegate {
     func wireMoved() {
         guard let session else { return }
         if session.hasEvents { handOut(session) }
-        // Stream numbers cannot be used again (RFC 9113 §5.1.1). Nothing may be queued: a GOAWAY would overtake it.
-        if case .open = state, goAwayCode == nil, lastWritten == lastSubmitted,
-            remainingRequests == 0 || !session.acceptsRequests
-        {
+        // Not before the last answer: there are servers that take our GOAWAY for the end of everything.
+        if case .closing = state, session.openStreams == 0, !hasSaidGoodbye {
+            hasSaidGoodbye = true
+            session.goAway()
+        }
+        // Stream numbers cannot be used again (RFC 9113 §5.1.1).
+        if case .open = state, goAwayCode == nil, remainingRequests == 0 || !session.acceptsRequests {
             close()
             handler?.exhausted(self)
         }

@@ -1,4 +1,5 @@
 import APNSTransport
+import Foundation
 import Testing
 
 /// Apple's reasons, written down a second time from the documentation, so that the table has a judge.
@@ -102,6 +103,47 @@ struct AnswerTableTests {
                 #expect(seen.insert("\(kind) \(rule.status) \(rule.reason)").inserted)
             }
         }
+    }
+
+    @Test("every row cites the page of Apple's that is about its API, or says that it was recorded")
+    func sources() {
+        for rule in AnswerRules.table {
+            #expect(!rule.sources.isEmpty, "\(rule.reason)")
+            if rule.sources.contains(.errors) {
+                #expect(rule.kinds.contains { $0 != .devicePush }, "\(rule.reason)")
+            }
+            if rule.sources == [.responses] || rule.sources == [.responses, .errors] {
+                #expect(rule.kinds.contains(.devicePush), "\(rule.reason)")
+            }
+        }
+    }
+
+    @Test("the page for operators has every row as it is")
+    func page() throws {
+        let page = try String(contentsOf: Self.pageFile, encoding: .utf8)
+        let rows = page.split(separator: "\n").filter { $0.hasPrefix("| ") }.dropFirst()
+        #expect(rows.map(String.init) == AnswerRules.table.map(Self.pageRow))
+    }
+
+    private static let pageFile = URL(filePath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        .appending(path: "docs/apns-answers.md")
+
+    private static func pageRow(_ rule: AnswerRule) -> String {
+        let all = Set(APNSRequestKind.allCases)
+        let scope =
+            rule.kinds == all
+            ? "all"
+            : APNSAPI.allCases.compactMap { api -> String? in
+                let kinds = rule.kinds.filter { $0.api == api }
+                if kinds.isEmpty { return nil }
+                if kinds.count == all.count(where: { $0.api == api }) { return api.rawValue }
+                return APNSRequestKind.allCases.filter(kinds.contains).map(\.rawValue).joined(separator: ", ")
+            }
+            .joined(separator: ", ")
+        let sources = rule.sources.map(\.rawValue).joined(separator: "; ")
+        return
+            "| \(scope) | \(rule.status) | `\(rule.reason)` | `\(rule.verdict)` | `\(rule.advice)` | \(sources) |"
     }
 
     @Test("no token dies of anything but a 410 on the device API")

@@ -16,7 +16,7 @@ struct ClientWorld: Sendable {
         maximumConcurrentStreams: Int = 1000,
         caFile: String = TestCertificate.caFile,
         configuration: APNSClientConfiguration = .quick,
-        now: @escaping @Sendable () -> Timestamp = { 1_763_700_000 },
+        providerTokens: any ProviderTokenStore = LocalProviderTokens { 1_763_700_000 },
         script: @escaping ScriptedServer.Script,
         _ body: (ClientWorld) async throws -> Void
     ) async throws {
@@ -25,10 +25,10 @@ struct ClientWorld: Sendable {
         let client = try APNSClient(
             endpoints: .all(at: server.endpoint),
             caFile: caFile,
+            providerTokens: providerTokens,
             configuration: configuration,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
-            metrics: metrics,
-            now: now
+            metrics: metrics
         )
         let world = ClientWorld(client: client, server: server, metrics: metrics)
         do {

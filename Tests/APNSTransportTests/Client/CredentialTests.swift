@@ -34,7 +34,7 @@ struct CredentialTests {
         let clock = Mutex<Timestamp>(1_763_700_000)
         let tokens = Mutex<[String]>([])
         try await ClientWorld.run(
-            now: { clock.withLock(\.self) },
+            providerTokens: LocalProviderTokens { clock.withLock(\.self) },
             script: { request in
                 let token = request["authorization"] ?? ""
                 return tokens.withLock { tokens in

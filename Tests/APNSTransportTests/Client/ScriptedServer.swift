@@ -268,6 +268,10 @@ enum TestCertificate {
     /// A file with the authority that clients are to trust.
     static let caFile: String = write(shared.caPEM)
 
+    /// Files with what a server of another make needs.
+    static let certificateFile: String = write(shared.certificatePEM)
+    static let keyFile: String = write(shared.privateKeyPEM)
+
     /// A file with an authority that signed nothing here.
     static let foreignCAFile: String = {
         do {

@@ -116,6 +116,30 @@ struct SendingTests {
         )
     }
 
+    @Test("Apple's names of a push are kept: of a single one, and of every one in the sandbox's delivery log")
+    func receipts() async throws {
+        try await ClientWorld.run(
+            script: { request in
+                let unique = request.path.hasSuffix("5") ? [HTTP2Header("apns-unique-id", "U-5")] : []
+                let fields = [HTTP2Header("apns-id", "ID-\(request.path.suffix(1))")] + unique
+                return request.path.hasSuffix("7")
+                    ? .answer(
+                        status: 410,
+                        fields: fields + [HTTP2Header("apns-unique-id", "U-7")],
+                        body: #"{"reason":"Unregistered"}"#
+                    ) : .answer(status: 200, fields: fields)
+            },
+            { world async throws in
+                let one = try await world.send(1)
+                #expect(one.receipts == [.init(index: 0, apnsID: "ID-0", uniqueID: nil)])
+                let eight = try await world.send(8)
+                #expect(eight.accepted == 7)
+                #expect(eight.receipts == [.init(index: 5, apnsID: "ID-5", uniqueID: "U-5")])
+                #expect(eight.exceptions.map(\.outcome.uniqueID) == ["U-7"])
+            }
+        )
+    }
+
     @Test("a refused stream is sent again")
     func refusedStream() async throws {
         try await ClientWorld.run(

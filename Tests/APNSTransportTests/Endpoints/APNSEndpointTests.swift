@@ -28,6 +28,23 @@ struct APNSEndpointTests {
         #expect(endpoints[.production, .device] == APNSEndpoints()[.production, .device])
     }
 
+    @Test("all six can be set apart, on Apple's alternative port as well")
+    func alternativePort() throws {
+        var endpoints = APNSEndpoints()
+        var expected: [String] = []
+        for environment in APNSEnvironment.allCases {
+            for api in APNSAPI.allCases {
+                let host = "\(environment).\(api).push.apple.com:2197"
+                try endpoints.setURL("https://\(host)", environment: environment, api: api, name: "X")
+                expected.append(host)
+            }
+        }
+        let authorities = APNSEnvironment.allCases.flatMap { environment in
+            APNSAPI.allCases.map { endpoints[environment, $0].authority }
+        }
+        #expect(authorities == expected)
+    }
+
     @Test(
         "URLs are read",
         arguments: [
@@ -55,12 +72,20 @@ struct APNSEndpointTests {
             ("https://localhost:", "the port is not a number from 1 to 65535"),
             ("https://localhost:0", "the port is not a number from 1 to 65535"),
             ("https://localhost:65536", "the port is not a number from 1 to 65535"),
+            ("https://localhost:+443", "the port is not a number from 1 to 65535"),
+            ("https://localhost:-1", "the port is not a number from 1 to 65535"),
+            ("https://localhost:443:443", "the port is not a number from 1 to 65535"),
             ("https://localhost:x", "the port is not a number from 1 to 65535"),
             ("https://localhost/3/device", "the URL must be a host and a port only"),
+            ("https://localhost//", "the URL must be a host and a port only"),
+            ("https://localhost#x", "the URL must be a host and a port only"),
             ("https://localhost?x", "the URL must be a host and a port only"),
             ("https://user:secret@localhost", "the URL must not carry credentials"),
             ("https://[::1", "the address has no closing bracket"),
             ("https://[::1]x", "the URL must be a host and a port only"),
+            ("https://local\n", "the host has characters that no host has"),
+            ("https://b\u{fc}ro", "the host has characters that no host has"),
+            ("https://[]", "the URL has no host"),
             ("https://lo cal", "the host has characters that no host has"),
         ]
     )

@@ -8,6 +8,7 @@ struct WorkTableTests {
     private func work(_ tokens: Int) throws -> Work {
         Work(
             head: .channelList(bundleID: try #require(BundleID("com.example.app"))),
+            providerToken: ProviderToken(text: "", issuedAt: 0),
             tokens: ClientWorld.tokens(tokens),
             body: nil,
             deadline: .now,

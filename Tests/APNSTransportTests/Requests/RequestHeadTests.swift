@@ -51,6 +51,21 @@ struct RequestHeadTests {
         )
     }
 
+    @Test("no field stands twice, which APNs would refuse as DuplicateHeaders")
+    func noDuplicates() throws {
+        let id = try #require(APNSRequestID("eabeae54-14a8-11e5-b60b-1697f925ec7b"))
+        let push = PushHeaders(bundleID: bundleID, priority: .ten, expiration: 1, collapseID: "c", requestID: id)
+        let heads: [RequestHead] = [
+            .devicePush(push), .broadcast(try self.push(requestID: id)), .channelCreation(bundleID: bundleID),
+            .channelReading(bundleID: bundleID, channelID: channelID),
+            .channelDeletion(bundleID: bundleID, channelID: channelID), .channelList(bundleID: bundleID),
+        ]
+        for head in heads {
+            let names = head.fields.map(\.name) + ["authorization"]
+            #expect(Set(names).count == names.count)
+        }
+    }
+
     @Test("our own id of a request goes out as apns-id to a device and as apns-request-id to a channel")
     func requestIDs() throws {
         let id = try #require(APNSRequestID("EABEAE54-14A8-11E5-B60B-1697F925EC7B"))
