@@ -90,8 +90,11 @@ struct ClientWorld: Sendable {
     }
 
     /// Returns when so many connections have ended for this cause; the test's time limit is the deadline.
-    func end(of count: Int64, _ cause: String, reason: String = "") async {
-        while ends(cause, reason: reason) < count { await Task.yield() }
+    func end(of count: Int64, _ cause: String, reason: String = "") async throws {
+        while ends(cause, reason: reason) < count {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
     }
 
     private func counter(_ label: String, _ dimensions: [(String, String)]) -> Int64 {

@@ -136,7 +136,7 @@ struct ConnectionTests {
             script: { _ in .goAwayWithout(.enhanceYourCalm, debugData: #"{"reason":"TooManyRequests"}"#) },
             { world async throws in
                 let sending = Task { try await world.send(1) }
-                await world.end(of: 1, "goaway", reason: "TooManyRequests")
+                try await world.end(of: 1, "goaway", reason: "TooManyRequests")
                 try await world.server.onConnections { $0.drop() }
                 let outcome = try #require(try await sending.value.exceptions.first?.outcome)
                 #expect(outcome.class == .unknown)
@@ -182,7 +182,7 @@ struct ConnectionTests {
         try await ClientWorld.run(configuration: configuration, script: { _ in .ok }) { world async throws in
             #expect(try await world.send(5).accepted == 5)
             try await world.server.onConnections { $0.pauseReading() }
-            await world.end(of: 1, "lost")
+            try await world.end(of: 1, "lost")
             #expect(try await world.send(5).accepted == 5)
             #expect(world.server.received.last?.connection != 1)
         }
@@ -200,7 +200,7 @@ struct ConnectionTests {
             { world async throws in
                 #expect(try await world.send(400).accepted == 400)
                 let most = try #require(world.server.received.map(\.connection).max())
-                await world.end(of: Int64(most) - 1, "idle")
+                try await world.end(of: Int64(most) - 1, "idle")
                 #expect(try await world.send(1).accepted == 1)
                 #expect(world.ends("idle") == Int64(most) - 1)
                 #expect(world.server.received.last?.connection ?? 0 <= most)

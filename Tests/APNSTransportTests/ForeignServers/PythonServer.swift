@@ -42,6 +42,7 @@ struct PythonServer: Sendable {
         defer { process.kill() }
         // It tells its port when it listens; the test's time limit is the deadline.
         while !FileManager.default.fileExists(atPath: folder.appending(path: "report.json").path) {
+            try Task.checkCancellation()
             await Task.yield()
         }
         try await body(PythonServer(folder: folder))
