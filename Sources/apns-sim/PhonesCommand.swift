@@ -53,6 +53,9 @@ struct CreatePhones: AsyncParsableCommand {
     @Flag(inversion: .prefixedNo, help: "Ask for start tokens.")
     var startTokens = true
 
+    @Flag(inversion: .prefixedNo, help: "Have frequent updates switched on.")
+    var frequentPushes = true
+
     @Option(help: "User ids are this text and the number.")
     var userPrefix: String?
 
@@ -85,6 +88,7 @@ struct CreatePhones: AsyncParsableCommand {
                     idAttribute: idAttribute,
                     follows: follows,
                     startTokens: startTokens,
+                    frequentPushes: frequentPushes,
                     userPrefix: userPrefix
                 )
             )

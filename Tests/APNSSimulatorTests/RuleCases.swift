@@ -53,22 +53,31 @@ extension RuleCase {
         ]
     }
 
-    static let connections: [RuleCase] = [
-        RuleCase(
-            "another key on the connection",
-            .device,
-            403,
-            "UnrelatedKeyIdInToken",
-            memory: .init(key: "OTHERKEY00", "valid", 0)
-        ),
-        RuleCase(
-            "a new token after 19 minutes",
-            .device,
-            429,
-            "TooManyProviderTokenUpdates",
-            memory: .init(key: StubWorld.keyID, "older", StubWorld.now - 1199)
-        ),
-    ]
+    static let connections: [RuleCase] =
+        [APNSRequest.device, .broadcast, .create, .list].map { request in
+            RuleCase(
+                "another team on the connection",
+                request,
+                403,
+                "InvalidProviderToken",
+                memory: .init(key: StubWorld.keyID, team: "OTHERTEAM0", "valid", 0)
+            )
+        } + [
+            RuleCase(
+                "another key on the connection",
+                .device,
+                403,
+                "UnrelatedKeyIdInToken",
+                memory: .init(key: "OTHERKEY00", "valid", 0)
+            ),
+            RuleCase(
+                "a new token after 19 minutes",
+                .device,
+                429,
+                "TooManyProviderTokenUpdates",
+                memory: .init(key: StubWorld.keyID, "older", StubWorld.now - 1199)
+            ),
+        ]
 
     static let device: [RuleCase] = [
         RuleCase("no topic", .device.with { $0.topic = nil }, 400, "MissingTopic"),

@@ -65,9 +65,10 @@ struct StubWorld: RulesWorld {
 }
 
 extension ConnectionMemory {
-    init(key: String, _ authorization: String, _ since: Int64) {
+    init(key: String, team: String = StubWorld.teamID, _ authorization: String, _ since: Int64) {
         self.init()
         keyID = key
+        teamID = team
         self.authorization = authorization
         authorizationSince = since
     }

@@ -17,6 +17,7 @@ extension ControlClient {
         package var idAttribute: String?
         package var follows: [String]
         package var startTokens: Bool
+        package var frequentPushes: Bool
         package var userPrefix: String?
 
         package init(
@@ -31,6 +32,7 @@ extension ControlClient {
             idAttribute: String?,
             follows: [String],
             startTokens: Bool,
+            frequentPushes: Bool = true,
             userPrefix: String?
         ) {
             self.count = count
@@ -44,6 +46,7 @@ extension ControlClient {
             self.idAttribute = idAttribute
             self.follows = follows
             self.startTokens = startTokens
+            self.frequentPushes = frequentPushes
             self.userPrefix = userPrefix
         }
     }
@@ -62,6 +65,7 @@ extension ControlClient {
         fields.add("id_attribute", phones.idAttribute)
         fields.add("follows", words: phones.follows)
         fields.add("start_tokens", phones.startTokens)
+        fields.add("frequent_pushes", phones.frequentPushes)
         fields.add("user_prefix", phones.userPrefix)
         let answer = try await send("POST", "/phones", fields.json)
         let created = answer["created"]?.int64 ?? 0

@@ -55,6 +55,8 @@ package struct KeyScope: Sendable, Hashable {
 package struct ConnectionMemory: Sendable, Hashable {
     /// The key of the first request that was let in. One connection speaks for one key.
     package var keyID: String?
+    /// The team of that request, to which the connection is bound.
+    package var teamID: String?
     /// The credential last let in, and when it was first seen here (UNIX seconds).
     package var authorization: String?
     package var authorizationSince: Int64 = 0
@@ -63,10 +65,11 @@ package struct ConnectionMemory: Sendable, Hashable {
     package init() {}
 
     /// Takes note of a credential that the rules let pass.
-    package mutating func noteAccepted(authorization: String, keyID: String, at seconds: Int64) {
+    package mutating func noteAccepted(authorization: String, token: ProviderToken, at seconds: Int64) {
         guard self.authorization != authorization else { return }
         self.authorization = authorization
         authorizationSince = seconds
-        self.keyID = self.keyID ?? keyID
+        keyID = keyID ?? token.keyID
+        teamID = teamID ?? token.teamID
     }
 }

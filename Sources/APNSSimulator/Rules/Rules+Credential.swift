@@ -50,9 +50,14 @@ extension Rules {
     ]
 
     static let refresh = [
+        // Apple says that it is an error, and not which.
+        Rule("The team is not the one that the connection is bound to", 403, "InvalidProviderToken", .connection) {
+            guard let first = $0.connection.teamID, let token = $0.providerToken else { return false }
+            return first != token.teamID
+        },
         Rule("The provider token changed within 20 minutes", 429, "TooManyProviderTokenUpdates", .tokenConnection) {
             guard let last = $0.connection.authorization else { return false }
             return last != $0.headers.authorization && $0.now < $0.connection.authorizationSince + refreshInterval
-        }
+        },
     ]
 }

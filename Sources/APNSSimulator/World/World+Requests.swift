@@ -71,7 +71,7 @@ extension World {
             if case .token(let token) = credential(request.headers.authorization) {
                 memory.noteAccepted(
                     authorization: request.headers.authorization ?? "",
-                    keyID: token.keyID,
+                    token: token,
                     at: now.seconds
                 )
             }
