@@ -141,6 +141,12 @@ package enum AnswerRules {
         return rules
     }()
 
+    /// Faults of what all pushes of a batch have in common: the topic, the other header fields, the body.
+    static let commonFaults: Set<String> = [
+        "BadTopic", "MissingTopic", "BadCollapseId", "BadPriority", "DuplicateHeaders", "BadExpirationDate",
+        "InvalidPushType", "PayloadEmpty", "PayloadTooLarge", "MissingProviderToken", "MethodNotAllowed",
+    ]
+
     /// Every reason in the table; others come from the peer and are kept as text, but not as labels of metrics.
     static let knownReasons = Set(table.map(\.reason))
 

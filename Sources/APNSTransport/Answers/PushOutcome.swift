@@ -72,6 +72,15 @@ package struct PushOutcome: Sendable, Hashable {
 
     /// Whether APNs took it.
     package var isAccepted: Bool { `class` == .accepted }
+
+    /// Whether the same would be said of every push of the batch: it lies in the key, or in what all of them share.
+    var concernsWholeBatch: Bool {
+        switch `class` {
+        case .credential: true
+        case .requestInvalid: reason.map(AnswerRules.commonFaults.contains) ?? false
+        case .accepted, .tokenDead, .tokenRejected, .retry, .channelGone, .unknown, .notSent: false
+        }
+    }
 }
 
 extension PushOutcome: CustomStringConvertible {

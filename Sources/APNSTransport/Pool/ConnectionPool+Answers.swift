@@ -89,20 +89,3 @@ extension ConnectionPool {
         pump(now: now)
     }
 }
-
-extension PushOutcome {
-    /// Answers to what all pushes of a batch have in common: the key, the topic, the other header fields, the body.
-    fileprivate var concernsWholeBatch: Bool {
-        switch `class` {
-        case .credential: true
-        case .requestInvalid: reason.map(Self.commonFaults.contains) ?? false
-        default: false
-        }
-    }
-
-    private static let commonFaults: Set<String> = [
-        "BadTopic", "MissingTopic", "BadCollapseId", "BadPriority", "DuplicateHeaders", "BadExpirationDate",
-        "InvalidPushType", "MissingPushType", "PayloadEmpty", "PayloadTooLarge", "MissingProviderToken",
-        "MethodNotAllowed",
-    ]
-}

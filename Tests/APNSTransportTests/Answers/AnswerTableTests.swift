@@ -1,6 +1,7 @@
-import APNSTransport
 import Foundation
 import Testing
+
+@testable import APNSTransport
 
 /// Apple's reasons, written down a second time from the documentation, so that the table has a judge.
 @Suite("What Apple's answers mean")
@@ -116,6 +117,18 @@ struct AnswerTableTests {
                 #expect(rule.kinds.contains(.devicePush), "\(rule.reason)")
             }
         }
+    }
+
+    @Test("what is wrong with one push alone does not hold up its batch")
+    func commonFaults() {
+        let own = AnswerRules.table.filter { rule in
+            guard rule.kinds.contains(.devicePush) else { return false }
+            let body = Array(#"{"reason":"\#(rule.reason)"}"#.utf8)
+            let outcome = APNSAnswer(.devicePush, status: rule.status, body: body).outcome
+            return [.requestInvalid, .credential].contains(rule.verdict) && !outcome.concernsWholeBatch
+        }
+        #expect(Set(own.map(\.reason)) == ["BadPath", "BadMessageId", "MissingDeviceToken"])
+        #expect(AnswerRules.commonFaults.isSubset(of: AnswerRules.knownReasons))
     }
 
     @Test("the page for operators has every row as it is")
