@@ -227,6 +227,14 @@ let package = Package(
             swiftSettings: swiftSettings
         ),
         .testTarget(
+            name: "SimulationTests",
+            dependencies: [
+                "APITypes", "APNSTransport", "ActivityModel", "Cryptography", "JSON", "Orchestrator", "Postgres",
+                "Schema", "TestSupport", logging,
+            ],
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(
             name: "HTTPAPITests",
             dependencies: [
                 "APITypes", "ActivityModel", "Cryptography", "HTTPAPI", "JSON", "Orchestrator",

@@ -77,6 +77,8 @@ package struct OrchestratorSettings: Sendable {
     package var concurrentSegments: Int
     /// How long events are kept at least.
     package var eventRetention: Duration
+    /// Where in its range a delay before another try falls, from 0 to 1; asked each time.
+    package var jitter: @Sendable () -> Double
 
     package init(
         bootstrapKey: String? = nil,
@@ -85,7 +87,8 @@ package struct OrchestratorSettings: Sendable {
         pushDeadline: Duration = .seconds(10),
         pollInterval: Duration = .milliseconds(200),
         concurrentSegments: Int = 8,
-        eventRetention: Duration = .seconds(7 * 86_400)
+        eventRetention: Duration = .seconds(7 * 86_400),
+        jitter: @escaping @Sendable () -> Double = { .random(in: 0...1) }
     ) {
         self.bootstrapKey = bootstrapKey
         self.retryCap = retryCap
@@ -94,5 +97,9 @@ package struct OrchestratorSettings: Sendable {
         self.pollInterval = pollInterval
         self.concurrentSegments = concurrentSegments
         self.eventRetention = eventRetention
+        self.jitter = jitter
     }
+
+    /// The waits between tries of the same push.
+    var backoff: Backoff { Backoff(cap: retryCap, jitter: jitter) }
 }

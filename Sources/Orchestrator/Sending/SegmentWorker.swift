@@ -41,7 +41,7 @@ struct SegmentWorker: Sendable {
         }
     }
 
-    private func work() async throws {
+    func work() async throws {
         while true {
             if Task.isShuttingDownGracefully {
                 try await store.release(lease)
@@ -58,8 +58,7 @@ struct SegmentWorker: Sendable {
             case .early(let delay):
                 if try await store.pause(lease, wakesSeen: wakesSeen, for: delay) { return }
             case .failed(let reason):
-                let delay = Backoff(cap: orchestrator.settings.retryCap)
-                    .delay(afterFailures: look.progress.failures + 1, jitter: .random(in: 0...1))
+                let delay = orchestrator.settings.backoff.delay(afterFailures: look.progress.failures + 1)
                 orchestrator.logger.warning(
                     "segment backs off",
                     metadata: metadata.merging(["reason": "\(reason)", "delay": "\(delay)"]) { $1 }
@@ -127,7 +126,7 @@ struct SegmentWorker: Sendable {
         }
     }
 
-    private func rescue() async {
+    func rescue() async {
         // Without a database the lease runs out by itself, and the work is still due.
         try? await store.backOff(lease, for: .seconds(1))
     }

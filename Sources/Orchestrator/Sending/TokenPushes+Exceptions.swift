@@ -29,7 +29,7 @@ extension TokenPushes.Outcome {
         var again: [(TokenPushes.Push, PushOutcome, delay: Duration)] = []
         for (push, outcome) in refused {
             let destination = push.destination
-            let delay = backoff.delay(afterFailures: destination.failures + 1, jitter: .random(in: 0...1))
+            let delay = backoff.delay(afterFailures: destination.failures + 1)
             switch outcome.class {
             case .accepted, .requestInvalid, .channelGone:
                 continue

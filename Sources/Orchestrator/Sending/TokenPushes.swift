@@ -55,7 +55,7 @@ struct TokenPushes: Sendable {
     ) async throws -> Outcome {
         var outcome = Outcome(
             activityKey: activity.key,
-            backoff: Backoff(cap: orchestrator.settings.retryCap)
+            backoff: orchestrator.settings.backoff
         )
         guard !pushes.isEmpty else { return outcome }
         let identity = try await orchestrator.signing.identity(of: activity.bundleID, activity.environment)

@@ -17,11 +17,13 @@ package final class PostgresConnection {
 
     let session: Session
     private let statementTimeout: Duration
+    private let gate: StatementGate?
     private var phase = Phase.plain
 
-    init(_ session: Session, statementTimeout: Duration) {
+    init(_ session: Session, statementTimeout: Duration, gate: StatementGate?) {
         self.session = session
         self.statementTimeout = statementTimeout
+        self.gate = gate
     }
 
     /// The number of the server's process for this connection, as in `pg_stat_activity`.
@@ -94,6 +96,14 @@ package final class PostgresConnection {
             phase = .plain
             return
         }
+        if let gate {
+            do {
+                try await gate.pass(.beforeCommit)
+            } catch {
+                await rollBack()
+                throw error
+            }
+        }
         // From the moment that COMMIT is sent its outcome matters more than the cancellation; before, it does not.
         guard !Task.isCancelled else {
             await rollBack()
@@ -104,6 +114,7 @@ package final class PostgresConnection {
         switch outcome {
         case .success(let result):
             guard result?.commandTag == "COMMIT" else { throw PostgresError(.transactionAborted) }
+            try await gate?.pass(.afterCommit)
         case .failure(let error) where error.code == .server: throw PostgresError(error)
         case .failure(let error) where error.code == .closed: throw PostgresError(.connectionLost, cause: error)
         case .failure(let error): throw PostgresError(.commitUnknown, cause: error)
@@ -161,6 +172,13 @@ package final class PostgresConnection {
     }
 
     private func run(_ statements: [Statement], _ timeout: Duration?) async throws(PostgresError) -> [ResultHandle] {
+        if let gate {
+            if case .inTransaction = phase {
+                try await gate.pass(.inTransaction)
+            } else {
+                try await gate.pass(.betweenTransactions)
+            }
+        }
         let deadline = deadline(timeout)
         switch phase {
         case .ended: throw PostgresError(.closed, message: "a connection used after its loan")

@@ -91,13 +91,10 @@ package final class Database: Service, Sendable, CustomStringConvertible {
         let deadline = ContinuousClock.now + configuration.acquireTimeout
         switch await pool.acquire(until: deadline) {
         case .session(let session) where session.isAlive():
-            return PostgresConnection(session, statementTimeout: configuration.statementTimeout)
+            return loan(session)
         case .session, .slot:
             // A connection that the server has closed while it rested leaves its place to a new one.
-            return PostgresConnection(
-                try await fillSlot(until: deadline),
-                statementTimeout: configuration.statementTimeout
-            )
+            return loan(try await fillSlot(until: deadline))
         case .closed: throw PostgresError(.closed)
         case .cancelled: throw PostgresError(.cancelled)
         case .timedOut:
@@ -106,6 +103,10 @@ package final class Database: Service, Sendable, CustomStringConvertible {
                 message: "all \(configuration.maximumConnections) connections stayed in use"
             )
         }
+    }
+
+    private func loan(_ session: Session) -> PostgresConnection {
+        PostgresConnection(session, statementTimeout: configuration.statementTimeout, gate: configuration.gate)
     }
 
     private func takeBack(_ connection: PostgresConnection) {

@@ -103,7 +103,7 @@ struct StartResults: Sendable {
                 answered.isAlert
                 ? machine.alertAnswered(answered.answer, isRenewed: facts.isRenewed)
                 : machine.answered(answered.answer, isRenewed: facts.isRenewed, hasLiveToken: facts.hasLiveToken)
-            let delay = backoff.delay(afterFailures: machine.failures, jitter: .random(in: 0...1))
+            let delay = backoff.delay(afterFailures: machine.failures)
             machines.append(
                 (answered.start.deviceKey, machine, again == .asClaimed, again == .afterBackOff ? delay : nil)
             )

@@ -69,7 +69,7 @@ struct StartTurn: Sendable {
     }
 
     private func send(_ batch: StartClaims.Batch, _ content: Content) async throws -> SegmentWorker.Turn {
-        var results = StartResults(backoff: Backoff(cap: orchestrator.settings.retryCap))
+        var results = StartResults(backoff: orchestrator.settings.backoff)
         for (capability, members) in Dictionary(grouping: batch.starts, by: \.capability) {
             switch capability {
             case .withInputPushChannel: await send(content, content.channel.map { .channel($0) }, members, &results)

@@ -1,0 +1,262 @@
+import ActivityModel
+import JSON
+import Synchronization
+import TestSupport
+
+@testable import APNSTransport
+@testable import Orchestrator
+
+/// Apple and the phones: takes pushes, answers them, loses, delays and refuses some by chance, and hands the others on.
+///
+/// Every decision comes from one seeded generator, in the order in which pushes come.
+final class Apple: Sendable {
+    /// One push that left a daemon that was alive.
+    struct Sent: Sendable {
+        let daemon: String
+        /// The token, or the channel.
+        let destination: String
+        let push: ArrivedPush
+        let priority: PushPriority
+        let outcome: PushOutcome
+        /// The bytes of the body.
+        let bytes: [UInt8]
+        /// The task that sent it; nil when the faults were over.
+        let sender: Stage.Actor?
+    }
+
+    struct State {
+        var random: SeededRandom
+        var phones: [Phone] = []
+        var sent: [Sent] = []
+        /// What Apple took and has not handed on yet.
+        var late: [(destination: String, push: ArrivedPush)] = []
+        var areFaultsOn = true
+        /// Milliseconds since 1970, as the database has it.
+        var now: Int64 = 0
+        /// Tokens that were replaced, and when.
+        var replaced: [String: Int64] = [:]
+        var channels: [String: Bool] = [:]
+        /// Tokens that were answered with 410.
+        var diedAt: [String: Int64] = [:]
+        var rejected: Set<String> = []
+        var made = 0
+        var deletedChannels = 0
+        /// What happened, in order; equal for equal seeds.
+        var story: [String] = []
+    }
+
+    let state: Mutex<State>
+
+    init(seed: UInt64, phones: Int) {
+        state = Mutex(State(random: SeededRandom(seed: seed), phones: (1...phones).map(Phone.init(number:))))
+    }
+
+    func with<R: Sendable>(_ body: (inout State) -> sending R) -> R { state.withLock { body(&$0) } }
+}
+
+extension Apple.State {
+    /// What becomes of a push to a token.
+    mutating func take(_ push: ArrivedPush, token: String) -> PushOutcome {
+        guard isCurrent(token) else {
+            if let died = replaced[token] {
+                // Apple may know of it, or learn of it later.
+                guard Bool.random(using: &random) else { return PushOutcome(.accepted, status: 200) }
+                diedAt[token] = died
+                return PushOutcome(.tokenDead(at: died), status: 410, reason: "Unregistered")
+            }
+            rejected.insert(token)
+            return PushOutcome(.tokenRejected, status: 400, reason: "BadDeviceToken")
+        }
+        return answer(push, token)
+    }
+
+    /// What becomes of a push to a channel.
+    mutating func broadcast(_ push: ArrivedPush, channel: String) -> PushOutcome {
+        guard channels[channel] == true else {
+            return PushOutcome(.channelGone, status: 404, reason: "ChannelNotRegistered")
+        }
+        return answer(push, channel)
+    }
+
+    private mutating func answer(_ push: ArrivedPush, _ destination: String) -> PushOutcome {
+        guard areFaultsOn else {
+            handOn(push, destination)
+            return PushOutcome(.accepted, status: 200)
+        }
+        switch Int.random(in: 0..<100, using: &random) {
+        case ..<4: return PushOutcome(.notSent, detail: "connection refused")
+        case ..<8: return PushOutcome(.retry(after: nil), status: 429, reason: "TooManyRequests")
+        case ..<12: return PushOutcome(.retry(after: nil), status: 503, reason: "ServiceUnavailable")
+        case ..<15: return PushOutcome(.unknown, detail: "no answer")
+        case ..<20:
+            handOn(push, destination)
+            return PushOutcome(.unknown, detail: "no answer")
+        case ..<35:
+            late.append((destination, push))
+            return PushOutcome(.accepted, status: 200)
+        default:
+            handOn(push, destination)
+            return PushOutcome(.accepted, status: 200)
+        }
+    }
+
+    /// Hands one of the late pushes on, any of them.
+    mutating func handOnLate() {
+        guard !late.isEmpty else { return }
+        let (destination, push) = late.remove(at: Int.random(in: 0..<late.count, using: &random))
+        handOn(push, destination)
+    }
+
+    private mutating func handOn(_ push: ArrivedPush, _ destination: String) {
+        for phone in phones.indices {
+            if push.event == "start" {
+                if phones[phone].startToken == destination { phones[phone].show(push, channel: push.channel) }
+                continue
+            }
+            for card in phones[phone].cards.indices
+            where phones[phone].cards[card].updateToken == destination
+                || phones[phone].cards[card].channel == destination
+            {
+                phones[phone].take(push, at: card)
+            }
+        }
+    }
+
+    private func isCurrent(_ token: String) -> Bool {
+        phones.contains { phone in
+            phone.startToken == token || phone.cards.contains { $0.updateToken == token && !$0.isGone }
+        }
+    }
+
+    mutating func rotateStartToken(of phone: Int) {
+        replaced[phones[phone].startToken] = now
+        phones[phone].rotateStartToken()
+    }
+
+    mutating func rotateUpdateToken(of phone: Int, card: Int) {
+        guard let old = phones[phone].cards[card].updateToken else { return }
+        replaced[old] = now
+        phones[phone].rotateUpdateToken(of: card)
+    }
+
+    mutating func swipeAway(phone: Int, card: Int) {
+        phones[phone].cards[card].isGone = true
+        if let token = phones[phone].cards[card].updateToken { replaced[token] = now }
+    }
+}
+
+/// The way from one daemon to Apple. It is cut when the daemon dies.
+struct Line: PushSender {
+    let apple: Apple
+    let daemon: String
+    let isUp: @Sendable () -> Bool
+
+    private static let cut = PushOutcome(.unknown, detail: "the daemon is dead")
+
+    func send(_ batch: PushBatch) async -> BatchOutcome {
+        guard isUp(), let push = Self.read(batch.body) else {
+            return BatchOutcome(count: batch.tokens.count, allAre: Self.cut)
+        }
+        let outcomes = apple.with { state in
+            (0..<batch.tokens.count).map { index in
+                let token = String(decoding: batch.tokens[index], as: UTF8.self)
+                let outcome = state.take(push, token: token)
+                state.note(daemon, token, push, batch.headers.priority, outcome, batch.body)
+                return outcome
+            }
+        }
+        let exceptions = outcomes.enumerated().compactMap { index, outcome in
+            outcome.isAccepted ? nil : BatchOutcome.Exception(index: index, outcome: outcome)
+        }
+        return BatchOutcome(accepted: outcomes.count - exceptions.count, exceptions: exceptions)
+    }
+
+    func broadcast(_ push: BroadcastPush) async -> PushOutcome {
+        guard isUp(), let arrived = Self.read(push.body) else { return Self.cut }
+        return apple.with { state in
+            let channel = push.channelID.rawValue
+            let outcome = state.broadcast(arrived, channel: channel)
+            state.note(daemon, channel, arrived, push.priority, outcome, push.body)
+            return outcome
+        }
+    }
+
+    func createChannel(
+        environment: APNSEnvironment,
+        identity: SigningIdentity,
+        bundleID: BundleID,
+        storage: ChannelStorage
+    ) async -> ChannelCreationOutcome {
+        guard isUp() else { return .failed(Self.cut) }
+        return apple.with { state in
+            let chance = state.areFaultsOn ? Int.random(in: 0..<100, using: &state.random) : 100
+            if chance < 10 {
+                return .failed(PushOutcome(.retry(after: nil), status: 503, reason: "ServiceUnavailable"))
+            }
+            state.made += 1
+            let id = "channel\(state.made)"
+            state.channels[id] = true
+            return chance < 15 ? .failed(PushOutcome(.unknown)) : .created(APNSChannelID(stored: id))
+        }
+    }
+
+    func deleteChannel(
+        environment: APNSEnvironment,
+        identity: SigningIdentity,
+        bundleID: BundleID,
+        channelID: APNSChannelID
+    ) async -> ChannelDeletionOutcome {
+        guard isUp() else { return .failed(Self.cut) }
+        return apple.with { state in
+            guard state.channels[channelID.rawValue] == true else { return .alreadyGone }
+            state.channels[channelID.rawValue] = false
+            state.deletedChannels += 1
+            return .deleted
+        }
+    }
+
+    private static func read(_ body: [UInt8]) -> ArrivedPush? {
+        guard let aps = (try? JSONValue.parse(body))?.object?["aps"]?.object,  // what is no JSON is no push of Tally's
+            let event = aps["event"]?.string, let state = aps["content-state"]?.object,
+            let score = state["score"]?.int64, let activity = state["match"]?.string,
+            let timestamp = aps["timestamp"]?.int64
+        else { return nil }
+        return ArrivedPush(
+            activity: activity,
+            event: event,
+            score: score,
+            timestamp: timestamp,
+            alert: aps["alert"]?.object?["title"]?.string,
+            channel: aps["input-push-channel"]?.string
+        )
+    }
+}
+
+extension Apple.State {
+    mutating func note(_ text: String) {
+        story.append("\(Double(now - VirtualClock.beginning) / 1_000) \(text)")
+    }
+
+    mutating func note(
+        _ daemon: String,
+        _ destination: String,
+        _ push: ArrivedPush,
+        _ priority: PushPriority,
+        _ outcome: PushOutcome,
+        _ bytes: [UInt8]
+    ) {
+        let alert = push.alert.map { " with '\($0)'" } ?? ""
+        note("\(Stage.actor?.description ?? daemon) sends \(push.event) \(push.score) at \(push.timestamp)\(alert) to \(destination): \(outcome)")
+        sent.append(
+            Apple.Sent(
+                daemon: daemon,
+                destination: destination,
+                push: push,
+                priority: priority,
+                outcome: outcome,
+                bytes: bytes,
+                sender: Stage.actor
+            )
+        )
+    }
+}

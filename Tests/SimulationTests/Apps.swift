@@ -1,0 +1,105 @@
+import APITypes
+import ActivityModel
+import Postgres
+
+@testable import Orchestrator
+
+/// What the apps on the phones report.
+extension Universe {
+    /// The app comes to the front: it registers its device with the start token that it has.
+    func launchApp() async throws {
+        let phone = apple.with { Int.random(in: 0..<$0.phones.count, using: &$0.random) }
+        let (id, token) = apple.with { ($0.phones[phone].id, $0.phones[phone].startToken) }
+        var request = DeviceRequest(environment: .production)
+        request.osVersion = OSVersion("18.1")
+        guard let parsed = PushToken(hex: token) else { return }
+        request.startTokens = [Self.game: StartTokenRequest(token: parsed)]
+        do {
+            _ = try await anyDaemon().orchestrator.putDevice(Self.app, DeviceID(stored: id), request)
+            note("\(id) registers \(token)")
+            apple.with { state in
+                if state.phones[phone].startToken == token { state.phones[phone].isStartTokenKnown = true }
+            }
+        } catch is PostgresError {
+            try await replaceTheDead()
+        }
+    }
+
+    /// Reports that are due, in the order of phones and cards.
+    var reportsDue: [(phone: Int, card: Int)] {
+        apple.with { state in
+            state.phones.indices.flatMap { phone in
+                state.phones[phone].cards.indices.filter { state.phones[phone].cards[$0].isReportDue }.map {
+                    (phone, $0)
+                }
+            }
+        }
+    }
+
+    /// One card is reported. An app reports the newest card of an activity: of an older one it knows no more.
+    func report() async throws {
+        guard let (phone, card) = reportsDue.randomElement(using: &random) else { return }
+        let (id, reported) = apple.with { ($0.phones[phone].id, $0.phones[phone].cards[card]) }
+        let report: SubscriptionRequest.Report
+        if reported.isGone {
+            report = .ended
+        } else if let token = reported.updateToken.flatMap({ PushToken(hex: $0) }) {
+            report = .updateToken(token)
+        } else {
+            report = .channel
+        }
+        let request = SubscriptionRequest(report, generation: reported.generation, environment: .production)
+        do {
+            _ = try await anyDaemon().orchestrator
+                .subscribe(Self.app, ActivityID(stored: reported.activity), DeviceID(stored: id), request)
+            note(
+                "\(id) reports card \(reported.number) of \(reported.activity): \(reported.isGone ? "gone" : reported.updateToken ?? "channel")"
+            )
+            apple.with { state in
+                let now = state.phones[phone].cards[card]
+                guard now.generation == reported.generation, now.isGone == reported.isGone else { return }
+                state.phones[phone].cards[card].isReportDue = false
+                state.phones[phone].cards[card].isKnown = !reported.isGone
+            }
+        } catch is PostgresError {
+            try await replaceTheDead()
+        }
+    }
+
+    func rotateUpdateToken() {
+        change { state, phone, card in
+            state.rotateUpdateToken(of: phone, card: card)
+            return "rotates its update token"
+        }
+    }
+
+    func rotateStartToken() {
+        let name = apple.with { state in
+            let phone = Int.random(in: 0..<state.phones.count, using: &state.random)
+            state.rotateStartToken(of: phone)
+            return state.phones[phone].id
+        }
+        note("\(name) rotates its start token")
+    }
+
+    func swipeAway() {
+        change { state, phone, card in
+            state.swipeAway(phone: phone, card: card)
+            // Some apps tell, some do not.
+            state.phones[phone].cards[card].isReportDue = Bool.random(using: &state.random)
+            state.phones[phone].cards[card].generation += 1
+            return "swipes its card away"
+        }
+    }
+
+    private func change(_ body: (inout Apple.State, Int, Int) -> String) {
+        let text = apple.with { state -> String? in
+            let cards = state.phones.indices.flatMap { phone in
+                state.phones[phone].cards.indices.filter { !state.phones[phone].cards[$0].isGone }.map { (phone, $0) }
+            }
+            guard let (phone, card) = cards.randomElement(using: &state.random) else { return nil }
+            return "\(state.phones[phone].id) \(body(&state, phone, card))"
+        }
+        if let text { note(text) }
+    }
+}

@@ -1,0 +1,145 @@
+import APITypes
+import ActivityModel
+import JSON
+import Postgres
+
+@testable import Orchestrator
+
+/// A change as the backend posts it.
+struct Post: Sendable {
+    enum Kind: Sendable { case update, end }
+
+    let kind: Kind
+    let key: String
+    let score: Int64
+    let alert: String?
+    let mustDeliver: Bool
+    let urgency: Urgency?
+}
+
+extension Universe {
+    static func state(_ match: String, _ score: Int64) -> JSONObject {
+        JSONObject([("score", .number(JSONNumber(score))), ("match", .string(match))])
+    }
+
+    static func alert(_ title: String) -> AlertContent { AlertContent(title: .plain(title), body: .plain("Look")) }
+
+    func startMatch() async throws {
+        let id = "match\(number())"
+        let score = Int64(number())
+        let phones = apple.with { $0.phones.map(\.id) }.filter { _ in chance(60) }
+        let audience =
+            chance(30) ? Audience(allOfType: true) : Audience(devices: phones.map { DeviceID(stored: $0) })
+        let delivery: Delivery = chance(30) ? .channel : .tokens
+        let request = StartRequest(
+            type: Self.game,
+            attributes: JSONObject([("match", .string(id))]),
+            contentState: Self.state(id, score),
+            audience: audience,
+            delivery: delivery,
+            alert: Self.alert("Kick-off of \(id)")
+        )
+        note("start \(id) \(delivery.rawValue) score \(score)")
+        matches.append(Match(id: id, delivery: delivery))
+        // PUT is idempotent by its id: it is repeated until it is answered.
+        while true {
+            do {
+                let answer = try await anyDaemon().orchestrator.start(Self.app, ActivityID(stored: id), request).answer
+                matches[matches.count - 1].accepted.append(
+                    Accepted(
+                        revision: answer.revision,
+                        score: score,
+                        kind: .start,
+                        alert: "Kick-off of \(id)",
+                        mustDeliver: false
+                    )
+                )
+                return
+            } catch is PostgresError {
+                try await replaceTheDead()
+            }
+        }
+    }
+
+    func post(_ kind: Post.Kind) async throws {
+        let open = matches.indices.filter { !matches[$0].hasEnded }
+        guard let match = open.randomElement(using: &random) else { return }
+        let score = Int64(number())
+        let alert = chance(20) ? "Goal \(score)" : nil
+        let post = Post(
+            kind: kind,
+            key: "key\(score)",
+            score: score,
+            alert: alert,
+            mustDeliver: kind == .update && chance(15),
+            urgency: chance(50) ? nil : [.routine, .notable, .critical].randomElement(using: &random)
+        )
+        try await send(Unanswered(match: match, request: post))
+    }
+
+    /// Posts what was not answered once more.
+    func postAgain() async throws {
+        guard !unanswered.isEmpty else { return }
+        try await send(unanswered.removeFirst())
+    }
+
+    private func send(_ unanswered: Unanswered) async throws {
+        let daemon = anyDaemon()
+        let post = unanswered.request
+        let match = matches[unanswered.match]
+        do {
+            let answer = try await send(post, to: match.id, through: daemon)
+            guard case .accepted(_, let revision, _, _) = answer else { return }
+            note("accepted \(match.id) revision \(revision) \(post.kind) score \(post.score) by \(daemon.name)")
+            matches[unanswered.match].accepted.append(
+                Accepted(
+                    revision: revision,
+                    score: post.score,
+                    kind: post.kind == .end ? .end : .update,
+                    alert: post.alert,
+                    mustDeliver: post.mustDeliver
+                )
+            )
+        } catch is PostgresError {
+            note("no answer for \(match.id) score \(post.score) by \(daemon.name)")
+            self.unanswered.append(unanswered)
+            try await replaceTheDead()
+        } catch let problem as Problem {
+            // An end that got lost on its way, and comes after another; or too many barriers.
+            note("refused \(match.id) score \(post.score): \(problem.code)")
+        }
+    }
+
+    private func send(_ post: Post, to match: String, through daemon: Daemon) async throws -> ChangeAnswer {
+        let id = ActivityID(stored: match)
+        let state = Self.state(match, post.score)
+        let key = IdempotencyKey(
+            apiKeyID: "backend",
+            method: "POST",
+            path: "/\(match)/\(post.kind)",
+            key: post.key,
+            bodyHash: Array(post.key.utf8)
+        )
+        switch post.kind {
+        case .update:
+            return try await daemon.orchestrator.update(
+                Self.app,
+                id,
+                UpdateRequest(
+                    contentState: state,
+                    alert: post.alert.map(Self.alert),
+                    urgency: post.urgency,
+                    mustDeliver: post.mustDeliver
+                ),
+                idempotency: key
+            )
+        case .end:
+            return try await daemon.orchestrator.end(
+                Self.app,
+                id,
+                EndRequest(contentState: state, alert: post.alert.map(Self.alert)),
+                idempotency: key
+            )
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import Cryptography
+import Logging
+import Postgres
+import Synchronization
+
+@testable import Orchestrator
+
+/// One run of `tallyd`, from its start to its death: an orchestrator with connections of its own.
+final class Daemon: Sendable {
+    let name: String
+    let orchestrator: Orchestrator
+    private let life: Life
+    private let intake: Task<Void, Never>
+
+    /// - Parameters:
+    ///   - url: what libpq takes; the clock of its sessions is the simulation's.
+    ///   - apple: what it sends to.
+    ///   - random: where its waits between tries fall.
+    init(
+        name: String,
+        url: String,
+        masterKey: SymmetricKey,
+        apple: Apple,
+        stage: Stage,
+        settings: OrchestratorSettings
+    ) throws {
+        let life = Life()
+        var configuration = Database.Configuration()
+        configuration.maximumConnections = 6
+        configuration.gate = StatementGate { (moment) async throws(PostgresError) in
+            if moment == .betweenTransactions { await stage.wait() }
+            guard life.isAlive(at: moment) else { throw PostgresError(.connectionLost, message: "the daemon is dead") }
+        }
+        let silence = Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }
+        let database = try Database(url: url, configuration: configuration, logger: silence)
+        self.name = name
+        self.life = life
+        orchestrator = Orchestrator(
+            database: database,
+            sender: Line(apple: apple, daemon: name, isUp: { life.isOver == false }),
+            masterKey: masterKey,
+            settings: settings,
+            logger: silence
+        )
+        intake = Task { [orchestrator] in await orchestrator.intake.run() }
+    }
+
+    var isDead: Bool { life.isOver }
+
+    /// Whether it will die.
+    var isDoomed: Bool { life.isCounted }
+
+    /// Dies at once: nothing of it reaches the database or Apple any more.
+    func kill() { life.end() }
+
+    /// Dies when it has passed so many more moments of a transaction, wherever that is.
+    func kill(afterMoments count: Int) { life.endSoon(count) }
+
+    /// Lets go of what belongs to the process. What it was at must have ended.
+    func bury() async {
+        life.end()
+        intake.cancel()
+        await intake.value
+        await orchestrator.database.shutDown()
+    }
+}
+
+/// Whether a daemon is alive.
+private final class Life: Sendable {
+    /// How many more moments it lives; nil: for ever.
+    private let rest = Mutex<Int?>(nil)
+
+    var isOver: Bool { rest.withLock { $0 == 0 } }
+
+    var isCounted: Bool { rest.withLock { $0 != nil } }
+
+    func end() { rest.withLock { $0 = 0 } }
+
+    func endSoon(_ count: Int) {
+        rest.withLock { rest in
+            if rest == nil { rest = count }
+        }
+    }
+
+    func isAlive(at moment: StatementGate.Moment) -> Bool {
+        rest.withLock { rest in
+            guard let moments = rest else { return true }
+            rest = max(moments - 1, 0)
+            return moments > 0
+        }
+    }
+}

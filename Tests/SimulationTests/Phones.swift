@@ -1,0 +1,109 @@
+import ActivityModel
+
+/// One card of an activity on a phone.
+struct Card: Sendable {
+    let activity: String
+    /// Counts the cards of a phone.
+    let number: Int
+    /// Nil for a card that listens to a channel.
+    var updateToken: String?
+    var channel: String?
+    /// The state that it shows.
+    var score: Int64
+    var timestamp: Timestamp
+    var isEnded = false
+    /// Swiped away, or ended so long ago that it is not there any more.
+    var isGone = false
+    /// Grows with each report of this card.
+    var generation: Int64
+    /// Whether the app has still to report it, or its new token.
+    var isReportDue = true
+    /// Whether Tally has been told of its token (or channel) as it is now.
+    var isKnown = false
+    /// Alerts that it showed.
+    var alerts: [String] = []
+}
+
+/// A phone as far as a server can see it: what it does with a push depends on nothing but what it has got so far.
+struct Phone: Sendable {
+    let id: String
+    var startToken: String
+    var isStartTokenKnown = false
+    var cards: [Card] = []
+    /// Counts what it has handed out, so that no two tokens are alike.
+    var handedOut = 0
+    /// Pushes that it did not show, and why.
+    var ignored: [String] = []
+
+    init(number: Int) {
+        id = "phone\(number)"
+        startToken = "a0" + Self.hex(number) + "0000"
+    }
+
+    static func hex(_ number: Int) -> String {
+        let digits = String(number, radix: 16)
+        return String(repeating: "0", count: max(4 - digits.count, 0)) + digits
+    }
+
+    private mutating func newToken(_ kind: String) -> String {
+        handedOut += 1
+        return kind + startToken.dropFirst(2).prefix(4) + Self.hex(handedOut)
+    }
+
+    /// The card of an activity that was made last.
+    func newestCard(of activity: String) -> Int? {
+        cards.lastIndex { $0.activity == activity }
+    }
+
+    mutating func rotateStartToken() {
+        startToken = newToken("a0")
+        isStartTokenKnown = false
+    }
+
+    mutating func rotateUpdateToken(of card: Int) {
+        guard cards[card].updateToken != nil else { return }
+        cards[card].updateToken = newToken("b0")
+        cards[card].generation += 1
+        cards[card].isReportDue = true
+        cards[card].isKnown = false
+    }
+
+    /// What it does with a start that has reached it.
+    mutating func show(_ push: ArrivedPush, channel: String?) {
+        guard push.alert != nil else { return ignored.append("a start without an alert") }
+        handedOut += 1
+        cards.append(
+            Card(
+                activity: push.activity,
+                number: cards.count + 1,
+                updateToken: channel == nil ? newToken("b0") : nil,
+                channel: channel,
+                score: push.score,
+                timestamp: push.timestamp,
+                generation: Int64(cards.count) * 1_000,
+                alerts: push.alert.map { [$0] } ?? []
+            )
+        )
+    }
+
+    /// What a card does with an update or an end that has reached the phone.
+    mutating func take(_ push: ArrivedPush, at card: Int) {
+        guard !cards[card].isGone, !cards[card].isEnded else { return }
+        guard push.timestamp > cards[card].timestamp else { return ignored.append("an old timestamp") }
+        cards[card].timestamp = push.timestamp
+        cards[card].score = push.score
+        cards[card].isEnded = push.event == "end"
+        if let alert = push.alert { cards[card].alerts.append(alert) }
+    }
+}
+
+/// What a push says, as far as it matters here.
+struct ArrivedPush: Sendable, Hashable {
+    let activity: String
+    let event: String
+    let score: Int64
+    let timestamp: Timestamp
+    let alert: String?
+    /// The channel that a start subscribes its card to.
+    let channel: String?
+}

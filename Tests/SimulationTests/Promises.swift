@@ -1,0 +1,195 @@
+import ActivityModel
+import Postgres
+
+@testable import Orchestrator
+
+/// A promise of the design that a run has broken.
+struct BrokenPromise: Error, CustomStringConvertible {
+    let number: Int
+    let what: String
+
+    init(_ number: Int, _ what: String) {
+        self.number = number
+        self.what = what
+    }
+
+    var description: String { "promise \(number) is broken: \(what)" }
+}
+
+private struct Stamped: Hashable {
+    let timestamp: Timestamp
+    let sender: Stage.Actor?
+}
+
+/// What must hold at the end of every run.
+extension Universe {
+    func check() async throws {
+        try await checkAccepted()
+        try checkConvergence()
+        try checkTime()
+        try await checkStarts()
+        try await checkTokens()
+        try await checkBudget()
+        try await checkChannels()
+    }
+
+    /// Promise 1: what was accepted is there, each under the revision that the backend was told.
+    private func checkAccepted() async throws {
+        for match in matches {
+            for accepted in match.accepted {
+                let rows = try await clock.database.query(
+                    """
+                    SELECT c.content_state->>'score' FROM changes AS c JOIN activities AS a USING (activity_key)
+                    WHERE a.activity_id = \(match.id) AND c.revision = \(accepted.revision)
+                    """
+                )
+                guard try rows.first(as: String.self) == String(accepted.score) else {
+                    throw BrokenPromise(
+                        1,
+                        "\(match.id) revision \(accepted.revision) with score \(accepted.score) is lost"
+                    )
+                }
+            }
+            let revisions = match.accepted.map(\.revision)
+            guard Set(revisions).count == revisions.count else {
+                throw BrokenPromise(1, "two changes of \(match.id) have one revision: \(revisions)")
+            }
+        }
+    }
+
+    /// Promise 2: every card that Tally knows shows the newest state, or the end.
+    private func checkConvergence() throws {
+        for phone in apple.with({ $0.phones }) {
+            for match in matches {
+                guard let index = phone.newestCard(of: match.id), let newest = match.newest else { continue }
+                let card = phone.cards[index]
+                guard card.isKnown, !card.isGone else { continue }
+                guard card.score == newest.score else {
+                    throw BrokenPromise(
+                        2,
+                        "\(phone.id) shows score \(card.score) of \(match.id) and not \(newest.score) (revision \(newest.revision))"
+                    )
+                }
+                guard card.isEnded == match.hasEnded else {
+                    throw BrokenPromise(5, "\(phone.id) still shows \(match.id), which has ended")
+                }
+            }
+        }
+    }
+
+    /// Promises 3 and 5: at one destination a newer state always has the greater timestamp, and the same stamp the same
+    /// bytes; nothing that is newer than an end leaves.
+    private func checkTime() throws {
+        let sent = apple.with { $0.sent }
+        // A post whose first answer got lost is younger than its number says.
+        let revisions = Dictionary(
+            matches.flatMap(\.accepted).map { ($0.score, $0.revision) },
+            uniquingKeysWith: min
+        )
+        for (destination, pushes) in Dictionary(grouping: sent.filter { $0.push.event != "start" }, by: \.destination) {
+            let ordered = pushes.sorted {
+                (revisions[$0.push.score] ?? 0, $0.push.timestamp) < (revisions[$1.push.score] ?? 0, $1.push.timestamp)
+            }
+            for (older, newer) in zip(ordered, ordered.dropFirst()) where older.push.score != newer.push.score {
+                guard older.push.timestamp < newer.push.timestamp else {
+                    throw BrokenPromise(
+                        3,
+                        "\(destination) got score \(older.push.score) at \(older.push.timestamp) and \(newer.push.score) at \(newer.push.timestamp)"
+                    )
+                }
+            }
+            // A worker that was paused past its lease may repeat what its successor has sent, without the alert, say.
+            for (_, alike) in Dictionary(
+                grouping: pushes,
+                by: { Stamped(timestamp: $0.push.timestamp, sender: $0.sender) }
+            ) {
+                guard Set(alike.map(\.bytes)).count == 1 else {
+                    let bodies = alike.map { "\($0.daemon) \($0.outcome) \(String(decoding: $0.bytes, as: UTF8.self))" }
+                    throw BrokenPromise(
+                        3,
+                        "\(destination) got different bytes under one timestamp: \(bodies.joined(separator: " | "))"
+                    )
+                }
+            }
+            if let end = pushes.filter({ $0.push.event == "end" }).map(\.push.timestamp).min(),
+                let late = pushes.first(where: { $0.push.event == "update" && $0.push.timestamp >= end })
+            {
+                throw BrokenPromise(5, "\(destination) got an update at \(late.push.timestamp) after the end at \(end)")
+            }
+        }
+    }
+
+    /// Promise 6: one start per device, and a second one only on record.
+    private func checkStarts() async throws {
+        let rows = try await clock.database.query(
+            """
+            SELECT a.activity_id, d.device_id, s.attempts FROM starts AS s
+            JOIN activities AS a USING (activity_key) JOIN devices AS d USING (device_key)
+            """
+        )
+        var attempts: [String: Int] = [:]
+        for (activity, device, count) in try rows.decoded(as: (String, String, Int16).self) {
+            attempts["\(activity) \(device)"] = Int(count)
+        }
+        for phone in apple.with({ $0.phones }) {
+            for match in matches {
+                let cards = phone.cards.count { $0.activity == match.id }
+                let claims = attempts["\(match.id) \(phone.id)"] ?? 0
+                guard cards <= 2, cards <= claims else {
+                    throw BrokenPromise(
+                        6,
+                        "\(phone.id) has \(cards) cards of \(match.id); on record are \(claims) starts"
+                    )
+                }
+            }
+        }
+    }
+
+    /// Promise 9: a token that Tally takes for dead was answered with 410, and a rejected one with a rejection.
+    private func checkTokens() async throws {
+        let rows = try await clock.database.query(
+            """
+            SELECT encode(token, 'hex'), state::text FROM start_tokens WHERE state <> 'live'
+            UNION ALL SELECT encode(update_token, 'hex'), state::text FROM subscriptions WHERE state IN ('dead', 'rejected')
+            """
+        )
+        let (dead, rejected) = apple.with { (Set($0.diedAt.keys), $0.rejected) }
+        for (token, state) in try rows.decoded(as: (String, String).self) {
+            guard state == "dead" ? dead.contains(token) : rejected.contains(token) else {
+                throw BrokenPromise(9, "\(token) is \(state), which Apple never said")
+            }
+        }
+    }
+
+    /// Promise 10: priority 10 is spent within the budget; what is over it is the end's.
+    private func checkBudget() async throws {
+        let rows = try await clock.database.query(
+            """
+            SELECT a.activity_id, l.class::text, count(*)
+            FROM budget_ledger AS l JOIN activities AS a USING (activity_key)
+            JOIN changes AS c ON c.activity_key = l.activity_key AND c.revision = l.revision
+            WHERE l.priority = 10 AND c.kind = 'update' AND l.decided_at > (SELECT at FROM sim.clock) - interval '1 hour'
+            GROUP BY 1, 2
+            """
+        )
+        for (activity, budgetClass, count) in try rows.decoded(as: (String, String, Int64).self) {
+            guard count < 10 || budgetClass == "frequent" else {
+                throw BrokenPromise(10, "\(count) updates of \(activity) had priority 10 in an hour for \(budgetClass)")
+            }
+        }
+    }
+
+    /// Promise 11: a channel serves one activity.
+    private func checkChannels() async throws {
+        let sent = apple.with { $0.sent }
+        for (channel, pushes) in Dictionary(
+            grouping: sent.filter { $0.destination.hasPrefix("channel") },
+            by: \.destination
+        ) {
+            let activities = Set(pushes.map(\.push.activity))
+            guard activities.count == 1 else {
+                throw BrokenPromise(11, "\(channel) served \(activities.sorted().joined(separator: " and "))")
+            }
+        }
+    }
+}

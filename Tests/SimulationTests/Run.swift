@@ -1,0 +1,158 @@
+import ActivityModel
+import Postgres
+
+@testable import Orchestrator
+
+extension Universe {
+    /// What may happen next, and how often.
+    private static let happenings: [(weight: Int, happening: Happening)] = [
+        (14, .post), (2, .end), (2, .start), (2, .postAgain),
+        (6, .launch), (9, .report), (3, .rotateUpdateToken), (1, .rotateStartToken), (1, .swipeAway),
+        (14, .work), (60, .goOn), (4, .arrive),
+        (10, .moment), (3, .while), (1, .long), (2, .kill),
+    ]
+
+    private enum Happening {
+        case post, end, start, postAgain, launch, report, rotateUpdateToken, rotateStartToken, swipeAway
+        case work, goOn, arrive, moment, `while`, long, kill
+    }
+
+    /// A life of so many steps, each of them by chance; at least one match is played, and at most three.
+    func live(steps: Int) async throws {
+        try await launchApp()
+        try await startMatch()
+        for _ in 0..<steps {
+            try await happen()
+            try await replaceTheDead()
+        }
+    }
+
+    private func happen() async throws {
+        var draw = Int.random(in: 0..<Self.happenings.reduce(0) { $0 + $1.weight }, using: &random)
+        for (weight, happening) in Self.happenings {
+            draw -= weight
+            if draw < 0 { return try await happen(happening) }
+        }
+    }
+
+    private func happen(_ happening: Happening) async throws {
+        switch happening {
+        case .post: try await post(.update)
+        case .end: if chance(30) { try await post(.end) }
+        case .start: if matches.count < 3 { try await startMatch() }
+        case .postAgain: try await postAgain()
+        case .launch: try await launchApp()
+        case .report: try await report()
+        case .rotateUpdateToken: rotateUpdateToken()
+        case .rotateStartToken: rotateStartToken()
+        case .swipeAway: swipeAway()
+        case .work: try await work()
+        case .goOn: await goOn()
+        case .arrive: apple.with { $0.handOnLate() }
+        case .moment: try await pass(milliseconds: .random(in: 1...1_500, using: &random))
+        case .while: try await pass(milliseconds: .random(in: 1_500...40_000, using: &random))
+        case .long: try await pass(milliseconds: .random(in: 40_000...2_000_000, using: &random))
+        case .kill: kill()
+        }
+    }
+
+    private func kill() {
+        let daemon = anyDaemon()
+        if chance(50) { daemon.kill() } else { daemon.kill(afterMoments: .random(in: 1...6, using: &random)) }
+        note("\(daemon.name) is killed")
+    }
+
+    // MARK: The daemons' work
+
+    /// A daemon looks for work, and begins what it finds.
+    private func work() async throws {
+        let daemon = anyDaemon()
+        do {
+            let orchestrator = daemon.orchestrator
+            try await orchestrator.segments.takeAnnouncements()
+            for lease in try await orchestrator.segments.claim(limit: 2) {
+                let actor = Stage.Actor(daemon: daemon.name, number: number())
+                note("\(actor) takes segment \(lease.segment) of \(lease.activityKey)")
+                await stage.begin(actor) { await Self.serve(lease, of: orchestrator) }
+            }
+            if chance(20) {
+                _ = try await ScheduleRunner(orchestrator: orchestrator).runDue()
+                try await ChannelSweeper(orchestrator: orchestrator).sweep()
+            }
+        } catch is PostgresError {
+            // It has died meanwhile.
+        }
+    }
+
+    /// What a worker does, apart from keeping its lease: time passes between its steps as the simulation says.
+    static func serve(_ lease: SegmentLease, of orchestrator: Orchestrator) async {
+        let worker = SegmentWorker(orchestrator: orchestrator, lease: lease)
+        do {
+            try await worker.work()
+        } catch is LeaseLost {
+            // Another daemon goes on.
+        } catch {
+            await worker.rescue()
+        }
+    }
+
+    private func goOn() async {
+        guard let actor = stage.waiting.randomElement(using: &random) else { return }
+        await stage.goOn(actor)
+    }
+
+    // MARK: The end of all faults
+
+    /// Faults stop, the apps report what is due, and so much time passes as the promises allow: the longest wait between
+    /// two tries and 5 s (promise 2), after the repeat of starts that are in doubt.
+    func calmDown() async throws {
+        note("the faults stop")
+        apple.with { $0.areFaultsOn = false }
+        for daemon in daemons where daemon.isDoomed { daemon.kill() }
+        while let actor = stage.waiting.first { await stage.goOn(actor) }
+        try await replaceTheDead()
+        while !unanswered.isEmpty { try await postAgain() }
+        let end = now + Self.patience
+        while now < end {
+            try await pass(milliseconds: min(try await millisecondsUntilWork(), end - now))
+            apple.with { state in
+                while !state.late.isEmpty { state.handOnLate() }
+            }
+            for _ in 0..<50 where !reportsDue.isEmpty { try await report() }
+            try await settle()
+        }
+    }
+
+    /// Milliseconds in which everything must be well: starts in doubt are repeated after 20 s, then come the longest wait
+    /// between two tries and 5 s, twice, because what a start brings has to be sent, too.
+    private static let patience: Int64 = 90_000
+
+    /// How long it is until a lease ends or something is due; at least 1 s.
+    private func millisecondsUntilWork() async throws -> Int64 {
+        let rows = try await clock.database.query(
+            """
+            SELECT floor(extract(epoch FROM min(at)) * 1000)::bigint FROM (
+                SELECT greatest(due_at, lease_until) AS at FROM segments
+                UNION ALL SELECT greatest(due_at, lease_until) FROM schedules WHERE state = 'pending'
+                UNION ALL SELECT delete_at FROM channels WHERE state IN ('ready', 'deleting')
+            ) AS dates
+            """
+        )
+        guard let next = try rows.first(as: Int64?.self) ?? nil else { return Self.patience }
+        return max(next + 1 - now, 1_000)
+    }
+
+    /// All that is due now is done, by one daemon after the other.
+    private func settle() async throws {
+        for round in 0..<200 {
+            let orchestrator = daemons[round % daemons.count].orchestrator
+            _ = try await ScheduleRunner(orchestrator: orchestrator).runDue()
+            try await ChannelSweeper(orchestrator: orchestrator).sweep()
+            try await orchestrator.segments.takeAnnouncements()
+            let leases = try await orchestrator.segments.claim(limit: 100)
+            if leases.isEmpty { return }
+            for lease in leases { await Self.serve(lease, of: orchestrator) }
+        }
+        throw BrokenPromise(2, "the segments never come to rest")
+    }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import Postgres
+import Schema
+import TestSupport
+import Testing
+
+/// The promises of the design, tried on random lives of daemons, phones and Apple. `tools/simulate` runs one seed, or more.
+@Suite("A simulated life", .serialized)
+struct SimulationTests {
+    @Test("keeps the promises, whatever happens in whatever order")
+    func keepsPromises() async throws {
+        let plan = try Plan(ProcessInfo.processInfo.environment)
+        try await Simulation.run(plan)
+    }
+
+    @Test("happens in the same order for the same seed")
+    func repeats() async throws {
+        let first = try await Simulation.story(seed: 7, steps: 120)
+        let second = try await Simulation.story(seed: 7, steps: 120)
+        #expect(first == second)
+        #expect(first.count > 20)
+    }
+}
+
+/// Which seeds are run.
+struct Plan: Sendable {
+    var seeds: ClosedRange<UInt64>
+    var steps: Int
+    /// Whether the story of each run is printed.
+    var isTelling = false
+
+    struct Malformed: Error {}
+
+    /// `TALLY_SIMULATION_SEEDS` (`7` or `1-500`), `TALLY_SIMULATION_STEPS`, `TALLY_SIMULATION_STORY`.
+    init(_ environment: [String: String]) throws {
+        let bounds = (environment["TALLY_SIMULATION_SEEDS"] ?? "1-60").split(separator: "-").map { UInt64($0) }
+        guard let first = bounds.first ?? nil, let last = bounds.last ?? nil, first <= last else { throw Malformed() }
+        seeds = first...last
+        guard let steps = Int(environment["TALLY_SIMULATION_STEPS"] ?? "150"), steps > 0 else { throw Malformed() }
+        self.steps = steps
+        isTelling = environment["TALLY_SIMULATION_STORY"] != nil
+    }
+}
+
+enum Simulation {
+    static func run(_ plan: Plan) async throws {
+        try await withClock { clock, url in
+            for seed in plan.seeds {
+                let universe = Universe(seed: seed, clock: clock, url: url)
+                do {
+                    try await play(universe, steps: plan.steps)
+                } catch {
+                    if plan.isTelling { print(universe.story.joined(separator: "\n")) }
+                    Issue.record("seed \(seed), \(plan.steps) steps: \(error)")
+                }
+            }
+        }
+    }
+
+    static func story(seed: UInt64, steps: Int) async throws -> [String] {
+        try await withClock { clock, url in
+            let universe = Universe(seed: seed, clock: clock, url: url)
+            try await play(universe, steps: steps)
+            return universe.story
+        }
+    }
+
+    private static func play(_ universe: Universe, steps: Int) async throws {
+        do {
+            try await universe.begin()
+            try await universe.live(steps: steps)
+            try await universe.calmDown()
+            try await universe.check()
+        } catch {
+            await universe.finish()
+            throw error
+        }
+        await universe.finish()
+    }
+
+    private static func withClock<R>(_ body: (VirtualClock, String) async throws -> R) async throws -> R {
+        let migrations = try Schema.migrations.map { try Migration(number: $0.number, name: $0.name, sql: $0.sql) }
+        return try await withDatabase(migrations: migrations) { database in
+            let clock = VirtualClock(database: database)
+            try await clock.install()
+            guard let name = try await database.query("SELECT current_database()::text").first(as: String.self) else {
+                throw Plan.Malformed()
+            }
+            return try await body(clock, TestCluster.shared.url(database: name) + VirtualClock.sessionOptions)
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import Postgres
+
+/// The time of a simulated database: it stands still until the simulation moves it.
+///
+/// The daemons' SQL is the real one. In their sessions the schema `sim` comes before `pg_catalog`, so that `now()`,
+/// `clock_timestamp()` and `gen_random_uuid()` are found there first; columns' defaults are pointed to it once.
+struct VirtualClock: Sendable {
+    let database: Database
+
+    /// Where every run begins: 2026-06-11 16:00:00 UTC.
+    static let beginning: Int64 = 1_781_193_600_000
+
+    /// What a daemon's connection string has to end with.
+    static let sessionOptions = "?options=-csearch_path%3Dsim%2Cpg_catalog%2Cpublic"
+
+    /// Makes the clock in a database that has its tables.
+    func install() async throws {
+        try await database.withConnection { connection in
+            try await connection.executeScript(
+                """
+                CREATE SCHEMA sim;
+                CREATE TABLE sim.clock (at timestamptz NOT NULL);
+                INSERT INTO sim.clock VALUES (to_timestamp(0));
+                CREATE SEQUENCE sim.uuids;
+                CREATE FUNCTION sim.now() RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT at FROM sim.clock';
+                CREATE FUNCTION sim.clock_timestamp() RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT at FROM sim.clock';
+                CREATE FUNCTION sim.gen_random_uuid() RETURNS uuid LANGUAGE sql VOLATILE
+                    AS $$ SELECT md5(nextval('sim.uuids')::text)::uuid $$;
+                DO $$
+                DECLARE line record;
+                BEGIN
+                    FOR line IN
+                        SELECT table_name, column_name, column_default FROM information_schema.columns
+                        WHERE table_schema = 'public' AND column_default ~ '(now|clock_timestamp|gen_random_uuid)\\(\\)'
+                    LOOP
+                        EXECUTE format('ALTER TABLE public.%I ALTER COLUMN %I SET DEFAULT %s', line.table_name,
+                            line.column_name, regexp_replace(line.column_default, '(pg_catalog\\.)?(now|clock_timestamp|gen_random_uuid)\\(\\)', 'sim.\\2()'));
+                    END LOOP;
+                END $$;
+                """
+            )
+        }
+    }
+
+    /// Empties the tables, so that the next run finds what the first one found.
+    func reset() async throws {
+        try await database.withConnection { connection in
+            try await connection.executeScript(
+                """
+                DO $$
+                DECLARE tables text;
+                BEGIN
+                    SELECT string_agg(format('public.%I', c.relname), ', ') INTO tables
+                    FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+                    WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+                      AND c.relname <> 'schema_migrations';
+                    EXECUTE 'TRUNCATE ' || tables || ' RESTART IDENTITY CASCADE';
+                END $$;
+                ALTER SEQUENCE sim.uuids RESTART;
+                """
+            )
+        }
+        try await set(Self.beginning)
+    }
+
+    /// Sets the clock, in milliseconds since 1970.
+    func set(_ milliseconds: Int64) async throws {
+        try await database.execute("UPDATE sim.clock SET at = to_timestamp(\(milliseconds)::float8 / 1000)")
+    }
+}
