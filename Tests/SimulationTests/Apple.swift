@@ -246,7 +246,8 @@ extension Apple.State {
         _ bytes: [UInt8]
     ) {
         let alert = push.alert.map { " with '\($0)'" } ?? ""
-        note("\(Stage.actor?.description ?? daemon) sends \(push.event) \(push.score) at \(push.timestamp)\(alert) to \(destination): \(outcome)")
+        let sender = Stage.actor?.description ?? daemon
+        note("\(sender) sends \(push.event) \(push.score) at \(push.timestamp)\(alert) to \(destination): \(outcome)")
         sent.append(
             Apple.Sent(
                 daemon: daemon,

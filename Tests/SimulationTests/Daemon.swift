@@ -12,10 +12,9 @@ final class Daemon: Sendable {
     private let life: Life
     private let intake: Task<Void, Never>
 
-    /// - Parameters:
-    ///   - url: what libpq takes; the clock of its sessions is the simulation's.
-    ///   - apple: what it sends to.
-    ///   - random: where its waits between tries fall.
+    /// A daemon that begins to accept. Its connection string leads to the simulation's clock.
+    ///
+    /// - Throws: `PostgresError` for a string that libpq does not take.
     init(
         name: String,
         url: String,

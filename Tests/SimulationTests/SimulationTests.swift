@@ -33,7 +33,7 @@ struct Plan: Sendable {
 
     /// `TALLY_SIMULATION_SEEDS` (`7` or `1-500`), `TALLY_SIMULATION_STEPS`, `TALLY_SIMULATION_STORY`.
     init(_ environment: [String: String]) throws {
-        let bounds = (environment["TALLY_SIMULATION_SEEDS"] ?? "1-60").split(separator: "-").map { UInt64($0) }
+        let bounds = (environment["TALLY_SIMULATION_SEEDS"] ?? "1-40").split(separator: "-").map { UInt64($0) }
         guard let first = bounds.first ?? nil, let last = bounds.last ?? nil, first <= last else { throw Malformed() }
         seeds = first...last
         guard let steps = Int(environment["TALLY_SIMULATION_STEPS"] ?? "150"), steps > 0 else { throw Malformed() }

@@ -90,7 +90,8 @@ struct CatchUpTurn: Sendable {
         )
     }
 
+    /// A worker that was paused past its lease stores nothing: its successor has read the rows and acts on them.
     private func store(_ statements: [Query]) async throws {
-        _ = try await orchestrator.database.pipeline(statements)
+        try await orchestrator.segments.store(statements, under: lease)
     }
 }

@@ -121,6 +121,23 @@ struct SegmentStore: Sendable {
         }
     }
 
+    /// Stores what came of a batch of rows of their own.
+    ///
+    /// - Throws: ``LeaseLost``; then nothing of it is stored.
+    func store(_ statements: [Query], under lease: SegmentLease) async throws {
+        try await database.withTransaction { connection in
+            // Rows of destinations are locked before the segment's, as ``acknowledge(_:_:hasFailed:with:)`` does.
+            let holding: Query = """
+                SELECT 1 FROM segments
+                WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
+                  AND lease_owner = \(lease.owner)::uuid
+                FOR SHARE
+                """
+            let results = try await connection.pipeline(statements + [holding])
+            guard results.last?.isEmpty == false else { throw LeaseLost() }
+        }
+    }
+
     private func acknowledgement(_ lease: SegmentLease, _ carousel: Carousel, _ hasFailed: Bool) -> Query {
         """
         UPDATE segments
