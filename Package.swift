@@ -91,7 +91,7 @@ let package = Package(
             path: "schema",
             resources: [
                 .embedInCode("V0001_initial.sql"), .embedInCode("V0002_events.sql"),
-                .embedInCode("V0003_destinations.sql"),
+                .embedInCode("V0003_destinations.sql"), .embedInCode("V0004_cards.sql"),
             ],
             swiftSettings: swiftSettings
         ),

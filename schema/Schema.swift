@@ -7,5 +7,6 @@ package enum Schema {
         (1, "initial", PackageResources.V0001_initial_sql),
         (2, "events", PackageResources.V0002_events_sql),
         (3, "destinations", PackageResources.V0003_destinations_sql),
+        (4, "cards", PackageResources.V0004_cards_sql),
     ]
 }

@@ -53,6 +53,7 @@ package final class Orchestrator: Sendable {
             Dispatcher(orchestrator: self),
             WorkNotifications(orchestrator: self),
             ChannelSweeper(orchestrator: self),
+            CardWatcher(orchestrator: self),
             ScheduleRunner(orchestrator: self),
             KeptAnswersExpiry(orchestrator: self),
             PartitionDuty(orchestrator: self),

@@ -6,9 +6,10 @@ import Postgres
 extension Orchestrator {
     /// Takes what an app reports of one card. What the card lacks is sent at once (promise 7).
     ///
-    /// A report with an older generation than the stored one changes nothing. A report that does not say what the card
-    /// shows is believed to show what its start carried; a new token of a card that is known already is sent the newest
-    /// state, because pushes to the old token may have been lost without a word.
+    /// A report with an older generation than the stored one changes nothing. A card that does not say what it shows is
+    /// believed to show what its start or the last accepted push carried; a token that replaces another is all the same
+    /// sent what the phone has not confirmed, because pushes to the old token may have been lost without a word. A report
+    /// of a card whose 8 hours are over is answered with `over`, and nothing is sent.
     ///
     /// - Throws: 404 for an unknown activity; 422 for a device that is unknown and names no environment, or the other one.
     package func subscribe(

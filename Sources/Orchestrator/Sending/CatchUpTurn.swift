@@ -21,11 +21,12 @@ struct CatchUpTurn: Sendable {
         )
         guard !due.isEmpty else { return .idle }
         let leaving = due.filter(\.leaving)
-        let current = due.filter { !$0.leaving && $0.knownRevision >= activity.newest }
-        let behind = due.filter { !$0.leaving && $0.knownRevision < activity.newest }
+        let (behind, level) = due.filter { !$0.leaving }.partitioned { $0.knownRevision >= activity.newest }
+        let (unsure, current) = level.partitioned { $0.confirmedRevision >= activity.newest }
         if !current.isEmpty {
             try await store([Destination.backOnRing(current, activity.key, activity.newest)])
         }
+        if !unsure.isEmpty { try await assure(unsure) }
         for (revision, destinations) in try await owed(to: behind) {
             try await send(revision, to: destinations)
         }
@@ -77,6 +78,19 @@ struct CatchUpTurn: Sendable {
         try await store(outcome.exceptionStatements + [settled])
     }
 
+    /// Sends the newest state once more to tokens that replace others: APNs accepted it for those, which may have been
+    /// void already. It is no news to a phone that has it, so it spends no budget and tells no alert.
+    private func assure(_ destinations: [Destination]) async throws {
+        guard let change = try await orchestrator.changes.stamped(activity.newest, under: lease) else { return }
+        let outcome = try await TokenPushes(orchestrator: orchestrator, lease: lease, activity: activity).send(
+            change,
+            to: destinations.map { TokenPushes.Push($0, alert: nil, heardIfRefused: $0.heardRevision) },
+            fixedPriority: change.kind == .end ? .ten : .five
+        )
+        let done = outcome.accepted + outcome.unsendable
+        try await store(outcome.exceptionStatements + [Destination.backOnRing(done, activity.key, change.revision)])
+    }
+
     /// Ends cards while the activity goes on, and forgets them; also those that can never be reached.
     private func dismiss(_ leaving: [Destination]) async throws {
         guard let change = try await orchestrator.changes.stamped(activity.newest, under: lease) else { return }
@@ -93,5 +107,14 @@ struct CatchUpTurn: Sendable {
     /// A worker that was paused past its lease stores nothing: its successor has read the rows and acts on them.
     private func store(_ statements: [Query]) async throws {
         try await orchestrator.segments.store(statements, under: lease)
+    }
+}
+
+extension [Destination] {
+    /// Those that do not fulfil a condition, and those that do.
+    fileprivate func partitioned(
+        by condition: (Destination) -> Bool
+    ) -> (others: [Destination], matching: [Destination]) {
+        (filter { !condition($0) }, filter(condition))
     }
 }

@@ -11,6 +11,8 @@ struct Destination: Sendable {
     let failures: Int
     /// A revision that the card certainly has; 0 for one that just joined.
     let knownRevision: Revision
+    /// A revision that the phone is known to have; what APNs accepted proves nothing.
+    let confirmedRevision: Revision
     /// While it is served by its own row: alerts and must-deliver changes up to this revision are not owed to it.
     let heardRevision: Revision
     /// The card is to be ended and forgotten.
@@ -19,17 +21,20 @@ struct Destination: Sendable {
 
 extension Destination {
     /// What ``read(_:from:)`` expects of a query on `subscriptions`.
-    static let columns = "device_key, update_token, frequent, failures, known_revision, heard_revision, leaving"
+    static let columns = """
+        device_key, update_token, frequent, failures, known_revision, confirmed_revision, heard_revision, leaving
+        """
 
     /// Runs a query that selects ``columns``.
     static func read(_ query: Query, from database: Database) async throws -> [Destination] {
         let rows = try await database.query(query)
-        return try rows.decoded(as: (Int64, [UInt8], Bool, Int16, Int64, Int64, Bool).self).compactMap {
+        return try rows.decoded(as: (Int64, [UInt8], Bool, Int16, Int64, Int64, Int64, Bool).self).compactMap {
             key,
             token,
             frequent,
             failures,
             known,
+            confirmed,
             heard,
             leaving in
             // A CHECK keeps the length within the bounds that make this nil.
@@ -40,6 +45,7 @@ extension Destination {
                 frequent: frequent,
                 failures: Int(failures),
                 knownRevision: known,
+                confirmedRevision: confirmed,
                 heardRevision: heard,
                 leaving: leaving
             )

@@ -76,7 +76,7 @@ struct CatchUpTests {
             try await world.follow("d1", token: "aa02", generation: 2)
             try await world.follow("d1", token: "aa01", generation: 1)
             try await world.settle()
-            #expect(world.recorder.take().map(\.destination) == ["aa02"])
+            #expect(world.recorder.take().isEmpty)
             try await world.update(score: 1)
             try await world.settle()
             #expect(world.recorder.take().map(\.destination) == ["aa02"])

@@ -46,7 +46,7 @@ struct World: Sendable {
             ("changes", ["stamped_at", "accepted_at"], ["timestamp"]),
             ("starts", ["due_at", "claimed_at"], []),
             ("start_tokens", ["registered_at"], []),
-            ("subscriptions", ["due_at", "registered_at"], []),
+            ("subscriptions", ["due_at", "registered_at", "started_at", "check_at"], []),
             ("segments", ["due_at"], []),
             ("budget_ledger", ["decided_at"], []),
             ("channels", ["created_at", "delete_at", "deleted_at"], []),

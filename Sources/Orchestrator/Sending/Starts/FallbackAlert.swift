@@ -1,6 +1,5 @@
 import APNSTransport
 import ActivityModel
-import JSON
 
 /// The ordinary alert that stands in for a card which a device cannot show (policy `fallback_alert`).
 ///
@@ -15,7 +14,8 @@ struct FallbackAlert: Sendable {
         var content = NotificationContent()
         content.alert = NotificationAlert(title: alert.title, body: alert.body)
         content.sound = alert.sound.map(NotificationSound.named)
-        body = try PushPayload(.alert, content: content, custom: activity.mention).body
+        body = try PushPayload(.alert, content: content, custom: activity.activityID.mention(of: activity.typeName))
+            .body
     }
 
     /// The push to the devices' own tokens; `now` is in UNIX seconds.
@@ -33,13 +33,5 @@ struct FallbackAlert: Sendable {
             tokens: TokenBuffer(tokens),
             deadline: deadline
         )
-    }
-}
-
-extension ActivitySnapshot {
-    /// What ordinary pushes say of the activity to the app, beside `aps`.
-    var mention: JSONObject {
-        let name: JSONObject = ["activity_id": .string(activityID.rawValue), "type": .string(typeName.rawValue)]
-        return ["tally": .object(name)]
     }
 }

@@ -14,8 +14,8 @@ struct StartResults: Sendable {
     let backoff: Backoff
     private var answers: [Answered] = []
     private var started: [(ClaimedStart, mode: String)] = []
-    private var deadTokens: [(ClaimedStart, state: String, deadAt: Int64?)] = []
-    private var deadDeviceTokens: [(ClaimedStart, deadAt: Int64?)] = []
+    private var deadTokens: [(ClaimedStart, state: String, deadAt: Int64?, words: String)] = []
+    private var deadDeviceTokens: [DeviceTokens.Death] = []
     /// Why no push of this app leaves at all, in APNs' words.
     private(set) var credentialFailure: String?
 
@@ -34,8 +34,8 @@ struct StartResults: Sendable {
             }
         }
         switch outcome?.class {
-        case .tokenDead(let milliseconds): deadTokens.append((start, "dead", milliseconds))
-        case .tokenRejected: deadTokens.append((start, "rejected", nil))
+        case .tokenDead(let milliseconds): deadTokens.append((start, "dead", milliseconds, outcome?.words ?? ""))
+        case .tokenRejected: deadTokens.append((start, "rejected", nil, outcome?.words ?? ""))
         default: break
         }
     }
@@ -43,7 +43,9 @@ struct StartResults: Sendable {
     /// Takes the answer to an alert that stood in for a start.
     mutating func answerAlert(_ start: ClaimedStart, _ outcome: PushOutcome?) {
         answers.append(Answered(start: start, answer: meaning(of: outcome), isAlert: true))
-        if case .tokenDead(let milliseconds) = outcome?.class { deadDeviceTokens.append((start, milliseconds)) }
+        if case .tokenDead(let milliseconds) = outcome?.class, let token = start.deviceToken {
+            deadDeviceTokens.append(DeviceTokens.Death(deviceKey: start.deviceKey, token: token, at: milliseconds))
+        }
     }
 
     private mutating func meaning(of outcome: PushOutcome?) -> StartStateMachine.Answer {
@@ -87,7 +89,7 @@ struct StartResults: Sendable {
                 statements.append(SegmentStore.announce(activityKeys: [activity.key]))
             }
         }
-        if !deadDeviceTokens.isEmpty { statements.append(deviceTokenDeaths) }
+        if !deadDeviceTokens.isEmpty { statements.append(DeviceTokens.forget(deadDeviceTokens)) }
         _ = try await connection.pipeline(statements)
     }
 
@@ -125,13 +127,18 @@ struct StartResults: Sendable {
     /// A phone on the channel whose start was on its way while something newer was broadcast may have missed that.
     private func subscriptions(_ activity: ActivitySnapshot) -> Query {
         let started = started.sorted { $0.0.deviceKey < $1.0.deviceKey }
+        let checks = started.map { start, mode in
+            CardWatch(isWaiting: mode == "token").nextAge(after: 0, activity.policy).map(Duration.microseconds)
+        }
         return """
-            INSERT INTO subscriptions (activity_key, device_key, mode, state, frequent, known_revision, due_at)
+            INSERT INTO subscriptions (activity_key, device_key, mode, state, frequent, known_revision, due_at, started_at,
+                check_at)
             SELECT a.activity_key, r.device_key, r.mode::subscription_mode, v.state, r.frequent, \(activity.newest),
-                   CASE v.state WHEN 'due' THEN clock_timestamp() END
+                   CASE v.state WHEN 'due' THEN clock_timestamp() END, r.claimed_at, r.claimed_at + r.check_after
             FROM unnest(
-                \(started.map(\.0.deviceKey)), \(started.map(\.mode)), \(started.map(\.0.frequent))
-            ) AS r(device_key, mode, frequent)
+                \(started.map(\.0.deviceKey)), \(started.map(\.mode)), \(started.map(\.0.frequent)),
+                \(started.map(\.0.claimedAt)), \(checks)
+            ) AS r(device_key, mode, frequent, claimed_at, check_after)
             JOIN activities AS a ON a.activity_key = \(activity.key)
             CROSS JOIN LATERAL (
                 SELECT CASE WHEN r.mode = 'token' THEN 'waiting_for_token'::subscription_state
@@ -144,27 +151,18 @@ struct StartResults: Sendable {
     private func tokenDeaths(_ activity: ActivitySnapshot) -> Query {
         let dead = deadTokens.sorted { $0.0.deviceKey < $1.0.deviceKey }
         return """
-            UPDATE start_tokens AS t SET state = r.state::token_state
-            FROM unnest(
-                \(dead.map(\.0.deviceKey)), \(dead.map { $0.0.token?.bytes }), \(dead.map(\.state)), \(dead.map(\.deadAt))
-            ) AS r(device_key, token, state, dead_at)
-            WHERE t.device_key = r.device_key AND t.type_name = \(activity.typeName.rawValue) AND t.token = r.token
-              AND (r.dead_at IS NULL
-                   OR t.registered_at <= 'epoch'::timestamptz + r.dead_at * interval '1 millisecond')
-            """
-    }
-
-    /// A device that has reported anything since is there, and its token may be, too.
-    private var deviceTokenDeaths: Query {
-        let dead = deadDeviceTokens.sorted { $0.0.deviceKey < $1.0.deviceKey }
-        return """
-            UPDATE devices AS d SET device_token = NULL
-            FROM unnest(
-                \(dead.map(\.0.deviceKey)), \(dead.map { $0.0.deviceToken?.bytes }), \(dead.map(\.deadAt))
-            ) AS r(device_key, token, dead_at)
-            WHERE d.device_key = r.device_key AND d.device_token = r.token
-              AND (r.dead_at IS NULL
-                   OR d.updated_at <= 'epoch'::timestamptz + r.dead_at * interval '1 millisecond')
+            WITH died AS (
+                UPDATE start_tokens AS t SET state = r.state::token_state
+                FROM unnest(
+                    \(dead.map(\.0.deviceKey)), \(dead.map { $0.0.token?.bytes }), \(dead.map(\.state)),
+                    \(dead.map(\.deadAt)), \(dead.map(\.words))
+                ) AS r(device_key, token, state, dead_at, reason)
+                WHERE t.device_key = r.device_key AND t.type_name = \(activity.typeName.rawValue) AND t.token = r.token
+                  AND (r.dead_at IS NULL
+                       OR t.registered_at <= 'epoch'::timestamptz + r.dead_at * interval '1 millisecond')
+                RETURNING \(activity.key) AS activity_key, t.device_key, t.state, r.reason
+            )
+            \(unescaped: EventRows.tokenDeath(of: .start, from: "died", where: "r.state = 'dead'"))
             """
     }
 }

@@ -1,0 +1,112 @@
+import ActivityModel
+import JSON
+import Postgres
+
+/// A card for which time gives something to do.
+struct WatchedCard: Sendable {
+    let activityKey: Int64
+    let deviceKey: Int64
+    let watch: CardWatch
+    /// Microseconds since its start.
+    let age: Int64
+    /// Where an ordinary push of its device goes.
+    let deviceToken: PushToken?
+    let app: BundleID
+    let environment: APNSEnvironment
+    let activityID: ActivityID
+    let typeName: ActivityTypeName
+    let policy: Policy
+
+    /// What was decided about one.
+    struct Checked: Sendable {
+        let card: WatchedCard
+        let watch: CardWatch
+        let isExpired: Bool
+        /// The age of its next check, in microseconds; nil: none.
+        let nextAge: Int64?
+    }
+}
+
+extension WatchedCard {
+    /// Locks and reads those that are due; what another daemon has locked is left out.
+    static func due(limit: Int, on connection: PostgresConnection) async throws -> [WatchedCard] {
+        let rows = try await connection.query(
+            """
+            SELECT s.activity_key, s.device_key, s.state = 'waiting_for_token', s.woken, s.overdue,
+                   (extract(epoch FROM clock_timestamp() - s.started_at) * 1000000)::int8, d.device_token,
+                   a.bundle_id, a.environment::text, a.activity_id, a.type_name
+            FROM subscriptions AS s JOIN activities AS a USING (activity_key) JOIN devices AS d USING (device_key)
+            WHERE s.check_at <= now()
+            ORDER BY s.check_at LIMIT \(limit)
+            FOR NO KEY UPDATE OF s SKIP LOCKED
+            """
+        )
+        let found = try rows.decoded(
+            as: (Int64, Int64, Bool, Bool, Bool, Int64, [UInt8]?, String, String, String, String).self
+        )
+        let policies = try await policies(of: Set(found.map { TypeKey(app: $0.7, name: $0.10) }), on: connection)
+        return try found.map { row in
+            WatchedCard(
+                activityKey: row.0,
+                deviceKey: row.1,
+                watch: CardWatch(isWaiting: row.2, isWoken: row.3, isOverdue: row.4),
+                age: row.5,
+                deviceToken: row.6.flatMap(PushToken.init(bytes:)),
+                app: BundleID(stored: row.7),
+                environment: try .stored(row.8),
+                activityID: ActivityID(stored: row.9),
+                typeName: ActivityTypeName(stored: row.10),
+                // A foreign key holds the type of every activity.
+                policy: policies[TypeKey(app: row.7, name: row.10)] ?? Policy()
+            )
+        }
+    }
+
+    private struct TypeKey: Hashable {
+        let app: String
+        let name: String
+    }
+
+    private static func policies(
+        of types: Set<TypeKey>,
+        on connection: PostgresConnection
+    ) async throws -> [TypeKey: Policy] {
+        let types = Array(types)
+        let rows = try await connection.query(
+            """
+            SELECT t.bundle_id, t.type_name, t.policy::text
+            FROM activity_types AS t
+            JOIN unnest(\(types.map(\.app)), \(types.map(\.name))) AS r(bundle_id, type_name) USING (bundle_id, type_name)
+            """
+        )
+        var policies: [TypeKey: Policy] = [:]
+        for (app, name, policy) in try rows.decoded(as: (String, String, String).self) {
+            policies[TypeKey(app: app, name: name)] = try Policy(json: JSONValue(parsing: policy))
+        }
+        return policies
+    }
+
+    /// The statement that records what was decided. A token that is known to be dead stays so.
+    static func store(_ checked: [Checked]) -> Query {
+        """
+        UPDATE subscriptions AS s
+        SET woken = r.woken, overdue = r.overdue,
+            check_at = CASE WHEN s.state NOT IN ('over', 'dead')
+                THEN s.started_at + r.next_age * interval '1 microsecond' END,
+            state = CASE WHEN r.is_expired AND s.state <> 'dead' THEN 'over' ELSE s.state END,
+            reason = CASE WHEN r.is_expired AND s.state NOT IN ('over', 'dead') THEN '\(unescaped: expiry)' ELSE s.reason END,
+            due_at = CASE WHEN NOT r.is_expired THEN s.due_at END
+        FROM unnest(
+            \(checked.map(\.card.activityKey)), \(checked.map(\.card.deviceKey)), \(checked.map(\.watch.isWoken)),
+            \(checked.map(\.watch.isOverdue)), \(checked.map(\.isExpired)), \(checked.map(\.nextAge))
+        ) AS r(activity_key, device_key, woken, overdue, is_expired, next_age)
+        WHERE s.activity_key = r.activity_key AND s.device_key = r.device_key
+        """
+    }
+
+    /// The reason of a card that is over because its 8 hours are.
+    static let expiry = "expired"
+
+    /// The condition that the 8 hours of the subscription `s` are over.
+    static let isExpired = "s.started_at <= clock_timestamp() - interval '\(CardWatch.lifetimeSeconds) seconds'"
+}

@@ -1,0 +1,264 @@
+import APNSTransport
+import APITypes
+import ActivityModel
+import JSON
+import Postgres
+import Testing
+
+@testable import Orchestrator
+
+@Suite("Cards as time passes", .timeLimit(.minutes(2)))
+struct CardWatcherTests {
+    private func watch(_ world: World) async throws {
+        while try await CardWatcher(orchestrator: world.orchestrator).watch() > 0 {}
+    }
+
+    private func started(_ world: World, _ devices: String...) async throws {
+        for (index, device) in devices.enumerated() {
+            try await world.register(device, token: "5a0\(index + 1)", deviceToken: "de0\(index + 1)")
+        }
+        try await world.start(to: Audience(devices: devices.map(DeviceID.init(stored:))))
+        try await world.settle()
+        _ = world.recorder.take()
+    }
+
+    private func overdue(_ world: World) async throws -> Int64? {
+        try await world.number("SELECT count(*) FROM events WHERE kind = 'token_wait_overdue'")
+    }
+
+    @Test("A token that does not come in time is reported once, and its card is caught up all the same when it comes")
+    func overdueToken() async throws {
+        try await withWorld(policy: { $0.tokenWaitSeconds = 100 }) { world in
+            try await started(world, "d1", "d2")
+            try await world.follow("d2", token: "aa02")
+            try await world.pass(90)
+            try await watch(world)
+            #expect(try await overdue(world) == 0)
+            try await world.pass(11)
+            try await watch(world)
+            try await world.pass(100)
+            try await watch(world)
+            #expect(try await overdue(world) == 1)
+            #expect(try await world.word("SELECT device_id FROM events WHERE kind = 'token_wait_overdue'") == "d1")
+            #expect(try await world.show().progress.waitingForToken == 1)
+            try await world.update(score: 1)
+            try await world.settle()
+            _ = world.recorder.take()
+            try await world.follow("d1", token: "aa01")
+            try await world.settle()
+            #expect(world.recorder.take().map(\.score) == [1])
+        }
+    }
+
+    @Test("The app of a card without a token is woken once by a background push to its device")
+    func wake() async throws {
+        try await withWorld(policy: { $0.wakeAfterSeconds = 30 }) { world in
+            try await started(world, "d1", "d2")
+            try await world.follow("d2", token: "aa02")
+            try await world.pass(29)
+            try await watch(world)
+            #expect(world.recorder.take().isEmpty)
+            try await world.pass(2)
+            try await watch(world)
+            let push = try #require(world.recorder.take().first)
+            #expect(push.destination == "de01")
+            #expect(push.type == .background)
+            #expect(push.topic == "com.example.app")
+            #expect(push.priority == .five)
+            #expect(push.aps == ["content-available": 1])
+            #expect(push.body.object?["tally"]?.object?["activity_id"]?.string == "final")
+            try await world.pass(1000)
+            try await watch(world)
+            #expect(world.recorder.take().isEmpty)
+        }
+    }
+
+    @Test("Nobody is woken by default, nor on a channel, nor without a device token")
+    func notWoken() async throws {
+        try await withWorld { world in
+            try await started(world, "d1")
+            try await world.pass(4000)
+            try await watch(world)
+            #expect(world.recorder.take().isEmpty)
+        }
+        try await withWorld(policy: { $0.wakeAfterSeconds = 30 }) { world in
+            try await world.register("d1", token: "5a01", deviceToken: "de01")
+            try await world.register("d2", token: "5a02")
+            try await world.start("channel", to: World.devices("d1"), delivery: .channel)
+            try await world.start("tokens", to: World.devices("d2"))
+            try await world.settle()
+            _ = world.recorder.take()
+            try await world.pass(100)
+            try await watch(world)
+            #expect(world.recorder.take().isEmpty)
+        }
+    }
+
+    @Test("A wake-up that certainly did not leave is tried again; a dead device token is forgotten, a newer one is not")
+    func wakeAnswers() async throws {
+        try await withWorld(policy: { $0.wakeAfterSeconds = 30 }) { world in
+            try await started(world, "d1", "d2", "d3", "d4")
+            world.recorder.answer("de01", with: .tooMany)
+            world.recorder.answer("de02", with: .noAnswer)
+            world.recorder.answer("de03", with: .unregistered(at: 4_102_444_800_000))
+            world.recorder.answer("de04", with: .unregistered(at: 1_000_000_000_000))
+            for _ in 1...4 {
+                try await world.pass(31)
+                try await watch(world)
+            }
+            let counts = (1...4).map { world.recorder.pushes(to: "de0\($0)").count }
+            #expect(counts == [2, 1, 1, 1])
+            let forgotten = try await world.word("SELECT device_id FROM devices WHERE device_token IS NULL")
+            #expect(forgotten == "d3")
+        }
+    }
+
+    @Test("Without a signing key nobody is woken, and everybody is when there is one")
+    func noKey() async throws {
+        try await withWorld(policy: { $0.wakeAfterSeconds = 30 }) { world in
+            try await started(world, "d1")
+            let key = try await world.database.query("DELETE FROM signing_keys RETURNING key_id, private_key_sealed")
+                .first(as: (String, [UInt8]).self)
+            let (id, sealed) = try #require(key)
+            // Another daemon, which does not remember the key.
+            let daemon = world.sibling()
+            try await world.pass(31)
+            try await watch(daemon)
+            #expect(world.recorder.take().isEmpty)
+            try await world.database.execute(
+                """
+                INSERT INTO signing_keys (bundle_id, environment, key_id, private_key_sealed)
+                VALUES (\(world.app.rawValue), 'production', \(id), \(sealed))
+                """
+            )
+            try await world.pass(31)
+            try await watch(daemon)
+            #expect(world.recorder.take().map(\.destination) == ["de01"])
+        }
+    }
+
+    @Test(
+        "Eight hours after its start a card is over: nothing is sent to it, and its late token does not bring it back"
+    )
+    func lifetime() async throws {
+        try await withWorld { world in
+            try await started(world, "d1", "d2")
+            try await world.follow("d1", token: "aa01")
+            try await world.follow("own", token: "cc01", known: 1)
+            try await world.settle()
+            try await world.pass(28_000)
+            try await watch(world)
+            try await world.update(score: 1)
+            try await world.settle()
+            #expect(Set(world.recorder.take().map(\.destination)) == ["aa01", "cc01"])
+            try await world.follow("late", token: "cc02", known: 2)
+            try await world.pass(801)
+            try await watch(world)
+            for device in ["d1", "d2", "own"] { #expect(try await world.subscription(device) == "over") }
+            try await world.update(score: 2)
+            try await world.settle()
+            #expect(world.recorder.take().map(\.destination) == ["cc02"])
+            #expect(try await world.follow("d2", token: "aa02").state == .over)
+            #expect(try await world.follow("d1", token: "aa01").state == .over)
+            try await world.settle()
+            #expect(world.recorder.take().isEmpty)
+            #expect(try await world.show().progress.destinations == 1)
+        }
+    }
+
+    @Test("The eight hours of a card that is not looked after yet are over all the same")
+    func lateLook() async throws {
+        try await withWorld { world in
+            try await started(world, "d1")
+            try await world.pass(28_801)
+            #expect(try await world.follow("d1", token: "aa01").state == .over)
+        }
+    }
+
+    @Test(
+        "A new card on a phone whose old one is over is served",
+        arguments: ["another token", "another card", "said to be gone"]
+    )
+    func newCard(sign: String) async throws {
+        try await withWorld { world in
+            try await world.start()
+            let final = ActivityID(stored: "final")
+            func report(_ token: String, _ kit: String?) async throws -> SubscriptionAnswer {
+                var request = SubscriptionRequest(.updateToken(try #require(PushToken(hex: token))))
+                request.environment = .production
+                request.activityKitID = kit
+                return try await world.orchestrator.subscribe(world.app, final, DeviceID(stored: "d1"), request)
+            }
+            switch sign {
+            case "another token":
+                _ = try await report("aa01", nil)
+                try await world.settle()
+                try await world.pass(28_801)
+                try await watch(world)
+                #expect(try await report("aa02", nil).state == .due)
+            case "another card":
+                _ = try await report("aa01", "A")
+                try await world.settle()
+                try await world.pass(20_000)
+                #expect(try await report("aa02", "B").state == .due)
+                try await world.pass(20_000)
+                try await watch(world)
+                #expect(try await report("aa02", "B").state != .over)
+                #expect(try await report("aa03", "B").state == .due)
+                try await world.pass(20_000)
+                // A rotation is not a new card.
+                #expect(try await report("aa04", "B").state == .over)
+                return
+            default:
+                _ = try await report("aa01", nil)
+                try await world.report("d1", .ended)
+                try await world.pass(28_801)
+                #expect(try await report("aa02", nil).state == .due)
+            }
+            try await world.settle()
+            #expect(world.recorder.pushes(to: "aa02").count == 1)
+            try await world.update(score: 1)
+            try await world.settle()
+            #expect(world.recorder.pushes(to: "aa02").count == 2)
+        }
+    }
+
+    @Test("A card on a channel is over after its eight hours, too, and a dead token stays dead")
+    func others() async throws {
+        try await withWorld { world in
+            try await world.start(delivery: .hybrid)
+            try await world.settle()
+            try await world.report("d1", .channel, known: 1)
+            try await world.follow("d2", token: "aa02", known: 1)
+            world.recorder.answer("aa02", with: .unregistered(at: nil))
+            try await world.update(score: 1)
+            try await world.settle()
+            #expect(try await world.subscription("d2") == "dead")
+            try await world.pass(28_801)
+            try await watch(world)
+            #expect(try await world.subscription("d1") == "over")
+            #expect(try await world.subscription("d2") == "dead")
+            #expect(try await world.number("SELECT count(*) FROM subscriptions WHERE check_at IS NOT NULL") == 0)
+        }
+    }
+
+    @Test("Several daemons look after every card once")
+    func daemons() async throws {
+        try await withWorld(policy: {
+            $0.tokenWaitSeconds = 10; $0.wakeAfterSeconds = 10
+        }) { world in
+            try await started(world, "d1", "d2", "d3", "d4", "d5")
+            try await world.pass(11)
+            try await withThrowingTaskGroup { group in
+                for _ in 1...4 {
+                    let daemon = world.sibling()
+                    group.addTask { _ = try await CardWatcher(orchestrator: daemon.orchestrator).watch() }
+                }
+                try await group.waitForAll()
+            }
+            try await watch(world)
+            #expect(try await overdue(world) == 5)
+            #expect(world.recorder.take().map(\.destination).sorted() == (1...5).map { "de0\($0)" })
+        }
+    }
+}
