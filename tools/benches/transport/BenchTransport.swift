@@ -1,5 +1,6 @@
 import APNSTransport
 import ActivityModel
+import Dispatch
 import Foundation
 import Logging
 import Synchronization
@@ -7,15 +8,20 @@ import Synchronization
 /// The transport's client as the only load of a process: `tools/bench transport` starts it and measures the process.
 @main
 enum BenchTransport {
-    static func main() async {
-        do {
-            let options = try Options(Array(CommandLine.arguments.dropFirst()))
-            // Hops from the main thread's executor cost ten times those between others, and no daemon sends from there.
-            print(try await Task.detached { try await run(options) }.value)
-        } catch {
-            FileHandle.standardError.write(Data("bench-transport: \(error)\n".utf8))
-            exit(1)
+    /// Not asynchronous: the runtime would end the main thread in a way that valgrind does not survive, and hops from it
+    /// cost ten times those between other threads, while no daemon sends from there.
+    static func main() {
+        let isOver = DispatchSemaphore(value: 0)
+        Task.detached {
+            do {
+                print(try await run(try Options(Array(CommandLine.arguments.dropFirst()))))
+            } catch {
+                FileHandle.standardError.write(Data("bench-transport: \(error)\n".utf8))
+                exit(1)
+            }
+            isOver.signal()
         }
+        isOver.wait()
     }
 
     private static func run(_ options: Options) async throws -> String {
@@ -55,11 +61,13 @@ enum BenchTransport {
         var configuration = APNSClientConfiguration()
         configuration.maximumConnections = try options.number("connections")
         let metrics = CountingMetrics()
+        var logger = Logger(label: "bench") { StreamLogHandler.standardError(label: $0) }
+        logger.logLevel = .warning
         let client = try APNSClient(
             endpoints: endpoints,
             caFile: try options.text("ca"),
             configuration: configuration,
-            logger: Logger(label: "bench") { StreamLogHandler.standardError(label: $0) },
+            logger: logger,
             metrics: metrics
         )
         let result = try await body(client)

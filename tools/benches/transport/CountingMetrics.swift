@@ -3,7 +3,7 @@ import Synchronization
 
 /// Metrics that are really kept, at the price of the daemon's own, so that the client is not measured without them.
 final class CountingMetrics: MetricsFactory {
-    /// What all counters were increased by together.
+    /// The pushes that were counted, whatever became of them.
     let counted = Atomic<Int64>(0)
     private let times = Times()
 
@@ -11,7 +11,7 @@ final class CountingMetrics: MetricsFactory {
     var latencies: Int { times.count }
 
     func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
-        Count(metrics: self)
+        Count(metrics: self, isOfPushes: label == "tally_apns_responses_total")
     }
 
     func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
@@ -28,13 +28,17 @@ final class CountingMetrics: MetricsFactory {
 
     private final class Count: CounterHandler {
         private let metrics: CountingMetrics
+        private let isOfPushes: Bool
+        private let value = Atomic<Int64>(0)
 
-        init(metrics: CountingMetrics) {
+        init(metrics: CountingMetrics, isOfPushes: Bool) {
             self.metrics = metrics
+            self.isOfPushes = isOfPushes
         }
 
         func increment(by amount: Int64) {
-            metrics.counted.add(amount, ordering: .relaxed)
+            value.add(amount, ordering: .relaxed)
+            if isOfPushes { metrics.counted.add(amount, ordering: .relaxed) }
         }
 
         func reset() {}
