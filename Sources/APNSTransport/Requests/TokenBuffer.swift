@@ -53,9 +53,13 @@ package struct TokenBuffer: Sendable {
         guard (1...Self.maximumTokenBytes).contains(bytes.count) else {
             return false
         }
-        for index in bytes.indices {
-            text.append(Self.digits[Int(bytes[index] >> 4)])
-            text.append(Self.digits[Int(bytes[index] & 15)])
+        // By way of a piece of the stack: appending digit by digit would cost as much as encrypting them later.
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 2 * bytes.count) { digits in
+            for index in bytes.indices {
+                digits[2 * index] = Self.digit(bytes[index] >> 4)
+                digits[2 * index + 1] = Self.digit(bytes[index] & 15)
+            }
+            text.append(contentsOf: digits)
         }
         ends.append(text.count)
         return true
@@ -76,7 +80,10 @@ package struct TokenBuffer: Sendable {
         text[(index == 0 ? 0 : ends[index - 1])..<ends[index]]
     }
 
-    private static let digits = Array("0123456789abcdef".utf8)
+    /// Without a table, so that the compiler can make many at once.
+    private static func digit(_ value: UInt8) -> UInt8 {
+        value &+ (value > 9 ? UInt8(ascii: "a") &- 10 : UInt8(ascii: "0"))
+    }
 }
 
 extension TokenBuffer: CustomStringConvertible, CustomReflectable {

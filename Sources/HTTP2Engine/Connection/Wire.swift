@@ -259,7 +259,9 @@ final class Wire {
     /// Moves frames from the session through TLS, gathered into full records.
     private func encode() throws(HTTP2Error) {
         submissions = 0
-        while tls.outputCount < Self.highWater, let frame = try unsafe session.nextOutput() {
+        // Asked once a record: the output grows by records only.
+        var room = Self.highWater - tls.outputCount
+        while room > 0, let frame = try unsafe session.nextOutput() {
             var rest = unsafe frame
             while rest.count > 0 {
                 let count = min(rest.count, Self.recordSize - gathered)
@@ -267,7 +269,10 @@ final class Wire {
                 unsafe UnsafeMutableRawBufferPointer(rebasing: record[gathered...]).copyMemory(from: part)
                 gathered += count
                 unsafe rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
-                if gathered == Self.recordSize { try seal() }
+                if gathered == Self.recordSize {
+                    try seal()
+                    room = Self.highWater - tls.outputCount
+                }
             }
         }
         try seal()

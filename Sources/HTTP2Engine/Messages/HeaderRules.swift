@@ -24,11 +24,19 @@ package enum HeaderRules {
         text.allSatisfy { $0 > 0x20 && $0 < 0x7f }
     }
 
-    /// The same for bytes in a row; without early exit, so that the compiler can take many at once.
+    /// The same for bytes in a row; eight at a time, because every token of a batch passes here.
     static func isVisible(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
-        var wrong: UInt8 = 0
-        for index in 0..<bytes.count { wrong |= unsafe bytes[index] &- 0x21 > 0x5d ? 1 : 0 }
-        return wrong == 0
+        let each: UInt64 = 0x0101_0101_0101_0101
+        let raw = UnsafeRawBufferPointer(bytes)
+        let whole = bytes.count & ~7
+        var wrong: UInt64 = 0
+        for start in stride(from: 0, to: whole, by: 8) {
+            let word = unsafe raw.loadUnaligned(fromByteOffset: start, as: UInt64.self)
+            // The highest bit of a byte tells: set from the start, by borrowing below 0x21, or by counting on from 0x7f.
+            wrong |= word | ((word &- 0x21 &* each) & ~word) | (word &+ each)
+        }
+        let isRestVisible = unsafe bytes[whole...].allSatisfy { $0 > 0x20 && $0 < 0x7f }
+        return isRestVisible && wrong & (0x80 &* each) == 0
     }
 
     private static func isNameByte(_ byte: UInt8) -> Bool {

@@ -40,7 +40,7 @@ enum ClientCallbacks {
             return 0
         }
         return unsafe with(context) { streams in
-            streams.slots[slot].headersBegin()
+            unsafe streams.slots[slot].headersBegin()
             return 0
         }
     }
@@ -85,7 +85,9 @@ enum ClientCallbacks {
             switch nghttp2_frame_type(rawValue: UInt32(head.type)) {
             case NGHTTP2_HEADERS, NGHTTP2_DATA:
                 guard flags & NGHTTP2_FLAG_END_STREAM.rawValue != 0 else { break }
-                if let slot = unsafe StreamKey.slot(session, head.stream_id) { streams.slots[slot].hasEnded = true }
+                if let slot = unsafe StreamKey.slot(session, head.stream_id) {
+                    unsafe streams.slots[slot].hasEnded = true
+                }
             case NGHTTP2_SETTINGS where flags & NGHTTP2_FLAG_ACK.rawValue == 0:
                 let limit = unsafe nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
                 streams.notes.append(.settings(Int(min(limit, UInt32(Int32.max)))))
@@ -135,7 +137,7 @@ enum ClientCallbacks {
         let stream = unsafe frame.pointee.hd.stream_id
         return unsafe with(context) { streams in
             // A request that was queued when the server went away. Rare, so the search may be long.
-            if let slot = streams.slots.firstIndex(where: { $0.stream == stream }) {
+            if let slot = streams.search(stream: stream) {
                 streams.notes.append(.notSent(slot: slot, stream: stream))
             }
             return 0

@@ -83,7 +83,7 @@ final class NGHTTP2ClientSession: ClientSession {
                 )
             }
             try session.check(stream)
-            streams.slots[slot].stream = stream
+            unsafe streams.slots[slot].stream = stream
             return stream
         } catch {
             streams.retire(slot)
@@ -94,11 +94,8 @@ final class NGHTTP2ClientSession: ClientSession {
 
     func cancel(stream: Int32) {
         // The library knows a stream only once its request was serialised; before, the search may be long.
-        guard
-            let slot = unsafe StreamKey.slot(session.raw, stream)
-                ?? streams.slots.firstIndex(where: { $0.stream == stream })
-        else { return }
-        streams.slots[slot].isCancelled = true
+        guard let slot = unsafe StreamKey.slot(session.raw, stream) ?? streams.search(stream: stream) else { return }
+        unsafe streams.slots[slot].isCancelled = true
         session.reset(stream: stream, code: .cancel)
     }
 
@@ -131,11 +128,12 @@ final class NGHTTP2ClientSession: ClientSession {
                 body(.goAway(lastStreamID: last, code: HTTP2ErrorCode(rawValue: code), debugData: data))
             case .pong(let number): body(.pong(number))
             case .closed(let slot, let stream, let code):
-                guard streams.slots[slot].stream == stream else { break }
-                finish(slot, streams.slots[slot].outcome(code: code, lastProcessed: streams.lastProcessed), body)
+                guard unsafe streams.slots[slot].stream == stream else { break }
+                let last = streams.lastProcessed
+                finish(slot, body) { unsafe streams.slots[slot].outcome(code: code, lastProcessed: last) }
             case .notSent(let slot, let stream):
-                guard streams.slots[slot].stream == stream else { break }
-                finish(slot, streams.slots[slot].failure(.notProcessed), body)
+                guard unsafe streams.slots[slot].stream == stream else { break }
+                finish(slot, body) { unsafe streams.slots[slot].failure(.notProcessed) }
             }
             index += 1
         }
@@ -143,18 +141,24 @@ final class NGHTTP2ClientSession: ClientSession {
     }
 
     func failOpenStreams(lastWritten: Int32, _ body: (ClientEvent) -> Void) {
-        let open = streams.slots.indices.filter { streams.slots[$0].stream != 0 }
-        for slot in open.sorted(by: { streams.slots[$0].stream < streams.slots[$1].stream }) {
-            let stream = streams.slots[slot].stream
+        let open = unsafe streams.slots.indices.map { unsafe (slot: $0, stream: streams.slots[$0].stream) }
+        for (slot, stream) in open.filter({ $0.stream != 0 }).sorted(by: { $0.stream < $1.stream }) {
             let never = stream > lastWritten || stream > streams.lastProcessed
-            finish(slot, streams.slots[slot].failure(never ? .notProcessed : .connectionLost), body)
+            finish(slot, body) { unsafe streams.slots[slot].failure(never ? .notProcessed : .connectionLost) }
         }
     }
 
     /// The stream no longer counts when its owner hears of it, so that it sees the room that there is.
-    private func finish(_ slot: Int, _ event: consuming ClientEvent?, _ body: (ClientEvent) -> Void) {
+    ///
+    /// The event ends before the slot is recycled: as long as it holds the answer, the slot's memory could not be reused.
+    private func finish(_ slot: Int, _ body: (ClientEvent) -> Void, event: () -> ClientEvent?) {
+        let ended = event()
         streams.retire(slot)
-        if let event { body(event) }
+        Self.hand(ended, to: body)
         streams.recycle(slot)
+    }
+
+    private static func hand(_ event: consuming ClientEvent?, to body: (ClientEvent) -> Void) {
+        if let event { body(event) }
     }
 }
