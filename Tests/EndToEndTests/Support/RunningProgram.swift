@@ -7,7 +7,19 @@ import Reactor
 ///
 /// It ends with the test process, even when that is killed.
 final class RunningProgram: Sendable {
-    typealias Ending = ChildProcess.Ending
+    /// How a program ended.
+    enum Ending: Sendable, Hashable {
+        case exited(Int32)
+        case killed(signal: Int32)
+
+        fileprivate init(_ ending: ChildProcess.Ending) {
+            self =
+                switch ending {
+                case .exited(let status): .exited(status)
+                case .killed(let signal): .killed(signal: signal)
+                }
+        }
+    }
 
     private let process: ChildProcess
     private let lines: OutputLines
@@ -90,7 +102,7 @@ final class RunningProgram: Sendable {
     }
 
     /// Waits for its end; nil if it still runs when the time is over.
-    func end(within limit: Duration) async -> Ending? { await process.end(within: limit) }
+    func end(within limit: Duration) async -> Ending? { await process.end(within: limit).map(Ending.init) }
 
     /// Sends a signal, unless it has ended.
     func signal(_ number: Int32) { process.signal(number) }
