@@ -51,7 +51,7 @@ struct StartUpTests {
             try await database.execute(
                 """
                 INSERT INTO \(identifier: table) (number, name, version, compatible_from, checksum)
-                SELECT 1000, 'from the future', 1000, 1000, checksum FROM \(identifier: table)
+                SELECT 1000, 'from the future', 1000, 1000, checksum FROM \(identifier: table) LIMIT 1
                 """
             )
             let refused = try await RunningProgram.run("tallyd", ["serve"], environment: settings, in: folder)
