@@ -92,6 +92,7 @@ let package = Package(
             resources: [
                 .embedInCode("V0001_initial.sql"), .embedInCode("V0002_events.sql"),
                 .embedInCode("V0003_destinations.sql"), .embedInCode("V0004_cards.sql"),
+                .embedInCode("V0005_sending_halts.sql"),
             ],
             swiftSettings: swiftSettings
         ),

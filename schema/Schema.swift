@@ -8,5 +8,6 @@ package enum Schema {
         (2, "events", PackageResources.V0002_events_sql),
         (3, "destinations", PackageResources.V0003_destinations_sql),
         (4, "cards", PackageResources.V0004_cards_sql),
+        (5, "sending_halts", PackageResources.V0005_sending_halts_sql),
     ]
 }

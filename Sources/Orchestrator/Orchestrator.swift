@@ -24,6 +24,7 @@ package final class Orchestrator: Sendable {
     let segments: SegmentStore
     let changes: ChangeStore
     let ledger: BudgetLedger
+    let halts: SendingHalts
     /// What never changes of an activity, by its ids.
     let facts: ExpiringCache<ActivityFacts.Name, ActivityFacts>
 
@@ -35,7 +36,8 @@ package final class Orchestrator: Sendable {
         logger: Logger
     ) {
         self.database = database
-        self.sender = sender
+        halts = SendingHalts(database: database, logger: logger)
+        self.sender = WatchedSender(base: sender, halts: halts)
         self.masterKey = masterKey
         self.settings = settings
         self.logger = logger
@@ -57,6 +59,7 @@ package final class Orchestrator: Sendable {
             ScheduleRunner(orchestrator: self),
             KeptAnswersExpiry(orchestrator: self),
             PartitionDuty(orchestrator: self),
+            HaltPatrol(orchestrator: self),
             intake,
         ]
     }

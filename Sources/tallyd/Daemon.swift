@@ -55,7 +55,7 @@ struct Daemon: Sendable {
             service: orchestrator,
             configuration: HTTPServerConfiguration(host: configuration.httpHost, port: configuration.httpPort),
             metrics: metrics,
-            readiness: { await Self.readiness(of: database) },
+            readiness: { await Self.readiness(of: orchestrator) },
             onListening: { address in
                 do {
                     try await onListening(address.url, orchestrator)
@@ -105,10 +105,9 @@ struct Daemon: Sendable {
         return logger
     }
 
-    private static func readiness(of database: Database) async -> Readiness {
+    private static func readiness(of orchestrator: Orchestrator) async -> Readiness {
         do {
-            _ = try await database.query("SELECT 1", timeout: .seconds(2))
-            return Readiness(isReady: true)
+            return Readiness(isReady: true, warnings: try await orchestrator.warnings())
         } catch {
             return Readiness(isReady: false, warnings: ["The database cannot be reached."])
         }

@@ -23,13 +23,20 @@ struct ActivitySnapshot: Sendable {
     let isEnrolmentDue: Bool
     /// Whether it ended so long ago that no phone shows it any more.
     let isPast: Bool
+    /// Set while sending for the app and environment stands still.
+    let halt: SendingHalt?
+    /// Whether only a few pushes may leave, to see whether sending may go on.
+    var isProbe = false
+
+    /// How many destinations a batch may have that could have `size`.
+    func batch(_ size: Int) -> Int { isProbe ? min(size, AnswerWatch.probeSize) : size }
 
     /// The revision that a walk has to turn to next. The end waits for nothing (promise 5).
     var target: Revision { state == .ended ? newest : barrier ?? newest }
 
     /// How long after the end a card that never heard of it is there at most: Apple's 8 h of life and 4 h on the Lock
     /// Screen.
-    private static let longestCard = Duration.seconds(12 * 3600)
+    static let longestCard = Duration.seconds(12 * 3600)
 }
 
 extension ActivitySnapshot {
@@ -43,17 +50,21 @@ extension ActivitySnapshot {
                     WHERE c.activity_key = a.activity_key AND c.must_deliver AND c.revision > \(begun)),
                    EXISTS (SELECT FROM changes AS c
                     WHERE c.activity_key = a.activity_key AND c.must_deliver AND c.revision = \(begun)),
-                   a.enrolment_due, coalesce(a.ended_at < clock_timestamp() - \(longestCard), false)
+                   a.enrolment_due, coalesce(a.ended_at < clock_timestamp() - \(longestCard), false),
+                   h.probes, h.probe_at - clock_timestamp()
             FROM activities AS a JOIN activity_types AS t USING (bundle_id, type_name)
+            LEFT JOIN sending_halts AS h ON h.bundle_id = a.bundle_id AND h.environment = a.environment
             WHERE a.activity_key = \(key)
             """
         )
         for (
-            bundle, id, environment, type, delivery, state, attributes, newest, policy, barrier, isBegun, enrol, isPast
+            bundle, id, environment, type, delivery, state, attributes, newest, policy, barrier, isBegun, enrol, isPast,
+            probes, probeIn
         )
             in try rows.decoded(
                 as: (
-                    String, String, String, String, String, String, String, Int64, String, Int64?, Bool, Bool, Bool
+                    String, String, String, String, String, String, String, Int64, String, Int64?, Bool, Bool, Bool,
+                    Int16?, Duration?
                 ).self
             )
         {
@@ -71,7 +82,8 @@ extension ActivitySnapshot {
                 isBarrierBegun: isBegun,
                 policy: try Policy(json: JSONValue(parsing: policy)),
                 isEnrolmentDue: enrol,
-                isPast: isPast
+                isPast: isPast,
+                halt: probes.map { SendingHalt(probes: Int($0), probeIn: probeIn ?? .zero) }
             )
         }
         return nil

@@ -15,7 +15,7 @@ struct CatchUpTurn: Sendable {
             """
             SELECT \(unescaped: Destination.columns) FROM subscriptions
             WHERE activity_key = \(activity.key) AND mode = 'token' AND state = 'due' AND due_at <= now()
-            ORDER BY due_at LIMIT \(RingTurn.batchSize)
+            ORDER BY due_at LIMIT \(activity.batch(RingTurn.batchSize))
             """,
             from: orchestrator.database
         )

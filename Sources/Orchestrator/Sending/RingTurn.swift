@@ -20,7 +20,7 @@ struct RingTurn: Sendable {
             SELECT \(unescaped: Destination.columns) FROM subscriptions
             WHERE activity_key = \(activity.key) AND mode = 'token' AND state = 'riding'
               AND device_key > \(after) AND device_key <= \(through ?? .max) AND known_revision < \(revision)
-            ORDER BY device_key LIMIT \(Self.batchSize)
+            ORDER BY device_key LIMIT \(activity.batch(Self.batchSize))
             """,
             from: orchestrator.database
         )
@@ -45,7 +45,7 @@ struct RingTurn: Sendable {
         let sent = riders.prefix(outcome.count)
         carousel.acknowledge(
             through: sent.last?.deviceKey,
-            reachedBound: sent.count == riders.count && riders.count < Self.batchSize
+            reachedBound: sent.count == riders.count && riders.count < activity.batch(Self.batchSize)
         )
         try await orchestrator.segments.acknowledge(lease, carousel, with: merges + outcome.exceptionStatements)
         return .worked

@@ -85,19 +85,23 @@ struct SegmentStore: Sendable {
         throw LeaseLost()
     }
 
-    /// Whether a worker may begin to send more of a revision: its lease holds, and nothing newer has been accepted.
+    /// Whether a worker may begin to send more of a revision: its lease holds, nothing newer has been accepted, and sending
+    /// was not halted meanwhile.
     ///
     /// - Throws: ``LeaseLost``.
     func mayGoOn(_ lease: SegmentLease, newest: Revision) async throws -> Bool {
         let rows = try await database.query(
             """
-            SELECT a.revision = \(newest) FROM segments AS s JOIN activities AS a USING (activity_key)
+            SELECT a.revision = \(newest) AND NOT EXISTS (
+                SELECT FROM sending_halts AS h WHERE h.bundle_id = a.bundle_id AND h.environment = a.environment
+            )
+            FROM segments AS s JOIN activities AS a USING (activity_key)
             WHERE s.activity_key = \(lease.activityKey) AND s.segment = \(lease.segment)
               AND s.lease_owner = \(lease.owner)::uuid AND s.lease_until > clock_timestamp()
             """
         )
-        guard let isNewest = try rows.single(Bool.self) else { throw LeaseLost() }
-        return isNewest
+        guard let mayGoOn = try rows.single(Bool.self) else { throw LeaseLost() }
+        return mayGoOn
     }
 
     private static func lap(_ revision: Int64?, from origin: Int64?) -> Carousel.Lap? {

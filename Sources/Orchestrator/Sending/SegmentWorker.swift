@@ -17,7 +17,7 @@ struct SegmentWorker: Sendable {
         case worked
         /// Nothing is due.
         case idle
-        /// What is to be sent would run ahead of the clock; it is due after this time.
+        /// What is to be sent would run ahead of the clock, or sending stands still; it is due after this time.
         case early(Duration)
         /// The segment as a whole cannot be served now; `reason` is APNs' word or ours, safe for logs.
         case failed(reason: String)
@@ -93,8 +93,43 @@ struct SegmentWorker: Sendable {
         }
     }
 
+    /// While sending stands still, the worker whose turn the probe is sends one small batch.
+    private func turn(_ look: Look) async throws -> Turn {
+        let scope = HaltScope(app: look.activity.bundleID, environment: look.activity.environment)
+        guard let halt = look.activity.halt else { return try await sendAll(look) }
+        // A broadcast says nothing of tokens.
+        guard !lease.isChannel, try await orchestrator.halts.takeProbe(scope, halt, activityKey: lease.activityKey)
+        else {
+            return .early(min(max(halt.probeIn, .seconds(1)), orchestrator.settings.retryCap))
+        }
+        var activity = look.activity
+        activity.isProbe = true
+        do {
+            let result = try await sendSome(Look(progress: look.progress, activity: activity))
+            let goesOn = try await orchestrator.halts.endProbe(scope, halt)
+            if goesOn { return .worked }
+            if case .worked = result { return .early(.seconds(1)) }
+            return result
+        } catch {
+            _ = try await orchestrator.halts.endProbe(scope, halt)
+            throw error
+        }
+    }
+
+    /// One batch of the first kind that has anything to send.
+    private func sendSome(_ look: Look) async throws -> Turn {
+        if look.activity.state == .scheduled || look.activity.isPast { return .idle }
+        let activity = look.activity
+        let start = try await StartTurn(orchestrator: orchestrator, lease: lease, activity: activity).run()
+        guard start.isIdle else { return start }
+        let catchUp = try await CatchUpTurn(orchestrator: orchestrator, lease: lease, activity: activity).run()
+        guard catchUp.isIdle else { return catchUp }
+        return try await RingTurn(orchestrator: orchestrator, lease: lease, activity: activity)
+            .run(look.progress.carousel)
+    }
+
     /// One batch of each kind. Each is preceded by a look of its own: the one before may have waited for APNs.
-    private func turn(_ first: Look) async throws -> Turn {
+    private func sendAll(_ first: Look) async throws -> Turn {
         if first.activity.state == .scheduled { return .idle }
         if first.activity.isPast {
             try await PastActivity(orchestrator: orchestrator, activity: first.activity).close()

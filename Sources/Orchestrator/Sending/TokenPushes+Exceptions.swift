@@ -25,7 +25,7 @@ extension TokenPushes.Outcome {
     /// Each names the token that was sent to, so a token that was reported meanwhile is not touched.
     var exceptionStatements: [Query] {
         var dead: [(Destination, PushOutcome, Int64?, delay: Duration)] = []
-        var rejected: [(Destination, PushOutcome)] = []
+        var rejected: [(TokenPushes.Push, PushOutcome)] = []
         var again: [(TokenPushes.Push, PushOutcome, delay: Duration)] = []
         for (push, outcome) in refused {
             let destination = push.destination
@@ -36,7 +36,7 @@ extension TokenPushes.Outcome {
             case .tokenDead(let milliseconds):
                 dead.append((destination, outcome, milliseconds, delay))
             case .tokenRejected:
-                rejected.append((destination, outcome))
+                rejected.append((push, outcome))
             case .retry, .credential, .unknown, .notSent:
                 again.append((push, outcome, delay))
             }
@@ -62,13 +62,16 @@ extension TokenPushes.Outcome {
         """
     }
 
-    private func rejection(of rejected: [(Destination, PushOutcome)]) -> Query {
+    /// Kept, and not sent to. What the card has heard is noted for the case that its token is revived.
+    private func rejection(of rejected: [(TokenPushes.Push, PushOutcome)]) -> Query {
         """
         UPDATE subscriptions AS s
-        SET state = 'rejected', reason = d.reason, due_at = NULL, failures = least(s.failures + 1, 1000)
+        SET state = 'rejected', reason = d.reason, due_at = NULL, heard_revision = d.heard,
+            failures = least(s.failures + 1, 1000)
         FROM unnest(
-            \(rejected.map(\.0.deviceKey)), \(rejected.map(\.0.token.bytes)), \(rejected.map(\.1.words))
-        ) AS d(device_key, token, reason)
+            \(rejected.map(\.0.destination.deviceKey)), \(rejected.map(\.0.destination.token.bytes)),
+            \(rejected.map(\.1.words)), \(rejected.map(\.0.heardIfRefused))
+        ) AS d(device_key, token, reason, heard)
         WHERE s.activity_key = \(activityKey) AND s.device_key = d.device_key AND s.update_token = d.token
           AND s.state IN ('riding', 'due')
         """

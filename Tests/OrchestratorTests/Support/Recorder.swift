@@ -15,6 +15,7 @@ final class Recorder: PushSender {
     struct Push: Sendable {
         /// The token in hex, or the channel id.
         let destination: String
+        let environment: APNSEnvironment
         let topic: String
         let type: PushType
         let priority: PushPriority
@@ -140,6 +141,7 @@ final class Recorder: PushSender {
             for token in tokens {
                 state.record(
                     token,
+                    batch.environment,
                     batch.headers.topic,
                     batch.headers.pushType,
                     batch.headers.priority,
@@ -161,7 +163,15 @@ final class Recorder: PushSender {
         let channel = push.channelID.rawValue
         let (outcome, gate) = state.withLock { state in
             state.calls += 1
-            state.record(channel, push.bundleID.rawValue, .liveActivity, push.priority, push.expiration, push.body)
+            state.record(
+                channel,
+                push.environment,
+                push.bundleID.rawValue,
+                .liveActivity,
+                push.priority,
+                push.expiration,
+                push.body
+            )
             return (state.nextAnswer(channel) ?? PushOutcome(.accepted, status: 200), state.gate)
         }
         tellWatchers()
@@ -203,6 +213,7 @@ final class Recorder: PushSender {
 extension Recorder.State {
     fileprivate mutating func record(
         _ destination: String,
+        _ environment: APNSEnvironment,
         _ topic: String,
         _ type: PushType,
         _ priority: PushPriority,
@@ -220,6 +231,7 @@ extension Recorder.State {
         pushes.append(
             Recorder.Push(
                 destination: destination,
+                environment: environment,
                 topic: topic,
                 type: type,
                 priority: priority,

@@ -333,7 +333,11 @@ private final class Turnstile: Sendable {
 extension World {
     init(orchestrator: Orchestrator, app: BundleID) {
         // Every orchestrator of these tests sends to a recorder.
-        self.init(orchestrator: orchestrator, recorder: orchestrator.sender as? Recorder ?? Recorder(), app: app)
+        self.init(
+            orchestrator: orchestrator,
+            recorder: (orchestrator.sender as? WatchedSender)?.base as? Recorder ?? Recorder(),
+            app: app
+        )
     }
 
     /// Another daemon on the same database, with the same key and sender.

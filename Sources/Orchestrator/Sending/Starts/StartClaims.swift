@@ -44,7 +44,7 @@ struct StartClaims: Sendable {
                 """
                 SELECT s.device_key FROM starts AS s JOIN devices AS d USING (device_key)
                 WHERE s.activity_key = \(activity.key) AND s.due_at <= now()
-                ORDER BY s.due_at, s.device_key LIMIT \(Self.batchSize)
+                ORDER BY s.due_at, s.device_key LIMIT \(activity.batch(Self.batchSize))
                 FOR NO KEY UPDATE OF s, d SKIP LOCKED
                 """,
             ])

@@ -1,0 +1,57 @@
+import ActivityModel
+import Logging
+import Postgres
+import ServiceLifecycle
+
+/// Tells this daemon what is halted, and sees to it that a probe finds something to send when its time has come.
+struct HaltPatrol: Service, CustomStringConvertible {
+    let orchestrator: Orchestrator
+
+    private static let interval = Duration.seconds(1)
+
+    var description: String { "halt-patrol" }
+
+    func run() async {
+        await cancelWhenGracefulShutdown {
+            while !Task.isCancelled {
+                do {
+                    try await look()
+                } catch {
+                    orchestrator.logger.warning("cannot look after halts", metadata: ["error": "\(error)"])
+                }
+                try? await Task.sleep(for: Self.interval)  // throws only when cancelled
+            }
+        }
+    }
+
+    /// Wakes one activity per halt whose probe is due, of those with a token that was rejected: all others may rest.
+    func look() async throws {
+        let rows = try await orchestrator.database.query(
+            """
+            SELECT h.bundle_id, h.environment::text, CASE WHEN h.probe_at <= clock_timestamp() THEN coalesce(
+                (SELECT s.activity_key FROM subscriptions AS s JOIN activities AS a USING (activity_key)
+                 WHERE s.state = 'rejected' AND s.rejected_at >= h.suspect_from
+                   AND a.bundle_id = h.bundle_id AND a.environment = h.environment
+                   AND (a.state = 'live' OR a.ended_at > clock_timestamp() - \(ActivitySnapshot.longestCard))
+                 ORDER BY s.rejected_at DESC LIMIT 1),
+                (SELECT a.activity_key FROM start_tokens AS t JOIN starts AS s USING (device_key)
+                 JOIN activities AS a ON a.activity_key = s.activity_key AND a.type_name = t.type_name
+                 WHERE t.state = 'rejected' AND t.rejected_at >= h.suspect_from AND s.state = 'failed'
+                   AND a.bundle_id = h.bundle_id AND a.environment = h.environment AND a.state = 'live'
+                 ORDER BY t.rejected_at DESC LIMIT 1)
+            ) END
+            FROM sending_halts AS h
+            """
+        )
+        var halted: Set<HaltScope> = []
+        var awake: [Int64] = []
+        for (app, environment, key) in try rows.decoded(as: (String, String, Int64?).self) {
+            halted.insert(HaltScope(app: BundleID(stored: app), environment: try .stored(environment)))
+            if let key { awake.append(key) }
+        }
+        orchestrator.halts.notice(halted)
+        guard !awake.isEmpty else { return }
+        _ = try await orchestrator.database.execute(SegmentStore.wake(activityKeys: awake, segments: .rings))
+        orchestrator.wakeUps.signal()
+    }
+}

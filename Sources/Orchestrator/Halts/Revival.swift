@@ -1,0 +1,56 @@
+import ActivityModel
+import Postgres
+
+/// Gives tokens back that were rejected on the way to a halt and since: suspects, of which nothing is known yet.
+struct Revival {
+    let scope: HaltScope
+    let suspectFrom: PGTimestamp
+    /// Only so many of each kind, and of this activity: for a probe.
+    var only: (activityKey: Int64, count: Int)?
+
+    /// First the update tokens, last the start tokens and their starts.
+    var statements: [Query] { [subscriptions, startTokens] }
+
+    /// Each is served by its own row first, like any that missed something.
+    private var subscriptions: Query {
+        """
+        WITH suspects AS MATERIALIZED (
+            SELECT s.activity_key, s.device_key FROM subscriptions AS s JOIN activities AS a USING (activity_key)
+            WHERE a.bundle_id = \(scope.app.rawValue) AND a.environment = \(scope.environment.rawValue)::apns_environment
+              AND s.state = 'rejected' AND s.rejected_at >= \(suspectFrom)
+              AND (\(only == nil) OR s.activity_key = \(only?.activityKey))
+            LIMIT \(only?.count)
+        )
+        UPDATE subscriptions AS s
+        SET state = 'due', due_at = clock_timestamp(), failures = 0, reason = NULL
+        FROM suspects AS r
+        WHERE s.activity_key = r.activity_key AND s.device_key = r.device_key AND s.state = 'rejected'
+        """
+    }
+
+    private var startTokens: Query {
+        """
+        WITH suspects AS MATERIALIZED (
+            SELECT t.device_key, t.type_name FROM start_tokens AS t JOIN devices AS d USING (device_key)
+            WHERE d.bundle_id = \(scope.app.rawValue) AND d.environment = \(scope.environment.rawValue)::apns_environment
+              AND t.state = 'rejected' AND t.rejected_at >= \(suspectFrom)
+              AND (\(only == nil) OR EXISTS (
+                  SELECT FROM starts AS s JOIN activities AS a USING (activity_key)
+                  WHERE s.activity_key = \(only?.activityKey) AND s.device_key = t.device_key AND s.state = 'failed'
+                    AND a.type_name = t.type_name AND a.state = 'live'
+              ))
+            LIMIT \(only?.count)
+        ), revived AS (
+            UPDATE start_tokens AS t SET state = 'live' FROM suspects AS r
+            WHERE t.device_key = r.device_key AND t.type_name = r.type_name AND t.state = 'rejected'
+            RETURNING t.device_key, t.type_name
+        ), tried_again AS (
+            UPDATE starts AS s SET state = 'pending', due_at = clock_timestamp(), failures = 0, reason = NULL
+            FROM revived AS r, activities AS a
+            WHERE s.device_key = r.device_key AND s.state = 'failed' AND a.activity_key = s.activity_key
+              AND a.type_name = r.type_name AND a.state = 'live'
+        )
+        SELECT FROM revived
+        """
+    }
+}

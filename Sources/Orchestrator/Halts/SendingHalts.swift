@@ -1,0 +1,218 @@
+import ActivityModel
+import JSON
+import Logging
+import Metrics
+import Postgres
+import Synchronization
+
+/// What a halt is for.
+struct HaltScope: Hashable, Sendable {
+    let app: BundleID
+    let environment: APNSEnvironment
+}
+
+/// A halt as a worker sees it.
+struct SendingHalt: Sendable, Hashable {
+    /// How many probes there were.
+    let probes: Int
+    /// How long until the next one is allowed; not positive: it is.
+    let probeIn: Duration
+}
+
+/// Halts sending where APNs rejects tokens in masses, tries with a few pushes now and then, and lets it go on (promise 9).
+///
+/// The counts are this daemon's; the halt is a row in the database and so every daemon's.
+final class SendingHalts: Sendable {
+    private struct Place {
+        var watch = AnswerWatch()
+        var isHalted = false
+    }
+
+    private let database: Database
+    private let logger: Logger
+    private let start = ContinuousClock.now
+    private let places = Mutex<[HaltScope: Place]>([:])
+
+    init(database: Database, logger: Logger) {
+        self.database = database
+        self.logger = logger
+    }
+
+    // MARK: Watching
+
+    /// Answers came; halts if there are too many rejections.
+    func observe(_ count: AnswerWatch.Count, of scope: HaltScope) async {
+        let second = start.duration(to: .now).components.seconds
+        let excess = places.withLock { $0[scope, default: Place()].watch.observe(count, at: second) }
+        guard let excess else { return }
+        do {
+            try await halt(scope, excess)
+        } catch {
+            // The next answers say the same again.
+            logger.error("cannot halt sending", metadata: Self.metadata(scope).merging(["error": "\(error)"]) { $1 })
+        }
+    }
+
+    /// This is what is halted now.
+    func notice(_ halted: Set<HaltScope>) {
+        let known = places.withLock { Set($0.filter(\.value.isHalted).keys) }
+        for scope in halted.symmetricDifference(known) {
+            notice(scope, isHalted: halted.contains(scope))
+        }
+    }
+
+    /// What was counted before a halt or its end says nothing any more.
+    private func notice(_ scope: HaltScope, isHalted: Bool) {
+        places.withLock { $0[scope] = isHalted ? Place(isHalted: true) : nil }
+        Gauge(label: "tally_sending_halted", dimensions: Self.labels(scope)).record(isHalted ? 1 : 0)
+    }
+
+    private func halt(_ scope: HaltScope, _ count: AnswerWatch.Count) async throws {
+        let isNew = try await database.withTransaction { connection in
+            let inserted = try await connection.execute(
+                """
+                INSERT INTO sending_halts (bundle_id, environment, suspect_from, answers, rejections, probe_at)
+                SELECT bundle_id, \(scope.environment.rawValue)::apns_environment, clock_timestamp() - \(AnswerWatch.window),
+                       \(Int32(clamping: count.answers)), \(Int32(clamping: count.rejections)),
+                       clock_timestamp() + \(AnswerWatch.pause(afterProbes: 0))
+                FROM apps WHERE bundle_id = \(scope.app.rawValue)
+                ON CONFLICT DO NOTHING
+                """
+            )
+            guard inserted > 0 else { return false }
+            let event = Event(
+                .providerHalted,
+                of: .app(scope.app, scope.environment),
+                [
+                    "answers": .number(JSONNumber(count.answers)),
+                    "rejections": .number(JSONNumber(count.rejections)),
+                ]
+            )
+            _ = try await connection.execute(EventRows.insertion([event]))
+            return true
+        }
+        notice(scope, isHalted: true)
+        guard isNew else { return }
+        Counter(label: "tally_sending_halts_total", dimensions: Self.labels(scope)).increment()
+        logger.critical(
+            "sending is halted: APNs rejects too many tokens; look at key, host and topic",
+            metadata: Self.metadata(scope)
+                .merging(["answers": "\(count.answers)", "rejections": "\(count.rejections)"]) { $1 }
+        )
+    }
+
+    // MARK: Probing
+
+    /// Takes the next probe for a worker of this activity, and revives a few of its tokens for it; false if it is too early
+    /// or another has taken it.
+    func takeProbe(_ scope: HaltScope, _ halt: SendingHalt, activityKey: Int64) async throws -> Bool {
+        guard halt.probeIn <= .zero else { return false }
+        let isTaken = try await database.withTransaction { connection in
+            let rows = try await connection.query(
+                """
+                UPDATE sending_halts
+                SET probes = least(probes + 1, 1000),
+                    probe_at = clock_timestamp() + \(AnswerWatch.pause(afterProbes: halt.probes + 1))
+                WHERE bundle_id = \(scope.app.rawValue) AND environment = \(scope.environment.rawValue)::apns_environment
+                  AND probes = \(Int16(clamping: halt.probes)) AND probe_at <= clock_timestamp()
+                RETURNING suspect_from
+                """
+            )
+            guard let suspectFrom = try rows.single(PGTimestamp.self) else { return false }
+            let revival = Revival(
+                scope: scope,
+                suspectFrom: suspectFrom,
+                only: (activityKey, AnswerWatch.probeSize)
+            )
+            _ = try await connection.pipeline(revival.statements)
+            return true
+        }
+        guard isTaken else { return false }
+        places.withLock { $0[scope, default: Place()].watch.beginProbe() }
+        return true
+    }
+
+    /// The probe's pushes are answered, or none left. Returns whether sending goes on.
+    func endProbe(_ scope: HaltScope, _ halt: SendingHalt) async throws -> Bool {
+        switch places.withLock({ $0[scope, default: Place()].watch.endProbe() }) {
+        case .good:
+            return try await lift(scope, because: "probe", reviving: true)
+        case .bad:
+            logger.warning("tokens are still rejected", metadata: Self.metadata(scope))
+            return false
+        case .none:
+            // It has told nothing, so it does not count.
+            _ = try await database.execute(
+                """
+                UPDATE sending_halts SET probes = \(Int16(clamping: halt.probes)), probe_at = clock_timestamp() + interval '5 seconds'
+                WHERE bundle_id = \(scope.app.rawValue) AND environment = \(scope.environment.rawValue)::apns_environment
+                """
+            )
+            return false
+        }
+    }
+
+    // MARK: Lifting
+
+    /// Lets sending go on, and revives the tokens that were rejected on the way to the halt and since, or leaves them.
+    ///
+    /// - Returns: False if nothing was halted.
+    func lift(_ scope: HaltScope, because reason: String, reviving: Bool) async throws -> Bool {
+        let isLifted = try await database.withTransaction { connection in
+            let rows = try await connection.query(
+                """
+                DELETE FROM sending_halts
+                WHERE bundle_id = \(scope.app.rawValue) AND environment = \(scope.environment.rawValue)::apns_environment
+                RETURNING suspect_from
+                """
+            )
+            guard let suspectFrom = try rows.single(PGTimestamp.self) else { return false }
+            let revival = reviving ? Revival(scope: scope, suspectFrom: suspectFrom) : nil
+            let revived = try await connection.pipeline(revival?.statements ?? []).map(\.affectedRows)
+            _ = try await connection.pipeline([
+                EventRows.insertion([
+                    Event(
+                        .providerResumed,
+                        of: .app(scope.app, scope.environment),
+                        [
+                            "by": .string(reason),
+                            "revived_update_tokens": .number(JSONNumber(revived.first ?? 0)),
+                            "revived_start_tokens": .number(JSONNumber(revived.last ?? 0)),
+                        ]
+                    )
+                ]),
+                Self.wakeAll(scope),
+                WorkNotifications.announcement,
+            ])
+            return true
+        }
+        guard isLifted else { return false }
+        notice(scope, isHalted: false)
+        logger.notice("sending goes on", metadata: Self.metadata(scope).merging(["reason": "\(reason)"]) { $1 })
+        return true
+    }
+
+    /// Whoever has to wait for the next probe, or rests although a token of it was revived, has work now.
+    private static func wakeAll(_ scope: HaltScope) -> Query {
+        """
+        WITH woken AS MATERIALIZED (
+            SELECT s.activity_key, s.segment FROM segments AS s JOIN activities AS a USING (activity_key)
+            WHERE a.bundle_id = \(scope.app.rawValue) AND a.environment = \(scope.environment.rawValue)::apns_environment
+              AND (a.state = 'live' OR a.ended_at > clock_timestamp() - \(ActivitySnapshot.longestCard))
+            ORDER BY s.activity_key, s.segment FOR NO KEY UPDATE OF s
+        )
+        UPDATE segments AS s SET due_at = least(s.due_at, clock_timestamp()), wakes = s.wakes + 1
+        FROM woken WHERE s.activity_key = woken.activity_key AND s.segment = woken.segment
+        """
+    }
+
+    // MARK: Telling
+
+    private static func labels(_ scope: HaltScope) -> [(String, String)] {
+        [("app", scope.app.rawValue), ("environment", scope.environment.rawValue)]
+    }
+
+    private static func metadata(_ scope: HaltScope) -> Logger.Metadata {
+        ["app": "\(scope.app)", "environment": "\(scope.environment.rawValue)"]
+    }
+}

@@ -1,0 +1,234 @@
+import APITypes
+import APNSTransport
+import ActivityModel
+import JSON
+import Postgres
+import Testing
+
+@testable import Orchestrator
+
+@Suite("Mass rejections")
+struct SendingHaltTests {
+    /// An activity with a crowd of cards, whose tokens APNs rejects from now on.
+    private func withHalt(_ count: Int = 400, _ body: (World) async throws -> Void) async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.crowd(count)
+            try await world.settle()
+            _ = world.recorder.take()
+            world.recorder.answerAll(with: .badToken)
+            try await world.update(score: 1)
+            try await world.settle()
+            try await body(world)
+        }
+    }
+
+    private func states(_ world: World) async throws -> [String: Int64] {
+        let rows = try await world.database.query("SELECT state::text, count(*) FROM subscriptions GROUP BY state")
+        return Dictionary(uniqueKeysWithValues: try rows.decoded(as: (String, Int64).self).map { ($0, $1) })
+    }
+
+    /// As if the pause before the next probe were over, at which every segment may rest.
+    private func endPause(_ world: World) async throws {
+        _ = try await world.database.pipeline([
+            "UPDATE sending_halts SET probe_at = now()", "UPDATE segments SET due_at = NULL",
+        ])
+        try await HaltPatrol(orchestrator: world.orchestrator).look()
+    }
+
+    @Test("They halt sending for every daemon within a slice of a batch, and operators are told")
+    func halt() async throws {
+        try await withHalt { world in
+            // The slices of a batch leave side by side: what was already out when the first answers came is the loss.
+            let rejected = try await states(world)["rejected"] ?? 0
+            #expect(rejected == Int64(world.recorder.take().count))
+            try await world.update(score: 2)
+            try await world.sibling().settle()
+            #expect(world.recorder.take().isEmpty)
+
+            let events = try await world.events(.providerHalted)
+            #expect(events.count == 1)
+            #expect(events.first?.app == world.app)
+            #expect(events.first?.environment == .production)
+            let answers = try #require(events.first?.detail["answers"]?.int64)
+            #expect(answers >= 100 && events.first?.detail["rejections"]?.int64 == answers)
+            let warnings = try await world.orchestrator.warnings()
+            #expect(warnings.count == 1 && warnings[0].contains("com.example.app (production)"))
+        }
+    }
+
+    @Test(
+        "A probe that is accepted lets sending go on; tokens that were rejected on the way are tried again, all get the newest"
+    )
+    func probeResumes() async throws {
+        try await withHalt { world in
+            try await world.update(score: 2)
+            world.recorder.answerAll(with: nil)
+            _ = world.recorder.take()
+            try await endPause(world)
+            try await world.settle()
+
+            let pushes = world.recorder.take()
+            #expect(Set(pushes.map(\.destination)).count == 400)
+            #expect(pushes.allSatisfy { $0.score == 2 })
+            #expect(pushes.count == 400, "nobody is sent it twice")
+            #expect(try await states(world) == ["riding": 400])
+            #expect(try await world.events(.providerResumed).map { $0.detail["by"] } == ["probe"])
+            #expect(try await world.orchestrator.warnings().isEmpty)
+        }
+    }
+
+    @Test("A probe sends a few pushes; while they are rejected sending stands still, and the pause grows")
+    func probeFails() async throws {
+        try await withHalt { world in
+            _ = world.recorder.take()
+            for probes in Int64(1)...3 {
+                try await endPause(world)
+                try await world.settle()
+                let pushes = world.recorder.take()
+                #expect((1...AnswerWatch.probeSize).contains(pushes.count))
+                #expect(try await world.number("SELECT probes::int8 FROM sending_halts") == probes)
+                let pause = try #require(
+                    try await world.number("SELECT extract(epoch FROM probe_at - now())::int8 FROM sending_halts")
+                )
+                #expect((60 << (probes - 1)...60 << probes).contains(pause))
+            }
+            try await world.settle()
+            #expect(world.recorder.take().isEmpty)
+        }
+    }
+
+    @Test("A probe that finds nothing to send, or reaches nobody, does not count")
+    func probeWithoutAnswer() async throws {
+        try await withHalt { world in
+            world.recorder.answerAll(with: .notSent)
+            try await endPause(world)
+            try await world.settle()
+            #expect(try await world.number("SELECT probes::int8 FROM sending_halts") == 0)
+            let pause = try await world.number("SELECT extract(epoch FROM probe_at - now())::int8 FROM sending_halts")
+            #expect(pause ?? 60 <= 5)
+        }
+    }
+
+    @Test("An operator lifts a halt at once, with the rejected tokens or without them", arguments: [true, false])
+    func operatorLifts(reviving: Bool) async throws {
+        try await withHalt { world in
+            let rejected = try await states(world)["rejected"] ?? 0
+            world.recorder.answerAll(with: nil)
+            _ = world.recorder.take()
+            try await world.orchestrator.resumeSending(world.app, .production, reviving: reviving)
+            try await world.settle()
+
+            #expect(world.recorder.take().count == (reviving ? 400 : 400 - Int(rejected)))
+            #expect(try await states(world)["rejected"] ?? 0 == (reviving ? 0 : rejected))
+            let resumed = try await world.events(.providerResumed)
+            #expect(resumed.map { $0.detail["by"] } == ["operator"])
+            #expect(resumed.first?.detail["revived_update_tokens"]?.int64 == (reviving ? rejected : 0))
+            await #expect(throws: Problem.self) {
+                try await world.orchestrator.resumeSending(world.app, .production, reviving: reviving)
+            }
+        }
+    }
+
+    @Test("A token that was rejected long before a halt stays rejected when it is lifted")
+    func olderRejections() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.follow("old", token: "aa01", known: 1)
+            try await world.settle()
+            world.recorder.answer("aa01", with: .badToken)
+            try await world.update(score: 1)
+            try await world.settle()
+            _ = try await world.database.execute(
+                "UPDATE subscriptions SET rejected_at = rejected_at - interval '61 seconds'"
+            )
+            try await world.crowd(200)
+            world.recorder.answerAll(with: .badToken)
+            try await world.update(score: 2)
+            try await world.settle()
+            world.recorder.answerAll(with: nil)
+            try await world.orchestrator.resumeSending(world.app, .production, reviving: true)
+            try await world.settle()
+
+            #expect(try await world.subscription("old") == "rejected")
+            #expect(try await states(world)["riding"] == 200)
+        }
+    }
+
+    @Test("Rejected start tokens count and are revived with their starts")
+    func starts() async throws {
+        try await withWorld { world in
+            world.recorder.answerAll(with: .badToken)
+            for number in 1...120 {
+                try await world.register("phone\(number)", token: World.crowdToken(number))
+            }
+            try await world.start(to: Audience(allOfType: true))
+            try await world.settle()
+            #expect(try await world.number("SELECT count(*) FROM sending_halts") == 1)
+            let before = world.recorder.take().count
+            #expect(before >= 100)
+
+            world.recorder.answerAll(with: nil)
+            try await endPause(world)
+            try await world.settle()
+            #expect(Set(world.recorder.take().filter { $0.event == "start" }.map(\.destination)).count == 120)
+            #expect(try await world.number("SELECT count(*) FROM start_tokens WHERE state = 'live'") == 120)
+        }
+    }
+
+    @Test(
+        "Dead tokens never halt sending, nor do other refusals",
+        arguments: [PushOutcome.unregistered(at: nil), .unavailable, .badKey]
+    )
+    func otherAnswers(outcome: PushOutcome) async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.crowd(200)
+            world.recorder.answerAll(with: outcome)
+            try await world.update(score: 1)
+            try await world.settle()
+            #expect(try await world.number("SELECT count(*) FROM sending_halts") == 0)
+        }
+    }
+
+    @Test("A halt is for one environment of one app")
+    func scope() async throws {
+        try await withHalt { world in
+            world.recorder.answerAll(with: nil)
+            _ = world.recorder.take()
+            try await world.database.execute(
+                """
+                INSERT INTO signing_keys SELECT bundle_id, 'sandbox', key_id, private_key_sealed FROM signing_keys
+                """
+            )
+            let halt = try await ActivitySnapshot.read(
+                try #require(try await world.number("SELECT activity_key FROM activities")),
+                begun: 0,
+                from: world.database
+            )?.halt
+            #expect(halt != nil)
+            try await world.start("friendly") { $0.environment = .sandbox }
+            let key = try #require(
+                try await world.number("SELECT activity_key FROM activities WHERE activity_id = 'friendly'")
+            )
+            #expect(try await ActivitySnapshot.read(key, begun: 0, from: world.database)?.halt == nil)
+        }
+    }
+
+    @Test("A rejected token is never tried on the other host")
+    func otherHost() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.follow("phone", token: "aa01", known: 1)
+            try await world.settle()
+            world.recorder.answer("aa01", with: .badToken)
+            try await world.update(score: 1)
+            try await world.settle()
+            try await world.update(score: 2)
+            try await world.hurry()
+            try await world.settle()
+
+            #expect(world.recorder.pushes(to: "aa01").map(\.environment) == [.production])
+        }
+    }
+}
