@@ -1,5 +1,6 @@
 import Glibc
 import Reactor
+import Synchronization
 import Testing
 
 @Suite("Sockets", .timeLimit(.minutes(1)))
@@ -102,37 +103,73 @@ struct SocketTests {
     @Test("an attempt that nobody answers ends with its time")
     func timeout() async throws {
         let loop = try EventLoop(name: "test")
-        // A listener with room for one connection in its queue, which is taken: the kernel drops further attempts.
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                #expect(bind(listener, pointer, length) == 0)
-                #expect(listen(listener, 0) == 0)
-                #expect(getsockname(listener, pointer, &length) == 0)
-            }
-        }
-        let port = UInt16(bigEndian: address.sin_port)
+        let listener = try FullListener()
+        defer { listener.close() }
+        let port = listener.address.port
         let filler = try await attempt(loop, port, .seconds(20)).get()
         let error = await attempt(loop, port, .milliseconds(50)).failure
         #expect(error?.code == .timedOut)
         try await loop.perform { filler.value.close() }
-        close(listener)
+        await loop.shutDown()
+    }
+
+    @Test(
+        "an address that refuses, or does not answer, leaves the others a try; the name is looked up for each connection"
+    )
+    func severalAddresses() async throws {
+        let loop = try EventLoop(name: "test")
+        let full = try FullListener()
+        defer { full.close() }
+        let free = try #require(SocketAddress(numeric: "127.0.0.1", port: 0))
+        let (listener, refusing) = try await loop.perform {
+            Result {
+                let gone = try Listener(loop: loop, address: free) { _ in }
+                gone.close()
+                return (LoopBound(try Listener(loop: loop, address: free) { _ in }, to: loop), gone.address)
+            }
+        }.get()
+        let filler = try await attempt(loop, full.address.port, .seconds(20)).get()
+        let address = try await loop.perform { listener.value.address }
+        let lookUps = Mutex(0)
+        for first in [refusing, full.address] {
+            let connected = try await attempt(
+                loop,
+                0,
+                .seconds(60),
+                lookUp: { host, port, loop, completion in
+                    lookUps.withLock { $0 += 1 }
+                    loop.execute { completion(.success([first, address])) }
+                }
+            ).get()
+            try await loop.perform { connected.value.close() }
+        }
+        #expect(lookUps.withLock(\.self) == 2)
+        try await loop.perform {
+            filler.value.close()
+            listener.value.close()
+        }
         await loop.shutDown()
     }
 
     private func attempt(
         _ loop: EventLoop,
         _ port: UInt16,
-        _ timeout: Duration
+        _ timeout: Duration,
+        lookUp:
+            @escaping @Sendable (
+                String, UInt16, EventLoop, @escaping @Sendable (Result<[SocketAddress], ReactorError>) -> Void
+            ) -> Void = AddressResolver.resolve
     ) async -> Result<LoopBound<Socket>, ReactorError> {
         await withCheckedContinuation { continuation in
             loop.execute {
                 let keep = Keep()
-                keep.object = Connector(loop: loop, host: "127.0.0.1", port: port, timeout: timeout) { result in
+                keep.object = Connector(
+                    loop: loop,
+                    host: "127.0.0.1",
+                    port: port,
+                    timeout: timeout,
+                    lookUp: lookUp
+                ) { result in
                     keep.object = nil
                     continuation.resume(returning: result.map { LoopBound($0, to: loop) })
                 }
@@ -144,4 +181,31 @@ struct SocketTests {
 /// Holds something alive that nobody else does.
 private final class Keep {
     var object: AnyObject?
+}
+
+/// A listener with room for one connection in its queue: once that is taken, the kernel drops further attempts.
+private struct FullListener: Sendable {
+    let address: SocketAddress
+    private let descriptor: Int32
+
+    init() throws {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                #expect(bind(descriptor, pointer, length) == 0)
+                #expect(listen(descriptor, 0) == 0)
+                #expect(getsockname(descriptor, pointer, &length) == 0)
+            }
+        }
+        self.descriptor = descriptor
+        self.address = try #require(SocketAddress(numeric: "127.0.0.1", port: UInt16(bigEndian: address.sin_port)))
+    }
+
+    func close() {
+        Glibc.close(descriptor)
+    }
 }

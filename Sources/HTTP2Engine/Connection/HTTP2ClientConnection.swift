@@ -242,7 +242,7 @@ package final class HTTP2ClientConnection {
             case .failure(let error):
                 throw HTTP2Error(error.code == .timedOut ? .timedOut : .unreachable, host, cause: error)
             }
-            let session = try NGHTTP2ClientSession(
+            let session = try FrameSessions.client(
                 maximumBody: configuration.maximumResponseBody,
                 maximumHeaders: configuration.maximumResponseHeaders
             )

@@ -30,7 +30,7 @@ package final class HTTP2ServerConnection {
         self.number = number
         self.makeHandler = makeHandler
         self.whenClosed = whenClosed
-        let session = try NGHTTP2ServerSession(
+        let session = try FrameSessions.server(
             maximumConcurrentStreams: configuration.maximumConcurrentStreams,
             maximumBody: configuration.maximumRequestBody,
             maximumHeaders: configuration.maximumRequestHeaders

@@ -2,6 +2,14 @@ import Glibc
 
 /// The system's resolver, kept off the loop because it blocks for as long as the name servers please.
 package enum AddressResolver {
+    /// A look-up of a host and port that calls back on the loop, in a later pass.
+    package typealias LookUp = (
+        _ host: String,
+        _ port: UInt16,
+        _ loop: EventLoop,
+        _ completion: @escaping @Sendable (Result<[SocketAddress], ReactorError>) -> Void
+    ) -> Void
+
     /// Looks a name up and calls back on the loop with its addresses in the system's order of preference, never none.
     ///
     /// The look-up cannot be stopped, so a caller with a deadline has to ignore a late answer. Numeric addresses are

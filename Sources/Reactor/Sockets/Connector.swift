@@ -14,12 +14,15 @@ package final class Connector {
     private var overallTimer: TimerID?
     private var attemptTimer: TimerID?
     private var lastError: ReactorError?
+    /// How long one address may keep the others waiting.
+    private static let longestAttempt: Duration = .seconds(2)
 
     /// Starts at once; `completion` is called exactly once, on the loop and in a later pass, unless cancelled before.
     ///
-    /// An address that does not answer gets its share of the time that is left, so that the others get a try. Only on the
-    /// loop.
+    /// The name is looked up anew, so that connections spread over all addresses of a service. An address that does not
+    /// answer gets its share of the time that is left, at most two seconds, so that the others get a try. Only on the loop.
     ///
+    /// - `lookUp`: the resolver; another one is for tests.
     /// - `timeout`: for everything together, the look-up included.
     /// - `completion`: gets a connected socket with TCP_NODELAY, or the error of the last address.
     package init(
@@ -27,6 +30,7 @@ package final class Connector {
         host: String,
         port: UInt16,
         timeout: Duration,
+        lookUp: AddressResolver.LookUp = AddressResolver.resolve,
         completion: @escaping Completion
     ) {
         loop.preconditionOnLoop()
@@ -37,7 +41,7 @@ package final class Connector {
         overallTimer = loop.schedule(after: timeout) { [weak self] in self?.timedOut() }
         // The answer may come after the deadline, when this object may be gone already.
         let bound = LoopBound<WeakConnector>(WeakConnector(connector: self), to: loop)
-        AddressResolver.resolve(host: host, port: port, on: loop) { result in
+        lookUp(host, port, loop) { result in
             bound.value.connector?.resolved(result)
         }
     }
@@ -84,9 +88,9 @@ package final class Connector {
         registration = try loop.register(fd: socket.fd, interest: .write) { [weak self] _ in
             self?.attemptEnded(address)
         }
-        let share = ContinuousClock.now.duration(to: deadline) / (addresses.count + 1)
         if !addresses.isEmpty {
-            attemptTimer = loop.schedule(after: share) { [weak self] in
+            let share = ContinuousClock.now.duration(to: deadline) / (addresses.count + 1)
+            attemptTimer = loop.schedule(after: min(share, Self.longestAttempt)) { [weak self] in
                 self?.lastError = ReactorError(.timedOut, operation: "connect", detail: address.description)
                 self?.tryNext()
             }

@@ -2,14 +2,14 @@
 
 /// A client's and a server's session with nothing between them.
 final class MemoryPair {
-    let client: NGHTTP2ClientSession
-    let server: NGHTTP2ServerSession
+    let client: any ClientSession
+    let server: any ServerSession
     var events: [ClientEvent] = []
     var requests: [HTTP2Request] = []
 
     init(limit: Int = 100, maximumBody: Int = 1 << 24, firstStream: Int32 = 1) throws {
-        client = try NGHTTP2ClientSession(maximumBody: maximumBody, maximumHeaders: 4096, firstStream: firstStream)
-        server = try NGHTTP2ServerSession(
+        client = try FrameSessions.client(maximumBody: maximumBody, maximumHeaders: 4096, firstStream: firstStream)
+        server = try FrameSessions.server(
             maximumConcurrentStreams: limit,
             maximumBody: maximumBody,
             maximumHeaders: 4096
