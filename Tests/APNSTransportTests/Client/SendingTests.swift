@@ -225,7 +225,7 @@ struct SendingTests {
     @Test("a request without an answer is given up after its time, and the batch goes on")
     func requestTimeout() async throws {
         var configuration = APNSClientConfiguration.oneConnection
-        configuration.requestTimeout = .milliseconds(80)
+        configuration.requestTimeout = .seconds(1)
         try await ClientWorld.run(
             maximumConcurrentStreams: 4,
             configuration: configuration,
