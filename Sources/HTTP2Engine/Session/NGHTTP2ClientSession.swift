@@ -10,7 +10,7 @@ final class NGHTTP2ClientSession: ClientSession {
     /// Queues the connection preface and our SETTINGS.
     ///
     /// - `firstStream`: odd; a session that begins late comes to the end of its numbers early.
-    /// - `memory`: for those who count what the library takes; nil is `malloc`.
+    /// - `memory`: for those who count what the library takes; nil is ``SmallBlocks``.
     @safe init(
         maximumBody: Int,
         maximumHeaders: Int,

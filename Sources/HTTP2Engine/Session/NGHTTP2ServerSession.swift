@@ -7,7 +7,7 @@ final class NGHTTP2ServerSession: ServerSession {
 
     /// Queues our SETTINGS.
     ///
-    /// - `memory`: for those who count what the library takes; nil is `malloc`.
+    /// - `memory`: for those who count what the library takes; nil is ``SmallBlocks``.
     @safe init(
         maximumConcurrentStreams: Int,
         maximumBody: Int,

@@ -4,10 +4,12 @@ import CNGHTTP2
 @safe
 final class NGHTTP2Session {
     let raw: OpaquePointer
+    /// What the library's objects live in, unless somebody else's memory was given.
+    private let blocks = SmallBlocks()
 
     /// Makes a session whose callbacks get `context`, which must live longer.
     ///
-    /// - `memory`: where the library takes its memory from, for those who count it; nil is `malloc`.
+    /// - `memory`: where the library takes its memory from, for those who count it; nil is ``SmallBlocks``.
     /// - `setCallbacks`: installs the callbacks of this end.
     init(
         server isServer: Bool,
@@ -34,10 +36,10 @@ final class NGHTTP2Session {
         unsafe nghttp2_option_set_stream_reset_rate_limit(options, 1000, 33)
         var raw: OpaquePointer?
         let pointer = unsafe Unmanaged.passUnretained(context).toOpaque()
-        let result =
-            unsafe isServer
-            ? nghttp2_session_server_new3(&raw, callbacks, pointer, options, memory)
-            : nghttp2_session_client_new3(&raw, callbacks, pointer, options, memory)
+        let make = unsafe isServer ? nghttp2_session_server_new3 : nghttp2_session_client_new3
+        let result = unsafe blocks.withAllocator { own in
+            unsafe make(&raw, callbacks, pointer, options, memory ?? own)
+        }
         guard result == 0, let raw = unsafe raw else { throw Self.outOfMemory }
         unsafe self.raw = raw
     }
