@@ -13,7 +13,7 @@ package struct BatchOutcome: Sendable {
         }
     }
 
-    /// Apple's names for a push that was accepted.
+    /// What Apple's answer to a push said beside its outcome.
     package struct Receipt: Sendable, Hashable {
         /// Its place in the batch's ``TokenBuffer``.
         package let index: Int
@@ -21,12 +21,15 @@ package struct BatchOutcome: Sendable {
         package let apnsID: String?
         /// `apns-unique-id`, by which the delivery log of Apple's Push Notifications Console finds the push.
         package let uniqueID: String?
+        /// From the push's leaving to its answer; nil where that was not measured.
+        package let latency: Duration?
 
         /// A receipt.
-        package init(index: Int, apnsID: String?, uniqueID: String?) {
+        package init(index: Int, apnsID: String?, uniqueID: String?, latency: Duration? = nil) {
             self.index = index
             self.apnsID = apnsID
             self.uniqueID = uniqueID
+            self.latency = latency
         }
     }
 
@@ -34,8 +37,8 @@ package struct BatchOutcome: Sendable {
     package let accepted: Int
     /// Every push that was not accepted, in no particular order.
     package let exceptions: [Exception]
-    /// What Apple calls the accepted pushes, in no particular order: of every batch of one, and of all pushes that Apple
-    /// gave a name for its delivery log, which is in the sandbox only.
+    /// In no particular order: of every answered push, if the batch wants receipts; else of the accepted ones that were
+    /// alone in their batch, or that Apple gave a name for its delivery log, which is in the sandbox only.
     package let receipts: [Receipt]
 
     /// An outcome.
@@ -78,7 +81,16 @@ package struct BatchOutcome: Sendable {
         return BatchOutcome(
             accepted: accepted + outcome.accepted,
             exceptions: exceptions.filter { !replaced.contains($0.index) }
-                + outcome.exceptions.map { Exception(index: indices[$0.index], outcome: $0.outcome) }
+                + outcome.exceptions.map { Exception(index: indices[$0.index], outcome: $0.outcome) },
+            receipts: receipts.filter { !replaced.contains($0.index) }
+                + outcome.receipts.map {
+                    Receipt(
+                        index: indices[$0.index],
+                        apnsID: $0.apnsID,
+                        uniqueID: $0.uniqueID,
+                        latency: $0.latency
+                    )
+                }
         )
     }
 }

@@ -135,7 +135,8 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
             body: batch.body,
             batch.environment,
             batch.identity,
-            due: due
+            due: due,
+            wantsReceipts: batch.wantsReceipts
         ) { work in
             work.outcome
         }
@@ -348,6 +349,7 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
         _ environment: APNSEnvironment,
         _ identity: SigningIdentity,
         due: ContinuousClock.Instant,
+        wantsReceipts: Bool = false,
         result: @escaping @Sendable (Work) -> Result
     ) async -> Result? {
         let cancellation = WorkCancellation(loop: loop)
@@ -362,7 +364,8 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
                             body: body,
                             environment: environment,
                             identity: identity,
-                            deadline: due
+                            deadline: due,
+                            wantsReceipts: wantsReceipts
                         ) { work in
                             cancellation.disarm()
                             continuation.resume(returning: result(work))

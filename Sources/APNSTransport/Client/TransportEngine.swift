@@ -52,6 +52,7 @@ final class TransportEngine {
         environment: APNSEnvironment,
         identity: SigningIdentity,
         deadline: ContinuousClock.Instant,
+        wantsReceipts: Bool,
         completion: @escaping (Work) -> Void
     ) -> (() -> Void)? {
         let work = Work(
@@ -59,7 +60,8 @@ final class TransportEngine {
             providerToken: providerToken,
             tokens: tokens,
             body: body,
-            deadline: deadline
+            deadline: deadline,
+            wantsReceipts: wantsReceipts
         ) { [weak self] work in
             self?.metrics.record(work, environment: environment)
             completion(work)

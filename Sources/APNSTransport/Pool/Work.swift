@@ -12,6 +12,8 @@ final class Work {
     let tokens: TokenBuffer?
     let body: SharedBytes?
     let deadline: ContinuousClock.Instant
+    /// Whether the caller wants to know of each push what Apple calls it and how long its answer took.
+    private let wantsReceipts: Bool
     private let completion: (Work) -> Void
 
     var ledger: BatchLedger
@@ -36,6 +38,7 @@ final class Work {
         tokens: TokenBuffer?,
         body: [UInt8]?,
         deadline: ContinuousClock.Instant,
+        wantsReceipts: Bool = false,
         completion: @escaping (Work) -> Void
     ) {
         self.head = head
@@ -43,6 +46,7 @@ final class Work {
         self.tokens = tokens
         self.body = body.map { SharedBytes($0) }
         self.deadline = deadline
+        self.wantsReceipts = wantsReceipts
         self.completion = completion
         ledger = BatchLedger(count: tokens?.count ?? 1)
     }
@@ -67,38 +71,56 @@ final class Work {
         return headers
     }
 
-    /// A push has left; notes the time of every 128th.
+    /// A push has left; notes the time of every 128th, or of all if that is wanted.
     func departed(_ index: Int, _ flight: BatchLedger.Flight, now: ContinuousClock.Instant) {
         ledger.sent(index, flight)
-        if index.isMultiple(of: Self.sampleDistance) {
+        if isMeasured(index) {
             departures[index] = now
         }
     }
 
-    /// An answer to a push came. How long it took, if that was measured.
+    /// An answer to a push came. How long it took, for every 128th.
     func arrived(_ index: Int, _ response: HTTP2Response) -> Duration? {
         if tokens == nil {
             self.response = response
         }
-        guard index.isMultiple(of: Self.sampleDistance), let departure = departures.removeValue(forKey: index) else {
+        guard isMeasured(index), let departure = departures.removeValue(forKey: index) else {
             return nil
         }
         let latency = departure.duration(to: .now)
+        if wantsReceipts {
+            keepReceipt(index, response, latency)
+        }
+        guard index.isMultiple(of: Self.sampleDistance) else {
+            return nil
+        }
         latencies.append(latency)
         return latency
     }
 
+    private func isMeasured(_ index: Int) -> Bool {
+        wantsReceipts || index.isMultiple(of: Self.sampleDistance)
+    }
+
     /// The push was accepted; its names are kept where somebody may ask for them.
     func accepted(_ index: Int, _ response: HTTP2Response) {
-        guard ledger.accept(index) else {
+        guard ledger.accept(index), !wantsReceipts else {
             return
         }
-        let uniqueID = response.fields.uniqueID
-        if uniqueID != nil || ledger.count == 1 {
-            receipts.append(
-                BatchOutcome.Receipt(index: index, apnsID: response.fields.apnsID, uniqueID: uniqueID)
-            )
+        if ledger.count == 1 || response.fields.uniqueID != nil {
+            keepReceipt(index, response, nil)
         }
+    }
+
+    private func keepReceipt(_ index: Int, _ response: HTTP2Response, _ latency: Duration?) {
+        receipts.append(
+            BatchOutcome.Receipt(
+                index: index,
+                apnsID: response.fields.apnsID,
+                uniqueID: response.fields.uniqueID,
+                latency: latency
+            )
+        )
     }
 
     /// What became of all pushes; to be asked once the ledger is complete.

@@ -10,6 +10,9 @@ package struct PushBatch: Sendable {
     package var tokens: TokenBuffer
     /// When the answer is due at the latest, from the call on. What has not left by then never will.
     package var deadline: Duration
+    /// Whether ``BatchOutcome/receipts`` are wanted of every push, with how long its answer took. Costs a look at the clock
+    /// and a row per push, so it is meant for small batches.
+    package var wantsReceipts: Bool
 
     /// A batch.
     package init(
@@ -18,7 +21,8 @@ package struct PushBatch: Sendable {
         headers: PushHeaders,
         body: [UInt8],
         tokens: TokenBuffer,
-        deadline: Duration = .seconds(10)
+        deadline: Duration = .seconds(10),
+        wantsReceipts: Bool = false
     ) {
         self.environment = environment
         self.identity = identity
@@ -26,6 +30,7 @@ package struct PushBatch: Sendable {
         self.body = body
         self.tokens = tokens
         self.deadline = deadline
+        self.wantsReceipts = wantsReceipts
     }
 
     /// Why every push of it would be refused, found without asking Apple; nil if nothing is known against it.

@@ -140,6 +140,27 @@ struct SendingTests {
         )
     }
 
+    @Test("a batch that wants receipts hears what Apple calls each push, accepted or not, and how long its answer took")
+    func receiptsOfAll() async throws {
+        try await ClientWorld.run(
+            script: { request in
+                let fields = [HTTP2Header("apns-id", "ID-\(request.path.suffix(1))")]
+                return request.path.hasSuffix("3")
+                    ? .answer(status: 410, fields: fields, body: #"{"reason":"Unregistered"}"#)
+                    : .answer(status: 200, fields: fields)
+            },
+            { world async throws in
+                var batch = try ClientWorld.batch(5)
+                batch.wantsReceipts = true
+                let outcome = await world.client.send(batch)
+                #expect(outcome.exceptions.map(\.index) == [3])
+                let receipts = outcome.receipts.sorted { $0.index < $1.index }
+                #expect(receipts.map(\.apnsID) == ["ID-0", "ID-1", "ID-2", "ID-3", "ID-4"])
+                #expect(receipts.allSatisfy { ($0.latency ?? .zero) > .zero })
+            }
+        )
+    }
+
     @Test("a refused stream is sent again")
     func refusedStream() async throws {
         try await ClientWorld.run(
