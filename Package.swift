@@ -93,6 +93,7 @@ let package = Package(
                 .embedInCode("V0001_initial.sql"), .embedInCode("V0002_events.sql"),
                 .embedInCode("V0003_destinations.sql"), .embedInCode("V0004_cards.sql"),
                 .embedInCode("V0005_sending_halts.sql"),
+                .embedInCode("V0006_pacing.sql"),
             ],
             swiftSettings: swiftSettings
         ),

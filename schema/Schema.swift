@@ -9,5 +9,6 @@ package enum Schema {
         (3, "destinations", PackageResources.V0003_destinations_sql),
         (4, "cards", PackageResources.V0004_cards_sql),
         (5, "sending_halts", PackageResources.V0005_sending_halts_sql),
+        (6, "pacing", PackageResources.V0006_pacing_sql),
     ]
 }

@@ -25,6 +25,7 @@ package final class Orchestrator: Sendable {
     let changes: ChangeStore
     let ledger: BudgetLedger
     let halts: SendingHalts
+    let skews = ClockSkewWatch()
     /// What never changes of an activity, by its ids.
     let facts: ExpiringCache<ActivityFacts.Name, ActivityFacts>
 
@@ -41,10 +42,10 @@ package final class Orchestrator: Sendable {
         self.masterKey = masterKey
         self.settings = settings
         self.logger = logger
-        intake = ChangeIntake(database: database, wakeUps: wakeUps, logger: logger)
+        intake = ChangeIntake(database: database, wakeUps: wakeUps, skews: skews, logger: logger)
         signing = SigningIdentities(database: database, masterKey: masterKey)
         segments = SegmentStore(database: database, lease: settings.lease)
-        changes = ChangeStore(database: database)
+        changes = ChangeStore(database: database, skews: skews)
         ledger = BudgetLedger(database: database)
         facts = ExpiringCache(lifetime: .seconds(60), limit: 100_000) { ContinuousClock().now }
     }

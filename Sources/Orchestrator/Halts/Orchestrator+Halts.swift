@@ -27,11 +27,16 @@ extension Orchestrator {
             """,
             timeout: .seconds(2)
         )
-        return try rows.decoded(as: (String, String, Int32, Int32).self).map { app, environment, answers, rejections in
+        let halts = try rows.decoded(as: (String, String, Int32, Int32).self).map {
+            app,
+            environment,
+            answers,
+            rejections in
             """
             Sending for \(app) (\(environment)) is halted: \(rejections) of \(answers) answers within a minute were rejections \
             of tokens. Look at key, host and topic.
             """
         }
+        return halts + [skews.warning].compactMap(\.self)
     }
 }

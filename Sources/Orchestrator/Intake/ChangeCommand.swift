@@ -32,6 +32,8 @@ struct AcceptedChange: Sendable {
     let contentState: JSONValue
     let urgency: Urgency
     let mustDeliver: Bool
+    /// How long after the last push it may leave; nil: at once.
+    var minimumIntervalSeconds: Int?
     let timestamp: Timestamp?
     let command: ChangeCommand
 

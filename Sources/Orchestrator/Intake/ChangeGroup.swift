@@ -9,9 +9,11 @@ enum ChangeGroup {
     /// - Returns: One result per command, in their order. Errors of the database are thrown instead.
     static func accept(
         _ commands: [ChangeCommand],
+        skews: ClockSkewWatch,
         on connection: PostgresConnection
     ) async throws -> [Result<ChangeAnswer, any Error>] {
         var desk = try await IntakeDesk.read(commands, on: connection)
+        let skew = desk.clockSkew(skews)
         var kept = try await KeptAnswers.read(commands.compactMap(\.idempotencyKey), on: connection)
         var results: [Result<ChangeAnswer, any Error>] = []
         for command in commands {
@@ -38,6 +40,7 @@ enum ChangeGroup {
             )
         }
         statements += desk.cancellations + kept.statements
+        if let skew { statements.append(EventRows.insertion([skew])) }
         if !statements.isEmpty {
             _ = try await connection.pipeline(statements)
         }
@@ -72,9 +75,10 @@ private struct IntakeDesk {
             SELECT FROM activities WHERE activity_key = ANY(\(keys)) ORDER BY activity_key FOR NO KEY UPDATE
             """,
             """
-            SELECT schedule_id::text FROM schedules
-            WHERE schedule_id = ANY(\(commands.compactMap(\.scheduleID))::uuid[]) AND state = 'pending'
-            ORDER BY schedule_id FOR NO KEY UPDATE
+            SELECT s.schedule_id::text FROM schedules AS s
+            WHERE s.schedule_id = ANY(\(commands.compactMap(\.scheduleID))::uuid[]) AND s.state = 'pending'
+              AND \(unescaped: SilenceLimit.isReached)
+            ORDER BY s.schedule_id FOR NO KEY UPDATE
             """,
             """
             SELECT a.activity_key, a.state::text, a.revision, a.stamp, (extract(epoch FROM a.event_time) * 1000000)::int8,
@@ -127,6 +131,15 @@ private struct IntakeDesk {
         return desk
     }
 
+    /// The event to write if the clock is behind what has been stamped.
+    func clockSkew(_ skews: ClockSkewWatch) -> Event? {
+        for (key, place) in places {
+            let event = skews.event(activityKey: key, now: place.now, lastStamp: place.machine.standing?.lastTimestamp)
+            if let event { return event }
+        }
+        return nil
+    }
+
     private static func alert(_ text: String) throws -> AlertContent {
         try AlertContent(json: JSONValue(parsing: text))
     }
@@ -155,6 +168,8 @@ private struct IntakeDesk {
                     contentState: contentState,
                     urgency: urgency ?? rule?.urgency ?? .routine,
                     mustDeliver: update.mustDeliver,
+                    minimumIntervalSeconds: urgency == nil && !update.hasAlert && !update.mustDeliver
+                        ? rule?.minimumIntervalSeconds : nil,
                     timestamp: timestamp,
                     command: command
                 )
@@ -261,10 +276,11 @@ private struct IntakeDesk {
         let commands = accepted.map(\.command)
         return """
             INSERT INTO changes (activity_key, revision, kind, content_state, alert, urgency, must_deliver, stale_after_seconds,
-                relevance_score, dismiss_after_seconds, dismiss_at, event_time, timestamp, stamped_at, accepted_at)
+                relevance_score, dismiss_after_seconds, dismiss_at, event_time, timestamp, stamped_at, accepted_at,
+                min_interval_seconds)
             SELECT u.activity_key, u.revision, u.kind::change_kind, u.content_state::json, u.alert::json, u.urgency::urgency,
                    u.must_deliver, u.stale_after, u.score, u.dismiss_after, u.dismiss_at, u.event_time, u.timestamp,
-                   CASE WHEN u.timestamp IS NOT NULL THEN clock_timestamp() END, clock_timestamp()
+                   CASE WHEN u.timestamp IS NOT NULL THEN clock_timestamp() END, clock_timestamp(), u.min_interval
             FROM unnest(
                 \(accepted.map(\.activityKey)), \(accepted.map(\.revision)),
                 \(accepted.map(\.kind.rawValue)), \(accepted.map(\.contentState.text)),
@@ -272,9 +288,9 @@ private struct IntakeDesk {
                 \(accepted.map(\.mustDeliver)), \(commands.map { $0.staleAfterSeconds.map(Int32.init) }),
                 \(commands.map(\.relevanceScore)), \(accepted.map { $0.dismissAfterSeconds.map(Int32.init) }),
                 \(accepted.map { $0.dismissAt?.stored }), \(accepted.map { $0.eventTime?.stored }),
-                \(accepted.map(\.timestamp))
+                \(accepted.map(\.timestamp)), \(accepted.map { $0.minimumIntervalSeconds.map(Int32.init) })
             ) AS u(activity_key, revision, kind, content_state, alert, urgency, must_deliver, stale_after, score,
-                   dismiss_after, dismiss_at, event_time, timestamp)
+                   dismiss_after, dismiss_at, event_time, timestamp, min_interval)
             """
     }
 

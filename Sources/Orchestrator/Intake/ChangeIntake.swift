@@ -23,14 +23,16 @@ final class ChangeIntake: Service, CustomStringConvertible {
 
     private let database: Database
     private let wakeUps: WakeUps
+    private let skews: ClockSkewWatch
     private let logger: Logger
     private let queue = Mutex(Queue())
     private let arrivals: AsyncStream<Void>
     private let arrived: AsyncStream<Void>.Continuation
 
-    init(database: Database, wakeUps: WakeUps, logger: Logger) {
+    init(database: Database, wakeUps: WakeUps, skews: ClockSkewWatch, logger: Logger) {
         self.database = database
         self.wakeUps = wakeUps
+        self.skews = skews
         self.logger = logger
         (arrivals, arrived) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
@@ -98,7 +100,7 @@ final class ChangeIntake: Service, CustomStringConvertible {
 
     private func transact(_ commands: [ChangeCommand]) async throws -> [Result<ChangeAnswer, any Error>] {
         try await database.withTransaction { connection in
-            try await ChangeGroup.accept(commands, on: connection)
+            try await ChangeGroup.accept(commands, skews: skews, on: connection)
         }
     }
 }

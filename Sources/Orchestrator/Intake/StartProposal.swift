@@ -121,6 +121,16 @@ struct StartProposal: Sendable {
                 """
             )
         }
+        if let seconds = policy.endWhenSilentSeconds {
+            statements.append(
+                """
+                INSERT INTO schedules (activity_key, kind, due_at, body, silence_seconds)
+                SELECT activity_key, 'end', greatest(starts_at, clock_timestamp()) + \(Duration.seconds(seconds)), '{}',
+                       \(Int32(seconds))
+                FROM activities WHERE activity_key = \(activityKey)
+                """
+            )
+        }
         if let endsAt = request.endsAt {
             statements.append(
                 """

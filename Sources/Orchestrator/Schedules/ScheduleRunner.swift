@@ -20,6 +20,7 @@ struct ScheduleRunner: Service, CustomStringConvertible {
         let activity: ActivityID
         let kind: ChangeKind
         let body: JSONValue
+        let isSilenceLimit: Bool
     }
 
     private static let batchSize = 100
@@ -56,23 +57,26 @@ struct ScheduleRunner: Service, CustomStringConvertible {
             UPDATE schedules AS s SET lease_until = clock_timestamp() + \(orchestrator.settings.pushDeadline)
             FROM due, activities AS a
             WHERE s.schedule_id = due.schedule_id AND a.activity_key = s.activity_key
-            RETURNING s.schedule_id::text, s.activity_key, a.bundle_id, a.activity_id, s.kind::text, s.body::text
+            RETURNING s.schedule_id::text, s.activity_key, a.bundle_id, a.activity_id, s.kind::text, s.body::text,
+                s.silence_seconds IS NOT NULL
             """
         )
-        let due = try rows.decoded(as: (String, Int64, String, String, String, String).self).map {
+        let due = try rows.decoded(as: (String, Int64, String, String, String, String, Bool).self).map {
             id,
             key,
             app,
             activity,
             kind,
-            body in
+            body,
+            isSilenceLimit in
             Due(
                 id: id,
                 activityKey: key,
                 app: BundleID(stored: app),
                 activity: ActivityID(stored: activity),
                 kind: try .stored(kind),
-                body: try JSONValue(parsing: body)
+                body: try JSONValue(parsing: body),
+                isSilenceLimit: isSilenceLimit
             )
         }
         await withDiscardingTaskGroup { group in
@@ -85,6 +89,9 @@ struct ScheduleRunner: Service, CustomStringConvertible {
 
     private func run(_ due: Due) async {
         do {
+            if due.isSilenceLimit, try await orchestrator.database.execute(SilenceLimit.postponement(of: due.id)) > 0 {
+                return
+            }
             switch due.kind {
             case .start:
                 try await begin(activityKey: due.activityKey, scheduleID: due.id)
@@ -97,7 +104,7 @@ struct ScheduleRunner: Service, CustomStringConvertible {
                 let command = try await orchestrator.command(due.app, due.activity, request, scheduleID: due.id)
                 _ = try await orchestrator.intake.accept(command)
             }
-        } catch let problem as Problem where problem.status < 500 && problem.status != 429 {
+        } catch let problem as Problem where problem.status < 500 && problem.status != 429 && !due.isSilenceLimit {
             await fail(due, problem)
         } catch {
             // Still pending: it is claimed again when the lease is over.

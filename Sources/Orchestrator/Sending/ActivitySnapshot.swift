@@ -23,6 +23,9 @@ struct ActivitySnapshot: Sendable {
     let isEnrolmentDue: Bool
     /// Whether it ended so long ago that no phone shows it any more.
     let isPast: Bool
+    /// How long routine changes are still held back, if nothing else has been accepted since the begun one: until the
+    /// least of their intervals since the last push is over.
+    let hold: Duration?
     /// Set while sending for the app and environment stands still.
     let halt: SendingHalt?
     /// Whether only a few pushes may leave, to see whether sending may go on.
@@ -40,8 +43,14 @@ struct ActivitySnapshot: Sendable {
 }
 
 extension ActivitySnapshot {
-    /// Reads an activity; nil if it was deleted. Barriers up to the revision `begun` are not of interest.
-    static func read(_ key: Int64, begun: Revision, from database: Database) async throws -> ActivitySnapshot? {
+    /// Reads an activity; nil if it was deleted. Changes up to the revision `begun` are not of interest; a walk last sent
+    /// something at `pushedAt`.
+    static func read(
+        _ key: Int64,
+        begun: Revision,
+        pushedAt: PGTimestamp? = nil,
+        from database: Database
+    ) async throws -> ActivitySnapshot? {
         let rows = try await database.query(
             """
             SELECT a.bundle_id, a.activity_id, a.environment::text, a.type_name, a.delivery::text, a.state::text,
@@ -51,7 +60,10 @@ extension ActivitySnapshot {
                    EXISTS (SELECT FROM changes AS c
                     WHERE c.activity_key = a.activity_key AND c.must_deliver AND c.revision = \(begun)),
                    a.enrolment_due, coalesce(a.ended_at < clock_timestamp() - \(longestCard), false),
-                   h.probes, h.probe_at - clock_timestamp()
+                   h.probes, h.probe_at - clock_timestamp(),
+                   (SELECT CASE WHEN bool_and(c.min_interval_seconds IS NOT NULL)
+                        THEN \(pushedAt)::timestamptz + min(c.min_interval_seconds) * interval '1 second' - clock_timestamp() END
+                    FROM changes AS c WHERE c.activity_key = a.activity_key AND c.revision > \(begun))
             FROM activities AS a JOIN activity_types AS t USING (bundle_id, type_name)
             LEFT JOIN sending_halts AS h ON h.bundle_id = a.bundle_id AND h.environment = a.environment
             WHERE a.activity_key = \(key)
@@ -59,12 +71,12 @@ extension ActivitySnapshot {
         )
         for (
             bundle, id, environment, type, delivery, state, attributes, newest, policy, barrier, isBegun, enrol, isPast,
-            probes, probeIn
+            probes, probeIn, hold
         )
             in try rows.decoded(
                 as: (
                     String, String, String, String, String, String, String, Int64, String, Int64?, Bool, Bool, Bool,
-                    Int16?, Duration?
+                    Int16?, Duration?, Duration?
                 ).self
             )
         {
@@ -83,6 +95,7 @@ extension ActivitySnapshot {
                 policy: try Policy(json: JSONValue(parsing: policy)),
                 isEnrolmentDue: enrol,
                 isPast: isPast,
+                hold: hold.flatMap { $0 > .zero ? $0 : nil },
                 halt: probes.map { SendingHalt(probes: Int($0), probeIn: probeIn ?? .zero) }
             )
         }

@@ -1,4 +1,5 @@
 import ActivityModel
+import JSON
 import Postgres
 
 /// Which phones share a priority-10 budget: all of a class get the same pushes.
@@ -42,16 +43,44 @@ struct BudgetLedger: Sendable {
             remaining: max(total - Int(spent), 0),
             reserve: budget.reserve
         )
-        _ = try await database.execute(
-            """
-            INSERT INTO budget_ledger (activity_key, class, revision, priority, reason)
-            VALUES (\(activity.key), \(budgetClass.rawValue)::budget_class, \(change.revision),
-                    \(Int16(decision.priority.rawValue)), \(decision.reason.rawValue))
-            ON CONFLICT (activity_key, class, revision) DO UPDATE
-            SET priority = EXCLUDED.priority, reason = EXCLUDED.reason
-            WHERE budget_ledger.priority <= EXCLUDED.priority
-            """
+        _ = try await database.pipeline(
+            [record(decision, of: change, in: activity, for: budgetClass)]
+                + (decision.isDemoted ? [demotion(decision, of: change, in: activity, for: budgetClass)] : [])
         )
         return decision.priority
+    }
+
+    private func record(
+        _ decision: PriorityDecision,
+        of change: ChangeToSend,
+        in activity: ActivitySnapshot,
+        for budgetClass: BudgetClass
+    ) -> Query {
+        """
+        INSERT INTO budget_ledger (activity_key, class, revision, priority, reason, explanation)
+        VALUES (\(activity.key), \(budgetClass.rawValue)::budget_class, \(change.revision),
+                \(Int16(decision.priority.rawValue)), \(decision.reason.rawValue), \(decision.text))
+        ON CONFLICT (activity_key, class, revision) DO UPDATE
+        SET priority = EXCLUDED.priority, reason = EXCLUDED.reason, explanation = EXCLUDED.explanation
+        WHERE budget_ledger.priority <= EXCLUDED.priority
+        """
+    }
+
+    private func demotion(
+        _ decision: PriorityDecision,
+        of change: ChangeToSend,
+        in activity: ActivitySnapshot,
+        for budgetClass: BudgetClass
+    ) -> Query {
+        EventRows.insertion([
+            Event(
+                .demoted,
+                of: .activity(key: activity.key),
+                [
+                    "revision": .number(JSONNumber(change.revision)), "class": .string(budgetClass.rawValue),
+                    "reason": .string(decision.reason.rawValue), "explanation": .string(decision.text),
+                ]
+            )
+        ])
     }
 }

@@ -54,6 +54,7 @@ struct StampTooEarly: Error, Sendable {
 /// The rows of `changes` as a sender sees them: stamped, and those that were skipped marked as merged.
 struct ChangeStore: Sendable {
     let database: Database
+    let skews: ClockSkewWatch
 
     /// The change, stamped so that phones take it: with the stamp of its accept, or with a fresh one if it has none,
     /// if its stamp is older than 30 s, or if an older revision was stamped anew meanwhile (promise 3).
@@ -96,15 +97,18 @@ struct ChangeStore: Sendable {
         let wait = Stamping.delayBeforeStamping(now: stored.now, last: last)
         if wait > 0, stored.kind != .end { throw StampTooEarly(wait: .seconds(wait)) }
         let timestamp = Stamping.whenSent(now: stored.now, last: last)
-        _ = try await connection.pipeline([
-            """
-            UPDATE changes SET timestamp = \(timestamp), stamped_at = clock_timestamp()
-            WHERE activity_key = \(key) AND revision = \(revision)
-            """,
-            """
-            UPDATE activities SET stamp = \(timestamp), fresh_stamp = \(timestamp) WHERE activity_key = \(key)
-            """,
-        ])
+        let skew = skews.event(activityKey: key, now: stored.now, lastStamp: last)
+        _ = try await connection.pipeline(
+            [
+                """
+                UPDATE changes SET timestamp = \(timestamp), stamped_at = clock_timestamp()
+                WHERE activity_key = \(key) AND revision = \(revision)
+                """,
+                """
+                UPDATE activities SET stamp = \(timestamp), fresh_stamp = \(timestamp) WHERE activity_key = \(key)
+                """,
+            ] + (skew.map { [EventRows.insertion([$0])] } ?? [])
+        )
         return stored.change(timestamp)
     }
 
@@ -124,7 +128,7 @@ struct ChangeStore: Sendable {
         isRing: Bool
     ) async throws -> (Carousel, [Query]) {
         let isHeld = activity.isBarrierBegun && stored.lap != nil && activity.state != .ended
-        guard !isHeld, activity.target > stored.begun else { return (stored, []) }
+        guard !isHeld, activity.hold == nil, activity.target > stored.begun else { return (stored, []) }
         var carousel = stored
         let alert = try await newestAlert(activity.key, after: stored.begun, upTo: activity.target)
         carousel.turn(to: activity.target, alert: alert?.revision)

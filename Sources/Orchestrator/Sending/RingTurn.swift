@@ -47,7 +47,12 @@ struct RingTurn: Sendable {
             through: sent.last?.deviceKey,
             reachedBound: sent.count == riders.count && riders.count < activity.batch(Self.batchSize)
         )
-        try await orchestrator.segments.acknowledge(lease, carousel, with: merges + outcome.exceptionStatements)
+        try await orchestrator.segments.acknowledge(
+            lease,
+            carousel,
+            hasSent: !sent.isEmpty,
+            with: merges + outcome.exceptionStatements
+        )
         return .worked
     }
 

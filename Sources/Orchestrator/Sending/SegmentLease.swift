@@ -1,4 +1,5 @@
 import ActivityModel
+import Postgres
 
 /// A segment that this daemon works on until the lease runs out.
 struct SegmentLease: Hashable, Sendable {
@@ -18,6 +19,8 @@ struct SegmentProgress: Sendable {
     /// Moves whenever the segment is given work; see ``SegmentStore/rest(_:wakesSeen:nextDue:)``.
     var wakes: Int64
     var carousel: Carousel
+    /// When the walk last sent something.
+    var pushedAt: PGTimestamp?
     /// Failures in a row of the segment as a whole: APNs away, a credential refused.
     var failures: Int
 }

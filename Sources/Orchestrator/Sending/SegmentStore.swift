@@ -65,11 +65,12 @@ struct SegmentStore: Sendable {
             UPDATE segments SET lease_until = clock_timestamp() + \(self.lease)
             WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
               AND lease_owner = \(lease.owner)::uuid AND lease_until > clock_timestamp()
-            RETURNING wakes, cursor, completed_revision, lap_revision, lap_origin, alert_revision, alert_origin, failures
+            RETURNING wakes, cursor, completed_revision, lap_revision, lap_origin, alert_revision, alert_origin, failures,
+                pushed_at
             """
         )
-        for (wakes, cursor, completed, lap, lapOrigin, alert, alertOrigin, failures) in try rows.decoded(
-            as: (Int64, Int64, Int64, Int64?, Int64?, Int64?, Int64?, Int16).self
+        for (wakes, cursor, completed, lap, lapOrigin, alert, alertOrigin, failures, pushedAt) in try rows.decoded(
+            as: (Int64, Int64, Int64, Int64?, Int64?, Int64?, Int64?, Int16, PGTimestamp?).self
         ) {
             return SegmentProgress(
                 wakes: wakes,
@@ -79,6 +80,7 @@ struct SegmentStore: Sendable {
                     lap: Self.lap(lap, from: lapOrigin),
                     alert: Self.lap(alert, from: alertOrigin)
                 ),
+                pushedAt: pushedAt,
                 failures: Int(failures)
             )
         }
@@ -110,17 +112,20 @@ struct SegmentStore: Sendable {
     }
 
     /// Stores how far the walk has come, together with what else came of a batch.
-    /// If it `hasFailed`, nobody was reached, and the failures in a row are still counted.
+    /// If it `hasFailed`, nobody was reached, and the failures in a row are still counted; `hasSent`: it was not empty.
     ///
     /// - Throws: ``LeaseLost``; then nothing of it is stored.
     func acknowledge(
         _ lease: SegmentLease,
         _ carousel: Carousel,
         hasFailed: Bool = false,
+        hasSent: Bool = true,
         with statements: [Query]
     ) async throws {
         try await database.withTransaction { connection in
-            let results = try await connection.pipeline(statements + [acknowledgement(lease, carousel, hasFailed)])
+            let results = try await connection.pipeline(
+                statements + [acknowledgement(lease, carousel, hasFailed, hasSent)]
+            )
             guard results.last?.isEmpty == false else { throw LeaseLost() }
         }
     }
@@ -142,13 +147,19 @@ struct SegmentStore: Sendable {
         }
     }
 
-    private func acknowledgement(_ lease: SegmentLease, _ carousel: Carousel, _ hasFailed: Bool) -> Query {
+    private func acknowledgement(
+        _ lease: SegmentLease,
+        _ carousel: Carousel,
+        _ hasFailed: Bool,
+        _ hasSent: Bool
+    ) -> Query {
         """
         UPDATE segments
         SET cursor = \(carousel.cursor), completed_revision = \(carousel.completed),
             lap_revision = \(carousel.lap?.revision), lap_origin = \(carousel.lap?.origin),
             alert_revision = \(carousel.alert?.revision), alert_origin = \(carousel.alert?.origin),
-            failures = CASE WHEN \(hasFailed) THEN failures ELSE 0 END, lease_until = clock_timestamp() + \(self.lease)
+            failures = CASE WHEN \(hasFailed) THEN failures ELSE 0 END,
+            pushed_at = CASE WHEN \(hasSent && !hasFailed) THEN clock_timestamp() ELSE pushed_at END, lease_until = clock_timestamp() + \(self.lease)
         WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
           AND lease_owner = \(lease.owner)::uuid
         RETURNING 1

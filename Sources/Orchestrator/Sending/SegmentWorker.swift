@@ -80,6 +80,7 @@ struct SegmentWorker: Sendable {
         let activity = try await ActivitySnapshot.read(
             lease.activityKey,
             begun: progress.carousel.begun,
+            pushedAt: progress.pushedAt,
             from: orchestrator.database
         )
         return activity.map { Look(progress: progress, activity: $0) }
@@ -96,7 +97,11 @@ struct SegmentWorker: Sendable {
     /// While sending stands still, the worker whose turn the probe is sends one small batch.
     private func turn(_ look: Look) async throws -> Turn {
         let scope = HaltScope(app: look.activity.bundleID, environment: look.activity.environment)
-        guard let halt = look.activity.halt else { return try await sendAll(look) }
+        guard let halt = look.activity.halt else {
+            let result = try await sendAll(look)
+            // What is held back is due when its interval is over; the row says so, and another daemon may see to it.
+            return if result.isIdle, let hold = look.activity.hold { .early(hold) } else { result }
+        }
         // A broadcast says nothing of tokens.
         guard !lease.isChannel, try await orchestrator.halts.takeProbe(scope, halt, activityKey: lease.activityKey)
         else {

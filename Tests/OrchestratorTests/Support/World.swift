@@ -47,7 +47,7 @@ struct World: Sendable {
             ("starts", ["due_at", "claimed_at"], []),
             ("start_tokens", ["registered_at"], []),
             ("subscriptions", ["due_at", "registered_at", "started_at", "check_at"], []),
-            ("segments", ["due_at"], []),
+            ("segments", ["due_at", "pushed_at"], []),
             ("budget_ledger", ["decided_at"], []),
             ("channels", ["created_at", "delete_at", "deleted_at"], []),
             ("schedules", ["due_at", "lease_until", "created_at", "settled_at"], []),

@@ -1,0 +1,29 @@
+import Postgres
+
+/// Ends an activity when nothing has changed for as long as its policy allowed when it was started.
+///
+/// Its schedule is not touched by changes, of which there may be many: when it is due it looks for the newest one, and moves
+/// itself to when that will be too old.
+enum SilenceLimit {
+    /// An SQL expression: since when the activity of the schedule `s` is silent. A start that is still to come counts as
+    /// a change of its time.
+    private static let silentSince = """
+        (SELECT greatest(c.accepted_at, a.started_at, CASE WHEN a.state = 'scheduled' THEN a.starts_at END)
+         FROM activities AS a JOIN changes AS c ON c.activity_key = a.activity_key AND c.revision = a.revision
+         WHERE a.activity_key = s.activity_key)
+        """
+
+    /// An SQL expression: when the schedule `s` is to run; null if it is no silence limit.
+    private static let limit = "\(silentSince) + s.silence_seconds * interval '1 second'"
+
+    /// An SQL condition: nothing speaks against running the schedule `s` now.
+    static let isReached = "(s.silence_seconds IS NULL OR \(limit) <= clock_timestamp())"
+
+    /// The statement that moves a silence limit which is not reached; it touches no other schedule.
+    static func postponement(of scheduleID: String) -> Query {
+        """
+        UPDATE schedules AS s SET due_at = \(unescaped: limit), lease_until = NULL
+        WHERE s.schedule_id = \(scheduleID)::uuid AND s.state = 'pending' AND NOT \(unescaped: isReached)
+        """
+    }
+}
