@@ -427,27 +427,49 @@ struct StartTests {
         }
     }
 
+    /// Registers devices that can be started, as many as asked for.
+    private func crowd(_ count: Int, _ world: World) async throws {
+        try await world.database.execute(
+            """
+            WITH crowd AS (
+                INSERT INTO devices (bundle_id, device_id, environment, os_version)
+                SELECT \(world.app.rawValue), 'crowd' || n, 'production', '18.0' FROM generate_series(1, \(count)) AS n
+                RETURNING device_key
+            )
+            INSERT INTO start_tokens (device_key, type_name, token)
+            SELECT device_key, 'Game', int8send(device_key) FROM crowd
+            """
+        )
+    }
+
     @Test("More starts than a batch each leave once")
     func manyBatches() async throws {
         try await withWorld { world in
-            try await world.database.execute(
-                """
-                WITH crowd AS (
-                    INSERT INTO devices (bundle_id, device_id, environment, os_version)
-                    SELECT \(world.app.rawValue), 'crowd' || n, 'production', '18.0' FROM generate_series(1, 250) AS n
-                    RETURNING device_key
-                )
-                INSERT INTO start_tokens (device_key, type_name, token)
-                SELECT device_key, 'Game', int8send(device_key) FROM crowd
-                """
-            )
+            try await crowd(550, world)
             try await world.start(to: Audience(allOfType: true))
             try await world.settle()
             let pushes = world.recorder.take()
-            #expect(pushes.count == 250)
-            #expect(Set(pushes.map(\.destination)).count == 250)
+            #expect(pushes.count == 550)
+            #expect(Set(pushes.map(\.destination)).count == 550)
             #expect(Set(pushes.map(\.bytes)).count == 1)
-            #expect(try await world.show().starts.sent == 250)
+            #expect(try await world.show().starts.sent == 550)
+        }
+    }
+
+    @Test("Several batches of starts are on their way at the same time; an end lets no more leave")
+    func batchesAtOnce() async throws {
+        try await withWorld { world in
+            try await crowd(550, world)
+            try await world.start(to: Audience(allOfType: true))
+            let gate = world.recorder.close()
+            async let walk: Void = world.settle()
+            await gate.arrivals(4)
+            try await world.end()
+            world.recorder.open()
+            try await walk
+            #expect(world.recorder.take().count == 400)
+            #expect(try await world.show().starts.sent == 400)
+            #expect(try await world.number("SELECT count(*) FROM starts WHERE state = 'cancelled'") == 150)
         }
     }
 }

@@ -42,10 +42,26 @@ struct StartTurn: Sendable {
             channel: channel
         )
         let claims = StartClaims(orchestrator: orchestrator, activity: activity)
-        guard let batch = try await claims.claim() else { return .worked }
-        // What is due is locked: another activity is starting the same devices, or they are registering.
-        if batch.count == 0 { return .early(.milliseconds(50)) }
-        return try await send(batch, content)
+        return try await send(claims, content)
+    }
+
+    /// Batches on their way at the same time, so that a start costs no round trip to APNs of its own. After a crash so
+    /// many are in doubt at most.
+    private static let batchesAtOnce = 4
+
+    private func send(_ claims: StartClaims, _ content: Content) async throws -> SegmentWorker.Turn {
+        try await withThrowingTaskGroup(of: SegmentWorker.Turn.self) { group in
+            for place in 0..<Self.batchesAtOnce {
+                // The batches before are still waiting for their answers.
+                if place > 0, !(try await orchestrator.segments.mayGoOn(lease, newest: activity.newest)) { break }
+                guard let batch = try await claims.claim() else { break }
+                // What is due is locked: another activity is starting the same devices, or they are registering.
+                if batch.count == 0, place == 0 { return .early(.milliseconds(50)) }
+                group.addTask { try await send(batch, content) }
+                if batch.count < StartClaims.batchSize { break }
+            }
+            return try await group.reduce(.worked) { $0.joined(with: $1) }
+        }
     }
 
     /// The statement for an activity that is over: no start leaves any more. One without an answer may have started a
