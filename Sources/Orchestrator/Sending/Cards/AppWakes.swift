@@ -47,7 +47,17 @@ struct AppWakes: Sendable {
 
     private func send(_ group: Group, _ members: [WatchedCard]) async throws {
         let payload = try PushPayload.background(custom: group.activityID.mention(of: group.typeName))
-        let now = try await orchestrator.database.query("SELECT extract(epoch FROM clock_timestamp())::int8")
+        let rows = try await orchestrator.database.query(
+            """
+            SELECT extract(epoch FROM clock_timestamp())::int8, EXISTS (
+                SELECT FROM sending_halts
+                WHERE bundle_id = \(group.app.rawValue) AND environment = \(group.environment.rawValue)::apns_environment)
+            """
+        )
+        guard let (now, isHalted) = try rows.first(as: (Int64, Bool).self), !isHalted else {
+            try await again(members)
+            return
+        }
         let batch = PushBatch(
             environment: group.environment,
             identity: try await orchestrator.signing.identity(of: group.app, group.environment),
@@ -55,7 +65,7 @@ struct AppWakes: Sendable {
                 bundleID: group.app,
                 pushType: .background,
                 priority: .five,
-                expiration: (try now.single(Int64.self) ?? 0) + Self.expiration
+                expiration: now + Self.expiration
             ),
             body: payload.body,
             tokens: TokenBuffer(members.compactMap(\.deviceToken)),

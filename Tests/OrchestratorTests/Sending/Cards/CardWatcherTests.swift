@@ -113,6 +113,26 @@ struct CardWatcherTests {
         }
     }
 
+    @Test("While sending is halted nobody is woken, and everybody is when it goes on")
+    func halted() async throws {
+        try await withWorld(policy: { $0.wakeAfterSeconds = 30 }) { world in
+            try await started(world, "d1")
+            try await world.database.execute(
+                """
+                INSERT INTO sending_halts (bundle_id, environment, suspect_from, answers, rejections, probe_at)
+                VALUES (\(world.app.rawValue), 'production', now(), 100, 50, now() + interval '1 hour')
+                """
+            )
+            try await world.pass(31)
+            try await watch(world)
+            #expect(world.recorder.take().isEmpty)
+            try await world.database.execute("DELETE FROM sending_halts")
+            try await world.pass(31)
+            try await watch(world)
+            #expect(world.recorder.take().map(\.destination) == ["de01"])
+        }
+    }
+
     @Test("Without a signing key nobody is woken, and everybody is when there is one")
     func noKey() async throws {
         try await withWorld(policy: { $0.wakeAfterSeconds = 30 }) { world in
