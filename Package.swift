@@ -94,6 +94,7 @@ let package = Package(
                 .embedInCode("V0003_destinations.sql"), .embedInCode("V0004_cards.sql"),
                 .embedInCode("V0005_sending_halts.sql"),
                 .embedInCode("V0006_pacing.sql"),
+                .embedInCode("V0007_channels.sql"),
             ],
             swiftSettings: swiftSettings
         ),

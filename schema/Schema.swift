@@ -10,5 +10,6 @@ package enum Schema {
         (4, "cards", PackageResources.V0004_cards_sql),
         (5, "sending_halts", PackageResources.V0005_sending_halts_sql),
         (6, "pacing", PackageResources.V0006_pacing_sql),
+        (7, "channels", PackageResources.V0007_channels_sql),
     ]
 }

@@ -26,6 +26,7 @@ package final class Orchestrator: Sendable {
     let ledger: BudgetLedger
     let halts: SendingHalts
     let skews = ClockSkewWatch()
+    let sweeps: ChannelSweepStore
     /// What never changes of an activity, by its ids.
     let facts: ExpiringCache<ActivityFacts.Name, ActivityFacts>
 
@@ -47,6 +48,7 @@ package final class Orchestrator: Sendable {
         segments = SegmentStore(database: database, lease: settings.lease)
         changes = ChangeStore(database: database, skews: skews)
         ledger = BudgetLedger(database: database)
+        sweeps = ChannelSweepStore(database: database)
         facts = ExpiringCache(lifetime: .seconds(60), limit: 100_000) { ContinuousClock().now }
     }
 

@@ -231,6 +231,45 @@ private func samples() throws -> [any APIValue & Hashable] {
             deleteAt: time,
             deletedAt: time
         ),
+        ChannelResource(
+            id: channelID,
+            apnsChannelID: apnsChannelID,
+            environment: .production,
+            storage: .mostRecent,
+            state: .lost,
+            createdAt: time,
+            lostAt: time,
+            reason: "400 ChannelNotRegistered"
+        ),
+        ReconcileRequest(),
+        ReconcileRequest(environment: .sandbox, dryRun: true),
+        ChannelReport(environment: .sandbox, dryRun: true, atApple: 0, known: 0, unused: 0, creating: 1),
+        ChannelReport(
+            environment: .production,
+            dryRun: false,
+            atApple: 3,
+            known: 2,
+            unused: 1,
+            creating: 0,
+            findings: [
+                ChannelFinding(
+                    kind: .lost,
+                    action: .replace,
+                    isDone: true,
+                    apnsChannelID: apnsChannelID,
+                    channelID: channelID,
+                    activityID: match
+                ),
+                ChannelFinding(
+                    kind: .unknown,
+                    action: .delete,
+                    apnsChannelID: apnsChannelID,
+                    firstSeenAt: time,
+                    deleteAt: time,
+                    reason: "503 ServiceUnavailable"
+                ),
+            ]
+        ),
         schedule,
         Page(items: [schedule], nextCursor: "next"),
         Page<ScheduleResource>(items: []),

@@ -200,6 +200,27 @@ struct Line: PushSender {
         }
     }
 
+    func readChannel(
+        environment: APNSEnvironment,
+        identity: SigningIdentity,
+        bundleID: BundleID,
+        channelID: APNSChannelID
+    ) async -> ChannelReadingOutcome {
+        guard isUp() else { return .failed(Self.cut) }
+        return apple.with { state in state.channels[channelID.rawValue] == true ? .found(.mostRecent) : .gone }
+    }
+
+    func listChannels(
+        environment: APNSEnvironment,
+        identity: SigningIdentity,
+        bundleID: BundleID
+    ) async -> ChannelListOutcome {
+        guard isUp() else { return .failed(Self.cut) }
+        return apple.with { state in
+            .listed(state.channels.filter(\.value).keys.sorted().map { APNSChannelID(stored: $0) })
+        }
+    }
+
     func deleteChannel(
         environment: APNSEnvironment,
         identity: SigningIdentity,

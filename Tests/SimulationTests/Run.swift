@@ -77,7 +77,7 @@ extension Universe {
             }
             if chance(20) {
                 _ = try await ScheduleRunner(orchestrator: orchestrator).runDue()
-                try await ChannelSweeper(orchestrator: orchestrator).sweep()
+                try await ChannelSweeper(orchestrator: orchestrator).deleteDue()
             }
         } catch is PostgresError {
             // It has died meanwhile.
@@ -147,7 +147,7 @@ extension Universe {
         for round in 0..<200 {
             let orchestrator = daemons[round % daemons.count].orchestrator
             _ = try await ScheduleRunner(orchestrator: orchestrator).runDue()
-            try await ChannelSweeper(orchestrator: orchestrator).sweep()
+            try await ChannelSweeper(orchestrator: orchestrator).deleteDue()
             try await orchestrator.segments.takeAnnouncements()
             let leases = try await orchestrator.segments.claim(limit: 100)
             if leases.isEmpty { return }

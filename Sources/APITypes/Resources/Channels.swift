@@ -36,6 +36,8 @@ package enum ChannelState: String, Sendable, Hashable, CaseIterable {
     case ready
     case deleting
     case deleted
+    /// Gone at Apple although nobody had deleted it; who listened to it cannot be told anything any more.
+    case lost
 }
 
 /// The channel of an activity.
@@ -83,6 +85,10 @@ package struct ChannelResource: Sendable, Hashable {
     /// When it will be deleted.
     package var deleteAt: Instant?
     package var deletedAt: Instant?
+    /// When it was found to be gone at Apple although nobody had deleted it.
+    package var lostAt: Instant?
+    /// What Apple said when something last failed, or why the channel counts as lost.
+    package var reason: String?
 
     package init(
         id: ChannelID,
@@ -93,7 +99,9 @@ package struct ChannelResource: Sendable, Hashable {
         activityID: ActivityID? = nil,
         createdAt: Instant,
         deleteAt: Instant? = nil,
-        deletedAt: Instant? = nil
+        deletedAt: Instant? = nil,
+        lostAt: Instant? = nil,
+        reason: String? = nil
     ) {
         self.id = id
         self.apnsChannelID = apnsChannelID
@@ -104,6 +112,8 @@ package struct ChannelResource: Sendable, Hashable {
         self.createdAt = createdAt
         self.deleteAt = deleteAt
         self.deletedAt = deletedAt
+        self.lostAt = lostAt
+        self.reason = reason
     }
 }
 
@@ -118,6 +128,8 @@ extension ChannelResource: APIAnswer {
         let createdAt = reader.required("created_at", .time)
         let deleteAt = reader.optional("delete_at", .time)
         let deletedAt = reader.optional("deleted_at", .time)
+        let lostAt = reader.optional("lost_at", .time)
+        let reason = reader.optional("reason", .string)
         guard reader.finish(), let id, let environment, let storage, let state, let createdAt else { return nil }
         self.init(
             id: id,
@@ -128,7 +140,9 @@ extension ChannelResource: APIAnswer {
             activityID: activityID,
             createdAt: createdAt,
             deleteAt: deleteAt,
-            deletedAt: deletedAt
+            deletedAt: deletedAt,
+            lostAt: lostAt,
+            reason: reason
         )
     }
 
@@ -143,6 +157,8 @@ extension ChannelResource: APIAnswer {
         fields.add("created_at", createdAt)
         fields.add("delete_at", deleteAt)
         fields.add("deleted_at", deletedAt)
+        fields.add("lost_at", lostAt)
+        fields.add("reason", reason)
         return fields.json
     }
 }

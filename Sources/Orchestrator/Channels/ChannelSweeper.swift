@@ -3,31 +3,123 @@ import Logging
 import Postgres
 import ServiceLifecycle
 
-/// Deletes channels when the grace time after the end of their activity is over (promise 11).
+/// Keeps pools filled, compares channels with Apple's list, and deletes what has served its time (promise 11).
+///
+/// Deletions are claimed by row; the rest is done by one sweeper per app and environment, under a lease.
 struct ChannelSweeper: Service, CustomStringConvertible {
     let orchestrator: Orchestrator
 
     /// How soon a channel is due is a matter of minutes and hours.
     private static let interval = Duration.seconds(1)
-    private static let batchSize = 20
+    /// How many of these intervals lie between two looks for sweeps; a pool is refilled as soon.
+    private static let looksPerSweep = 5
 
     var description: String { "channel-sweeper" }
 
     func run() async {
         await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                do {
-                    try await sweep()
-                } catch {
-                    orchestrator.logger.warning("cannot sweep channels", metadata: ["error": "\(error)"])
+            await withDiscardingTaskGroup { group in
+                group.addTask { await repeating("delete channels", every: Self.interval) { try await deleteDue() } }
+                group.addTask {
+                    await repeating("sweep channels", every: Self.interval * Self.looksPerSweep) {
+                        try await sweepDue()
+                        try await ChannelGauges.update(from: orchestrator.database)
+                    }
                 }
-                try? await Task.sleep(for: Self.interval)  // throws only when cancelled
             }
         }
     }
 
-    func sweep() async throws {
-        // A claim moves the time on, so that another daemon leaves the channel alone and a failure is tried again.
+    private func repeating(
+        _ what: String,
+        every interval: Duration,
+        _ work: () async throws -> Void
+    ) async {
+        while !Task.isCancelled {
+            do {
+                try await work()
+            } catch {
+                orchestrator.logger.warning("cannot \(what)", metadata: ["error": "\(error)"])
+            }
+            try? await Task.sleep(for: interval)  // throws only when cancelled
+        }
+    }
+
+    // MARK: Pools and Apple's list
+
+    /// Sweeps what is due, several apps at a time.
+    func sweepDue() async throws {
+        let leases = try await orchestrator.sweeps.claimDue()
+        await withDiscardingTaskGroup { group in
+            for lease in leases {
+                group.addTask { await sweep(lease) }
+            }
+        }
+    }
+
+    private func sweep(_ lease: ChannelSweepLease) async {
+        do {
+            let reason = try await work(lease)
+            if let reason { warn(lease, reason) }
+            try await orchestrator.sweeps.release(lease, hasFailed: reason != nil)
+        } catch {
+            warn(lease, "\(error)")
+            // Without a database the lease runs out by itself.
+            try? await orchestrator.sweeps.release(lease, hasFailed: true)
+        }
+    }
+
+    /// - Returns: Why it has to be tried again; nil if all is well.
+    private func work(_ lease: ChannelSweepLease) async throws -> String? {
+        if try await orchestrator.sweeps.isReconcileDue(lease) {
+            do {
+                let reconciliation = ChannelReconciliation(
+                    orchestrator: orchestrator,
+                    app: lease.app,
+                    environment: lease.environment,
+                    lease: lease
+                )
+                _ = try await reconciliation.run()
+            } catch let refusal as ChannelReconciliation.ListRefused {
+                return refusal.outcome.words
+            }
+        }
+        return try await ChannelPool(orchestrator: orchestrator, lease: lease).fill()?.words
+    }
+
+    private func warn(_ lease: ChannelSweepLease, _ reason: String) {
+        orchestrator.logger.warning(
+            "a sweep of channels failed",
+            metadata: ["app": "\(lease.app)", "environment": "\(lease.environment.rawValue)", "reason": "\(reason)"]
+        )
+    }
+
+    // MARK: Deletions
+
+    private struct Due: Sendable {
+        let id: ChannelID
+        let app: BundleID
+        let environment: APNSEnvironment
+        let apnsID: APNSChannelID
+    }
+
+    private static let batchSize = 20
+
+    /// Deletes the channels whose grace time is over, a batch of them at a time: those of one app one after the other, so
+    /// that an app that Apple does not answer for holds up no other.
+    func deleteDue() async throws {
+        let due = Dictionary(grouping: try await claimDeletions()) { $0.app }
+        await withDiscardingTaskGroup { group in
+            for channels in due.values {
+                group.addTask {
+                    for channel in channels { await delete(channel) }
+                }
+            }
+        }
+    }
+
+    /// A claim moves the time on, so that another daemon leaves the channel alone and a failure is tried again.
+    private func claimDeletions() async throws -> [Due] {
         let rows = try await orchestrator.database.query(
             """
             WITH due AS MATERIALIZED (
@@ -42,19 +134,27 @@ struct ChannelSweeper: Service, CustomStringConvertible {
             RETURNING c.channel_id::text, c.bundle_id, c.environment::text, c.apns_channel_id
             """
         )
-        for (id, app, environment, apnsID) in try rows.decoded(as: (String, String, String, String).self) {
-            let outcome = try await orchestrator.deleteAtApple(
-                BundleID(stored: app),
-                .stored(environment),
-                APNSChannelID(stored: apnsID),
-                id
+        return try rows.decoded(as: (String, String, String, String).self).map { id, app, environment, apnsID in
+            Due(
+                id: ChannelID(stored: id),
+                app: BundleID(stored: app),
+                environment: try .stored(environment),
+                apnsID: APNSChannelID(stored: apnsID)
             )
-            if let outcome {
-                orchestrator.logger.warning(
-                    "a channel is not deleted",
-                    metadata: ["channel.id": "\(id)", "apns.reason": "\(outcome.words)"]
-                )
-            }
         }
+    }
+
+    private func delete(_ due: Due) async {
+        var reason: String?
+        do {
+            reason = try await orchestrator.deleteAtApple(due.app, due.environment, due.apnsID, due.id)?.words
+        } catch {
+            reason = "\(error)"
+        }
+        guard let reason else { return }
+        orchestrator.logger.warning(
+            "a channel is not deleted",
+            metadata: ["channel.id": "\(due.id)", "reason": "\(reason)"]
+        )
     }
 }

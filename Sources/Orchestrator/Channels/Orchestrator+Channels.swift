@@ -6,34 +6,71 @@ import Postgres
 extension Orchestrator {
     /// Makes a channel ahead of the activity that will use it.
     ///
-    /// - Throws: 404, 422; 502 `apns_refused` with Apple's word, 503 if Apple did not answer.
+    /// Apple cannot be asked twice for the same channel, so with an `Idempotency-Key` one request at a time asks; the others
+    /// are told to wait, and get the same answer afterwards.
+    ///
+    /// - Throws: 404, 422; 409 `idempotency_key_reused`, `idempotency_in_progress`; 502 `apns_refused` with Apple's word, 503
+    ///   if Apple did not answer.
     package func createChannel(
         _ app: BundleID,
         _ request: ChannelRequest,
         idempotency: IdempotencyKey? = nil
     ) async throws -> ChannelResource {
         let environment = try await environment(request.environment, of: app)
+        guard let idempotency else {
+            let apnsID = try await makeChannel(app, environment, request.storage)
+            return try await database.withTransaction { connection in
+                try await Self.store(apnsID, app, environment, request.storage, on: connection)
+            }
+        }
+        return try await database.withTransaction { connection in
+            try await Self.holdKey(idempotency, on: connection)
+            var kept = try await KeptAnswers<ChannelResource>.read([idempotency], status: 201, on: connection)
+            if let answer = try kept.answer(to: idempotency) { return answer }
+            let apnsID = try await makeChannel(app, environment, request.storage)
+            let channel = try await Self.store(apnsID, app, environment, request.storage, on: connection)
+            kept.keep(channel, for: idempotency)
+            _ = try await connection.pipeline(kept.statements)
+            return channel
+        }
+    }
+
+    /// Holds a key until the transaction ends: if this daemon dies, the database lets go of it.
+    ///
+    /// - Throws: 409 `idempotency_in_progress`.
+    private static func holdKey(_ key: IdempotencyKey, on connection: PostgresConnection) async throws {
+        let name = [key.apiKeyID, key.method, key.path, key.key].joined(separator: "\n")
+        let rows = try await connection.query("SELECT pg_try_advisory_xact_lock(hashtextextended(\(name), 0))")
+        guard try rows.single(Bool.self) == true else { throw Problem.idempotencyInProgress() }
+    }
+
+    private func makeChannel(
+        _ app: BundleID,
+        _ environment: APNSEnvironment,
+        _ storage: ChannelStorage
+    ) async throws -> APNSChannelID {
         let outcome = await sender.createChannel(
             environment: environment,
             identity: try await signing.identity(of: app, environment),
             bundleID: app,
-            storage: request.storage
+            storage: storage
         )
         switch outcome {
-        case .failed(let outcome):
-            throw Self.problem(outcome)
-        case .created(let apnsID):
-            let rows = try await database.query(
-                """
-                INSERT INTO channels (bundle_id, environment, storage, state, apns_channel_id)
-                VALUES (\(app.rawValue), \(environment.rawValue)::apns_environment,
-                        \(request.storage.rawValue)::channel_storage, 'ready', \(apnsID.rawValue))
-                RETURNING channel_id::text
-                """
-            )
-            guard let id = try rows.single(String.self) else { throw Problem.internalError() }
-            return try await channel(app, ChannelID(stored: id))
+        case .failed(let outcome): throw Self.problem(outcome)
+        case .created(let apnsID): return apnsID
         }
+    }
+
+    private static func store(
+        _ apnsID: APNSChannelID,
+        _ app: BundleID,
+        _ environment: APNSEnvironment,
+        _ storage: ChannelStorage,
+        on connection: PostgresConnection
+    ) async throws -> ChannelResource {
+        let rows = try await connection.query(ChannelRows.insertion(of: apnsID, app: app, environment, storage))
+        guard let id = try rows.single(String.self) else { throw Problem.internalError() }
+        return try await channel(app, ChannelID(stored: id), on: { try await connection.query($0) })
     }
 
     /// Channels of an app, the newest first, deleted ones included.
@@ -43,7 +80,7 @@ extension Orchestrator {
             guard let microseconds = Int64(place[0]) else { throw PageCursor.refused }
             return PGTimestamp(microseconds: microseconds)
         }
-        let found = try await readChannels(
+        let rows = try await database.query(
             """
             \(unescaped: Self.channelRows)
             WHERE c.bundle_id = \(app.rawValue)
@@ -51,20 +88,30 @@ extension Orchestrator {
             ORDER BY c.created_at DESC, c.channel_id::text DESC LIMIT \(page.limit + 1)
             """
         )
-        return .cut(found, limit: page.limit) { [String($0.createdAt.microseconds), $0.id.rawValue] }
+        return .cut(try Self.channels(in: rows), limit: page.limit) {
+            [String($0.createdAt.microseconds), $0.id.rawValue]
+        }
     }
 
     /// One channel.
     ///
     /// - Throws: 404.
     package func channel(_ app: BundleID, _ id: ChannelID) async throws -> ChannelResource {
-        let found = try await readChannels(
+        try await Self.channel(app, id, on: { try await database.query($0) })
+    }
+
+    private static func channel(
+        _ app: BundleID,
+        _ id: ChannelID,
+        on query: (Query) async throws -> Rows
+    ) async throws -> ChannelResource {
+        let rows = try await query(
             """
-            \(unescaped: Self.channelRows)
+            \(unescaped: channelRows)
             WHERE c.bundle_id = \(app.rawValue) AND c.channel_id = \(id.rawValue)::uuid
             """
         )
-        guard let channel = found.first else { throw Problem.notFound("the channel") }
+        guard let channel = try channels(in: rows).first else { throw Problem.notFound("the channel") }
         return channel
     }
 
@@ -76,15 +123,16 @@ extension Orchestrator {
             """
             UPDATE channels AS c SET state = 'deleting', delete_at = clock_timestamp()
             WHERE c.bundle_id = \(app.rawValue) AND c.channel_id = \(id.rawValue)::uuid AND c.state IN ('ready', 'deleting')
-              AND NOT EXISTS (SELECT FROM activities AS a WHERE a.activity_key = c.activity_key AND a.state <> 'ended')
+              AND (c.activity_key IS NULL
+                   OR EXISTS (SELECT FROM activities AS a WHERE a.activity_key = c.activity_key AND a.state = 'ended'))
             """
         )
         let channel = try await channel(app, id)
-        if channel.state == .deleted { return }
+        if channel.state == .deleted || channel.state == .lost { return }
         guard claimed > 0, let apnsID = channel.apnsChannelID else {
             throw Problem.conflict(code: "channel_in_use", detail: "The channel serves an activity that has not ended.")
         }
-        if let outcome = try await deleteAtApple(app, channel.environment, apnsID, id.rawValue) {
+        if let outcome = try await deleteAtApple(app, channel.environment, apnsID, id) {
             throw Self.problem(outcome)
         }
     }
@@ -96,7 +144,7 @@ extension Orchestrator {
         _ app: BundleID,
         _ environment: APNSEnvironment,
         _ apnsID: APNSChannelID,
-        _ id: String
+        _ id: ChannelID
     ) async throws -> PushOutcome? {
         let outcome = await sender.deleteChannel(
             environment: environment,
@@ -106,19 +154,17 @@ extension Orchestrator {
         )
         switch outcome {
         case .deleted, .alreadyGone:
-            _ = try await database.execute(
-                """
-                UPDATE channels SET state = 'deleted', deleted_at = clock_timestamp(), delete_at = NULL, reason = NULL
-                WHERE channel_id = \(id)::uuid AND state = 'deleting'
-                """
-            )
+            _ = try await database.execute(ChannelRows.settlement(of: id))
             return nil
         case .failed(let outcome):
+            _ = try await database.execute(
+                "UPDATE channels SET reason = \(outcome.words) WHERE channel_id = \(id.rawValue)::uuid AND state = 'deleting'"
+            )
             return outcome
         }
     }
 
-    private static func problem(_ outcome: PushOutcome) -> Problem {
+    static func problem(_ outcome: PushOutcome) -> Problem {
         switch outcome.class {
         case .unknown, .notSent, .retry:
             .unavailable("APNs could not do it now (\(outcome.words)).")
@@ -129,17 +175,17 @@ extension Orchestrator {
 
     private static let channelRows = """
         SELECT c.channel_id::text, c.apns_channel_id, c.environment::text, c.storage::text, c.state::text,
-               a.activity_id, c.created_at, c.delete_at, c.deleted_at
+               a.activity_id, c.created_at, c.delete_at, c.deleted_at, c.lost_at, c.reason
         FROM channels AS c LEFT JOIN activities AS a USING (activity_key)
         """
 
-    private func readChannels(_ query: Query) async throws -> [ChannelResource] {
-        let rows = try await database.query(query)
-        return try rows.decoded(
+    private static func channels(in rows: Rows) throws -> [ChannelResource] {
+        try rows.decoded(
             as: (
-                String, String?, String, String, String, String?, PGTimestamp, PGTimestamp?, PGTimestamp?
+                String, String?, String, String, String, String?, PGTimestamp, PGTimestamp?, PGTimestamp?, PGTimestamp?,
+                String?
             ).self
-        ).map { id, apnsID, environment, storage, state, activity, created, deleteAt, deleted in
+        ).map { id, apnsID, environment, storage, state, activity, created, deleteAt, deleted, lost, reason in
             ChannelResource(
                 id: ChannelID(stored: id),
                 apnsChannelID: apnsID.map { APNSChannelID(stored: $0) },
@@ -149,7 +195,9 @@ extension Orchestrator {
                 activityID: activity.map { ActivityID(stored: $0) },
                 createdAt: Instant(created),
                 deleteAt: deleteAt.map { Instant($0) },
-                deletedAt: deleted.map { Instant($0) }
+                deletedAt: deleted.map { Instant($0) },
+                lostAt: lost.map { Instant($0) },
+                reason: reason
             )
         }
     }

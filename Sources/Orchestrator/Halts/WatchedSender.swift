@@ -28,6 +28,23 @@ struct WatchedSender: PushSender {
         await base.createChannel(environment: environment, identity: identity, bundleID: bundleID, storage: storage)
     }
 
+    func readChannel(
+        environment: APNSEnvironment,
+        identity: SigningIdentity,
+        bundleID: BundleID,
+        channelID: APNSChannelID
+    ) async -> ChannelReadingOutcome {
+        await base.readChannel(environment: environment, identity: identity, bundleID: bundleID, channelID: channelID)
+    }
+
+    func listChannels(
+        environment: APNSEnvironment,
+        identity: SigningIdentity,
+        bundleID: BundleID
+    ) async -> ChannelListOutcome {
+        await base.listChannels(environment: environment, identity: identity, bundleID: bundleID)
+    }
+
     func deleteChannel(
         environment: APNSEnvironment,
         identity: SigningIdentity,

@@ -111,6 +111,7 @@ struct ActivityParts: Sendable {
         """
         SELECT activity_key, channel_id::text, apns_channel_id, state::text FROM channels
         WHERE activity_key = ANY(\(keys))
+        ORDER BY lost_at NULLS LAST
         """
     }
 

@@ -14,7 +14,7 @@ enum ChangeGroup {
     ) async throws -> [Result<ChangeAnswer, any Error>] {
         var desk = try await IntakeDesk.read(commands, on: connection)
         let skew = desk.clockSkew(skews)
-        var kept = try await KeptAnswers.read(commands.compactMap(\.idempotencyKey), on: connection)
+        var kept = try await KeptAnswers<ChangeAnswer>.read(commands.compactMap(\.idempotencyKey), on: connection)
         var results: [Result<ChangeAnswer, any Error>] = []
         for command in commands {
             results.append(

@@ -163,30 +163,14 @@ struct StartProposal: Sendable {
         """
     }
 
-    /// A channel that is ready and has never served anyone, or a new one.
+    /// The channel and the segment that serves it.
     private func channel(_ activityKey: Int64) -> [Query] {
-        [
-            """
-            UPDATE channels SET activity_key = \(activityKey)
-            WHERE channel_id = (
-                SELECT channel_id FROM channels
-                WHERE bundle_id = \(app.rawValue) AND environment = \(environment.rawValue)::apns_environment
-                  AND storage = \(policy.channelStorage.rawValue)::channel_storage
-                  AND state = 'ready' AND activity_key IS NULL AND delete_at IS NULL
-                ORDER BY created_at LIMIT 1 FOR UPDATE SKIP LOCKED
-            )
-            """,
-            """
-            INSERT INTO channels (bundle_id, environment, storage, activity_key)
-            SELECT \(app.rawValue), \(environment.rawValue)::apns_environment,
-                   \(policy.channelStorage.rawValue)::channel_storage, \(activityKey)
-            WHERE NOT EXISTS (SELECT FROM channels WHERE activity_key = \(activityKey))
-            """,
+        ChannelRows.assignment(to: activityKey, app: app, environment, policy.channelStorage) + [
             """
             INSERT INTO segments (activity_key, segment, completed_revision, due_at)
             SELECT activity_key, \(SegmentLease.channelSegment), 1, CASE WHEN state = 'live' THEN clock_timestamp() END
             FROM activities WHERE activity_key = \(activityKey)
-            """,
+            """
         ]
     }
 }

@@ -218,7 +218,7 @@ struct SubscriptionReport: Sendable {
         let rows = try await connection.query(
             """
             SELECT 1 FROM channels
-            WHERE activity_key = \(facts.key)
+            WHERE activity_key = \(facts.key) AND lost_at IS NULL
               AND (\(channelID?.rawValue)::text IS NULL OR apns_channel_id = \(channelID?.rawValue))
             """
         )

@@ -66,7 +66,8 @@ extension Orchestrator {
             let found = try await connection.query(
                 """
                 SELECT EXISTS (SELECT 1 FROM activities AS a WHERE a.bundle_id = p.bundle_id AND a.state <> 'ended'),
-                       EXISTS (SELECT 1 FROM channels AS c WHERE c.bundle_id = p.bundle_id AND c.state <> 'deleted')
+                       EXISTS (SELECT 1 FROM channels AS c
+                               WHERE c.bundle_id = p.bundle_id AND c.state NOT IN ('deleted', 'lost'))
                 FROM apps AS p WHERE p.bundle_id = \(id.rawValue) FOR UPDATE
                 """
             )

@@ -26,7 +26,10 @@ extension Orchestrator {
         _ command: ChangeCommand
     ) async throws -> ChangeAnswer {
         try await database.withTransaction { connection in
-            var kept = try await KeptAnswers.read([command.idempotencyKey].compactMap { $0 }, on: connection)
+            var kept = try await KeptAnswers<ChangeAnswer>.read(
+                [command.idempotencyKey].compactMap { $0 },
+                on: connection
+            )
             if let key = command.idempotencyKey, let answer = try kept.answer(to: key) { return answer }
             let rows = try await connection.query(
                 """

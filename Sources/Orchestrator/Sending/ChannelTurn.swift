@@ -11,7 +11,7 @@ struct ChannelTurn: Sendable {
     let activity: ActivitySnapshot
 
     private struct Channel {
-        let id: String
+        let id: ChannelID
         let apnsID: APNSChannelID?
         let storage: ChannelStorage
         let state: ChannelState
@@ -19,6 +19,8 @@ struct ChannelTurn: Sendable {
         let behind: Int
         /// The database's clock before the push.
         let readAt: PGTimestamp
+        /// Whether it was made so long ago that all of Apple's hosts know it.
+        let isSettled: Bool
     }
 
     func run(_ stored: Carousel) async throws -> SegmentWorker.Turn {
@@ -26,7 +28,7 @@ struct ChannelTurn: Sendable {
         switch channel.state {
         case .creating: return try await create(channel)
         case .ready: return try await broadcast(stored, on: channel)
-        case .deleting, .deleted:
+        case .deleting, .deleted, .lost:
             try await abandonSubscribers()
             return .idle
         }
@@ -39,20 +41,22 @@ struct ChannelTurn: Sendable {
                    (SELECT count(*) FROM subscriptions AS s
                     WHERE s.activity_key = c.activity_key AND s.mode = 'channel' AND s.state = 'due'
                       AND s.due_at <= now()),
-                   clock_timestamp()
-            FROM channels AS c WHERE c.activity_key = \(activity.key)
+                   clock_timestamp(),
+                   coalesce(c.ready_at < clock_timestamp() - \(Duration.seconds(ChannelComparison.settlingTime)), false)
+            FROM channels AS c WHERE c.activity_key = \(activity.key) AND c.lost_at IS NULL
             """
         )
-        for (id, apnsID, storage, state, behind, readAt) in try rows.decoded(
-            as: (String, String?, String, String, Int64, PGTimestamp).self
+        for (id, apnsID, storage, state, behind, readAt, isSettled) in try rows.decoded(
+            as: (String, String?, String, String, Int64, PGTimestamp, Bool).self
         ) {
             return Channel(
-                id: id,
+                id: ChannelID(stored: id),
                 apnsID: apnsID.map(APNSChannelID.init(stored:)),
                 storage: try .stored(storage),
                 state: try .stored(state),
                 behind: Int(behind),
-                readAt: readAt
+                readAt: readAt,
+                isSettled: isSettled
             )
         }
         return nil
@@ -78,10 +82,29 @@ struct ChannelTurn: Sendable {
             orchestrator.wakeUps.signal()
             return .worked
         case .failed(let outcome):
-            _ = try await orchestrator.database.execute(
-                "UPDATE channels SET reason = \(outcome.words) WHERE channel_id = \(channel.id)::uuid"
-            )
+            try await record(outcome, of: channel)
             return .failed(reason: outcome.words)
+        }
+    }
+
+    /// The starts of a hybrid activity look whether they still have to wait.
+    private func record(_ outcome: PushOutcome, of channel: Channel) async throws {
+        try await orchestrator.database.withTransaction { connection in
+            let isNew = try await connection.execute(
+                """
+                UPDATE channels SET reason = \(outcome.words)
+                WHERE channel_id = \(channel.id.rawValue)::uuid AND reason IS DISTINCT FROM \(outcome.words)
+                """
+            )
+            var statements: [Query] = []
+            if isNew > 0 {
+                let refusal = Event.channelRefused(channel.id, of: .activity(key: activity.key), reason: outcome.words)
+                statements.append(EventRows.insertion([refusal]))
+            }
+            if activity.delivery == .hybrid {
+                statements.append(SegmentStore.wake(activityKeys: [activity.key], segments: .rings))
+            }
+            if !statements.isEmpty { _ = try await connection.pipeline(statements) }
         }
     }
 
@@ -91,13 +114,14 @@ struct ChannelTurn: Sendable {
         _ = try await orchestrator.database.pipeline([
             """
             WITH made AS (
-                UPDATE channels SET state = 'ready', apns_channel_id = \(apnsID.rawValue), reason = NULL
-                WHERE channel_id = \(channel.id)::uuid AND state = 'creating'
+                UPDATE channels
+                SET state = 'ready', apns_channel_id = \(apnsID.rawValue), ready_at = clock_timestamp(), reason = NULL
+                WHERE channel_id = \(channel.id.rawValue)::uuid AND state = 'creating'
                 RETURNING channel_id
             )
-            INSERT INTO channels (bundle_id, environment, storage, state, apns_channel_id)
+            INSERT INTO channels (bundle_id, environment, storage, state, apns_channel_id, ready_at)
             SELECT \(activity.bundleID.rawValue), \(activity.environment.rawValue)::apns_environment,
-                   \(channel.storage.rawValue)::channel_storage, 'ready', \(apnsID.rawValue)
+                   \(channel.storage.rawValue)::channel_storage, 'ready', \(apnsID.rawValue), clock_timestamp()
             WHERE NOT EXISTS (SELECT FROM made)
             """,
             SegmentStore.wake(activityKeys: [activity.key], segments: .rings),
@@ -150,7 +174,30 @@ struct ChannelTurn: Sendable {
         case .retry, .credential, .unknown, .notSent, .channelGone, .tokenDead, .tokenRejected:
             // What the walk has turned to is kept, so that an alert is still owed when the failure is over.
             try await orchestrator.segments.acknowledge(lease, carousel, hasFailed: true, with: statements)
+            if outcome.class == .channelGone, channel.isSettled {
+                return try await giveUp(channel, apnsID, because: outcome)
+            }
             return .failed(reason: outcome.words)
+        }
+    }
+
+    /// The change goes to the channel that takes the place of a lost one, if the activity goes on.
+    private func giveUp(
+        _ channel: Channel,
+        _ apnsID: APNSChannelID,
+        because outcome: PushOutcome
+    ) async throws -> SegmentWorker.Turn {
+        let loss = try await orchestrator.settleLoss(
+            of: channel.id,
+            apnsID,
+            app: activity.bundleID,
+            activity.environment,
+            reason: outcome.words
+        )
+        switch loss {
+        case .settled: return .worked
+        case .isThere: return .failed(reason: outcome.words)
+        case .unclear(let unclear): return .failed(reason: unclear.words)
         }
     }
 
@@ -202,7 +249,7 @@ struct ChannelTurn: Sendable {
         UPDATE channels
         SET delete_at = clock_timestamp()
             + \(Duration.seconds(activity.policy.channelGrace(channel.storage)))
-        WHERE channel_id = \(channel.id)::uuid AND delete_at IS NULL
+        WHERE channel_id = \(channel.id.rawValue)::uuid AND delete_at IS NULL
         """
     }
 }

@@ -19,6 +19,21 @@ package protocol PushSender: Sendable {
         storage: ChannelStorage
     ) async -> ChannelCreationOutcome
 
+    /// Asks whether a channel exists, and what it stores.
+    func readChannel(
+        environment: APNSEnvironment,
+        identity: SigningIdentity,
+        bundleID: BundleID,
+        channelID: APNSChannelID
+    ) async -> ChannelReadingOutcome
+
+    /// Lists all channels of an app in an environment.
+    func listChannels(
+        environment: APNSEnvironment,
+        identity: SigningIdentity,
+        bundleID: BundleID
+    ) async -> ChannelListOutcome
+
     /// Deletes a channel for good.
     func deleteChannel(
         environment: APNSEnvironment,

@@ -186,7 +186,7 @@ struct SegmentStore: Sendable {
                          WHERE d.activity_key = a.activity_key AND d.mode = 'token' AND d.state = 'due'),
                         (SELECT min(d.due_at) FROM starts AS d
                          WHERE d.activity_key = a.activity_key AND d.due_at IS NOT NULL
-                           AND (a.delivery = 'tokens' OR channel.is_ready))
+                           AND \(unescaped: ChannelRows.mayStart))
                     ) END
                 FROM activities AS a
                 CROSS JOIN LATERAL (

@@ -205,16 +205,16 @@ struct ChannelTests {
             #expect(world.recorder.take().map(\.event) == ["end"])
             let sweeper = ChannelSweeper(orchestrator: world.orchestrator)
             try await world.pass(grace - 60)
-            try await sweeper.sweep()
+            try await sweeper.deleteDue()
             #expect(world.recorder.deletedChannels.isEmpty)
             try await world.pass(61)
             world.recorder.answerDeletion(with: .failed(.unavailable), .alreadyGone)
-            try await sweeper.sweep()
+            try await sweeper.deleteDue()
             #expect(try await world.word("SELECT state::text FROM channels") == "deleting")
             try await world.pass(11)
-            try await sweeper.sweep()
+            try await sweeper.deleteDue()
             try await world.pass(1000)
-            try await sweeper.sweep()
+            try await sweeper.deleteDue()
             #expect(world.recorder.deletedChannels.map(\.rawValue) == ["channel1", "channel1"])
             #expect(try await world.show().channel?.state == .deleted)
             // A phone that comes now cannot be helped, and keeps nobody busy.
@@ -256,6 +256,47 @@ struct ChannelTests {
             try await world.settle()
             try await world.orchestrator.deleteChannel(world.app, used)
             try await world.orchestrator.deleteApp(world.app)
+        }
+    }
+
+    @Test(
+        "A channel is made once under an Idempotency-Key, whoever asks again, and whatever another body says is refused"
+    )
+    func idempotency() async throws {
+        try await withWorld { world in
+            let key = IdempotencyKey(apiKeyID: "k", method: "POST", path: "/channels", key: "1", bodyHash: [1])
+            let request = ChannelRequest(storage: .mostRecent)
+            let gate = world.recorder.close()
+            let first = Task { try await world.orchestrator.createChannel(world.app, request, idempotency: key) }
+            await gate.arrivals()
+            let running = try await problem {
+                _ = try await world.sibling().orchestrator.createChannel(world.app, request, idempotency: key)
+            }
+            #expect(running?.code == "idempotency_in_progress")
+            world.recorder.open()
+            let made = try await first.value
+            let again = try await world.sibling().orchestrator.createChannel(world.app, request, idempotency: key)
+            #expect(again == made)
+            #expect(world.recorder.createdChannels == 1)
+            let other = IdempotencyKey(apiKeyID: "k", method: "POST", path: "/channels", key: "1", bodyHash: [2])
+            let reused = try await problem {
+                _ = try await world.orchestrator.createChannel(world.app, request, idempotency: other)
+            }
+            #expect(reused?.code == "idempotency_key_reused")
+        }
+    }
+
+    @Test("A refusal is not kept: the next request under the same key asks Apple again")
+    func idempotencyOfRefusal() async throws {
+        try await withWorld { world in
+            let key = IdempotencyKey(apiKeyID: "k", method: "POST", path: "/channels", key: "1", bodyHash: [1])
+            world.recorder.answerCreation(with: .failed(.unavailable))
+            let refused = try await problem {
+                _ = try await world.orchestrator.createChannel(world.app, ChannelRequest(), idempotency: key)
+            }
+            #expect(refused?.status == 503)
+            _ = try await world.orchestrator.createChannel(world.app, ChannelRequest(), idempotency: key)
+            #expect(world.recorder.createdChannels == 1)
         }
     }
 }

@@ -157,7 +157,11 @@ struct AudienceTests {
             try await world.orchestrator.enrolAudience(of: key)
             let before = try await ActivitySnapshot.read(key, begun: 1, from: world.database)
             try await world.end()
-            let claims = StartClaims(orchestrator: world.orchestrator, activity: try #require(before))
+            let claims = StartClaims(
+                orchestrator: world.orchestrator,
+                activity: try #require(before),
+                delivery: .tokens
+            )
             #expect(try await claims.claim() == nil)
             #expect(try await world.startState("d1") == "pending")
             try await world.settle()

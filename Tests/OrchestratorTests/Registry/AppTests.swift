@@ -108,8 +108,8 @@ struct AppTests {
         try await withRegistry { registry, app in
             _ = try await registry.database.execute(
                 """
-                INSERT INTO channels (bundle_id, environment, storage, state, apns_channel_id)
-                VALUES (\(app.rawValue), 'production', 'none', 'ready', 'abc=')
+                INSERT INTO channels (bundle_id, environment, storage, state, apns_channel_id, ready_at)
+                VALUES (\(app.rawValue), 'production', 'none', 'ready', 'abc=', now())
                 """
             )
             let refused = try await problem { try await registry.deleteApp(app) }

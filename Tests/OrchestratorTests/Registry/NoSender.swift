@@ -15,6 +15,17 @@ struct NoSender: PushSender {
         bundleID: BundleID,
         storage: ChannelStorage
     ) async -> ChannelCreationOutcome { .failed(PushOutcome(.notSent)) }
+    func readChannel(
+        environment: APNSEnvironment,
+        identity: SigningIdentity,
+        bundleID: BundleID,
+        channelID: APNSChannelID
+    ) async -> ChannelReadingOutcome { .failed(PushOutcome(.notSent)) }
+    func listChannels(
+        environment: APNSEnvironment,
+        identity: SigningIdentity,
+        bundleID: BundleID
+    ) async -> ChannelListOutcome { .failed(PushOutcome(.notSent)) }
     func deleteChannel(
         environment: APNSEnvironment,
         identity: SigningIdentity,

@@ -45,6 +45,10 @@ final class Recorder: PushSender {
         var created = 0
         var deleted: [APNSChannelID] = []
         var deletions: [ChannelDeletionOutcome] = []
+        /// The channels that Apple has, in the order of their creation; all in production.
+        var channels: [APNSChannelID] = []
+        var lists: [ChannelListOutcome] = []
+        var readings: [ChannelReadingOutcome] = []
     }
 
     fileprivate struct Watcher {
@@ -75,6 +79,24 @@ final class Recorder: PushSender {
         state.withLock { $0.deletions += outcomes }
     }
 
+    func answerList(with outcomes: ChannelListOutcome...) {
+        state.withLock { $0.lists += outcomes }
+    }
+
+    func answerReading(with outcomes: ChannelReadingOutcome...) {
+        state.withLock { $0.readings += outcomes }
+    }
+
+    /// Apple has a channel that this sender did not ask for.
+    func addChannel(_ id: String) {
+        state.withLock { $0.channels.append(APNSChannelID(stored: id)) }
+    }
+
+    /// Apple has a channel no more that nobody deleted.
+    func loseChannel(_ id: String) {
+        state.withLock { state in state.channels.removeAll { $0.rawValue == id } }
+    }
+
     /// Lets every call from now on wait at a gate, after it was written down.
     func close() -> Gate {
         let gate = Gate()
@@ -100,6 +122,8 @@ final class Recorder: PushSender {
     var pushes: [Push] { state.withLock { $0.pushes } }
     var createdChannels: Int { state.withLock { $0.created } }
     var deletedChannels: [APNSChannelID] { state.withLock { $0.deleted } }
+    /// The channels that Apple has.
+    var channels: [String] { state.withLock { $0.channels.map(\.rawValue) } }
 
     func pushes(to destination: String) -> [Push] { pushes.filter { $0.destination == destination } }
 
@@ -172,7 +196,9 @@ final class Recorder: PushSender {
                 push.expiration,
                 push.body
             )
-            return (state.nextAnswer(channel) ?? PushOutcome(.accepted, status: 200), state.gate)
+            let usual =
+                state.channels.contains(push.channelID) ? PushOutcome(.accepted, status: 200) : .channelNotRegistered
+            return (state.nextAnswer(channel) ?? usual, state.gate)
         }
         tellWatchers()
         await gate?.pass()
@@ -191,7 +217,33 @@ final class Recorder: PushSender {
                 return (outcome, state.gate)
             }
             state.created += 1
-            return (.created(APNSChannelID(stored: "channel\(state.created)")), state.gate)
+            let id = APNSChannelID(stored: "channel\(state.created)")
+            state.channels.append(id)
+            return (.created(id), state.gate)
+        }
+        await gate?.pass()
+        return outcome
+    }
+
+    func readChannel(
+        environment: APNSEnvironment,
+        identity: SigningIdentity,
+        bundleID: BundleID,
+        channelID: APNSChannelID
+    ) async -> ChannelReadingOutcome {
+        state.withLock { state in
+            if !state.readings.isEmpty { return state.readings.removeFirst() }
+            return state.channels.contains(channelID) ? .found(.mostRecent) : .gone
+        }
+    }
+
+    func listChannels(
+        environment: APNSEnvironment,
+        identity: SigningIdentity,
+        bundleID: BundleID
+    ) async -> ChannelListOutcome {
+        let (outcome, gate) = state.withLock { state -> (ChannelListOutcome, Gate?) in
+            (state.lists.isEmpty ? .listed(state.channels) : state.lists.removeFirst(), state.gate)
         }
         await gate?.pass()
         return outcome
@@ -205,7 +257,15 @@ final class Recorder: PushSender {
     ) async -> ChannelDeletionOutcome {
         state.withLock { state in
             state.deleted.append(channelID)
-            return state.deletions.isEmpty ? .deleted : state.deletions.removeFirst()
+            if !state.deletions.isEmpty {
+                let outcome = state.deletions.removeFirst()
+                if case .failed = outcome { return outcome }
+                state.channels.removeAll { $0 == channelID }
+                return outcome
+            }
+            let isThere = state.channels.contains(channelID)
+            state.channels.removeAll { $0 == channelID }
+            return isThere ? .deleted : .alreadyGone
         }
     }
 }

@@ -49,7 +49,9 @@ struct World: Sendable {
             ("subscriptions", ["due_at", "registered_at", "started_at", "check_at"], []),
             ("segments", ["due_at", "pushed_at"], []),
             ("budget_ledger", ["decided_at"], []),
-            ("channels", ["created_at", "delete_at", "deleted_at"], []),
+            ("channels", ["created_at", "ready_at", "delete_at", "deleted_at", "lost_at"], []),
+            ("unknown_channels", ["first_seen_at"], []),
+            ("channel_sweeps", ["due_at", "lease_until", "reconciled_at"], []),
             ("schedules", ["due_at", "lease_until", "created_at", "settled_at"], []),
             ("idempotency_keys", ["created_at"], []),
         ]
@@ -395,6 +397,7 @@ extension PushOutcome {
     static let unavailable = PushOutcome(.retry(after: nil), status: 503, reason: "ServiceUnavailable")
     static let tooMany = PushOutcome(.retry(after: nil), status: 429, reason: "TooManyRequests")
     static let badToken = PushOutcome(.tokenRejected, status: 400, reason: "BadDeviceToken")
+    static let channelNotRegistered = PushOutcome(.channelGone, status: 400, reason: "ChannelNotRegistered")
     static let noAnswer = PushOutcome(.unknown)
     static let notSent = PushOutcome(.notSent)
     static let badKey = PushOutcome(.credential, status: 403, reason: "InvalidProviderToken")

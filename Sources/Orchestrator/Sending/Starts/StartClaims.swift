@@ -23,6 +23,8 @@ struct ClaimedStart: Sendable {
 struct StartClaims: Sendable {
     let orchestrator: Orchestrator
     let activity: ActivitySnapshot
+    /// The activity's, or the one that has to do for now.
+    let delivery: Delivery
 
     /// Starts claimed at once; what a crash between claim and answer leaves in doubt.
     static let batchSize = 100
@@ -158,7 +160,7 @@ struct StartClaims: Sendable {
         let capability = DeviceCapability(
             osVersion: due.osVersion,
             activitiesEnabled: due.activitiesEnabled,
-            delivery: activity.delivery
+            delivery: delivery
         )
         var machine = due.machine
         let action = machine.isDue(

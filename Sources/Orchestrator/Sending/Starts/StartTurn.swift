@@ -30,7 +30,7 @@ struct StartTurn: Sendable {
         }
         let (channel, isDue) = try await prospect()
         // The channel wakes the rings when it is ready.
-        guard isDue, channel != nil || !activity.delivery.usesChannel else { return .idle }
+        guard isDue, channel != nil || activity.delivery != .channel else { return .idle }
         // Everything that may fail comes before the claim, which a start should not have for nothing.
         guard let change = try await orchestrator.changes.stamped(activity.newest, under: lease) else { return .idle }
         let alert = try await orchestrator.changes.alert(activity.key, revision: 1)
@@ -41,7 +41,9 @@ struct StartTurn: Sendable {
             identity: try await orchestrator.signing.identity(of: activity.bundleID, activity.environment),
             channel: channel
         )
-        let claims = StartClaims(orchestrator: orchestrator, activity: activity)
+        // A hybrid activity that cannot have its channel now does without.
+        let delivery = channel == nil ? .tokens : activity.delivery
+        let claims = StartClaims(orchestrator: orchestrator, activity: activity, delivery: delivery)
         return try await send(claims, content)
     }
 
@@ -77,11 +79,16 @@ struct StartTurn: Sendable {
     /// Looks at the channel, and whether a start is due.
     private func prospect() async throws -> (channel: APNSChannelID?, isDue: Bool) {
         let results = try await orchestrator.database.pipeline([
+            """
+            SELECT \(unescaped: ChannelRows.mayStart)
+               AND EXISTS (SELECT FROM starts AS s WHERE s.activity_key = a.activity_key AND s.due_at <= now())
+            FROM activities AS a WHERE a.activity_key = \(activity.key)
+            """,
+            // Read last: a channel that was ready a moment ago is there now.
             "SELECT apns_channel_id FROM channels WHERE activity_key = \(activity.key) AND state = 'ready'",
-            "SELECT EXISTS (SELECT FROM starts WHERE activity_key = \(activity.key) AND due_at <= now())",
         ])
-        let channel = try results[0].single(String?.self).flatMap { $0 }.map(APNSChannelID.init(stored:))
-        return (channel, try results[1].single(Bool.self) ?? false)
+        let channel = try results[1].single(String?.self).flatMap { $0 }.map(APNSChannelID.init(stored:))
+        return (channel, try results[0].single(Bool.self) ?? false)
     }
 
     private func send(_ batch: StartClaims.Batch, _ content: Content) async throws -> SegmentWorker.Turn {

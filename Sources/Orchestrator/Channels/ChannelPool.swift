@@ -1,0 +1,57 @@
+import APNSTransport
+import ActivityModel
+import Logging
+import Postgres
+
+/// Channels that are made before an activity needs them, so that its start does not wait for Apple. They have never been
+/// used; one that was used is never put back.
+///
+/// A pool is filled and never emptied: one that has become smaller is used up by activities, and what was made by hand
+/// stays. What it holds is said by the view `channel_pools`: the storage that an app's activities want by default, as a
+/// channel of the other kind would lie there for nobody.
+struct ChannelPool: Sendable {
+    let orchestrator: Orchestrator
+    let lease: ChannelSweepLease
+
+    /// Channels made in one sweep; more are made in the next one.
+    private static let batchSize = 50
+
+    /// Makes what is missing.
+    ///
+    /// - Returns: Why Apple refused to make one; nil if nothing went wrong.
+    /// - Throws: ``LeaseLost``.
+    func fill() async throws -> PushOutcome? {
+        guard let (missing, storage) = try await shortage() else { return nil }
+        let identity = try await orchestrator.signing.identity(of: lease.app, lease.environment)
+        for _ in 0..<min(missing, Self.batchSize) {
+            try await orchestrator.sweeps.renew(lease)
+            let outcome = await orchestrator.sender.createChannel(
+                environment: lease.environment,
+                identity: identity,
+                bundleID: lease.app,
+                storage: storage
+            )
+            switch outcome {
+            case .created(let apnsID):
+                _ = try await orchestrator.database.query(
+                    ChannelRows.insertion(of: apnsID, app: lease.app, lease.environment, storage)
+                )
+            case .failed(let outcome):
+                return outcome
+            }
+        }
+        return nil
+    }
+
+    private func shortage() async throws -> (missing: Int, storage: ChannelStorage)? {
+        let rows = try await orchestrator.database.query(
+            """
+            SELECT wanted - unused, storage::text FROM channel_pools
+            WHERE bundle_id = \(lease.app.rawValue) AND environment = \(lease.environment.rawValue)::apns_environment
+              AND unused < wanted
+            """
+        )
+        guard let (missing, word) = try rows.first(as: (Int64, String).self) else { return nil }
+        return (Int(missing), try .stored(word))
+    }
+}

@@ -1,0 +1,67 @@
+import APITypes
+import ActivityModel
+import Postgres
+
+/// The statements by which channels change hands.
+enum ChannelRows {
+    /// Gives an activity a channel that is ready and has never served anyone, or a new one that is to be made.
+    static func assignment(
+        to activityKey: Int64,
+        app: BundleID,
+        _ environment: APNSEnvironment,
+        _ storage: ChannelStorage
+    ) -> [Query] {
+        [
+            """
+            UPDATE channels SET activity_key = \(activityKey)
+            WHERE channel_id = (
+                SELECT channel_id FROM channels
+                WHERE bundle_id = \(app.rawValue) AND environment = \(environment.rawValue)::apns_environment
+                  AND storage = \(storage.rawValue)::channel_storage
+                  AND state = 'ready' AND activity_key IS NULL AND delete_at IS NULL
+                ORDER BY created_at LIMIT 1 FOR UPDATE SKIP LOCKED
+            )
+            """,
+            """
+            INSERT INTO channels (bundle_id, environment, storage, activity_key)
+            SELECT \(app.rawValue), \(environment.rawValue)::apns_environment, \(storage.rawValue)::channel_storage,
+                   \(activityKey)
+            WHERE NOT EXISTS (SELECT FROM channels WHERE activity_key = \(activityKey) AND lost_at IS NULL)
+            """,
+        ]
+    }
+
+    /// Adds a channel that Apple has made and that has never been used.
+    static func insertion(
+        of apnsID: APNSChannelID,
+        app: BundleID,
+        _ environment: APNSEnvironment,
+        _ storage: ChannelStorage
+    ) -> Query {
+        """
+        INSERT INTO channels (bundle_id, environment, storage, state, apns_channel_id, ready_at)
+        VALUES (\(app.rawValue), \(environment.rawValue)::apns_environment, \(storage.rawValue)::channel_storage,
+                'ready', \(apnsID.rawValue), clock_timestamp())
+        RETURNING channel_id::text
+        """
+    }
+
+    /// Records that a channel is gone at Apple, if it is still one that was to be deleted.
+    static func settlement(of id: ChannelID) -> Query {
+        """
+        UPDATE channels SET state = 'deleted', deleted_at = clock_timestamp(), delete_at = NULL, reason = NULL
+        WHERE channel_id = \(id.rawValue)::uuid AND (state = 'deleting' OR (state = 'ready' AND delete_at IS NOT NULL))
+        """
+    }
+
+    /// The condition on an activity `a` that its starts need not wait for its channel: it is there, or not needed, or the
+    /// activity is hybrid and Apple has refused the channel for half a minute. Then everyone is started by token.
+    static let mayStart = """
+        (a.delivery = 'tokens' OR EXISTS (
+            SELECT FROM channels AS c
+            WHERE c.activity_key = a.activity_key AND (c.state = 'ready'
+                OR (a.delivery = 'hybrid' AND c.state = 'creating' AND c.reason IS NOT NULL
+                    AND a.started_at < clock_timestamp() - interval '30 seconds'))
+        ))
+        """
+}

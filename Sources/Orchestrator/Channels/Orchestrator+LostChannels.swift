@@ -1,0 +1,93 @@
+import APITypes
+import APNSTransport
+import ActivityModel
+import Logging
+import Postgres
+
+/// What came of asking Apple for a channel that it seems not to have.
+enum ChannelLoss: Sendable {
+    /// It is gone, and that is on record: by us now, or by somebody else at the same moment. Its activity has another one
+    /// if it goes on.
+    case settled
+    /// Apple has it after all.
+    case isThere
+    /// Apple did not say.
+    case unclear(PushOutcome)
+}
+
+extension Orchestrator {
+    /// Makes sure that a channel is gone at Apple, and draws the consequences.
+    ///
+    /// The cards that listened to it cannot be told anything any more, not even where to go: their subscriptions are over
+    /// (`channel_lost`). If their activity goes on it gets another channel, for the phones that are started from now on
+    /// and for the apps that join again. No card is started a second time (promise 6).
+    func settleLoss(
+        of id: ChannelID,
+        _ apnsID: APNSChannelID,
+        app: BundleID,
+        _ environment: APNSEnvironment,
+        reason: String
+    ) async throws -> ChannelLoss {
+        let reading = await sender.readChannel(
+            environment: environment,
+            identity: try await signing.identity(of: app, environment),
+            bundleID: app,
+            channelID: apnsID
+        )
+        switch reading {
+        case .found: return .isThere
+        case .failed(let outcome): return .unclear(outcome)
+        case .gone: break
+        }
+        let isLost = try await database.withTransaction { connection in
+            try await lose(id, app: app, environment, reason: reason, on: connection)
+        }
+        if isLost {
+            logger.error("a channel is gone at Apple", metadata: ["channel.id": "\(id)", "app": "\(app)"])
+            wakeUps.signal()
+        }
+        return .settled
+    }
+
+    /// - Returns: Whether the channel was still to be used.
+    private func lose(
+        _ id: ChannelID,
+        app: BundleID,
+        _ environment: APNSEnvironment,
+        reason: String,
+        on connection: PostgresConnection
+    ) async throws -> Bool {
+        let lost = try await connection.query(
+            """
+            UPDATE channels AS c SET state = 'lost', lost_at = clock_timestamp(), delete_at = NULL, reason = \(reason)
+            WHERE c.channel_id = \(id.rawValue)::uuid AND c.state = 'ready'
+            RETURNING c.storage::text, c.activity_key,
+                      coalesce((SELECT a.state <> 'ended' FROM activities AS a WHERE a.activity_key = c.activity_key), false)
+            """
+        )
+        guard let (word, activityKey, isRunning) = try lost.first(as: (String, Int64?, Bool).self) else { return false }
+        var subscribers = 0
+        var statements: [Query] = []
+        if let activityKey {
+            subscribers = try await connection.execute(
+                """
+                UPDATE subscriptions SET state = 'over', due_at = NULL, check_at = NULL, reason = 'channel_lost'
+                WHERE activity_key = \(activityKey) AND mode = 'channel' AND state IN ('riding', 'due')
+                """
+            )
+            if isRunning {
+                statements += ChannelRows.assignment(to: activityKey, app: app, environment, try .stored(word))
+                statements.append(SegmentStore.wake(activityKeys: [activityKey]))
+            }
+        }
+        let event = Event.channelLost(
+            id,
+            of: activityKey.map { .activity(key: $0) } ?? .app(app, environment),
+            subscribers: subscribers,
+            isReplaced: isRunning,
+            reason: reason
+        )
+        _ = try await connection.pipeline(statements + [EventRows.insertion([event])])
+        return true
+    }
+}

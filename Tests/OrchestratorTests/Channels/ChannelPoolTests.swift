@@ -1,0 +1,116 @@
+import APNSTransport
+import APITypes
+import ActivityModel
+import Cryptography
+import Postgres
+import Testing
+
+@testable import Orchestrator
+
+extension World {
+    fileprivate func want(_ channels: Int) async throws {
+        try await database.execute("UPDATE apps SET channel_pool = \(Int32(channels))")
+    }
+
+    fileprivate func sweep() async throws {
+        try await ChannelSweeper(orchestrator: orchestrator).sweepDue()
+    }
+
+    fileprivate func unused(_ storage: ChannelStorage = .mostRecent) async throws -> Int64? {
+        try await number(
+            """
+            SELECT count(*) FROM channels
+            WHERE state = 'ready' AND activity_key IS NULL AND storage = \(storage.rawValue)::channel_storage
+            """
+        )
+    }
+}
+
+@Suite("Channel pools", .timeLimit(.minutes(2)))
+struct ChannelPoolTests {
+    @Test("A pool is filled ahead, a start takes from it without waiting for Apple, and it is filled up again")
+    func filling() async throws {
+        try await withWorld { world in
+            try await world.want(3)
+            try await world.sweep()
+            #expect(try await world.unused() == 3)
+            try await world.sweep()
+            #expect(world.recorder.createdChannels == 3)
+            let (answer, _) = try await world.start(delivery: .channel)
+            #expect(answer.channel?.state == .ready)
+            #expect(answer.channel?.apnsChannelID?.rawValue == "channel1")
+            #expect(try await world.unused() == 2)
+            try await world.sweep()
+            #expect(try await world.unused() == 3)
+            // A pool that is to be smaller is used up, not emptied.
+            try await world.want(0)
+            try await world.sweep()
+            #expect(try await world.unused() == 3)
+            #expect(world.recorder.deletedChannels.isEmpty)
+        }
+    }
+
+    @Test(
+        "A pool holds what the app's activities want by default: channels that store, unless no type wants that",
+        arguments: [ChannelStorage.mostRecent, .none]
+    )
+    func storage(storage: ChannelStorage) async throws {
+        try await withWorld(policy: { $0.channelStorage = storage }) { world in
+            try await world.want(1)
+            try await world.sweep()
+            #expect(try await world.unused(storage) == 1)
+            _ = try await world.start(delivery: .channel)
+            #expect(try await world.show().channel?.state == .ready)
+        }
+    }
+
+    @Test("Each environment has a pool of its own")
+    func environments() async throws {
+        try await withWorld { world in
+            var request = AppRequest.production(key: nil)
+            request.environments[.sandbox] = SigningKeyRequest(
+                keyID: KeyID(stored: "KEY7654321"),
+                privateKey: try P256PrivateKey.generate().pem()
+            )
+            request.channelPool = 1
+            _ = try await world.orchestrator.putApp(world.app, request)
+            try await world.sweep()
+            let made = try await world.word(
+                "SELECT string_agg(environment::text, ',' ORDER BY environment) FROM channels"
+            )
+            #expect(made == "sandbox,production")
+        }
+    }
+
+    @Test("A pool that cannot be filled now is tried again later, longer after each failure")
+    func backOff() async throws {
+        try await withWorld { world in
+            try await world.want(2)
+            world.recorder.answerCreation(with: .failed(.unavailable))
+            try await world.sweep()
+            #expect(try await world.unused() == 0)
+            try await world.sweep()
+            #expect(try await world.unused() == 0)
+            try await world.pass(11)
+            world.recorder.answerCreation(with: .failed(.unavailable))
+            try await world.sweep()
+            try await world.pass(11)
+            try await world.sweep()
+            #expect(try await world.unused() == 0)
+            try await world.pass(11)
+            try await world.sweep()
+            #expect(try await world.unused() == 2)
+        }
+    }
+
+    @Test("Two daemons that look at the same moment make no channel too many")
+    func twoDaemons() async throws {
+        try await withWorld { world in
+            try await world.want(5)
+            async let one: Void = world.sweep()
+            async let two: Void = world.sibling().sweep()
+            _ = try await (one, two)
+            #expect(world.recorder.createdChannels == 5)
+        }
+    }
+}

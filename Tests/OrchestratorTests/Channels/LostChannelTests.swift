@@ -1,0 +1,109 @@
+import APNSTransport
+import APITypes
+import ActivityModel
+import Postgres
+import Testing
+
+@testable import Orchestrator
+
+@Suite("Channels that Apple knows no more", .timeLimit(.minutes(2)))
+struct LostChannelTests {
+    @Test("A broadcast to a channel that is gone makes another one, and the change goes there with its alert")
+    func replaced() async throws {
+        try await withWorld { world in
+            try await world.start(delivery: .channel)
+            try await world.settle()
+            try await world.report("d1", .channel, known: 1)
+            try await world.pass(120)
+            world.recorder.loseChannel("channel1")
+            try await world.update(score: 1, alert: "Messi")
+            try await world.settle()
+            #expect(world.recorder.take().map(\.destination) == ["channel1", "channel2"])
+            #expect(try await world.show().channel?.apnsChannelID?.rawValue == "channel2")
+            #expect(try await world.show().progress.current == 1)
+            #expect(try await world.subscription("d1") == "over")
+            #expect(try await world.word("SELECT reason FROM subscriptions") == "channel_lost")
+            let lost = try await world.orchestrator.channels(world.app, PageRequest()).items.last
+            #expect(lost?.state == .lost)
+            #expect(lost?.lostAt != nil)
+            #expect(lost?.reason == "400 ChannelNotRegistered")
+        }
+    }
+
+    @Test("The alert of the change is on the broadcast that arrives")
+    func alert() async throws {
+        try await withWorld { world in
+            try await world.start(delivery: .channel)
+            try await world.settle()
+            try await world.pass(120)
+            world.recorder.loseChannel("channel1")
+            try await world.update(score: 1, alert: "Messi")
+            try await world.settle()
+            #expect(world.recorder.pushes(to: "channel2").map(\.alert) == ["Messi"])
+        }
+    }
+
+    @Test("A channel that was made a moment ago is believed in: Apple's hosts need not agree yet")
+    func young() async throws {
+        try await withWorld { world in
+            try await world.start(delivery: .channel)
+            try await world.settle()
+            world.recorder.answer("channel1", with: .channelNotRegistered)
+            try await world.update(score: 1)
+            try await world.settle()
+            #expect(try await world.show().channel?.state == .ready)
+            try await world.hurry()
+            try await world.settle()
+            #expect(world.recorder.pushes(to: "channel1").map(\.score) == [1, 1])
+            #expect(world.recorder.createdChannels == 1)
+        }
+    }
+
+    @Test("A channel that Apple denies in a broadcast and shows when asked is tried again")
+    func contradiction() async throws {
+        try await withWorld { world in
+            try await world.start(delivery: .channel)
+            try await world.settle()
+            try await world.pass(120)
+            world.recorder.answer("channel1", with: .channelNotRegistered)
+            try await world.update(score: 1)
+            try await world.settle()
+            #expect(try await world.show().channel?.state == .ready)
+            try await world.hurry()
+            try await world.settle()
+            #expect(try await world.show().progress.current == 1)
+            #expect(world.recorder.createdChannels == 1)
+        }
+    }
+
+    @Test("If it is gone when the end is broadcast, there is nobody left to tell, and no channel is made for that")
+    func end() async throws {
+        try await withWorld { world in
+            try await world.start(delivery: .channel)
+            try await world.settle()
+            try await world.pass(120)
+            world.recorder.loseChannel("channel1")
+            try await world.end()
+            try await world.settle()
+            #expect(try await world.show().channel?.state == .lost)
+            #expect(world.recorder.createdChannels == 1)
+            #expect(try await world.number("SELECT count(*) FROM segments WHERE due_at IS NOT NULL") == 0)
+            try await world.orchestrator.deleteApp(world.app)
+        }
+    }
+
+    @Test("The channel that takes its place is taken from the pool if there is one")
+    func fromPool() async throws {
+        try await withWorld { world in
+            try await world.start(delivery: .channel)
+            try await world.settle()
+            _ = try await world.orchestrator.createChannel(world.app, ChannelRequest())
+            try await world.pass(120)
+            world.recorder.loseChannel("channel1")
+            try await world.update(score: 1)
+            try await world.settle()
+            #expect(world.recorder.createdChannels == 2)
+            #expect(world.recorder.take().map(\.destination) == ["channel1", "channel2"])
+        }
+    }
+}
