@@ -36,6 +36,11 @@ struct APICall {
         APICall(method: "POST", path: path, body: body.json, repeating: .byKey(key))
     }
 
+    /// A POST that may be carried out twice.
+    static func post(_ path: String, harmless body: some APIRequest) -> APICall {
+        APICall(method: "POST", path: path, body: body.json)
+    }
+
     /// Path and query, percent-encoded.
     var target: String {
         guard !query.isEmpty else { return path }

@@ -67,6 +67,13 @@ package struct TallyClient: Sendable {
         return copy
     }
 
+    /// The same client for calls that take long: it waits so long for one answer. Shares its connections.
+    package func withPatience(_ time: Duration) -> TallyClient {
+        var copy = withDeadline(time)
+        copy.configuration.requestTimeout = time
+        return copy
+    }
+
     /// A key for a POST that the caller may want to repeat itself: 122 random bits.
     package static func newIdempotencyKey() -> String {
         UUID().uuidString.lowercased()

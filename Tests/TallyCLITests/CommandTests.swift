@@ -87,6 +87,14 @@ struct CommandTests {
         #expect(request.endsAt?.description == "2022-12-18T18:00:00Z")
     }
 
+    @Test("channels reconcile changes things unless it is told to look only")
+    func reconcile() throws {
+        let bare = try parse(Channels.Reconcile.self, "channels", "reconcile")
+        #expect(!bare.dryRun && bare.environment == nil)
+        let look = try parse(Channels.Reconcile.self, "channels", "reconcile", "--dry-run", "--environment", "sandbox")
+        #expect(look.dryRun && look.environment == .sandbox)
+    }
+
     @Test("activities end knows both ways of dismissal")
     func end() throws {
         let after = try parse(Activities.End.self, "activities", "end", "m", "--dismiss-after", "0")

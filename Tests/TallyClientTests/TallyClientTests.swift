@@ -81,6 +81,21 @@ struct TallyClientTests {
         }
     }
 
+    @Test("a reconcile needs no key: carried out twice, it does no harm")
+    func reconcile() async throws {
+        let report = ChannelReport(environment: .sandbox, dryRun: true, atApple: 0, known: 0, unused: 0, creating: 0)
+        try await withServer { number, _ in
+            number == 0 ? .hangUp : .answer(status: 200, body: report.json.text)
+        } _: { client, server in
+            let request = ReconcileRequest(environment: .sandbox, dryRun: true)
+            let answer = try await client.reconcileChannels(app, request)
+            #expect(answer == report)
+            #expect(server.received.map(\.target).last == "/v1/apps/com.example.matchday/channels/reconcile")
+            #expect(server.received.map(\.body).last == #"{"environment":"sandbox","dry_run":true}"#)
+            #expect(server.received.allSatisfy { $0.headers["idempotency-key"] == nil })
+        }
+    }
+
     @Test("503 and 429 are tried again with the same key")
     func later() async throws {
         let script: @Sendable (Int, ScriptedServer.Received) -> ScriptedServer.Reply = { number, _ in

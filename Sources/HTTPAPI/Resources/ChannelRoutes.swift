@@ -12,6 +12,9 @@ extension Route {
                 let request = try call.request(ChannelRequest.self)
                 return .created(try await service.createChannel(app, request, idempotency: key))
             },
+            Route(.post, "/v1/apps/{bundle_id}/channels/reconcile", .scope(.operate), body: true) { call in
+                .ok(try await service.reconcileChannels(call.app(), call.request(ReconcileRequest.self)))
+            },
             Route(.get, "/v1/apps/{bundle_id}/channels", .scope(.read), query: paging) { call in
                 .ok(try await service.channels(call.app(), call.page()))
             },

@@ -52,7 +52,7 @@ struct ChannelComparison: Sendable {
     let decisions: [Decision]
 
     /// - Parameters:
-    ///   - listed: Apple's list.
+    ///   - list: Apple's.
     ///   - records: ours that are ready or being deleted, and any other of ours that is in the list.
     ///   - running: the activities of the records that have not ended.
     ///   - sightings: the unknown ones of earlier comparisons, with the time of the first.

@@ -24,6 +24,14 @@ extension TallyClient {
         try await answer(Page<ChannelResource>.self, to: .get("/v1/apps/\(app)/channels", query: page.query))
     }
 
+    /// Compares the channels of an app with Apple's list, and mends what differs; or only looks.
+    package func reconcileChannels(
+        _ app: BundleID,
+        _ request: ReconcileRequest
+    ) async throws(ClientError) -> ChannelReport {
+        try await answer(ChannelReport.self, to: .post("/v1/apps/\(app)/channels/reconcile", harmless: request))
+    }
+
     /// Deletes a channel at Apple.
     package func deleteChannel(_ app: BundleID, _ id: ChannelID) async throws(ClientError) {
         try await perform(.delete("/v1/apps/\(app)/channels/\(id)"))

@@ -6,7 +6,7 @@ import TallyClient
 struct Channels: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Broadcast channels.",
-        subcommands: [Create.self, List.self, Show.self, Delete.self]
+        subcommands: [Create.self, List.self, Show.self, Delete.self, Reconcile.self]
     )
 
     struct Create: ClientCommand {
@@ -66,6 +66,33 @@ struct Channels: AsyncParsableCommand {
         func run(_ session: Session) async throws {
             try await session.client.deleteChannel(session.app(), id.value)
             session.show(done: "The channel is deleted.")
+        }
+    }
+}
+
+extension Channels {
+    struct Reconcile: ClientCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Compare the channels with Apple's list, and mend what differs.",
+            discussion: """
+                Channels that Apple has and Tally does not know are deleted only if the app is declared channels_exclusive \
+                and they have been seen for 24 hours.
+                """
+        )
+
+        @Flag(name: .long, help: "Only look: change nothing, neither here nor at Apple.") var dryRun = false
+        @Option(help: "sandbox or production; by default production if the app has it.")
+        var environment: APNSEnvironment?
+        @OptionGroup var app: AppOption
+        @OptionGroup var global: GlobalOptions
+
+        var appName: String? { app.app }
+
+        func run(_ session: Session) async throws {
+            let request = ReconcileRequest(environment: environment, dryRun: dryRun)
+            // Apple may be asked about many channels, one after the other.
+            let client = session.client.withPatience(.seconds(300))
+            session.show(try await client.reconcileChannels(session.app(), request))
         }
     }
 }

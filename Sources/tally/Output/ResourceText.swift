@@ -145,7 +145,59 @@ extension ChannelResource: Listable, Presentable {
             ("channel", id.rawValue), ("APNs channel", apnsChannelID?.rawValue), ("environment", environment.rawValue),
             ("storage", storage.rawValue), ("state", state.rawValue), ("activity", activityID?.rawValue),
             ("created", createdAt.description), ("delete at", deleteAt?.description),
-            ("deleted", deletedAt?.description),
+            ("deleted", deletedAt?.description), ("lost", lostAt?.description), ("reason", reason),
         ]).text
+    }
+}
+
+extension ChannelReport: Presentable {
+    private static let columns: [Table.Column] = [
+        .init(title: "FINDING"), .init(title: "APNS CHANNEL"), .init(title: "CHANNEL"), .init(title: "ACTIVITY"),
+        .init(title: "SEEN SINCE"), .init(title: "OUTCOME"),
+    ]
+
+    var text: String {
+        let card = Card([
+            ("environment", environment.rawValue),
+            ("at Apple", "\(atApple) of \(Self.quota)"),
+            ("known", String(known)),
+            ("never used", String(unused)),
+            ("being made", String(creating)),
+        ]).text
+        guard !findings.isEmpty else { return card + "\n\nTally and Apple agree." }
+        return card + "\n\n" + Table(columns: Self.columns, rows: findings.map(\.row)).text
+            + (dryRun ? "\n\nNothing was changed (dry run)." : "")
+    }
+}
+
+extension ChannelFinding {
+    fileprivate var row: [String] {
+        [
+            kind.rawValue, apnsChannelID.rawValue, channelID?.rawValue ?? "", activityID?.rawValue ?? "",
+            firstSeenAt?.description ?? "", outcome,
+        ]
+    }
+
+    private var outcome: String {
+        if let reason { return "\(plan): not done: \(reason)" }
+        return isDone ? done : plan
+    }
+
+    private var plan: String {
+        switch action {
+        case .keep: deleteAt.map { "will be deleted at \($0)" } ?? "kept: the app is not channels_exclusive"
+        case .record: "to be recorded as \(kind == .gone ? "deleted" : "lost")"
+        case .replace: "to be replaced by another"
+        case .delete: "to be deleted"
+        }
+    }
+
+    private var done: String {
+        switch action {
+        case .keep: plan
+        case .record: "recorded as \(kind == .gone ? "deleted" : "lost")"
+        case .replace: "replaced by another"
+        case .delete: "deleted"
+        }
     }
 }

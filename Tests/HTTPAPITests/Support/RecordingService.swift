@@ -201,6 +201,9 @@ final class RecordingService: TallyService {
         return try reach("createChannel \(app)")
     }
     func deleteChannel(_ app: BundleID, _ id: ChannelID) async throws { try done("deleteChannel \(app) \(id)") }
+    func reconcileChannels(_ app: BundleID, _ request: ReconcileRequest) async throws -> ChannelReport {
+        try reach("reconcileChannels \(app) \(request.dryRun)")
+    }
 
     func schedules(_ app: BundleID, _ page: PageRequest) async throws -> Page<ScheduleResource> {
         try reach("schedules \(app) \(text(page))")

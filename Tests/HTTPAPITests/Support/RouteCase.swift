@@ -114,6 +114,13 @@ struct RouteCase: CustomTestStringConvertible, Sendable {
 
     private static let channelsAndSchedules: [RouteCase] = [
         .init(.post, mine + "/channels", .scope(.operate), body: Bodies.empty, "createChannel com.example.mine"),
+        .init(
+            .post,
+            mine + "/channels/reconcile",
+            .scope(.operate),
+            body: #"{"dry_run":true}"#,
+            "reconcileChannels com.example.mine true"
+        ),
         .init(.get, mine + "/channels", .scope(.read), "channels com.example.mine 100 -"),
         .init(.get, mine + "/channels/\(uuid)", .scope(.read), "channel com.example.mine \(uuid)"),
         .init(.delete, mine + "/channels/\(uuid)", .scope(.operate), "deleteChannel com.example.mine \(uuid)"),
