@@ -41,7 +41,7 @@ struct RowWriteTests {
 
     @Test(
         "One change to many destinations costs a push each and a few row writes per batch, whoever rides",
-        arguments: [2_000, 20_000]
+        arguments: [5_000, 20_000]
     )
     func oneChange(destinations: Int) async throws {
         try await withWorld { world in
