@@ -46,12 +46,14 @@ struct Simulator: Sendable {
         try await control.call("PUT", "/tally", ["url": .string(url), "key": .string(key)])
     }
 
-    /// Makes phones whose apps report; their ids are the prefix and a number from 1.
+    /// Makes phones whose apps report; their ids are the prefix and a number, from 1 if not said otherwise.
     func makePhones(
         _ prefix: String,
         count: Int = 1,
+        first: Int = 1,
         of app: BundleID,
         follows activity: ActivityID? = nil,
+        osVersion: String = "18.1",
         startTokens: Bool = true
     ) async throws {
         let follows: [JSONValue] = activity.map { [.string($0.rawValue)] } ?? []
@@ -59,8 +61,9 @@ struct Simulator: Sendable {
             "POST",
             "/phones",
             [
-                "prefix": .string(prefix), "count": .number(JSONNumber(count)), "environment": "production",
-                "bundle_id": .string(app.rawValue), "types": ["GameAttributes"], "follows": .array(follows),
+                "prefix": .string(prefix), "count": .number(JSONNumber(count)), "first": .number(JSONNumber(first)),
+                "environment": "production", "os_version": .string(osVersion), "bundle_id": .string(app.rawValue),
+                "types": ["GameAttributes"], "follows": .array(follows),
                 "start_tokens": .bool(startTokens),
             ]
         )
