@@ -102,6 +102,8 @@ struct ClientSlot {
     }
 
     private mutating func clearResponse() {
+        // Already clear when the first block of an answer begins, which is nearly always.
+        guard status != 0 || fields.count > 0 || !received.isEmpty else { return }
         status = 0
         fields.removeAll()
         received.removeAll(keepingCapacity: true)

@@ -61,6 +61,8 @@ struct OutgoingRequest {
     let headers: SharedHeaders
     var extra: [HTTP2Header] = []
     let body: SharedBytes?
+
+    var hasBody: Bool { body.map { $0.count > 0 } ?? false }
 }
 
 /// What happened at a client's end.

@@ -5,10 +5,11 @@ import CNGHTTP2
 /// A session keeps one and reuses it: in a run of requests with the same shared fields only the path changes.
 @safe
 struct HeaderList: ~Copyable {
-    private var entries: [nghttp2_nv] = unsafe []
+    /// Owned, as is the path: no other memory is touched between two requests with the same shared fields.
+    private var entries = unsafe UnsafeMutableBufferPointer<nghttp2_nv>(start: nil, count: 0)
     /// Whose fields `entries` points into; held, so that no other object can take its address.
     private var current: SharedHeaders?
-    private var path: [UInt8] = []
+    private var path = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 256)
     private let pathName = SharedBytes(":path".utf8)
 
     private static let copiedName = UInt8(NGHTTP2_NV_FLAG_NO_COPY_VALUE.rawValue)
@@ -16,10 +17,38 @@ struct HeaderList: ~Copyable {
     private static let copiedNeither = copiedName | copiedValue
     private static let copiedBoth = UInt8(NGHTTP2_NV_FLAG_NONE.rawValue)
 
-    /// Lays out a request and lends it to `body`.
+    deinit {
+        unsafe entries.deallocate()
+        unsafe path.deallocate()
+    }
+
+    /// Lays out a request; what is returned is valid until the next call.
     ///
     /// The library reads `headers` again when it serialises the request, so the caller keeps them alive until the stream is
-    /// over. Path and extra fields are copied by the library at once.
+    /// over. The path is copied by the library at once.
+    ///
+    /// - Throws: ``HTTP2Error/Code/invalidRequest`` when the path may not be sent.
+    mutating func layOut(
+        _ headers: SharedHeaders,
+        pathSuffix: Span<UInt8>
+    ) throws(HTTP2Error) -> UnsafeBufferPointer<nghttp2_nv> {
+        if current !== headers { rebuild(headers) }
+        let start = headers.pathPrefix.count
+        let end = start + pathSuffix.count
+        if unsafe end > path.count { growPath(to: 2 * end, keeping: start) }
+        let isVisible = unsafe pathSuffix.withUnsafeBufferPointer { suffix in
+            _ = unsafe path[start..<end].update(fromContentsOf: suffix)
+            return unsafe HeaderRules.isVisible(suffix)
+        }
+        guard isVisible, unsafe end > 0 && path[0] == UInt8(ascii: "/") else {
+            throw HTTP2Error(.invalidRequest, ":path is not allowed in a request")
+        }
+        unsafe entries[SharedHeaders.pseudoHeaders].value = path.baseAddress
+        unsafe entries[SharedHeaders.pseudoHeaders].valuelen = end
+        return unsafe UnsafeBufferPointer(entries)
+    }
+
+    /// The same with further fields, which the library copies at once; lent to `body`.
     ///
     /// - Throws: ``HTTP2Error/Code/invalidRequest`` when the path or an extra field may not be sent.
     mutating func withRequest(
@@ -29,21 +58,7 @@ struct HeaderList: ~Copyable {
         _ body: (UnsafeBufferPointer<nghttp2_nv>) -> Int32
     ) throws(HTTP2Error) -> Int32 {
         for field in extra { try HeaderRules.check(field) }
-        if current !== headers { rebuild(headers) }
-        path.removeSubrange(headers.pathPrefix.count...)
-        let isVisible = unsafe pathSuffix.withUnsafeBufferPointer { suffix in
-            unsafe path.append(contentsOf: suffix)
-            return unsafe HeaderRules.isVisible(suffix)
-        }
-        guard isVisible, path.first == UInt8(ascii: "/") else {
-            throw HTTP2Error(.invalidRequest, ":path is not allowed in a request")
-        }
-        return unsafe path.withUnsafeMutableBufferPointer { path in
-            unsafe entries[SharedHeaders.pseudoHeaders].value = path.baseAddress
-            unsafe entries[SharedHeaders.pseudoHeaders].valuelen = path.count
-            guard extra.isEmpty else { return unsafe Self.withFields(entries, extra, body) }
-            return unsafe entries.withUnsafeBufferPointer(body)
-        }
+        return unsafe Self.withFields(Array(try layOut(headers, pathSuffix: pathSuffix)), extra, body)
     }
 
     /// Lays out an answer and lends it to `body`; the library copies everything at once.
@@ -62,16 +77,13 @@ struct HeaderList: ~Copyable {
     private mutating func rebuild(_ headers: SharedHeaders) {
         // Only read by the library, whose type has no const.
         let base = unsafe UnsafeMutablePointer(mutating: headers.buffer.baseAddress)
-        unsafe entries.removeAll(keepingCapacity: true)
-        for mark in headers.marks {
-            unsafe entries.append(
-                nghttp2_nv(
-                    name: base.map { unsafe $0 + mark.name },
-                    value: base.map { unsafe $0 + mark.value },
-                    namelen: mark.value - mark.name,
-                    valuelen: mark.end - mark.value,
-                    flags: Self.copiedNeither
-                )
+        var list = unsafe headers.marks.map { mark in
+            unsafe nghttp2_nv(
+                name: base.map { unsafe $0 + mark.name },
+                value: base.map { unsafe $0 + mark.value },
+                namelen: mark.value - mark.name,
+                valuelen: mark.end - mark.value,
+                flags: Self.copiedNeither
             )
         }
         let path = unsafe nghttp2_nv(
@@ -81,9 +93,20 @@ struct HeaderList: ~Copyable {
             valuelen: 0,
             flags: Self.copiedValue
         )
-        unsafe entries.insert(path, at: SharedHeaders.pseudoHeaders)
-        self.path = headers.pathPrefix
+        unsafe list.insert(path, at: SharedHeaders.pseudoHeaders)
+        unsafe entries.deallocate()
+        unsafe entries = .allocate(capacity: list.count)
+        _ = unsafe entries.initialize(fromContentsOf: list)
+        if unsafe headers.pathPrefix.count > self.path.count { growPath(to: 2 * headers.pathPrefix.count, keeping: 0) }
+        _ = unsafe self.path.update(fromContentsOf: headers.pathPrefix)
         current = headers
+    }
+
+    private mutating func growPath(to capacity: Int, keeping count: Int) {
+        let larger = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: capacity)
+        _ = unsafe larger.update(fromContentsOf: path.prefix(count))
+        unsafe path.deallocate()
+        unsafe path = larger
     }
 
     private static func withFields(

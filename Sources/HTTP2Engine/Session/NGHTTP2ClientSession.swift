@@ -53,34 +53,18 @@ final class NGHTTP2ClientSession: ClientSession {
     func submit(_ request: OutgoingRequest, tag: UInt64, pathSuffix: Span<UInt8>) throws(HTTP2Error) -> Int32 {
         let slot = streams.begin(tag: tag, headers: request.headers, body: request.body)
         do throws(HTTP2Error) {
-            let stream = unsafe try list.withRequest(
-                request.headers,
-                pathSuffix: pathSuffix,
-                extra: request.extra
-            ) { fields in
-                let key = unsafe StreamKey.pointer(slot)
-                guard let body = request.body, body.count > 0 else {
-                    return unsafe nghttp2_submit_request(
-                        session.raw,
-                        nil,
-                        fields.baseAddress,
-                        fields.count,
-                        nil,
-                        key
-                    )
+            let stream: Int32
+            if request.extra.isEmpty {
+                let fields = unsafe try list.layOut(request.headers, pathSuffix: pathSuffix)
+                stream = unsafe submit(fields, hasBody: request.hasBody, slot)
+            } else {
+                stream = unsafe try list.withRequest(
+                    request.headers,
+                    pathSuffix: pathSuffix,
+                    extra: request.extra
+                ) { fields in
+                    unsafe submit(fields, hasBody: request.hasBody, slot)
                 }
-                var provider = unsafe nghttp2_data_provider(
-                    source: nghttp2_data_source(ptr: key),
-                    read_callback: ClientCallbacks.readBody
-                )
-                return unsafe nghttp2_submit_request(
-                    session.raw,
-                    nil,
-                    fields.baseAddress,
-                    fields.count,
-                    &provider,
-                    key
-                )
             }
             try session.check(stream)
             unsafe streams.slots[slot].stream = stream
@@ -90,6 +74,18 @@ final class NGHTTP2ClientSession: ClientSession {
             streams.recycle(slot)
             throw error
         }
+    }
+
+    private func submit(_ fields: UnsafeBufferPointer<nghttp2_nv>, hasBody: Bool, _ slot: Int) -> Int32 {
+        let key = unsafe StreamKey.pointer(slot)
+        guard hasBody else {
+            return unsafe nghttp2_submit_request(session.raw, nil, fields.baseAddress, fields.count, nil, key)
+        }
+        var provider = unsafe nghttp2_data_provider(
+            source: nghttp2_data_source(ptr: key),
+            read_callback: ClientCallbacks.readBody
+        )
+        return unsafe nghttp2_submit_request(session.raw, nil, fields.baseAddress, fields.count, &provider, key)
     }
 
     func cancel(stream: Int32) {

@@ -21,6 +21,29 @@ struct ClientSessionTests {
         }
     }
 
+    @Test("paths of any length arrive whole, whichever prefix and whichever further fields they have")
+    func pathLengths() throws {
+        let pair = try MemoryPair(limit: 1000)
+        let prefixes = ["", "/3/device/", "/" + String(repeating: "p", count: 300)]
+        let shared = try prefixes.map { try SharedHeaders(authority: "a", pathPrefix: $0, fields: []) }
+        var wanted: [String] = []
+        for (number, length) in [1, 512, 3, 160, 700, 0, 64, 1500, 160].enumerated() {
+            for (prefix, headers) in zip(prefixes, shared) where length > 0 || !prefix.isEmpty {
+                let suffix = (prefix.isEmpty ? "/" : "0") + String(repeating: "\(number)", count: max(0, length - 1))
+                let request = OutgoingRequest(
+                    headers: headers,
+                    extra: length % 2 == 0 ? [] : [HTTP2Header("length", "\(length)")],
+                    body: nil
+                )
+                _ = try pair.client.submit(request, tag: UInt64(wanted.count), pathSuffix: Array(suffix.utf8).span)
+                wanted.append(prefix + suffix)
+            }
+        }
+        try pair.pump()
+        #expect(pair.requests.map(\.path) == wanted)
+        #expect(pair.requests.allSatisfy { $0.authority == "a" })
+    }
+
     @Test("shared fields and bodies live until their request has left, even if nobody else keeps them")
     func lifetime() throws {
         let pair = try MemoryPair()
