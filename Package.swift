@@ -69,7 +69,16 @@ let package = Package(
 
         // Pure: no I/O, no clock, no database, no framework.
         .target(name: "JSON", swiftSettings: swiftSettings),
-        .target(name: "JSONSchema", dependencies: ["JSON"], swiftSettings: swiftSettings),
+        .target(
+            name: "JSONSchema",
+            dependencies: ["JSON"],
+            exclude: ["MetaSchemas/LICENSE"],
+            resources: [
+                "schema", "core", "applicator", "unevaluated", "validation", "meta-data", "format-annotation",
+                "format-assertion", "content",
+            ].map { .embedInCode("MetaSchemas/\($0).json") },
+            swiftSettings: swiftSettings
+        ),
         .target(name: "ActivityModel", dependencies: ["JSON"], swiftSettings: swiftSettings),
 
         // Policy: pools, retries, provider tokens, migrations.
@@ -166,7 +175,11 @@ let package = Package(
             swiftSettings: swiftSettings
         ),
         .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"], swiftSettings: swiftSettings),
-        .testTarget(name: "JSONSchemaTests", dependencies: ["JSON", "JSONSchema"], swiftSettings: swiftSettings),
+        .testTarget(
+            name: "JSONSchemaTests",
+            dependencies: ["JSON", "JSONSchema", "TestSupport"],
+            swiftSettings: swiftSettings
+        ),
         .testTarget(
             name: "ActivityModelTests",
             dependencies: ["ActivityModel", "JSON", "TestSupport"],

@@ -48,6 +48,9 @@ package struct JSONObject: Sendable {
         }
     }
 
+    /// Whether there is a member of that name.
+    package func contains(_ key: String) -> Bool { place(of: key) != nil }
+
     /// Appends a member unless its key is there already.
     ///
     /// - Returns: whether it was appended.

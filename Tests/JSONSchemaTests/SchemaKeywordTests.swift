@@ -25,7 +25,10 @@ struct SchemaKeywordTests {
             ("{\"minLength\":2}", "\"é€\"", true), ("{\"minLength\":2}", "\"💩\"", false),
             ("{\"maxLength\":2}", "\"💩💩\"", true), ("{\"maxLength\":1}", "\"e\\u0301\"", false),
             ("{\"maxLength\":2.0}", "\"abc\"", false), ("{\"minLength\":5}", "3", true),
-            ("{\"minLength\":1e30}", "\"abc\"", false),
+            ("{\"minLength\":2147483647}", "\"abc\"", false), ("{\"pattern\":\"^a+$\"}", "\"aaa\"", true),
+            ("{\"pattern\":\"^a+$\"}", "\"aab\"", false), ("{\"pattern\":\"b\"}", "\"abc\"", true),
+            ("{\"pattern\":\"^a+$\"}", "1", true), ("{\"format\":\"date\"}", "\"yesterday\"", true),
+            ("{\"contentMediaType\":\"application/json\"}", "\"{\"", true),
         ]
     )
     func values(schema: String, value: String, isValid: Bool) throws {
@@ -56,6 +59,14 @@ struct SchemaKeywordTests {
             ("{\"multipleOf\":100}", "1250", false), ("{\"multipleOf\":100}", "1.3e3", true),
             ("{\"multipleOf\":0.3}", "-0.9", true),
             ("{\"multipleOf\":999999999999999999}", "999999999999999999000000000000000000", true),
+            ("{\"multipleOf\":1.0000000000000000001}", "3.0000000000000000003", true),
+            ("{\"multipleOf\":1.0000000000000000001}", "3.0000000000000000004", false),
+            ("{\"multipleOf\":123456789012345678901234567890}", "370370367037037036703703703670e999999", true),
+            ("{\"multipleOf\":123456789012345678901234567890}", "37037036703703703670370370367e1", true),
+            ("{\"multipleOf\":123456789012345678901234567890}", "370370367037037036703703703671", false),
+            ("{\"multipleOf\":1267650600228229401496703205376}", "1e100", true),
+            ("{\"multipleOf\":1267650600228229401496703205376}", "1e99", false),
+            ("{\"multipleOf\":1267650600228229401496703205376}", "1e999999999", true),
         ]
     )
     func numbers(schema: String, value: String, isValid: Bool) throws {
@@ -90,6 +101,20 @@ struct SchemaKeywordTests {
             ("{\"dependentRequired\":{\"a\":[\"b\"]}}", "{\"x\":1}", true),
             ("{\"dependentSchemas\":{\"a\":{\"required\":[\"b\"]}}}", "{\"a\":1}", false),
             ("{\"dependentSchemas\":{\"a\":{\"required\":[\"b\"]}}}", "{\"c\":1}", true),
+            ("{\"patternProperties\":{\"^x-\":{\"type\":\"integer\"}}}", "{\"x-a\":1,\"y\":\"\"}", true),
+            ("{\"patternProperties\":{\"^x-\":{\"type\":\"integer\"}}}", "{\"x-a\":\"\"}", false),
+            (
+                "{\"patternProperties\":{\"a\":{\"minimum\":1},\"b\":{\"minimum\":2}},\"properties\":{\"ab\":{\"maximum\":9}}}",
+                "{\"ab\":1}", false
+            ),
+            (
+                "{\"patternProperties\":{\"a\":true},\"properties\":{\"b\":true},\"additionalProperties\":false}",
+                "{\"ba\":1,\"b\":2}", true
+            ),
+            (
+                "{\"patternProperties\":{\"a\":true},\"properties\":{\"b\":true},\"additionalProperties\":false}",
+                "{\"c\":2}", false
+            ),
         ]
     )
     func objects(schema: String, value: String, isValid: Bool) throws {

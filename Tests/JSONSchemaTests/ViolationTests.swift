@@ -55,6 +55,25 @@ struct ViolationTests {
                 "{\"a\":1}", "/anyOf/1/properties/a/type", "/a: 1 is not a string"
             ),
             ("{\"allOf\":[{\"minimum\":1},{\"maximum\":5}]}", "9", "/allOf/1/maximum", "9 is more than 5"),
+            ("{\"pattern\":\"^[A-Z]{3}$\"}", "\"ab\"", "/pattern", "\"ab\" does not match '^[A-Z]{3}$'"),
+            (
+                "{\"patternProperties\":{\"^x\":false}}", "{\"xy\":1}", "/patternProperties",
+                "/xy: 'xy' is not allowed here"
+            ),
+            (
+                "{\"prefixItems\":[{}],\"unevaluatedItems\":false}", "[1,2]", "/unevaluatedItems",
+                "item 1 is not allowed here"
+            ),
+            (
+                "{\"properties\":{\"a\":{}},\"unevaluatedProperties\":false}", "{\"a\":1,\"b\":2}",
+                "/unevaluatedProperties", "/b: 'b' is not allowed here"
+            ),
+            // What is wrong elsewhere is said alone: no member is blamed that a failed schema would have looked at.
+            (
+                "{\"allOf\":[{\"properties\":{\"a\":{\"minimum\":3}}}],\"unevaluatedProperties\":false}",
+                "{\"a\":1,\"b\":2}",
+                "/allOf/0/properties/a/minimum", "/a: 1 is less than 3"
+            ),
             ("{\"if\":{\"minimum\":1},\"then\":{\"maximum\":5}}", "9", "/then/maximum", "9 is more than 5"),
         ]
     )
@@ -64,6 +83,31 @@ struct ViolationTests {
         let violation = try #require(violations.first)
         #expect(violation.schema.description == place)
         #expect(violation.line == line)
+    }
+
+    @Test(
+        "Name the Swift type where the phone's decoder stumbles as well",
+        arguments: [
+            (
+                "{\"type\":\"integer\",\"x-swift-type\":\"Int\"}", "2.5",
+                "2.5 is not an integer; the phone's `Int` cannot decode it"
+            ),
+            (
+                "{\"type\":\"integer\",\"maximum\":127,\"x-swift-type\":\"Int8\"}", "128",
+                "128 is more than 127; the phone's `Int8` cannot decode it"
+            ),
+            (
+                "{\"enum\":[\"a\"],\"x-swift-type\":\"Period\"}", "\"b\"",
+                "\"b\" is not one of \"a\"; the phone's `Period` cannot decode it"
+            ),
+            // The decoder knows nothing of lengths.
+            ("{\"maxLength\":1,\"x-swift-type\":\"String\"}", "\"ab\"", "2 characters, at most 1 expected"),
+        ]
+    )
+    func swiftType(schema: String, value: String, message: String) throws {
+        let document: JSONValue = ["properties": ["home_score": try JSONValue(parsing: schema)]]
+        let violations = try CompiledSchema(document).validate(["home_score": JSONValue(parsing: value)])
+        #expect(violations.map(\.line) == ["/home_score: \(message)"])
     }
 
     @Test("All are found, in the order of the schema, each with its keyword")

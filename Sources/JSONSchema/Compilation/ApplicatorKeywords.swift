@@ -2,19 +2,18 @@ internal import JSON
 
 extension SchemaCompiler {
     /// Reads a keyword that applies other schemas; `nil` if it is not one of these.
-    mutating func readApplicator(_ context: KeywordContext) throws(SchemaError) -> [SchemaNode.Rule]? {
+    mutating func readApplicator(_ context: KeywordContext) throws(SchemaError) -> [SchemaRule]? {
         switch context.keyword {
-        case "allOf": [.allOf(try schemas(context))]
-        case "anyOf": [.anyOf(try schemas(context))]
-        case "oneOf": [.oneOf(try schemas(context))]
-        case "not": [.not(try compile(context.value, at: context.place))]
+        case "allOf": [.allOf(try branches(context))]
+        case "anyOf": [.anyOf(try branches(context))]
+        case "oneOf": [.oneOf(try branches(context))]
+        case "not": [.not(try compile(context.value, of: context))]
         case "if": [try conditional(context)]
         case "then", "else": try unconditional(context)
-        case "properties": [try members(context)]
-        case "additionalProperties": try additionalMembers(context)
-        case "propertyNames": [.propertyNames(try compile(context.value, at: context.place))]
+        case "properties", "patternProperties", "additionalProperties": try members(context)
+        case "propertyNames": [.propertyNames(try compile(context.value, of: context))]
         case "dependentSchemas": [try dependentSchemas(context)]
-        case "prefixItems": [.prefixItems(try schemas(context))]
+        case "prefixItems": [.prefixItems(try branches(context))]
         case "items": [try items(context)]
         case "contains": [try contains(context)]
         case "minContains", "maxContains": try companion(context)
@@ -22,73 +21,92 @@ extension SchemaCompiler {
         }
     }
 
-    private mutating func schemas(_ context: KeywordContext) throws(SchemaError) -> [SchemaNode.ID] {
+    private mutating func branches(_ context: KeywordContext) throws(SchemaError) -> Range<Int> {
         let items = try context.items()
         guard !items.isEmpty else { throw context.invalid("'\(context.keyword)' must list at least one schema.") }
         var ids: [SchemaNode.ID] = []
         for (index, schema) in items.enumerated() {
-            ids.append(try compile(schema, at: context.place.appending(index: index)))
+            ids.append(try compile(schema, of: context, String(index)))
         }
-        return ids
+        return tables.branches.add(contentsOf: ids)
     }
 
-    private mutating func neighbour(_ name: String, _ context: KeywordContext) throws(SchemaError) -> SchemaNode.ID? {
-        guard let schema = context.object[name] else { return nil }
-        return try compile(schema, at: context.schema.appending(name))
+    private mutating func compile(neighbour: KeywordContext?) throws(SchemaError) -> SchemaNode.ID? {
+        guard let neighbour else { return nil }
+        return try compile(neighbour.value, of: neighbour)
     }
 
-    private mutating func conditional(_ context: KeywordContext) throws(SchemaError) -> SchemaNode.Rule {
+    // MARK: Conditions
+
+    private mutating func conditional(_ context: KeywordContext) throws(SchemaError) -> SchemaRule {
         .conditional(
-            condition: try compile(context.value, at: context.place),
-            then: try neighbour("then", context),
-            otherwise: try neighbour("else", context)
+            condition: try compile(context.value, of: context),
+            then: try compile(neighbour: context.neighbour("then")),
+            otherwise: try compile(neighbour: context.neighbour("else"))
         )
     }
 
-    /// `then` and `else` are read with their `if`; without one they make no rule, but are still schemas, to which references may lead.
-    private mutating func unconditional(_ context: KeywordContext) throws(SchemaError) -> [SchemaNode.Rule] {
-        if context.object["if"] == nil { _ = try compile(context.value, at: context.place) }
+    /// `then` and `else` are read with their `if`; without one they make no rule, but are still schemas, to which
+    /// references may lead.
+    private mutating func unconditional(_ context: KeywordContext) throws(SchemaError) -> [SchemaRule] {
+        if context.object["if"] == nil { _ = try compile(context.value, of: context) }
         return []
     }
 
-    private mutating func members(_ context: KeywordContext) throws(SchemaError) -> SchemaNode.Rule {
-        var known: [ExactText: SchemaNode.ID] = [:]
-        for (name, schema) in try context.members() {
-            known[ExactText(name)] = try compile(schema, at: context.place.appending(name))
+    // MARK: Objects
+
+    /// The three keywords of members make one rule, which is read with the first of them that is there.
+    private mutating func members(_ context: KeywordContext) throws(SchemaError) -> [SchemaRule] {
+        let present = ["properties", "patternProperties", "additionalProperties"].compactMap(context.neighbour)
+        guard present.first?.keyword == context.keyword else { return [] }
+        var known: [(name: String, schema: SchemaNode.ID)] = []
+        var patterns: [(pattern: Int, schema: SchemaNode.ID)] = []
+        var others: SchemaNode.ID?
+        for keyword in present {
+            switch keyword.keyword {
+            case "properties":
+                for (name, schema) in try keyword.members() {
+                    known.append((name, try compile(schema, of: keyword, name)))
+                }
+            case "patternProperties":
+                for (text, schema) in try keyword.members() {
+                    let place = keyword.place.appending(keyword.keyword).appending(text)
+                    patterns.append((try pattern(text, at: place), try compile(schema, of: keyword, text)))
+                }
+            default:
+                others = try compile(keyword.value, of: keyword)
+            }
         }
-        return .members(known: known, others: try neighbour("additionalProperties", context))
+        return [.members(tables.members.add(MemberSchemas(known: known, patterns: patterns, others: others)))]
     }
 
-    private mutating func additionalMembers(_ context: KeywordContext) throws(SchemaError) -> [SchemaNode.Rule] {
-        guard context.object["properties"] == nil else { return [] }
-        return [.members(known: [:], others: try compile(context.value, at: context.place))]
-    }
-
-    private mutating func dependentSchemas(_ context: KeywordContext) throws(SchemaError) -> SchemaNode.Rule {
+    private mutating func dependentSchemas(_ context: KeywordContext) throws(SchemaError) -> SchemaRule {
         var dependencies: [(key: String, schema: SchemaNode.ID)] = []
         for (key, schema) in try context.members() {
-            dependencies.append((key, try compile(schema, at: context.place.appending(key))))
+            dependencies.append((key, try compile(schema, of: context, key)))
         }
-        return .dependentSchemas(dependencies)
+        return .dependentSchemas(tables.dependentSchemas.add(dependencies))
     }
 
-    private mutating func items(_ context: KeywordContext) throws(SchemaError) -> SchemaNode.Rule {
+    // MARK: Arrays
+
+    private mutating func items(_ context: KeywordContext) throws(SchemaError) -> SchemaRule {
         if context.value.array != nil {
             throw context.invalid("'items' must be one schema; a list of them is 'prefixItems' since 2020-12.")
         }
-        let first = context.object["prefixItems"]?.array?.count ?? 0
-        return .items(try compile(context.value, at: context.place), from: first)
+        let first = context.neighbour("prefixItems")?.value.array?.count ?? 0
+        return .items(try compile(context.value, of: context), from: first)
     }
 
-    private mutating func contains(_ context: KeywordContext) throws(SchemaError) -> SchemaNode.Rule {
+    private mutating func contains(_ context: KeywordContext) throws(SchemaError) -> SchemaRule {
         .contains(
-            try compile(context.value, at: context.place),
-            atLeast: try context.count(of: "minContains") ?? 1,
-            atMost: try context.count(of: "maxContains")
+            try compile(context.value, of: context),
+            atLeast: try context.neighbour("minContains")?.count() ?? 1,
+            atMost: try context.neighbour("maxContains")?.count() ?? .max
         )
     }
 
-    private func companion(_ context: KeywordContext) throws(SchemaError) -> [SchemaNode.Rule] {
+    private func companion(_ context: KeywordContext) throws(SchemaError) -> [SchemaRule] {
         _ = try context.count()
         return []
     }

@@ -2,21 +2,30 @@ internal import JSON
 
 /// One keyword while it is read: its value, its neighbours and its place, with the readings that keywords share.
 struct KeywordContext {
+    /// The largest count that a keyword may give. No document that is accepted here comes near it.
+    static let maximumCount = Int(Int32.max)
+
     let keyword: String
     let value: JSONValue
-    /// The schema that the keyword stands in.
+    /// The schema that the keyword stands in, as written, by position, and where it is.
     let object: JSONObject
-    /// The place of that schema.
-    let schema: JSONPointer
+    let schema: SchemaNode.ID
+    let place: SchemaPlace
+    let scope: SchemaScope
 
-    /// The place of the keyword.
-    var place: JSONPointer { schema.appending(keyword) }
-
-    var isAtRoot: Bool { schema.tokens.isEmpty }
-
-    func invalid(_ message: String) -> SchemaError {
-        SchemaError(code: .invalidKeyword, pointer: place, message: message)
+    /// A neighbour of the keyword that means something, if it is there.
+    func neighbour(_ name: String) -> KeywordContext? {
+        guard let value = object[name], !scope.vocabularies.isDisjoint(with: Keywords.vocabularies[name] ?? []) else {
+            return nil
+        }
+        return KeywordContext(keyword: name, value: value, object: object, schema: schema, place: place, scope: scope)
     }
+
+    func failure(_ code: SchemaError.Code, _ message: String) -> SchemaError {
+        SchemaError(code: code, place: place.appending(keyword), message: message)
+    }
+
+    func invalid(_ message: String) -> SchemaError { failure(.invalidKeyword, message) }
 
     func text() throws(SchemaError) -> String {
         guard let text = value.string else { throw invalid("'\(keyword)' must be a string.") }
@@ -28,18 +37,14 @@ struct KeywordContext {
         return number
     }
 
-    /// A count; one beyond `Int` is as good as the largest.
     func count() throws(SchemaError) -> Int {
         guard let number = value.number, number.isInteger, number >= 0 else {
             throw invalid("'\(keyword)' must be an integer, 0 or more.")
         }
-        return number.int64.map { Int($0) } ?? Int.max
-    }
-
-    /// The count that a neighbour gives, if it is there.
-    func count(of neighbour: String) throws(SchemaError) -> Int? {
-        guard let value = object[neighbour] else { return nil }
-        return try KeywordContext(keyword: neighbour, value: value, object: object, schema: schema).count()
+        guard let count = number.int64, count <= Self.maximumCount else {
+            throw failure(.tooLarge, "'\(keyword)' must be at most \(Self.maximumCount).")
+        }
+        return Int(count)
     }
 
     func flag() throws(SchemaError) -> Bool {
@@ -83,19 +88,17 @@ struct KeywordContext {
         return name
     }
 
-    /// Lets annotations pass and refuses every word that is none.
-    func checkAnnotation() throws(SchemaError) {
-        if Keywords.textAnnotations.contains(keyword) { _ = try text() }
-        if keyword.hasPrefix(Keywords.ownPrefix) || Keywords.annotations.contains(keyword) {
-            return
+    /// Whether the keyword is one of 2020-12 and its vocabulary one of the dialect.
+    ///
+    /// - Throws: for words that are none, if they are to be refused.
+    func hasMeaning(_ options: SchemaOptions) throws(SchemaError) -> Bool {
+        if let vocabularies = Keywords.vocabularies[keyword] {
+            return !scope.vocabularies.isDisjoint(with: vocabularies)
         }
-        if Keywords.unsupported.contains(keyword) {
-            let message = "'\(keyword)' is not supported, and ignoring it could let wrong values through."
-            throw SchemaError(code: .unsupportedKeyword, pointer: place, message: message)
-        }
+        if keyword.hasPrefix(Keywords.ownPrefix) { return true }
+        guard options.unknownKeywords == .refuse else { return false }
         let hint =
             Keywords.replaced[keyword].map { "use \($0)." } ?? "words of your own begin with '\(Keywords.ownPrefix)'."
-        let message = "'\(keyword)' is not a keyword of JSON Schema 2020-12; \(hint)"
-        throw SchemaError(code: .unknownKeyword, pointer: place, message: message)
+        throw failure(.unknownKeyword, "'\(keyword)' is not a keyword of JSON Schema 2020-12; \(hint)")
     }
 }

@@ -1,27 +1,58 @@
-/// The words of 2020-12 that have no rule of their own here.
+/// The words of 2020-12.
 enum Keywords {
-    /// Say something about a schema and constrain nothing. `format` is one of them by the specification's default.
-    static let annotations: Set<String> = [
-        "title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "format", "$comment",
-    ]
+    /// Every word that can constrain a value or say something about it, with the vocabularies of which one must be there.
+    static let vocabularies: [String: Vocabularies] = {
+        let words: [(Vocabularies, [String])] = [
+            (
+                .core,
+                [
+                    "$schema", "$id", "$ref", "$dynamicRef", "$anchor", "$dynamicAnchor", "$defs", "$vocabulary",
+                    "$comment",
+                ]
+            ),
+            (
+                .applicator,
+                [
+                    "allOf", "anyOf", "oneOf", "not", "if", "then", "else", "properties", "patternProperties",
+                    "additionalProperties", "propertyNames", "dependentSchemas", "prefixItems", "items", "contains",
+                ]
+            ),
+            (.unevaluated, ["unevaluatedItems", "unevaluatedProperties"]),
+            (
+                .validation,
+                [
+                    "type", "enum", "const", "minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf",
+                    "minLength", "maxLength", "pattern", "minItems", "maxItems", "uniqueItems", "minContains",
+                    "maxContains", "minProperties", "maxProperties", "required", "dependentRequired",
+                ]
+            ),
+            (
+                .metaData,
+                ["title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"]
+            ),
+            ([.formatAnnotation, .formatAssertion], ["format"]),
+            (.content, ["contentEncoding", "contentMediaType", "contentSchema"]),
+        ]
+        var vocabularies: [String: Vocabularies] = [:]
+        for (vocabulary, names) in words {
+            for name in names { vocabularies[name] = vocabulary }
+        }
+        return vocabularies
+    }()
 
     /// Annotations whose value must be a text.
-    static let textAnnotations: Set<String> = ["title", "description", "format", "$comment"]
-
-    /// In 2020-12, but not checked here; a schema that has one is refused.
-    static let unsupported: Set<String> = [
-        "pattern", "patternProperties", "unevaluatedItems", "unevaluatedProperties", "$dynamicRef", "$dynamicAnchor",
-        "$vocabulary", "contentEncoding", "contentMediaType", "contentSchema",
+    static let textAnnotations: Set<String> = [
+        "title", "description", "$comment", "contentEncoding", "contentMediaType",
     ]
 
     /// Words of older versions, with what has taken their place.
     static let replaced: [String: String] = [
         "definitions": "$defs", "dependencies": "dependentRequired or dependentSchemas", "additionalItems": "items",
-        "id": "$id", "$recursiveRef": "$ref", "$recursiveAnchor": "$anchor", "divisibleBy": "multipleOf",
+        "id": "$id", "$recursiveRef": "$dynamicRef", "$recursiveAnchor": "$dynamicAnchor", "divisibleBy": "multipleOf",
     ]
 
     /// Begins the words that authors may add for themselves.
     static let ownPrefix = "x-"
-    /// The one version that is read.
-    static let dialect = "https://json-schema.org/draft/2020-12/schema"
+    /// The Swift type that the phone decodes the value with, as a text.
+    static let swiftType = "x-swift-type"
 }

@@ -12,16 +12,16 @@ struct ProgressCheck {
         case done(Int)
     }
 
-    private let nodes: [SchemaNode]
+    private let tables: SchemaTables
     private var marks: [Mark]
 
-    init(nodes: [SchemaNode]) {
-        self.nodes = nodes
-        marks = Array(repeating: .unseen, count: nodes.count)
+    init(tables: SchemaTables) {
+        self.tables = tables
+        marks = Array(repeating: .unseen, count: tables.nodes.count)
     }
 
     mutating func run() throws(SchemaError) {
-        for id in nodes.indices { _ = try depth(of: id, after: 0) }
+        for id in tables.nodes.indices { _ = try depth(of: id, after: 0) }
     }
 
     /// The length of the longest chain that begins here; `steps` lie behind, so the recursion ends at the limit.
@@ -33,12 +33,12 @@ struct ProgressCheck {
         case .onTheWay:
             let message =
                 "This schema leads back to itself without a step into the value, so checking it would never end."
-            throw SchemaError(code: .endlessReference, pointer: nodes[id].location, message: message)
+            throw SchemaError(code: .endlessReference, place: tables.places[id], message: message)
         case .unseen:
             guard steps < Self.maximumDepth else { throw tooComplex(id) }
             marks[id] = .onTheWay
             var longest = 0
-            for next in nodes[id].inPlace { longest = max(longest, try depth(of: next, after: steps + 1)) }
+            for next in tables.appliedInPlace(by: id) { longest = max(longest, try depth(of: next, after: steps + 1)) }
             marks[id] = .done(longest + 1)
             return longest + 1
         }
@@ -47,6 +47,28 @@ struct ProgressCheck {
     private func tooComplex(_ id: SchemaNode.ID) -> SchemaError {
         let message =
             "More than \(Self.maximumDepth) schemas would be applied to one place of a value, one inside the other."
-        return SchemaError(code: .tooComplex, pointer: nodes[id].location, message: message)
+        return SchemaError(code: .tooComplex, place: tables.places[id], message: message)
+    }
+}
+
+extension SchemaTables {
+    /// The schemas that a schema applies to the very value at hand, not to a part of it.
+    func appliedInPlace(by id: SchemaNode.ID) -> [SchemaNode.ID] {
+        var schemas: [SchemaNode.ID] = []
+        for rule in rules[nodes[id].rules] {
+            switch rule {
+            case .reference(let reference): schemas.append(references[reference])
+            case .dynamicReference(let reference):
+                schemas.append(dynamicReferences[reference].fallback)
+                schemas += dynamicReferences[reference].targets.values
+            case .allOf(let range), .anyOf(let range), .oneOf(let range): schemas += branches[range]
+            case .not(let schema): schemas.append(schema)
+            case .conditional(let condition, let then, let otherwise):
+                schemas += [condition, then, otherwise].compactMap(\.self)
+            case .dependentSchemas(let dependencies): schemas += dependentSchemas[dependencies].map(\.schema)
+            default: break
+            }
+        }
+        return schemas
     }
 }

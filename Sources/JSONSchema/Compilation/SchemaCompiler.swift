@@ -1,101 +1,151 @@
 internal import JSON
 
-/// Reads a schema document into a table of nodes: walks over all schemas, then joins the references, then makes sure
-/// that every chain of them gets somewhere.
+/// Reads a schema document, and those that it refers to, into tables: walks over all schemas, then joins the references,
+/// then makes sure that every chain of them gets somewhere.
 struct SchemaCompiler {
-    private let document: JSONValue
-    private(set) var nodes: [SchemaNode] = []
-    private(set) var places: [JSONPointer: SchemaNode.ID] = [:]
-    private(set) var anchors: [String: SchemaNode.ID] = [:]
-    private var references: [(from: SchemaNode.ID, text: String)] = []
-    private(set) var documentID: String?
+    /// The most steps of all patterns together.
+    static let maximumPatternSize = 65_536
 
-    init(_ document: JSONValue) { self.document = document }
+    let options: SchemaOptions
+    var tables = SchemaTables()
+    var resources = SchemaResources()
+    /// The steps of all patterns so far.
+    var patternSize = 0
+    /// Every `$ref` and `$dynamicRef` in the order in which they were read.
+    private var references: [SchemaReference] = []
+    /// The documents of the options by their names without fragments.
+    private let documents: [String: JSONValue]
 
-    /// The table; the document's own schema comes first.
-    mutating func compile() throws(SchemaError) -> [SchemaNode] {
-        _ = try compile(document, at: JSONPointer())
-        for (origin, text) in references {
-            let target = try resolve(text, from: nodes[origin].location)
-            guard case .rules(let rules) = nodes[origin].verdict else { continue }
-            nodes[origin].verdict = .rules([.reference(target)] + rules)
-        }
-        var check = ProgressCheck(nodes: nodes)
-        try check.run()
-        return nodes
+    init(options: SchemaOptions) {
+        self.options = options
+        let named = options.documents.map { (URIReference($0.key).withoutFragment.text, $0.value) }
+        documents = Dictionary(named, uniquingKeysWith: { first, _ in first })
     }
 
-    /// Reads the schema at a place, and all inside it.
-    mutating func compile(_ schema: JSONValue, at place: JSONPointer) throws(SchemaError) -> SchemaNode.ID {
-        let id = nodes.count
-        nodes.append(SchemaNode(location: place, verdict: .anything))
-        places[place] = id
+    /// The tables; the document's own schema comes first.
+    mutating func compile(_ document: JSONValue) throws(SchemaError) -> SchemaTables {
+        try read(document, name: "")
+        // Joining a reference can read a further document, which appends its own.
+        var next = 0
+        while next < references.count {
+            try join(references[next])
+            next += 1
+        }
+        for reference in references { joinDynamically(reference) }
+        var check = ProgressCheck(tables: tables)
+        try check.run()
+        return tables
+    }
+
+    /// The document of that URI, if references may lead to it.
+    func knownDocument(_ name: String) -> JSONValue? { documents[name] ?? MetaSchemas.document(name) }
+
+    /// Reads a whole document that is known by a name.
+    mutating func read(_ document: JSONValue, name: String) throws(SchemaError) {
+        let place = SchemaPlace(document: name)
+        let size = document.serialized().count
+        guard size <= CompiledSchema.maximumSize else {
+            let message =
+                "The document has \(size) bytes; at most \(CompiledSchema.maximumSize) (256 KB) are read as a schema."
+            throw SchemaError(code: .tooLarge, place: place, message: message)
+        }
+        let scope = SchemaScope(
+            base: URIReference(name),
+            resource: resources.add(name: name, root: tables.nodes.count),
+            vocabularies: .standard
+        )
+        _ = try compile(document, at: place, in: scope)
+    }
+
+    // MARK: Schemas
+
+    /// Reads the schema of a keyword, or one of its schemas, and all inside it.
+    mutating func compile(
+        _ schema: JSONValue,
+        of context: KeywordContext,
+        _ token: String? = nil
+    ) throws(SchemaError) -> SchemaNode.ID {
+        var place = context.place.appending(context.keyword)
+        if let token { place = place.appending(token) }
+        let id = tables.nodes.count
+        resources.setChild(id, of: context.schema, context.keyword, token)
+        return try compile(schema, at: place, in: context.scope)
+    }
+
+    private mutating func compile(
+        _ schema: JSONValue,
+        at place: SchemaPlace,
+        in outer: SchemaScope
+    ) throws(SchemaError) -> SchemaNode.ID {
+        let id = tables.nodes.count
         switch schema {
-        case .bool(true):
-            break
-        case .bool(false):
-            nodes[id].verdict = .nothing
+        case .bool(let isAnything):
+            let verdict: SchemaNode.Verdict = isAnything ? .anything : .nothing
+            append(SchemaNode(verdict: verdict, resource: outer.resource), at: place)
         case .object(let object):
-            var rules: [SchemaNode.Rule] = []
-            for (keyword, value) in object.entries {
-                rules += try read(keyword, value, of: object, id)
-            }
-            nodes[id].verdict = .rules(rules)
+            let scope = try enter(object, at: place, from: outer, id)
+            append(SchemaNode(verdict: object.isEmpty ? .anything : .rules, resource: scope.resource), at: place)
+            try readKeywords(of: object, at: place, in: scope, id)
         case .null, .number, .string, .array:
-            throw SchemaError(code: .notASchema, pointer: place, message: "A schema must be an object, true or false.")
+            let message = "A schema must be an object, true or false."
+            throw SchemaError(code: .notASchema, place: place, message: message)
         }
         return id
     }
 
-    /// Reads one keyword into the rules that it makes, which are none if it says nothing or belongs to a neighbour.
-    private mutating func read(
-        _ keyword: String,
-        _ value: JSONValue,
+    private mutating func append(_ node: SchemaNode, at place: SchemaPlace) {
+        tables.nodes.append(node)
+        tables.places.append(place)
+    }
+
+    private mutating func readKeywords(
         of object: JSONObject,
+        at place: SchemaPlace,
+        in scope: SchemaScope,
         _ id: SchemaNode.ID
-    ) throws(SchemaError) -> [SchemaNode.Rule] {
-        let context = KeywordContext(keyword: keyword, value: value, object: object, schema: nodes[id].location)
-        if let rules = try SchemaNode.Rule.simple(context) { return rules }
+    ) throws(SchemaError) {
+        var rules: [SchemaRule] = []
+        // What looks at all that other keywords leave over comes last.
+        var lastRules: [SchemaRule] = []
+        for (keyword, value) in object.entries {
+            let context = KeywordContext(
+                keyword: keyword,
+                value: value,
+                object: object,
+                schema: id,
+                place: place,
+                scope: scope
+            )
+            guard try context.hasMeaning(options) else { continue }
+            switch keyword {
+            case "unevaluatedItems": lastRules.append(.unevaluatedItems(try compile(value, of: context)))
+            case "unevaluatedProperties": lastRules.append(.unevaluatedProperties(try compile(value, of: context)))
+            default: rules += try read(context)
+            }
+        }
+        let start = tables.rules.count
+        tables.rules += rules + lastRules
+        tables.nodes[id].rules = start..<tables.rules.count
+        tables.nodes[id].wantsEvaluated = !lastRules.isEmpty
+    }
+
+    /// Reads one keyword into the rules that it makes, which are none if it says nothing or belongs to a neighbour.
+    private mutating func read(_ context: KeywordContext) throws(SchemaError) -> [SchemaRule] {
+        if let rules = try readValueKeyword(context) { return rules }
         if let rules = try readApplicator(context) { return rules }
-        switch keyword {
+        switch context.keyword {
         case "$ref":
-            references.append((id, try context.text()))
-        case "$defs":
-            for (name, schema) in try context.members() {
-                _ = try compile(schema, at: context.place.appending(name))
-            }
-        case "$anchor":
-            let name = try context.anchor()
-            guard anchors.updateValue(id, forKey: name) == nil else {
-                throw context.invalid("The anchor '\(name)' is given twice.")
-            }
-        case "$schema":
-            try readDialect(context)
-        case "$id":
-            try readID(context)
+            tables.references.append(context.schema)
+            references.append(SchemaReference(context, text: try context.text(), index: tables.references.count - 1))
+            return [.reference(tables.references.count - 1)]
+        case "$dynamicRef":
+            tables.dynamicReferences.append(DynamicReference(fallback: context.schema, targets: [:]))
+            let index = tables.dynamicReferences.count - 1
+            references.append(SchemaReference(context, text: try context.text(), index: index))
+            return [.dynamicReference(index)]
         default:
-            try context.checkAnnotation()
+            try readStatement(context)
+            return []
         }
-        return []
-    }
-
-    private func readDialect(_ context: KeywordContext) throws(SchemaError) {
-        let dialect = try context.text()
-        guard context.isAtRoot else { throw context.invalid("'$schema' may only stand at the root.") }
-        guard dialect == Keywords.dialect || dialect == Keywords.dialect + "#" else {
-            let message = "Only \(Keywords.dialect) is read here."
-            throw SchemaError(code: .unsupportedDialect, pointer: context.place, message: message)
-        }
-    }
-
-    private mutating func readID(_ context: KeywordContext) throws(SchemaError) {
-        let text = try context.text()
-        guard context.isAtRoot else {
-            let message = "'$id' is supported at the root only; inside, use '$anchor'."
-            throw SchemaError(code: .unsupportedKeyword, pointer: context.place, message: message)
-        }
-        let id = text.hasSuffix("#") ? String(text.dropLast()) : text
-        guard !id.utf8.contains(UInt8(ascii: "#")) else { throw context.invalid("'$id' must have no fragment.") }
-        documentID = id
     }
 }

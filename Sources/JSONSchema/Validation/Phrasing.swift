@@ -11,9 +11,15 @@ enum Phrasing {
         case .array: return "an array"
         case .object: return "an object"
         case .null, .bool, .number, .string:
-            let text = value.text
-            return text.count > maximumLength ? text.prefix(maximumLength) + "…" : text
+            return shortened(value.text)
         }
+    }
+
+    /// A text of the schema, such as a pattern, in quotes and shortened.
+    static func quote(_ text: String) -> String { "'\(shortened(text))'" }
+
+    private static func shortened(_ text: String) -> String {
+        text.count > maximumLength ? text.prefix(maximumLength) + "…" : text
     }
 
     /// A number, shortened.

@@ -1,7 +1,7 @@
 internal import JSON
 
 extension Validator {
-    mutating func checkArray(_ items: [JSONValue], _ rule: SchemaNode.Rule, _ id: SchemaNode.ID) -> Bool {
+    mutating func checkArray(_ items: [JSONValue], _ rule: SchemaRule, _ id: SchemaNode.ID) -> Bool {
         switch rule {
         case .minItems(let limit):
             return items.count >= limit
@@ -11,20 +11,29 @@ extension Validator {
                 || refuse(id, "maxItems", "\(Phrasing.count(items.count, "item")), at most \(limit) expected")
         case .uniqueItems:
             return checkUnique(items, id)
-        case .prefixItems(let schemas):
-            var isValid = true
-            for (index, (item, schema)) in zip(items, schemas).enumerated() where !check(item, at: index, schema) {
-                isValid = false
-                if isDone { return false }
-            }
-            return isValid
+        case .prefixItems(let branches):
+            return checkFirst(items, branches)
         case .items(let schema, let first):
             return checkItems(items, from: first, schema, id)
+        case .unevaluatedItems(let schema):
+            return checkUnevaluated(items, schema, id)
         case .contains(let schema, let least, let most):
             return checkContains(items, schema, least, most, id)
         default:
             return true
         }
+    }
+
+    private mutating func checkFirst(_ items: [JSONValue], _ branches: Range<Int>) -> Bool {
+        var isValid = true
+        for (index, branch) in zip(items.indices, branches) {
+            evaluated?.mark(index)
+            if !check(items[index], at: index, program.tables.branches[branch]) {
+                isValid = false
+                if isDone { return false }
+            }
+        }
+        return isValid
     }
 
     private mutating func checkItems(
@@ -34,13 +43,36 @@ extension Validator {
         _ id: SchemaNode.ID
     ) -> Bool {
         guard first < items.count else { return true }
-        if case .nothing = nodes[schema].verdict {
+        if case .nothing = program.tables.nodes[schema].verdict {
             return refuse(id, "items", "\(Phrasing.count(items.count, "item")), at most \(first) expected")
         }
         var isValid = true
-        for index in first..<items.count where !check(items[index], at: index, schema) {
-            isValid = false
-            if isDone { return false }
+        for index in first..<items.count {
+            evaluated?.mark(index)
+            if !check(items[index], at: index, schema) {
+                isValid = false
+                if isDone { return false }
+            }
+        }
+        return isValid
+    }
+
+    private mutating func checkUnevaluated(
+        _ items: [JSONValue],
+        _ schema: SchemaNode.ID,
+        _ id: SchemaNode.ID
+    ) -> Bool {
+        guard let marks = evaluated else { return true }
+        var isValid = true
+        for index in items.indices where !marks[index] {
+            if case .nothing = program.tables.nodes[schema].verdict {
+                return refuse(id, "unevaluatedItems", "item \(index) is not allowed here")
+            }
+            evaluated?.mark(index)
+            if !check(items[index], at: index, schema) {
+                isValid = false
+                if isDone { return false }
+            }
         }
         return isValid
     }
@@ -60,11 +92,14 @@ extension Validator {
         _ items: [JSONValue],
         _ schema: SchemaNode.ID,
         _ least: Int,
-        _ most: Int?,
+        _ most: Int,
         _ id: SchemaNode.ID
     ) -> Bool {
         var count = 0
-        for item in items where probe(item, schema) { count += 1 }
+        for (index, item) in items.enumerated() where probe(part: item, schema) {
+            evaluated?.mark(index)
+            count += 1
+        }
         if count < least {
             let keyword = least == 1 ? "contains" : "minContains"
             return refuse(
@@ -73,7 +108,7 @@ extension Validator {
                 "\(Phrasing.count(count, "item")) of the kind that is asked for, at least \(least) expected"
             )
         }
-        if let most, count > most {
+        if count > most {
             return refuse(
                 id,
                 "maxContains",

@@ -1,41 +1,60 @@
 internal import JSON
 
 extension Validator {
-    mutating func checkCombination(_ value: JSONValue, _ rule: SchemaNode.Rule, _ id: SchemaNode.ID) -> Bool {
+    mutating func checkCombination(_ value: JSONValue, _ rule: SchemaRule, _ id: SchemaNode.ID) -> Bool {
         switch rule {
-        case .allOf(let schemas):
-            var isValid = true
-            for schema in schemas where !check(value, schema) {
-                isValid = false
-                if isDone { return false }
-            }
-            return isValid
-        case .anyOf(let schemas):
-            for schema in schemas where probe(value, schema) { return true }
-            return refuseAlternatives(value, schemas, id, "anyOf")
-        case .oneOf(let schemas):
-            return checkOneOf(value, schemas, id)
+        case .reference(let index):
+            return check(value, program.tables.references[index])
+        case .dynamicReference(let index):
+            return check(value, target(of: program.tables.dynamicReferences[index]))
+        case .allOf(let branches):
+            return checkAllOf(value, branches)
+        case .anyOf(let branches):
+            return checkAnyOf(value, branches) || refuseAlternatives(value, branches, id, "anyOf")
+        case .oneOf(let branches):
+            return checkOneOf(value, branches, id)
         case .not(let schema):
-            return !probe(value, schema) || refuse(id, "not", "\(Phrasing.of(value)) is what must not be here")
+            let before = evaluated
+            let isValid = !probe(value, schema)
+            evaluated = before
+            return isValid || refuse(id, "not", "\(Phrasing.of(value)) is what must not be here")
         case .conditional(let condition, let then, let otherwise):
-            guard let schema = probe(value, condition) ? then : otherwise else { return true }
+            guard let schema = attempt(value, condition) ? then : otherwise else { return true }
             return check(value, schema)
         default:
             return true
         }
     }
 
-    private mutating func checkOneOf(_ value: JSONValue, _ schemas: [SchemaNode.ID], _ id: SchemaNode.ID) -> Bool {
-        var matching: [Int] = []
-        for (index, schema) in schemas.enumerated() where probe(value, schema) {
-            matching.append(index)
-            if matching.count == 2 {
-                let message =
-                    "\(Phrasing.of(value)) fits alternatives \(matching[0]) and \(matching[1]), exactly one is expected"
+    private mutating func checkAllOf(_ value: JSONValue, _ branches: Range<Int>) -> Bool {
+        var isValid = true
+        for branch in branches where !check(value, program.tables.branches[branch]) {
+            isValid = false
+            if isDone { return false }
+        }
+        return isValid
+    }
+
+    private mutating func checkAnyOf(_ value: JSONValue, _ branches: Range<Int>) -> Bool {
+        var isValid = false
+        for branch in branches where attempt(value, program.tables.branches[branch]) {
+            isValid = true
+            // What the others look at matters only to those who ask for it.
+            if evaluated == nil { break }
+        }
+        return isValid
+    }
+
+    private mutating func checkOneOf(_ value: JSONValue, _ branches: Range<Int>, _ id: SchemaNode.ID) -> Bool {
+        var match: Int?
+        for (index, branch) in branches.enumerated() where attempt(value, program.tables.branches[branch]) {
+            if let match {
+                let message = "\(Phrasing.of(value)) fits alternatives \(match) and \(index), exactly one is expected"
                 return refuse(id, "oneOf", message)
             }
+            match = index
         }
-        return matching.count == 1 || refuseAlternatives(value, schemas, id, "oneOf")
+        return match != nil || refuseAlternatives(value, branches, id, "oneOf")
     }
 
     /// Records why a value fits no alternative; always false.
@@ -44,15 +63,15 @@ extension Validator {
     /// one, and what it finds is what helps. So it is with `anyOf: [{"type": "null"}, …]`.
     private mutating func refuseAlternatives(
         _ value: JSONValue,
-        _ schemas: [SchemaNode.ID],
+        _ branches: Range<Int>,
         _ id: SchemaNode.ID,
         _ keyword: String
     ) -> Bool {
         guard isCollecting else { return false }
         let place = instance
         var meant: [[Violation]] = []
-        for schema in schemas {
-            let found = findings(value, schema)
+        for branch in branches {
+            let found = findings(value, program.tables.branches[branch])
             let isOutOfQuestion = found.contains { finding in
                 finding.instance == place && ["type", "const", "enum", "false"].contains(finding.keyword)
             }
@@ -62,7 +81,7 @@ extension Validator {
             record(meant[0])
             return false
         }
-        let alternatives = Phrasing.count(schemas.count, "alternative")
+        let alternatives = Phrasing.count(branches.count, "alternative")
         return refuse(id, keyword, "\(Phrasing.of(value)) fits none of \(alternatives)")
     }
 }

@@ -1,7 +1,12 @@
 internal import JSON
 
 extension Validator {
-    mutating func checkObject(_ object: JSONObject, _ rule: SchemaNode.Rule, _ id: SchemaNode.ID) -> Bool {
+    mutating func checkObject(
+        _ object: JSONObject,
+        _ value: JSONValue,
+        _ rule: SchemaRule,
+        _ id: SchemaNode.ID
+    ) -> Bool {
         switch rule {
         case .minProperties(let limit):
             return object.count >= limit
@@ -9,30 +14,35 @@ extension Validator {
         case .maxProperties(let limit):
             return object.count <= limit
                 || refuse(id, "maxProperties", "\(Phrasing.count(object.count, "member")), at most \(limit) expected")
-        case .required(let keys):
-            return checkRequired(keys, object, id)
-        case .dependentRequired(let dependencies):
-            return checkDependencies(dependencies, object, id)
-        case .dependentSchemas(let dependencies):
+        case .required(let names):
+            return checkRequired(names, object, id)
+        case .dependentRequired(let index):
+            return checkDependencies(program.tables.dependentNames[index], object, id)
+        case .dependentSchemas(let index):
             var isValid = true
-            for (key, schema) in dependencies where object[key] != nil && !check(.object(object), schema) {
+            for (key, schema) in program.tables.dependentSchemas[index]
+            where object[key] != nil && !check(value, schema) {
                 isValid = false
                 if isDone { return false }
             }
             return isValid
         case .propertyNames(let schema):
             return checkNames(object, schema, id)
-        case .members(let known, let others):
-            return checkMembers(object, known, others, id)
+        case .members(let index):
+            return checkMembers(object, program.tables.members[index], id)
+        case .unevaluatedProperties(let schema):
+            return checkUnevaluated(object, schema, id)
         default:
             return true
         }
     }
 
-    private mutating func checkRequired(_ keys: [String], _ object: JSONObject, _ id: SchemaNode.ID) -> Bool {
+    private mutating func checkRequired(_ names: Range<Int>, _ object: JSONObject, _ id: SchemaNode.ID) -> Bool {
         var isValid = true
-        for key in keys where object[key] == nil {
-            isValid = refuse(id, "required", "'\(key)' is required")
+        for index in names {
+            let name = program.tables.names[index]
+            if object.contains(name) { continue }
+            isValid = refuse(id, "required", "'\(name)' is required")
             if isDone { return false }
         }
         return isValid
@@ -55,7 +65,7 @@ extension Validator {
 
     private mutating func checkNames(_ object: JSONObject, _ schema: SchemaNode.ID, _ id: SchemaNode.ID) -> Bool {
         var isValid = true
-        for key in object.keys where !probe(.string(key), schema) {
+        for key in object.keys where !probe(part: .string(key), schema) {
             let reason = isCollecting ? findings(.string(key), schema).first?.message : nil
             isValid = refuse(id, "propertyNames", "the name '\(key)' is not allowed: \(reason ?? "it does not fit")")
             if isDone { return false }
@@ -63,23 +73,48 @@ extension Validator {
         return isValid
     }
 
-    private mutating func checkMembers(
-        _ object: JSONObject,
-        _ known: [ExactText: SchemaNode.ID],
-        _ others: SchemaNode.ID?,
-        _ id: SchemaNode.ID
-    ) -> Bool {
+    private mutating func checkMembers(_ object: JSONObject, _ members: MemberSchemas, _ id: SchemaNode.ID) -> Bool {
         var isValid = true
-        for (key, value) in object.entries {
-            guard let schema = known[ExactText(key)] ?? others else { continue }
-            if case .nothing = nodes[schema].verdict {
-                let keyword = known[ExactText(key)] == nil ? "additionalProperties" : "properties"
-                isValid = refuse(member: key, id, keyword, "'\(key)' is not allowed here")
-            } else if !check(value, at: key, schema) {
-                isValid = false
+        for (index, (key, value)) in object.entries.enumerated() {
+            var isMeant = false
+            if let schema = members.schema(of: key, near: index) {
+                isMeant = true
+                isValid = checkMember(value, key, schema, "properties", id) && isValid
             }
+            for (pattern, schema) in members.patterns where finds(pattern, in: key) {
+                isMeant = true
+                isValid = checkMember(value, key, schema, "patternProperties", id) && isValid
+            }
+            if !isMeant, let schema = members.others {
+                isMeant = true
+                isValid = checkMember(value, key, schema, "additionalProperties", id) && isValid
+            }
+            if isMeant { evaluated?.mark(index) }
             if !isValid, isDone { return false }
         }
         return isValid
+    }
+
+    private mutating func checkUnevaluated(_ object: JSONObject, _ schema: SchemaNode.ID, _ id: SchemaNode.ID) -> Bool {
+        guard let marks = evaluated else { return true }
+        var isValid = true
+        for (index, (key, value)) in object.entries.enumerated() where !marks[index] {
+            evaluated?.mark(index)
+            isValid = checkMember(value, key, schema, "unevaluatedProperties", id) && isValid
+            if !isValid, isDone { return false }
+        }
+        return isValid
+    }
+
+    /// Whether a member satisfies a schema of that keyword.
+    private mutating func checkMember(
+        _ value: JSONValue,
+        _ key: String,
+        _ schema: SchemaNode.ID,
+        _ keyword: String,
+        _ id: SchemaNode.ID
+    ) -> Bool {
+        guard case .nothing = program.tables.nodes[schema].verdict else { return check(value, at: key, schema) }
+        return refuse(member: key, id, keyword, "'\(key)' is not allowed here")
     }
 }

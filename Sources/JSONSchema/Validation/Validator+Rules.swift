@@ -1,48 +1,73 @@
 internal import JSON
 
+extension SchemaRule {
+    /// Whether it asks what the others have looked at.
+    var readsMarks: Bool {
+        switch self {
+        case .unevaluatedItems, .unevaluatedProperties: true
+        default: false
+        }
+    }
+}
+
 extension Validator {
-    /// Whether a value satisfies one rule of a node.
-    mutating func check(_ value: JSONValue, _ rule: SchemaNode.Rule, _ id: SchemaNode.ID) -> Bool {
+    /// Whether a value satisfies one rule of a schema.
+    mutating func check(_ value: JSONValue, _ rule: SchemaRule, _ id: SchemaNode.ID) -> Bool {
         switch rule {
         case .types(let types):
-            return types.holds(value) || refuse(id, "type", Phrasing.isNot(value, types))
-        case .enumeration(let values):
-            return values.contains(value)
-                || refuse(id, "enum", "\(Phrasing.of(value)) is not one of \(Phrasing.list(values))")
-        case .constant(let constant):
-            return value == constant || refuse(id, "const", "\(Phrasing.of(value)) is not \(Phrasing.of(constant))")
-        case .reference(let target):
-            return check(value, target)
-        case .allOf, .anyOf, .oneOf, .not, .conditional:
+            return types.holds(value) || refuse(undecodable: id, "type", Phrasing.isNot(value, types))
+        case .enumeration(let index):
+            let enumeration = program.tables.enumerations[index]
+            return enumeration.contains(value)
+                || refuse(
+                    undecodable: id,
+                    "enum",
+                    "\(Phrasing.of(value)) is not one of \(Phrasing.list(enumeration.values))"
+                )
+        case .constant(let index):
+            let constant = program.tables.constants[index]
+            return value == constant
+                || refuse(undecodable: id, "const", "\(Phrasing.of(value)) is not \(Phrasing.of(constant))")
+        case .reference, .dynamicReference, .allOf, .anyOf, .oneOf, .not, .conditional:
             return checkCombination(value, rule, id)
         case .minimum, .exclusiveMinimum, .maximum, .exclusiveMaximum, .multipleOf:
             guard case .number(let number) = value else { return true }
             return checkNumber(number, rule, id)
-        case .minLength, .maxLength:
+        case .minLength, .maxLength, .pattern, .format:
             guard case .string(let text) = value else { return true }
             return checkText(text, rule, id)
-        case .minItems, .maxItems, .uniqueItems, .prefixItems, .items, .contains:
+        case .minItems, .maxItems, .uniqueItems, .prefixItems, .items, .contains, .unevaluatedItems:
             guard case .array(let items) = value else { return true }
             return checkArray(items, rule, id)
-        case .minProperties, .maxProperties, .required, .dependentRequired, .dependentSchemas, .propertyNames, .members:
+        case .minProperties, .maxProperties, .required, .dependentRequired, .dependentSchemas, .propertyNames, .members,
+            .unevaluatedProperties:
             guard case .object(let object) = value else { return true }
-            return checkObject(object, rule, id)
+            return checkObject(object, value, rule, id)
         }
     }
 
-    private mutating func checkNumber(_ number: JSONNumber, _ rule: SchemaNode.Rule, _ id: SchemaNode.ID) -> Bool {
+    private mutating func checkNumber(_ number: JSONNumber, _ rule: SchemaRule, _ id: SchemaNode.ID) -> Bool {
+        let tables = program.tables
         switch rule {
-        case .minimum(let limit):
-            return number >= limit || refuse(id, "minimum", "\(Phrasing.of(number)) is less than \(limit.digits)")
-        case .exclusiveMinimum(let limit):
-            return number > limit
-                || refuse(id, "exclusiveMinimum", "\(Phrasing.of(number)) is not more than \(limit.digits)")
-        case .maximum(let limit):
-            return number <= limit || refuse(id, "maximum", "\(Phrasing.of(number)) is more than \(limit.digits)")
-        case .exclusiveMaximum(let limit):
-            return number < limit
-                || refuse(id, "exclusiveMaximum", "\(Phrasing.of(number)) is not less than \(limit.digits)")
-        case .multipleOf(let divisor):
+        case .minimum(let index):
+            let bound = tables.bounds[index]
+            return !bound.isAbove(number)
+                || refuse(undecodable: id, "minimum", "\(Phrasing.of(number)) is less than \(bound.digits)")
+        case .exclusiveMinimum(let index):
+            let bound = tables.bounds[index]
+            return bound.isBelow(number)
+                || refuse(id, "exclusiveMinimum", "\(Phrasing.of(number)) is not more than \(bound.digits)")
+        case .maximum(let index):
+            let bound = tables.bounds[index]
+            return !bound.isBelow(number)
+                || refuse(undecodable: id, "maximum", "\(Phrasing.of(number)) is more than \(bound.digits)")
+        case .exclusiveMaximum(let index):
+            let bound = tables.bounds[index]
+            return bound.isAbove(number)
+                || refuse(id, "exclusiveMaximum", "\(Phrasing.of(number)) is not less than \(bound.digits)")
+        case .multipleOf(let index):
+            let divisor = tables.divisors[index]
+            effort -= divisor.effort(for: number)
             return divisor.divides(number)
                 || refuse(id, "multipleOf", "\(Phrasing.of(number)) is not a multiple of \(divisor.digits)")
         default:
@@ -50,15 +75,26 @@ extension Validator {
         }
     }
 
-    private mutating func checkText(_ text: String, _ rule: SchemaNode.Rule, _ id: SchemaNode.ID) -> Bool {
-        let length = text.unicodeScalars.count
+    private mutating func checkText(_ text: String, _ rule: SchemaRule, _ id: SchemaNode.ID) -> Bool {
         switch rule {
         case .minLength(let limit):
+            // A text has at most as many characters as bytes, and at least a quarter.
+            if text.utf8.count / 4 >= limit { return true }
+            let length = text.unicodeScalars.count
             return length >= limit
                 || refuse(id, "minLength", "\(Phrasing.count(length, "character")), at least \(limit) expected")
         case .maxLength(let limit):
+            if text.utf8.count <= limit { return true }
+            let length = text.unicodeScalars.count
             return length <= limit
                 || refuse(id, "maxLength", "\(Phrasing.count(length, "character")), at most \(limit) expected")
+        case .pattern(let index):
+            let pattern = program.tables.patterns[index].text
+            return finds(index, in: text)
+                || refuse(id, "pattern", "\(Phrasing.of(.string(text))) does not match \(Phrasing.quote(pattern))")
+        case .format(let format):
+            effort -= text.utf8.count
+            return format.holds(text) || refuse(id, "format", "\(Phrasing.of(.string(text))) is not \(format.phrase)")
         default:
             return true
         }

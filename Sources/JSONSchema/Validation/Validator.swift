@@ -1,42 +1,50 @@
 internal import JSON
 
-/// Applies the nodes of a schema to one value.
+/// Applies a compiled schema to one value.
 ///
 /// It runs in one of two ways: *probing* stops at the first violation and keeps no record, *collecting* finds them all
-/// with their places. The work is bounded by a number of steps, since schemas exist that would take time exponential in
-/// the depth of a value; a value that exhausts it counts as invalid.
+/// with their places. The work is bounded, since schemas exist that would take time exponential in the depth of a value; a
+/// value that exhausts it counts as invalid.
 struct Validator {
     /// The most violations that are reported.
     static let maximumViolations = 100
-    /// The most schema applications for one value.
-    static let maximumSteps = 1_000_000
+    /// What one validation may cost. A step of a pattern or of a long division costs 1.
+    static let maximumEffort = 5_000_000
+    /// What the application of one schema to one value costs.
+    private static let effortOfSchema = 5
 
     private enum Step {
         case member(String)
         case item(Int)
     }
 
-    let nodes: [SchemaNode]
+    let program: SchemaProgram
     private(set) var isCollecting: Bool
     private var violations: [Violation] = []
     private var path: [Step] = []
-    private var stepsLeft = Self.maximumSteps
+    /// What is left of ``maximumEffort``.
+    var effort = Self.maximumEffort
+    /// What has been looked at of the value at hand, if an `unevaluated…` of this value wants to know.
+    var evaluated: EvaluatedMarks?
+    /// The resources that were entered on the way to the schema at hand; kept if dynamic references need it.
+    private var scope: [Int] = []
+    private var matcher = PatternMatcher()
 
-    private init(nodes: [SchemaNode], isCollecting: Bool) {
-        self.nodes = nodes
+    private init(_ program: SchemaProgram, isCollecting: Bool) {
+        self.program = program
         self.isCollecting = isCollecting
     }
 
-    static func isValid(_ value: JSONValue, nodes: [SchemaNode]) -> Bool {
-        var validator = Validator(nodes: nodes, isCollecting: false)
-        return validator.check(value, 0) && validator.stepsLeft > 0
+    static func isValid(_ value: JSONValue, _ program: SchemaProgram) -> Bool {
+        var validator = Validator(program, isCollecting: false)
+        return validator.check(value, 0) && validator.effort > 0
     }
 
-    static func violations(of value: JSONValue, nodes: [SchemaNode]) -> [Violation] {
-        var validator = Validator(nodes: nodes, isCollecting: true)
+    static func violations(of value: JSONValue, _ program: SchemaProgram) -> [Violation] {
+        var validator = Validator(program, isCollecting: true)
         _ = validator.check(value, 0)
-        guard validator.stepsLeft > 0 else {
-            let message = "the value is too deep and the schema too branched to be checked"
+        guard validator.effort > 0 else {
+            let message = "this value takes too much work to check against this schema"
             return [Violation(instance: JSONPointer(), schema: JSONPointer(), keyword: "", message: message)]
         }
         return Array(validator.violations.prefix(maximumViolations))
@@ -44,26 +52,52 @@ struct Validator {
 
     // MARK: Applying
 
-    /// Whether a value satisfies a node.
+    /// Whether a value satisfies a schema.
     mutating func check(_ value: JSONValue, _ id: SchemaNode.ID) -> Bool {
-        guard stepsLeft > 0 else { return false }
-        stepsLeft -= 1
-        switch nodes[id].verdict {
-        case .anything:
-            return true
-        case .nothing:
-            return refuse(nodes[id].location, "false", "no value is allowed here")
-        case .rules(let rules):
-            var isValid = true
-            for rule in rules where !check(value, rule, id) {
+        guard effort > 0 else { return false }
+        effort -= Self.effortOfSchema
+        let node = program.tables.nodes[id]
+        switch node.verdict {
+        case .anything: return true
+        case .nothing: return refuse(at: id, nil, "false", "no value is allowed here")
+        case .rules: break
+        }
+        guard program.hasDynamicReferences, scope.last != node.resource else { return checkNode(value, node, id) }
+        scope.append(node.resource)
+        defer { scope.removeLast() }
+        return checkNode(value, node, id)
+    }
+
+    private mutating func checkNode(_ value: JSONValue, _ node: SchemaNode, _ id: SchemaNode.ID) -> Bool {
+        guard node.wantsEvaluated else { return checkRules(value, node, id) }
+        // It sees what the schemas inside it have looked at, not what those around it have; they see what it has.
+        let outer = evaluated
+        evaluated = EvaluatedMarks()
+        let isValid = checkRules(value, node, id)
+        if var outer, let inner = evaluated {
+            if isValid { outer.formUnion(inner) }
+            evaluated = outer
+        } else {
+            evaluated = nil
+        }
+        return isValid
+    }
+
+    private mutating func checkRules(_ value: JSONValue, _ node: SchemaNode, _ id: SchemaNode.ID) -> Bool {
+        var isValid = true
+        for index in node.rules {
+            let rule = program.tables.rules[index]
+            // What broke another rule has left no marks, so everything would look as if nothing had looked at it.
+            if !isValid, rule.readsMarks { continue }
+            if !check(value, rule, id) {
                 isValid = false
                 if isDone { return false }
             }
-            return isValid
         }
+        return isValid
     }
 
-    /// Whether a value satisfies a node, without a record.
+    /// Whether a value satisfies a schema, without a record.
     mutating func probe(_ value: JSONValue, _ id: SchemaNode.ID) -> Bool {
         let wasCollecting = isCollecting
         isCollecting = false
@@ -71,35 +105,74 @@ struct Validator {
         return check(value, id)
     }
 
-    /// What a node finds wrong with a value, without adding it to the record.
+    /// The same for a schema that may fail without harm: then what it has looked at does not count.
+    mutating func attempt(_ value: JSONValue, _ id: SchemaNode.ID) -> Bool {
+        let before = evaluated
+        let isValid = probe(value, id)
+        if !isValid { evaluated = before }
+        return isValid
+    }
+
+    /// What a schema finds wrong with a value, without adding it to the record.
     mutating func findings(_ value: JSONValue, _ id: SchemaNode.ID) -> [Violation] {
-        let before = violations
+        let (before, marks) = (violations, evaluated)
         violations = []
-        defer { violations = before }
+        defer { (violations, evaluated) = (before, marks) }
         _ = check(value, id)
         return violations
     }
 
-    /// Whether a member satisfies a node.
+    // MARK: Parts of the value
+
+    /// Whether a member satisfies a schema.
     mutating func check(_ member: JSONValue, at key: String, _ id: SchemaNode.ID) -> Bool {
+        let outer = evaluated
+        evaluated = nil
+        defer { evaluated = outer }
         guard isCollecting else { return check(member, id) }
         path.append(.member(key))
         defer { path.removeLast() }
         return check(member, id)
     }
 
-    /// Whether an item satisfies a node.
+    /// Whether an item satisfies a schema.
     mutating func check(_ item: JSONValue, at index: Int, _ id: SchemaNode.ID) -> Bool {
+        let outer = evaluated
+        evaluated = nil
+        defer { evaluated = outer }
         guard isCollecting else { return check(item, id) }
         path.append(.item(index))
         defer { path.removeLast() }
         return check(item, id)
     }
 
+    /// Whether a part of the value satisfies a schema, without a record.
+    mutating func probe(part: JSONValue, _ id: SchemaNode.ID) -> Bool {
+        let outer = evaluated
+        evaluated = nil
+        defer { evaluated = outer }
+        return probe(part, id)
+    }
+
+    // MARK: Tables
+
+    /// Whether a pattern is found in a text.
+    mutating func finds(_ pattern: Int, in text: String) -> Bool {
+        matcher.finds(program.tables.patterns[pattern], in: text, effort: &effort)
+    }
+
+    /// The schema that a dynamic reference leads to on this way.
+    func target(of reference: DynamicReference) -> SchemaNode.ID {
+        for resource in scope {
+            if let target = reference.targets[resource] { return target }
+        }
+        return reference.fallback
+    }
+
     // MARK: Recording
 
     /// Whether nothing more can be learned: one violation is enough when probing, and the record is bounded.
-    var isDone: Bool { !isCollecting || violations.count >= Self.maximumViolations || stepsLeft == 0 }
+    var isDone: Bool { !isCollecting || violations.count >= Self.maximumViolations || effort <= 0 }
 
     /// The place at hand in the value.
     var instance: JSONPointer {
@@ -113,16 +186,33 @@ struct Validator {
         )
     }
 
-    /// Records a violation of a keyword of a node; always false.
+    /// Records a violation of a keyword of a schema; always false.
     mutating func refuse(_ id: SchemaNode.ID, _ keyword: String, _ message: @autoclosure () -> String) -> Bool {
-        guard isCollecting else { return false }
-        return refuse(nodes[id].location.appending(keyword), keyword, message())
+        refuse(at: id, keyword, keyword, message())
     }
 
-    private mutating func refuse(_ schema: JSONPointer, _ keyword: String, _ message: String) -> Bool {
+    private mutating func refuse(
+        at id: SchemaNode.ID,
+        _ step: String?,
+        _ keyword: String,
+        _ message: @autoclosure () -> String
+    ) -> Bool {
         guard isCollecting else { return false }
-        violations.append(Violation(instance: instance, schema: schema, keyword: keyword, message: message))
+        var place = program.tables.places[id]
+        if let step { place = place.appending(step) }
+        let violation = Violation(instance: instance, schema: place.pointer, keyword: keyword, message: message())
+        violations.append(violation)
         return false
+    }
+
+    /// The same where the phone's decoder stumbles as well, if its type is known; always false.
+    mutating func refuse(
+        undecodable id: SchemaNode.ID,
+        _ keyword: String,
+        _ message: @autoclosure () -> String
+    ) -> Bool {
+        guard let type = program.tables.swiftTypes[id] else { return refuse(id, keyword, message()) }
+        return refuse(id, keyword, "\(message()); the phone's `\(type)` cannot decode it")
     }
 
     /// Records a violation at a member of the value at hand; always false.

@@ -1,0 +1,90 @@
+internal import JSON
+
+/// What references can lead to: the names of resources, the anchors in them, and the schemas inside schemas.
+struct SchemaResources {
+    private struct Resource {
+        let root: SchemaNode.ID
+        var anchors: [ExactText: SchemaNode.ID] = [:]
+        var dynamicAnchors: [ExactText: SchemaNode.ID] = [:]
+    }
+
+    private struct Child: Hashable {
+        let parent: SchemaNode.ID
+        /// The keyword, then `/` and the name or position where it has several schemas. Keywords have no `/`.
+        let step: ExactText
+    }
+
+    private var resources: [Resource] = []
+    private var names: [ExactText: Int] = [:]
+    private var children: [Child: SchemaNode.ID] = [:]
+
+    // MARK: Names
+
+    /// The resource of that name, by position.
+    subscript(name: String) -> Int? { names[ExactText(name)] }
+
+    func isKnown(_ name: String) -> Bool { self[name] != nil }
+
+    func root(of resource: Int) -> SchemaNode.ID { resources[resource].root }
+
+    mutating func add(name: String, root: SchemaNode.ID) -> Int {
+        resources.append(Resource(root: root))
+        names[ExactText(name)] = resources.count - 1
+        return resources.count - 1
+    }
+
+    /// Gives a resource a further name; false if another has it.
+    mutating func addName(_ name: String, to resource: Int) -> Bool {
+        let previous = names.updateValue(resource, forKey: ExactText(name))
+        return previous == nil || previous == resource
+    }
+
+    // MARK: Anchors
+
+    /// Names a schema within its resource; false if the name is taken.
+    mutating func addAnchor(_ name: String, _ id: SchemaNode.ID, in resource: Int, isDynamic: Bool) -> Bool {
+        let name = ExactText(name)
+        let previous = resources[resource].anchors.updateValue(id, forKey: name)
+        if isDynamic { resources[resource].dynamicAnchors[name] = id }
+        return previous == nil || previous == id
+    }
+
+    func anchor(_ name: String, in resource: Int) -> SchemaNode.ID? { resources[resource].anchors[ExactText(name)] }
+
+    /// The schemas of a dynamic anchor, by resource; empty unless `id` is one of them.
+    func dynamicTargets(_ name: String, including id: SchemaNode.ID) -> [Int: SchemaNode.ID] {
+        var targets: [Int: SchemaNode.ID] = [:]
+        for (position, resource) in resources.enumerated() {
+            targets[position] = resource.dynamicAnchors[ExactText(name)]
+        }
+        return targets.values.contains(id) ? targets : [:]
+    }
+
+    // MARK: Places
+
+    mutating func setChild(_ id: SchemaNode.ID, of parent: SchemaNode.ID, _ keyword: String, _ token: String?) {
+        children[Child(parent: parent, step: Self.step(keyword, token))] = id
+    }
+
+    /// The schema at a place within another one; `nil` if there is none.
+    func descend(from id: SchemaNode.ID, _ pointer: JSONPointer) -> SchemaNode.ID? {
+        var id = id
+        var tokens = pointer.tokens[...]
+        while let keyword = tokens.popFirst() {
+            if let child = children[Child(parent: id, step: Self.step(keyword, nil))] {
+                id = child
+            } else if let token = tokens.popFirst(),
+                let child = children[Child(parent: id, step: Self.step(keyword, token))]
+            {
+                id = child
+            } else {
+                return nil
+            }
+        }
+        return id
+    }
+
+    private static func step(_ keyword: String, _ token: String?) -> ExactText {
+        ExactText(token.map { keyword + "/" + $0 } ?? keyword)
+    }
+}

@@ -1,0 +1,89 @@
+import JSON
+import JSONSchema
+import Testing
+
+@Suite("Hostile schemas")
+struct HostileSchemaTests {
+    @Test(
+        "Limits that no document comes near are refused",
+        arguments: [
+            "minLength", "maxLength", "minItems", "maxItems", "minContains", "maxContains", "minProperties",
+            "maxProperties",
+        ]
+    )
+    func hugeCount(keyword: String) throws {
+        for digits in ["2147483648", "9223372036854775808", "1e30", "1e999999999"] {
+            let number = try #require(JSONNumber(digits: digits))
+            let error = try #require(throws: SchemaError.self) { try CompiledSchema([keyword: .number(number)]) }
+            #expect(error.code == .tooLarge)
+            #expect(error.pointer.description == "/\(keyword)")
+        }
+        #expect(throws: Never.self) { try CompiledSchema([keyword: 2_147_483_647]) }
+    }
+
+    @Test("A document beyond 256 KB is refused, given ones too")
+    func hugeDocument() throws {
+        let long: JSONValue = ["description": .string(String(repeating: "x", count: 262_144))]
+        let error = try #require(throws: SchemaError.self) { try CompiledSchema(long) }
+        #expect(error.code == .tooLarge)
+        #expect(error.pointer == JSONPointer())
+        var options = SchemaOptions()
+        options.documents = ["https://example.com/long": long]
+        #expect(throws: SchemaError.self) {
+            try CompiledSchema(["$ref": "https://example.com/long"], options: options)
+        }
+        let fits: JSONValue = ["description": .string(String(repeating: "x", count: 262_144 - 18))]
+        #expect(throws: Never.self) { try CompiledSchema(fits) }
+    }
+
+    @Test("A divisor of very many digits is refused")
+    func hugeDivisor() throws {
+        let divisor = { (digits: Int) throws in
+            JSONValue.number(try #require(JSONNumber(digits: String(repeating: "7", count: digits))))
+        }
+        let schema = try CompiledSchema(["multipleOf": divisor(1_000)])
+        #expect(schema.isValid(try divisor(2_000)))
+        #expect(!schema.isValid(try divisor(2_001)))
+        let error = try #require(throws: SchemaError.self) { try CompiledSchema(["multipleOf": divisor(1_001)]) }
+        #expect(error.code == .tooLarge)
+    }
+
+    @Test("A schema full of everything that is expensive is read and applied in bounded work")
+    func expensive() throws {
+        let long = try #require(JSONNumber(digits: String(repeating: "7", count: 999)))
+        let schema = try CompiledSchema([
+            "items": ["multipleOf": .number(long), "minimum": .number(long)], "uniqueItems": true,
+        ])
+        let items = try (0..<300).map { index in
+            JSONValue.number(try #require(JSONNumber(digits: String(repeating: "7", count: 1_998) + "e\(index)")))
+        }
+        #expect(!schema.isValid(.array(items)))
+    }
+
+    @Test("Many schemas at one depth, all anchored and all referred to, are read")
+    func wide() throws {
+        var definitions = JSONObject()
+        var references: [JSONValue] = []
+        for index in 0..<2_000 {
+            definitions["d\(index)"] = ["$anchor": .string("a\(index)"), "minimum": .number(JSONNumber(index))]
+            references.append(["$ref": .string(index.isMultiple(of: 2) ? "#a\(index)" : "#/$defs/d\(index)")])
+        }
+        let schema = try CompiledSchema(["$defs": .object(definitions), "allOf": .array(references)])
+        #expect(schema.isValid(1_999))
+        #expect(schema.validate(1_997).map(\.line) == ["1997 is less than 1998", "1997 is less than 1999"])
+    }
+
+    @Test("The deepest value on the longest chain of schemas needs no more stack than a task has")
+    func deep() async throws {
+        // Arrays in arrays; every one is looked at by as many schemas inside each other as may be.
+        var chain: JSONValue = ["items": ["$ref": "#"]]
+        for _ in 0..<29 { chain = ["allOf": [chain]] }
+        let schema = try CompiledSchema(chain)
+        var value: JSONValue = 1
+        for _ in 0..<64 { value = [value] }
+        let deepest = value
+        #expect(await Task.detached { schema.isValid(deepest) && schema.validate(deepest).isEmpty }.value)
+        let strict = try CompiledSchema(["allOf": [chain], "$id": "strict", "not": ["const": deepest]])
+        #expect(await Task.detached { strict.validate(deepest).map(\.keyword) }.value == ["not"])
+    }
+}
