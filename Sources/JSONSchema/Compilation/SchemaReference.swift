@@ -29,7 +29,7 @@ extension SchemaCompiler {
         if !resources.isKnown(name) {
             guard let document = knownDocument(name) else {
                 let message =
-                    "'\(reference.text)' leads out of this document, to '\(name)', which is not known here; nothing is fetched."
+                    "'\(reference.text)' leads to '\(name)', which is not known here; nothing is fetched."
                 throw SchemaError(code: .unresolvedReference, place: reference.place, message: message)
             }
             try read(document, name: name)

@@ -8,8 +8,8 @@ struct PatternMatcher: Sendable {
     private var visits: [Int] = []
     private var turn = 0
 
-    /// Whether the pattern is found in the text. Every instruction looked at costs one of `effort`; when it is used up the
-    /// answer is no.
+    /// Whether the pattern is found in the text. Every instruction looked at costs one of `effort`; when it is used up
+    /// the answer is no.
     mutating func finds(_ pattern: Pattern, in text: String, effort: inout Int) -> Bool {
         if visits.count < pattern.instructions.count {
             visits += Array(repeating: 0, count: pattern.instructions.count - visits.count)

@@ -27,8 +27,8 @@ struct MemberSchemas: Sendable {
     /// Every schema that can apply.
     var schemas: [SchemaNode.ID] { known.map(\.schema) + patterns.map(\.schema) + (others.map { [$0] } ?? []) }
 
-    /// The schema of a known name. Documents mostly name their members in the order of the schema, so the look-up begins
-    /// at a guess.
+    /// The schema of a known name. Documents mostly name their members in the order of the schema, so the look-up
+    /// begins at a guess.
     func schema(of name: String, near guess: Int) -> SchemaNode.ID? {
         if guess < known.count, ExactText.equal(known[guess].name, name) { return known[guess].schema }
         if !places.isEmpty { return places[ExactText(name)] }
