@@ -104,6 +104,7 @@ let package = Package(
                 .embedInCode("V0005_sending_halts.sql"),
                 .embedInCode("V0006_pacing.sql"),
                 .embedInCode("V0007_channels.sql"),
+                .embedInCode("V0008_answer_counts.sql"),
             ],
             swiftSettings: swiftSettings
         ),

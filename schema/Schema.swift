@@ -11,5 +11,6 @@ package enum Schema {
         (5, "sending_halts", PackageResources.V0005_sending_halts_sql),
         (6, "pacing", PackageResources.V0006_pacing_sql),
         (7, "channels", PackageResources.V0007_channels_sql),
+        (8, "answer_counts", PackageResources.V0008_answer_counts_sql),
     ]
 }

@@ -19,6 +19,8 @@ package protocol TallyService: Sendable {
     /// All apps in order of their ids, or the one that a bound key sees.
     func apps(_ page: PageRequest, only: BundleID?) async throws -> Page<AppResource>
     func deleteApp(_ id: BundleID) async throws
+    /// Lets sending go on that was halted; tokens that were rejected on the way are tried again, or stay rejected.
+    func liftHalt(_ app: BundleID, _ environment: APNSEnvironment, reviving: Bool) async throws
 
     func createAPIKey(_ request: APIKeyRequest) async throws -> APIKeyResource
     /// All keys, or those bound to one app.

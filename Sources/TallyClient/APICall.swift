@@ -28,8 +28,8 @@ struct APICall {
         APICall(method: "PUT", path: path, body: body.json)
     }
 
-    static func delete(_ path: String) -> APICall {
-        APICall(method: "DELETE", path: path)
+    static func delete(_ path: String, query: [(name: String, value: String?)] = []) -> APICall {
+        APICall(method: "DELETE", path: path, query: query.compactMap { name, value in value.map { (name, $0) } })
     }
 
     static func post(_ path: String, _ body: some APIRequest, key: String) -> APICall {

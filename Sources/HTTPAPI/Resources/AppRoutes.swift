@@ -1,4 +1,5 @@
 import APITypes
+import ActivityModel
 import HTTPTypes
 import Orchestrator
 
@@ -17,6 +18,19 @@ extension Route {
             },
             Route(.delete, "/v1/apps/{bundle_id}", .unboundAdmin) { call in
                 try await service.deleteApp(call.app())
+                return .noContent
+            },
+            Route(
+                .delete,
+                "/v1/apps/{bundle_id}/halts/{environment}",
+                .scope(.operate),
+                query: ["leave_rejected"]
+            ) { call in
+                try await service.liftHalt(
+                    call.app(),
+                    call.segment("environment") { APNSEnvironment(rawValue: $0) },
+                    reviving: !call.flag("leave_rejected")
+                )
                 return .noContent
             },
         ]

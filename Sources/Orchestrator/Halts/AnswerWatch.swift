@@ -24,6 +24,9 @@ package struct AnswerWatch: Sendable {
         /// Whether more than 20 % are rejections.
         package var isBad: Bool { rejections * 5 > answers }
 
+        /// Whether sending must halt.
+        package var isExcessive: Bool { answers >= AnswerWatch.leastAnswers && isBad }
+
         static func += (left: inout Count, right: Count) {
             left.answers += right.answers
             left.rejections += right.rejections
@@ -61,13 +64,19 @@ package struct AnswerWatch: Sendable {
                 recent.append((second, count))
             }
             total += count
-            let kept = second - Self.window.components.seconds
-            while let oldest = recent.first, oldest.second <= kept {
-                total -= oldest.count
-                recent.removeFirst()
-            }
-            return total.answers >= Self.leastAnswers && total.isBad ? total : nil
+            let seen = self.count(at: second)
+            return seen.isExcessive ? seen : nil
         }
+    }
+
+    /// What the window holds.
+    package mutating func count(at second: Int64) -> Count {
+        let kept = second - Self.window.components.seconds
+        while let oldest = recent.first, oldest.second <= kept {
+            total -= oldest.count
+            recent.removeFirst()
+        }
+        return total
     }
 
     /// A few pushes are about to leave although sending stands still; their answers are counted apart.

@@ -15,6 +15,7 @@ struct HaltPatrol: Service, CustomStringConvertible {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
                 do {
+                    try await orchestrator.halts.share()
                     try await look()
                 } catch {
                     orchestrator.logger.warning("cannot look after halts", metadata: ["error": "\(error)"])

@@ -8,15 +8,13 @@ extension Orchestrator {
     /// `reviving`: whether tokens that were rejected on the way to the halt are tried again. Without it they stay rejected
     /// until their apps report them anew, for a registry that really is full of bad ones.
     ///
-    /// - Throws: 404 for an unknown app, 409 `not_halted`.
-    package func resumeSending(_ app: BundleID, _ environment: APNSEnvironment, reviving: Bool) async throws {
+    /// - Throws: 404 if nothing is halted there.
+    package func liftHalt(_ app: BundleID, _ environment: APNSEnvironment, reviving: Bool) async throws {
         let scope = HaltScope(app: app, environment: environment)
-        guard try await !halts.lift(scope, because: "operator", reviving: reviving) else {
-            wakeUps.signal()
-            return
+        guard try await halts.lift(scope, because: "operator", reviving: reviving) else {
+            throw Problem.notFound("the halt")
         }
-        _ = try await self.app(app)
-        throw Problem.conflict(code: "not_halted", detail: "Sending is not halted there.")
+        wakeUps.signal()
     }
 
     /// What operators should look at, although the daemon works; for `/health/ready`.

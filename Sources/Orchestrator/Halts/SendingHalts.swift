@@ -1,4 +1,5 @@
 import ActivityModel
+import FoundationEssentials
 import JSON
 import Logging
 import Metrics
@@ -21,7 +22,8 @@ struct SendingHalt: Sendable, Hashable {
 
 /// Halts sending where APNs rejects tokens in masses, tries with a few pushes now and then, and lets it go on (promise 9).
 ///
-/// The counts are this daemon's; the halt is a row in the database and so every daemon's.
+/// What this daemon alone has seen halts at once; what all have seen together, within seconds. The halt is a row in the
+/// database and so every daemon's.
 final class SendingHalts: Sendable {
     private struct Place {
         var watch = AnswerWatch()
@@ -30,6 +32,8 @@ final class SendingHalts: Sendable {
 
     private let database: Database
     private let logger: Logger
+    /// Tells this daemon's counts from those of others.
+    private let daemon = UUID()
     private let start = ContinuousClock.now
     private let places = Mutex<[HaltScope: Place]>([:])
 
@@ -50,6 +54,42 @@ final class SendingHalts: Sendable {
         } catch {
             // The next answers say the same again.
             logger.error("cannot halt sending", metadata: Self.metadata(scope).merging(["error": "\(error)"]) { $1 })
+        }
+    }
+
+    /// Tells the other daemons what this one has counted, and halts what all have seen too many rejections of together.
+    func share() async throws {
+        let counts = places.withLock { places in
+            let second = start.duration(to: .now).components.seconds
+            return places.keys.compactMap { scope in
+                let count = places[scope]?.watch.count(at: second) ?? AnswerWatch.Count()
+                return count.answers > 0 ? (scope: scope, count: count) : nil
+            }
+        }
+        guard !counts.isEmpty else { return }
+        let results = try await database.pipeline([
+            """
+            INSERT INTO answer_counts (daemon, bundle_id, environment, answers, rejections)
+            SELECT \(daemon), c.bundle_id, c.environment::apns_environment, c.answers, c.rejections
+            FROM unnest(
+                \(counts.map(\.scope.app.rawValue)), \(counts.map(\.scope.environment.rawValue)),
+                \(counts.map { Int64($0.count.answers) }), \(counts.map { Int64($0.count.rejections) })
+            ) AS c(bundle_id, environment, answers, rejections)
+            ON CONFLICT (daemon, bundle_id, environment) DO UPDATE
+            SET answers = EXCLUDED.answers, rejections = EXCLUDED.rejections, counted_at = clock_timestamp()
+            """,
+            "DELETE FROM answer_counts WHERE counted_at < clock_timestamp() - \(AnswerWatch.window)",
+            // Who says nothing for a few seconds is gone, or has nothing to say.
+            """
+            SELECT bundle_id, environment::text, sum(answers)::int8, sum(rejections)::int8 FROM answer_counts
+            WHERE counted_at > clock_timestamp() - interval '5 seconds'
+            GROUP BY bundle_id, environment HAVING sum(rejections) > 0
+            """,
+        ])
+        for (app, environment, answers, rejections) in try results[2].decoded(as: (String, String, Int64, Int64).self) {
+            let count = AnswerWatch.Count(answers: Int(answers), rejections: Int(rejections))
+            let scope = HaltScope(app: BundleID(stored: app), environment: try .stored(environment))
+            if count.isExcessive { try await halt(scope, count) }
         }
     }
 

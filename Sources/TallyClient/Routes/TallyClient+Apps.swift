@@ -21,6 +21,21 @@ extension TallyClient {
     package func deleteApp(_ id: BundleID) async throws(ClientError) {
         try await perform(.delete("/v1/apps/\(id)"))
     }
+
+    /// Lets sending go on that was halted because APNs rejected too many tokens. With `leavingRejected` the tokens that were
+    /// rejected on the way stay so.
+    package func liftHalt(
+        _ app: BundleID,
+        _ environment: APNSEnvironment,
+        leavingRejected: Bool = false
+    ) async throws(ClientError) {
+        try await perform(
+            .delete(
+                "/v1/apps/\(app)/halts/\(environment.rawValue)",
+                query: [("leave_rejected", leavingRejected ? "true" : nil)]
+            )
+        )
+    }
 }
 
 extension PageRequest {

@@ -6,7 +6,7 @@ import TallyClient
 struct Apps: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Bundle ids with their team and signing keys.",
-        subcommands: [Put.self, List.self, Show.self, Delete.self]
+        subcommands: [Put.self, List.self, Show.self, Delete.self, Resume.self]
     )
 
     struct Put: ClientCommand {
@@ -93,6 +93,23 @@ struct Apps: AsyncParsableCommand {
         func run(_ session: Session) async throws {
             try await session.client.deleteApp(id.value)
             session.show(done: "\(id.value) is deleted.")
+        }
+    }
+
+    struct Resume: ClientCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Let sending go on that was halted.",
+            discussion: "Sending halts when APNs rejects too many tokens. Mend key, host or topic first."
+        )
+
+        @Argument(help: "The bundle id.") var id: Checked<BundleID>
+        @Option(help: "sandbox or production.") var environment: APNSEnvironment
+        @Flag(help: "Do not try the rejected tokens again.") var leaveRejected = false
+        @OptionGroup var global: GlobalOptions
+
+        func run(_ session: Session) async throws {
+            try await session.client.liftHalt(id.value, environment, leavingRejected: leaveRejected)
+            session.show(done: "Sending for \(id.value) in \(environment.rawValue) goes on.")
         }
     }
 }

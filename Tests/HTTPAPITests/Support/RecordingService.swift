@@ -88,6 +88,9 @@ final class RecordingService: TallyService {
         try reach("apps \(text(page)) only \(only?.rawValue ?? "-")")
     }
     func deleteApp(_ id: BundleID) async throws { try done("deleteApp \(id)") }
+    func liftHalt(_ app: BundleID, _ environment: APNSEnvironment, reviving: Bool) async throws {
+        try done("liftHalt \(app) \(environment.rawValue)\(reviving ? "" : " leaving")")
+    }
 
     func createAPIKey(_ request: APIKeyRequest) async throws -> APIKeyResource {
         try reach("createAPIKey \(request.name)")

@@ -38,6 +38,13 @@ struct RouteCase: CustomTestStringConvertible, Sendable {
         .init(.get, "/v1/apps", .scope(.read), "apps 100 - only -"),
         .init(.get, mine, .scope(.read), "app com.example.mine"),
         .init(.delete, mine, .unboundAdmin, "deleteApp com.example.mine"),
+        .init(.delete, mine + "/halts/production", .scope(.operate), "liftHalt com.example.mine production"),
+        .init(
+            .delete,
+            mine + "/halts/production?leave_rejected=true",
+            .scope(.operate),
+            "liftHalt com.example.mine production leaving"
+        ),
         .init(.post, "/v1/api-keys", .scope(.admin), body: Bodies.apiKey, "createAPIKey backend"),
         .init(.get, "/v1/api-keys", .scope(.admin), "apiKeys 100 - only -"),
         .init(.delete, "/v1/api-keys/\(uuid)", .scope(.admin), "revokeAPIKey \(uuid) only -"),

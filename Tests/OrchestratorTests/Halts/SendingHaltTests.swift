@@ -116,7 +116,7 @@ struct SendingHaltTests {
             let rejected = try await states(world)["rejected"] ?? 0
             world.recorder.answerAll(with: nil)
             _ = world.recorder.take()
-            try await world.orchestrator.resumeSending(world.app, .production, reviving: reviving)
+            try await world.orchestrator.liftHalt(world.app, .production, reviving: reviving)
             try await world.settle()
 
             #expect(world.recorder.take().count == (reviving ? 400 : 400 - Int(rejected)))
@@ -125,8 +125,31 @@ struct SendingHaltTests {
             #expect(resumed.map { $0.detail["by"] } == ["operator"])
             #expect(resumed.first?.detail["revived_update_tokens"]?.int64 == (reviving ? rejected : 0))
             await #expect(throws: Problem.self) {
-                try await world.orchestrator.resumeSending(world.app, .production, reviving: reviving)
+                try await world.orchestrator.liftHalt(world.app, .production, reviving: reviving)
             }
+        }
+    }
+
+    @Test("What no daemon has seen enough of by itself counts together")
+    func shared() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.crowd(60)
+            try await world.settle()
+            world.recorder.answerAll(with: .badToken)
+            try await world.update(score: 1)
+            try await world.settle()
+            try await world.orchestrator.halts.share()
+            #expect(try await world.number("SELECT count(*) FROM sending_halts") == 0, "60 answers decide nothing")
+
+            let other = world.sibling()
+            await other.orchestrator.halts.observe(
+                AnswerWatch.Count(answers: 60, rejections: 0),
+                of: HaltScope(app: world.app, environment: .production)
+            )
+            try await other.orchestrator.halts.share()
+            #expect(try await world.number("SELECT answers::int8 FROM sending_halts") == 120)
+            #expect(try await world.number("SELECT rejections::int8 FROM sending_halts") == 60)
         }
     }
 
@@ -147,7 +170,7 @@ struct SendingHaltTests {
             try await world.update(score: 2)
             try await world.settle()
             world.recorder.answerAll(with: nil)
-            try await world.orchestrator.resumeSending(world.app, .production, reviving: true)
+            try await world.orchestrator.liftHalt(world.app, .production, reviving: true)
             try await world.settle()
 
             #expect(try await world.subscription("old") == "rejected")
@@ -178,7 +201,10 @@ struct SendingHaltTests {
 
     @Test(
         "Dead tokens never halt sending, nor do other refusals",
-        arguments: [PushOutcome.unregistered(at: nil), .unavailable, .badKey]
+        arguments: [
+            PushOutcome.unregistered(at: nil), .unavailable, .badKey,
+            PushOutcome(.tokenRejected, status: 410, reason: "Novel"),
+        ]
     )
     func otherAnswers(outcome: PushOutcome) async throws {
         try await withWorld { world in

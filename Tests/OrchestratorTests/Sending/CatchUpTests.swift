@@ -31,6 +31,25 @@ struct CatchUpTests {
         }
     }
 
+    @Test("Late joiners share a fresh stamp for 30 seconds, and then take another")
+    func sharedStamp() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.update(score: 1)
+            try await world.settle()
+            var pushes: [Recorder.Push] = []
+            for (number, wait) in [40, 20, 20].enumerated() {
+                try await world.pass(Int64(wait))
+                try await world.follow("d\(number)", token: "aa0\(number)")
+                try await world.settle()
+                pushes += world.recorder.take()
+            }
+            #expect(pushes.map(\.destination) == ["aa00", "aa01", "aa02"])
+            #expect(pushes[0].timestamp == pushes[1].timestamp)
+            #expect(pushes[2].timestamp > pushes[1].timestamp)
+        }
+    }
+
     @Test("What a card is known to show is not sent again", arguments: [(1, 1), (2, 0)])
     func known(revision: Revision, pushes: Int) async throws {
         try await withWorld { world in
