@@ -45,11 +45,9 @@ def run(command, cpus, deadline=600):
 
 
 def cpu_of(pid):
-    """The CPU seconds of a running process."""
+    """The CPU seconds of a running process of one thread, to the nanosecond."""
     with open(f"/proc/{pid}/schedstat") as file:
-        main = int(file.read().split()[0])
-    # A process of one thread, as the kernel counts it in nanoseconds.
-    return main / 1e9
+        return int(file.read().split()[0]) / 1e9
 
 
 def busy(cpus):

@@ -174,7 +174,8 @@ def without_output(result):
 def report(bench, facts, parts, say):
     say("\n".join(table(bench.rows)))
     singles = parts["single_push_us"]
-    say(f"\none push at a time, call to answer: p50 {singles['p50']:.0f} us, p90 {singles['p90']:.0f} us, p99 {singles['p99']:.0f} us")
+    quantiles = ", ".join(f"{name} {singles[name]:.0f} us" for name in ("p50", "p90", "p99"))
+    say(f"\none push at a time, call to answer: {quantiles}")
     if "memory" in parts:
         memory = parts["memory"]
         marks = ", ".join(f"{kib / 1024:.1f} MiB after {pushes:,}" for pushes, kib in memory["kib_after"].items())
