@@ -189,7 +189,16 @@ private func samples() throws -> [any APIValue & Hashable] {
                 dead: 1,
                 withheld: 1
             ),
-            starts: StartProgress(pending: 1, sent: 2, unknown: 3, settled: 4, repeated: 5, withheld: 6, failed: 7),
+            starts: StartProgress(
+                pending: 1,
+                sent: 2,
+                unknown: 3,
+                settled: 4,
+                repeated: 5,
+                withheld: 6,
+                failed: 7,
+                reasons: ["start_budget": 6, "400 BadDeviceToken": 7]
+            ),
             schedules: [schedule]
         ),
         SubscriptionRequest(.updateToken(try token("abcd")), generation: 2, knownRevision: 0),

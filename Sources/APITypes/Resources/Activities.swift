@@ -110,8 +110,12 @@ package struct StartProgress: Sendable, Hashable {
     package var settled: Int
     /// Of all the others: sent a second time, on record.
     package var repeated: Int
+    /// Cannot be sent, for now or until the device registers anew.
     package var withheld: Int
+    /// Apple refused it.
     package var failed: Int
+    /// Why starts are withheld or have failed, in a word of ours or of Apple's, and how many for that reason.
+    package var reasons: [String: Int]
 
     package init(
         pending: Int = 0,
@@ -120,7 +124,8 @@ package struct StartProgress: Sendable, Hashable {
         settled: Int = 0,
         repeated: Int = 0,
         withheld: Int = 0,
-        failed: Int = 0
+        failed: Int = 0,
+        reasons: [String: Int] = [:]
     ) {
         self.pending = pending
         self.sent = sent
@@ -129,6 +134,7 @@ package struct StartProgress: Sendable, Hashable {
         self.repeated = repeated
         self.withheld = withheld
         self.failed = failed
+        self.reasons = reasons
     }
 }
 
@@ -242,6 +248,7 @@ extension StartProgress: APIAnswer {
         let repeated = reader.required("repeated", .int)
         let withheld = reader.required("withheld", .int)
         let failed = reader.required("failed", .int)
+        let reasons = reader.optional("reasons", .counts)
         guard reader.finish(), let pending, let sent, let unknown, let settled, let repeated, let withheld, let failed
         else { return nil }
         self.init(
@@ -251,7 +258,8 @@ extension StartProgress: APIAnswer {
             settled: settled,
             repeated: repeated,
             withheld: withheld,
-            failed: failed
+            failed: failed,
+            reasons: reasons ?? [:]
         )
     }
 
@@ -264,6 +272,25 @@ extension StartProgress: APIAnswer {
         fields.add("repeated", repeated)
         fields.add("withheld", withheld)
         fields.add("failed", failed)
+        if !reasons.isEmpty {
+            let counts = reasons.sorted { $0.key < $1.key }.map { ($0.key, JSONValue.number(JSONNumber($0.value))) }
+            fields.add("reasons", JSONObject(counts))
+        }
         return fields.json
+    }
+}
+
+extension FieldType where Value == [String: Int] {
+    /// An object whose members are whole numbers.
+    fileprivate static var counts: Self {
+        of("An object of whole numbers") { value in
+            guard let object = value.object else { return nil }
+            var counts: [String: Int] = [:]
+            for (key, value) in object.entries {
+                guard let count = value.int64.flatMap(Int.init(exactly:)) else { return nil }
+                counts[key] = count
+            }
+            return counts
+        }
     }
 }

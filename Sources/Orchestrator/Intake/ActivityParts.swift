@@ -43,18 +43,11 @@ struct ActivityParts: Sendable {
             parts.progress[key, default: DeliveryProgress()].current += isCurrent ? 1 : 0
             parts.progress[key, default: DeliveryProgress()].pending += isCurrent ? 0 : 1
         }
-        for (key, pending, sent, unknown, settled, repeated, withheld, failed) in try results[2].decoded(
-            as: (Int64, Int64, Int64, Int64, Int64, Int64, Int64, Int64).self
+        for (key, state, reason, count, repeated) in try results[2].decoded(
+            as: (Int64, String, String?, Int64, Int64).self
         ) {
-            parts.starts[key] = StartProgress(
-                pending: Int(pending),
-                sent: Int(sent),
-                unknown: Int(unknown),
-                settled: Int(settled),
-                repeated: Int(repeated),
-                withheld: Int(withheld),
-                failed: Int(failed)
-            )
+            parts.starts[key, default: StartProgress()]
+                .count(try .stored(state), because: reason, Int(count), repeated: Int(repeated))
         }
         for (key, id, apnsID, state) in try results[3].decoded(as: (Int64, String, String?, String).self) {
             parts.channels[key] = ChannelReference(
@@ -98,12 +91,9 @@ struct ActivityParts: Sendable {
 
     private static func startCounts(_ keys: [Int64]) -> Query {
         """
-        SELECT activity_key,
-               count(*) FILTER (WHERE state IN ('pending', 'claimed')), count(*) FILTER (WHERE state = 'sent'),
-               count(*) FILTER (WHERE state = 'unknown'), count(*) FILTER (WHERE state = 'settled'),
-               count(*) FILTER (WHERE attempts > 1), count(*) FILTER (WHERE state = 'withheld'),
-               count(*) FILTER (WHERE state = 'failed')
-        FROM starts WHERE activity_key = ANY(\(keys)) GROUP BY activity_key
+        SELECT activity_key, state::text, CASE WHEN state IN ('withheld', 'failed') THEN reason END AS why,
+               count(*), count(*) FILTER (WHERE attempts > 1)
+        FROM starts WHERE activity_key = ANY(\(keys)) GROUP BY activity_key, state, why
         """
     }
 
@@ -121,5 +111,27 @@ struct ActivityParts: Sendable {
         FROM schedules AS s JOIN activities AS a USING (activity_key)
         WHERE s.activity_key = ANY(\(keys)) AND s.state = 'pending' ORDER BY s.due_at
         """
+    }
+}
+
+extension StartProgress {
+    /// Counts so many starts that are in one state for one reason.
+    fileprivate mutating func count(
+        _ state: StartStateMachine.State,
+        because reason: String?,
+        _ count: Int,
+        repeated: Int
+    ) {
+        self.repeated += repeated
+        switch state {
+        case .pending, .claimed: pending += count
+        case .unknown: unknown += count
+        case .sent: sent += count
+        case .settled: settled += count
+        case .withheld: withheld += count
+        case .failed: failed += count
+        case .cancelled: break
+        }
+        if let reason { reasons[reason, default: 0] += count }
     }
 }

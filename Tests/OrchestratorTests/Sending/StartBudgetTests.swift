@@ -24,7 +24,7 @@ struct StartBudgetTests {
             var withheld = 0
             for id in ["a", "b", "c", "d"] { withheld += try await world.show(id).starts.withheld }
             #expect(withheld == 2)
-            #expect(try await world.number("SELECT count(*) FROM starts WHERE reason = 'start_budget'") == 2)
+            #expect(try await world.show("d").starts.reasons == ["start_budget": 1])
             try await world.pass(80)
             try await world.settle()
             #expect(world.recorder.take().count == 3)

@@ -312,6 +312,7 @@ struct StartTests {
             try await world.settle()
             #expect(try await world.word("SELECT state::text FROM start_tokens") == state)
             #expect(try await world.startState("d1") == "failed")
+            #expect(try await world.show().starts.reasons == [outcome.words: 1])
             _ = world.recorder.take()
             try await world.pass(1000)
             try await world.settle()
