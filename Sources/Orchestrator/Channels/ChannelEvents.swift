@@ -5,7 +5,7 @@ import JSON
 extension Event.Kind {
     /// A channel is gone at Apple although nobody had deleted it.
     static let channelLost = Event.Kind("channel_lost")
-    /// Apple has channels that we have no record of, seen for the first time.
+    /// Apple has channels that we have no record of, and has had them for a minute; said once of each.
     static let channelUnknown = Event.Kind("channel_unknown")
     /// An unknown channel, or one of ours that had come back, was deleted.
     static let channelReclaimed = Event.Kind("channel_reclaimed")

@@ -80,20 +80,33 @@ struct ChannelReconciliation: Sendable {
                 INSERT INTO unknown_channels (bundle_id, environment, apns_channel_id)
                 SELECT \(app.rawValue), \(environment.rawValue)::apns_environment, id FROM unnest(\(watched)) AS id
                 ON CONFLICT DO NOTHING
-                RETURNING apns_channel_id
                 """,
                 Self.forgetting(forgotten, app, environment),
+                Self.news(in: app, environment),
                 orchestrator.sweeps.record(atApple: comparison.listed, under: lease),
             ])
             var events: [Event] = []
-            let new = try results[0].decoded(as: String.self)
+            let new = try results[2].decoded(as: String.self)
             if !new.isEmpty { events.append(.channelsUnknown(new, of: subject)) }
-            let before = try results[2].single(Int32?.self) ?? nil
+            let before = try results[3].single(Int32?.self) ?? nil
             if Event.isQuotaLow(comparison.listed), !Event.isQuotaLow(Int(before ?? 0)) {
                 events.append(.channelQuotaLow(atApple: comparison.listed, of: subject))
             }
             if !events.isEmpty { _ = try await connection.execute(EventRows.insertion(events)) }
         }
+    }
+
+    /// The statement for the unknown channels that have been seen for a minute since the last reconcile. A younger one may
+    /// be ours, made at this moment and not recorded yet. To be run before this reconcile is recorded.
+    private static func news(in app: BundleID, _ environment: APNSEnvironment) -> Query {
+        let settling = Duration.seconds(ChannelComparison.settlingTime)
+        return """
+            SELECT u.apns_channel_id FROM unknown_channels AS u JOIN channel_sweeps AS s USING (bundle_id, environment)
+            WHERE u.bundle_id = \(app.rawValue) AND u.environment = \(environment.rawValue)::apns_environment
+              AND u.first_seen_at <= now() - \(settling)
+              AND u.first_seen_at > coalesce(s.reconciled_at, '-infinity') - \(settling)
+            ORDER BY u.apns_channel_id
+            """
     }
 
     private var subject: Event.Subject { .app(app, environment) }

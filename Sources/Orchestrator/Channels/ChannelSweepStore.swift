@@ -84,7 +84,7 @@ struct ChannelSweepStore: Sendable {
     /// The statement that records how many channels Apple has, and tells how many it had before.
     func record(atApple count: Int, under lease: ChannelSweepLease) -> Query {
         """
-        UPDATE channel_sweeps AS s SET reconciled_at = clock_timestamp(), at_apple = \(Int32(clamping: count))
+        UPDATE channel_sweeps AS s SET reconciled_at = now(), at_apple = \(Int32(clamping: count))
         FROM channel_sweeps AS before
         WHERE s.bundle_id = \(lease.app.rawValue) AND s.environment = \(lease.environment.rawValue)::apns_environment
           AND s.lease_owner = \(lease.owner)::uuid AND (before.bundle_id, before.environment) = (s.bundle_id, s.environment)
