@@ -48,7 +48,5 @@ extension Event {
         package static let tokenWaitOverdue = Kind("token_wait_overdue")
         /// A change was sent with less priority than it asked for.
         package static let demoted = Kind("demoted")
-        /// A change was replaced by a newer one before it was sent.
-        package static let merged = Kind("merged")
     }
 }

@@ -95,9 +95,9 @@ import Testing
     @Test("A reader moves on over what its filter leaves out") func aFilteredReaderStillMovesOn() async throws {
         try await withWorld { world in
             try await world.start()
-            let event = Event(.merged, of: .app(world.app, .sandbox))
+            let event = Event(.clockSkew, of: .app(world.app, .sandbox))
             _ = try await world.database.execute(EventRows.insertion([event, event]))
-            #expect(try await world.events(.merged).count == 2)
+            #expect(try await world.events(.clockSkew).count == 2)
             let none = EventFilter(app: world.app, activity: ActivityID(stored: "other"))
             let page = try await world.orchestrator.events(after: nil, matching: none, limit: 10)
             #expect(page.events.isEmpty)
