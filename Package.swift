@@ -298,5 +298,12 @@ if Context.environment["TALLY_BENCHES"] != nil {
             path: "tools/benches/sink",
             cSettings: [.define("_GNU_SOURCE")]
         ),
+        .executableTarget(
+            name: "bench-schema",
+            dependencies: ["JSON", "JSONSchema"],
+            path: "tools/benches/schema",
+            sources: ["BenchSchema.swift"],
+            swiftSettings: swiftSettings
+        ),
     ]
 }
