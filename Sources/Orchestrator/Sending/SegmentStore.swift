@@ -171,10 +171,13 @@ struct SegmentStore: Sendable {
     ///
     /// `wakesSeen` are ``SegmentProgress/wakes`` as they were before the worker looked for work and found none. False if
     /// the segment was given work meanwhile (the lease goes on) or the lease is lost.
-    func rest(_ lease: SegmentLease, wakesSeen: Int64) async throws -> Bool {
+    ///
+    /// `hold`: there is something that is held back so long.
+    func rest(_ lease: SegmentLease, wakesSeen: Int64, hold: Duration? = nil) async throws -> Bool {
         let rested = try await database.execute(
             """
-            UPDATE segments AS s SET lease_owner = NULL, lease_until = NULL, failures = 0, due_at = (
+            UPDATE segments AS s
+            SET lease_owner = NULL, lease_until = NULL, failures = 0, due_at = least(clock_timestamp() + \(hold)::interval, (
                 SELECT CASE
                     WHEN a.state = 'scheduled' THEN NULL
                     WHEN \(lease.isChannel) THEN
@@ -194,7 +197,7 @@ struct SegmentStore: Sendable {
                         AS is_ready
                 ) AS channel
                 WHERE a.activity_key = s.activity_key
-            )
+            ))
             WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
               AND lease_owner = \(lease.owner)::uuid AND wakes = \(wakesSeen)
             """

@@ -54,7 +54,8 @@ struct SegmentWorker: Sendable {
             case .worked:
                 continue
             case .idle:
-                if try await store.rest(lease, wakesSeen: wakesSeen) { return }
+                // What is held back is due when its interval is over; the row says so, and another daemon may see to it.
+                if try await store.rest(lease, wakesSeen: wakesSeen, hold: look.activity.hold) { return }
             case .early(let delay):
                 if try await store.pause(lease, wakesSeen: wakesSeen, for: delay) { return }
             case .failed(let reason):
@@ -97,11 +98,7 @@ struct SegmentWorker: Sendable {
     /// While sending stands still, the worker whose turn the probe is sends one small batch.
     private func turn(_ look: Look) async throws -> Turn {
         let scope = HaltScope(app: look.activity.bundleID, environment: look.activity.environment)
-        guard let halt = look.activity.halt else {
-            let result = try await sendAll(look)
-            // What is held back is due when its interval is over; the row says so, and another daemon may see to it.
-            return if result.isIdle, let hold = look.activity.hold { .early(hold) } else { result }
-        }
+        guard let halt = look.activity.halt else { return try await sendAll(look) }
         // A broadcast says nothing of tokens.
         guard !lease.isChannel, try await orchestrator.halts.takeProbe(scope, halt, activityKey: lease.activityKey)
         else {

@@ -104,6 +104,20 @@ struct PacingTests {
         }
     }
 
+    @Test("A push that has to be repeated does not wait for the interval of the others")
+    func retry() async throws {
+        try await withPaced { world in
+            world.recorder.answer("aa02", with: .unavailable)
+            try await world.follow("late", token: "aa02")
+            try await world.update(score: 2)
+            try await world.settle()
+            _ = world.recorder.take()
+            try await world.pass(3)
+            try await world.settle()
+            #expect(world.recorder.take().map { "\($0.destination) \($0.score ?? 0)" } == ["aa02 2"])
+        }
+    }
+
     @Test("A demotion is reported once for each class, in words")
     func demotion() async throws {
         try await withWorld(policy: { $0.budget.ordinary = 1 }) { world in
