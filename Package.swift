@@ -105,6 +105,7 @@ let package = Package(
                 .embedInCode("V0006_pacing.sql"),
                 .embedInCode("V0007_channels.sql"),
                 .embedInCode("V0008_answer_counts.sql"),
+                .embedInCode("V0009_timeline.sql"),
             ],
             swiftSettings: swiftSettings
         ),

@@ -12,5 +12,6 @@ package enum Schema {
         (6, "pacing", PackageResources.V0006_pacing_sql),
         (7, "channels", PackageResources.V0007_channels_sql),
         (8, "answer_counts", PackageResources.V0008_answer_counts_sql),
+        (9, "timeline", PackageResources.V0009_timeline_sql),
     ]
 }

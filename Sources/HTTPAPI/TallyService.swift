@@ -97,6 +97,13 @@ package protocol TallyService: Sendable {
         state: ActivityState?,
         _ page: PageRequest
     ) async throws -> Page<ActivityResource>
+    /// The story of an activity, or of one device's part in it, the newest first.
+    func timeline(
+        _ app: BundleID,
+        _ id: ActivityID,
+        device: DeviceID?,
+        _ page: PageRequest
+    ) async throws -> TimelineAnswer
 
     // MARK: Channels and schedules
 

@@ -27,6 +27,7 @@ package final class Orchestrator: Sendable {
     let halts: SendingHalts
     let skews = ClockSkewWatch()
     let sweeps: ChannelSweepStore
+    let timeline: Timeline
     /// What never changes of an activity, by its ids.
     let facts: ExpiringCache<ActivityFacts.Name, ActivityFacts>
 
@@ -49,12 +50,15 @@ package final class Orchestrator: Sendable {
         changes = ChangeStore(database: database, skews: skews)
         ledger = BudgetLedger(database: database)
         sweeps = ChannelSweepStore(database: database)
+        timeline = Timeline(database: database)
         facts = ExpiringCache(lifetime: .seconds(60), limit: 100_000) { ContinuousClock().now }
     }
 
     /// What has to run for accepted changes to reach phones, in the order in which it starts.
     package var services: [any Service] {
         [
+            // Stops last: it writes what the others did to their end.
+            TimelineWriter(timeline: timeline, database: database, logger: logger),
             Dispatcher(orchestrator: self),
             WorkNotifications(orchestrator: self),
             ChannelSweeper(orchestrator: self),
@@ -82,7 +86,7 @@ package struct OrchestratorSettings: Sendable {
     package var pollInterval: Duration
     /// Segments worked on at the same time.
     package var concurrentSegments: Int
-    /// How long events are kept at least.
+    /// How long events and the timeline are kept at least.
     package var eventRetention: Duration
     /// Where in its range a delay before another try falls, from 0 to 1; asked each time.
     package var jitter: @Sendable () -> Double

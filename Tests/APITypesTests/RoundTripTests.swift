@@ -33,6 +33,30 @@ private let schedule = ScheduleResource(
     reason: "activity_ended"
 )
 
+/// With every field.
+private let timelineEntry = {
+    var entry = TimelineEntry(at: time, kind: "push", text: "It was sent.")
+    entry.deviceID = phone
+    entry.revision = 9
+    entry.event = "update"
+    entry.urgency = .notable
+    entry.hasAlert = true
+    entry.mustDeliver = false
+    entry.timestamp = 1_671_375_600
+    entry.mergedInto = 10
+    entry.budgetClass = "ordinary"
+    entry.priority = 10
+    entry.outcome = "accepted"
+    entry.status = 200
+    entry.reason = "Unregistered"
+    entry.apnsID = "id"
+    entry.apnsUniqueID = "unique"
+    entry.latencyMilliseconds = 12.5
+    entry.segment = -1
+    entry.counts = ["200": 7, "410 Unregistered": 1]
+    return entry
+}()
+
 private func token(_ hex: String) throws -> PushToken { try #require(PushToken(hex: hex)) }
 
 /// Each type once with every field and once with as few as it may have.
@@ -280,6 +304,22 @@ private func samples() throws -> [any APIValue & Hashable] {
             ]
         ),
         schedule,
+        Verdict(code: "sent", text: "Sent."), TimelineEntry(at: time, kind: "lost", text: "Lost."), timelineEntry,
+        TimelineAnswer(
+            activityID: match,
+            state: .live,
+            revision: 1,
+            verdict: Verdict(code: "sent", text: "Sent."),
+            page: Page(items: [])
+        ),
+        TimelineAnswer(
+            activityID: match,
+            deviceID: phone,
+            state: .ended,
+            revision: 9,
+            verdict: Verdict(code: "sent", text: "Sent."),
+            page: Page(items: [timelineEntry], nextCursor: "abc")
+        ),
         Page(items: [schedule], nextCursor: "next"),
         Page<ScheduleResource>(items: []),
         APIKeyRequest(name: "backend", scopes: [.publish, .register], bundleID: app, expiresAt: time),

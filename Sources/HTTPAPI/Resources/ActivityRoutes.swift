@@ -47,6 +47,10 @@ extension Route {
             Route(.get, one, .scope(.read)) { call in
                 .ok(try await service.activity(call.app(), call.activity()))
             },
+            Route(.get, one + "/timeline", .scope(.read), query: paging.union(["device_id"])) { call in
+                let device = try call.parameter("device_id", DeviceID.init)
+                return .ok(try await service.timeline(call.app(), call.activity(), device: device, call.page()))
+            },
         ]
     }
 

@@ -9,7 +9,9 @@ struct PartitionDuty: Service, CustomStringConvertible {
     private static let interval = Duration.seconds(600)
 
     private var tables: [PartitionedTable] {
-        [PartitionedTable(name: "events", retention: orchestrator.settings.eventRetention)]
+        ["events", "timeline"].map {
+            PartitionedTable(name: $0, retention: orchestrator.settings.eventRetention)
+        }
     }
 
     var description: String { "partition-duty" }

@@ -14,11 +14,13 @@ extension Orchestrator {
         _ request: UpdateRequest,
         idempotency: IdempotencyKey? = nil
     ) async throws -> ChangeAnswer {
-        let command = try await command(app, id, request, idempotencyKey: idempotency)
-        if let time = request.at {
-            return try await schedule(.update, at: time, body: request.json, command)
+        try await tellingRefusal(of: .update, app, id) {
+            let command = try await command(app, id, request, idempotencyKey: idempotency)
+            if let time = request.at {
+                return try await schedule(.update, at: time, body: request.json, command)
+            }
+            return try await intake.accept(command)
         }
-        return try await intake.accept(command)
     }
 
     /// Accepts the end of an activity, or schedules it. The end is final.
@@ -30,11 +32,31 @@ extension Orchestrator {
         _ request: EndRequest,
         idempotency: IdempotencyKey? = nil
     ) async throws -> ChangeAnswer {
-        let command = try await command(app, id, request, idempotencyKey: idempotency)
-        if let time = request.at {
-            return try await schedule(.end, at: time, body: request.json, command)
+        try await tellingRefusal(of: .end, app, id) {
+            let command = try await command(app, id, request, idempotencyKey: idempotency)
+            if let time = request.at {
+                return try await schedule(.end, at: time, body: request.json, command)
+            }
+            return try await intake.accept(command)
         }
-        return try await intake.accept(command)
+    }
+
+    /// Lets the timeline of an activity tell which requests came to nothing: a card may stand still for that alone.
+    private func tellingRefusal<Answer>(
+        of event: TimelineRow.Event,
+        _ app: BundleID,
+        _ id: ActivityID,
+        _ accept: () async throws -> Answer
+    ) async throws -> Answer {
+        do {
+            return try await accept()
+        } catch let problem as Problem where (400..<500).contains(problem.status) {
+            let name = ActivityFacts.Name(app: app, id: id)
+            if case .fresh(let facts) = facts.lookUp(name) {
+                timeline.record(problem, refusing: event, of: facts.key)
+            }
+            throw problem
+        }
     }
 
     func command(

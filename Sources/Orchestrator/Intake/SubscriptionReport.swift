@@ -157,7 +157,7 @@ struct SubscriptionReport: Sendable {
         """
 
     /// What a rider `s` of the ring has been sent at least.
-    private static let sentOnRing = """
+    static let sentOnRing = """
         (SELECT greatest(s.known_revision, g.completed_revision, CASE
              WHEN \(SegmentStore.hasPassed("s.device_key", since: "g.lap_origin")) THEN g.lap_revision END)
          FROM segments AS g WHERE g.activity_key = s.activity_key AND g.segment = 0)

@@ -123,23 +123,27 @@ extension Orchestrator {
 
     // MARK: Forgetting
 
-    /// Forgets a device with its tokens and subscriptions.
+    /// Forgets a device with its tokens, subscriptions and rows of the timeline.
     ///
     /// - Throws: 404.
     package func deleteDevice(_ app: BundleID, _ id: DeviceID) async throws {
-        let deleted = try await database.execute(
-            "DELETE FROM devices WHERE bundle_id = \(app.rawValue) AND device_id = \(id.rawValue)"
-        )
+        let deleted = try await database.withTransaction { connection in
+            try await TimelineErasure.delete(
+                "DELETE FROM devices WHERE bundle_id = \(app.rawValue) AND device_id = \(id.rawValue) RETURNING device_key",
+                on: connection
+            )
+        }
         if deleted == 0 { throw Problem.notFound("the device") }
     }
 
-    /// Erases a user: devices, tokens, subscriptions, and every mention in an audience. May be repeated.
+    /// Erases a user: devices, tokens, subscriptions, rows of the timeline, and every mention in an audience. May be
+    /// repeated.
     ///
     /// - Throws: 404 for an unknown app.
     package func eraseUser(_ app: BundleID, _ id: UserID) async throws {
         try await database.withTransaction { connection in
             try await requireApp(app, connection)
-            _ = try await connection.pipeline([
+            _ = try await connection.execute(
                 """
                 DELETE FROM audience_members AS m
                 WHERE m.bundle_id = \(app.rawValue) AND (
@@ -149,9 +153,12 @@ extension Orchestrator {
                         WHERE bundle_id = \(app.rawValue) AND user_id = \(id.rawValue)
                     )
                 )
-                """,
-                "DELETE FROM devices WHERE bundle_id = \(app.rawValue) AND user_id = \(id.rawValue)",
-            ])
+                """
+            )
+            _ = try await TimelineErasure.delete(
+                "DELETE FROM devices WHERE bundle_id = \(app.rawValue) AND user_id = \(id.rawValue) RETURNING device_key",
+                on: connection
+            )
         }
     }
 }

@@ -221,7 +221,8 @@ struct ChannelTurn: Sendable {
         }
         let priority = try await orchestrator.ledger
             .priority(of: change, hasAlert: alert != nil, in: activity, for: .channel)
-        return await orchestrator.sender.broadcast(
+        let departure = ContinuousClock.now
+        let outcome = await orchestrator.sender.broadcast(
             BroadcastPush(
                 environment: activity.environment,
                 identity: try await orchestrator.signing.identity(of: activity.bundleID, activity.environment),
@@ -234,6 +235,19 @@ struct ChannelTurn: Sendable {
                 deadline: orchestrator.settings.pushDeadline
             )
         )
+        orchestrator.timeline.record(
+            TimelineSending(
+                activityKey: activity.key,
+                segment: lease.segment,
+                event: change.kind == .end ? .end : .update,
+                revision: change.revision,
+                priority: priority,
+                detail: .pushes
+            ),
+            broadcast: outcome,
+            latency: departure.duration(to: .now)
+        )
+        return outcome
     }
 
     /// Who had subscribed when the push left has it now; who reported since is still owed one.

@@ -36,7 +36,9 @@ struct RingTurn: Sendable {
                     alert: hears ? alert : nil,
                     heardIfRefused: change.heard(missing: hears ? alertRevision : nil)
                 )
-            }
+            },
+            isRing: true,
+            isWhole: after == 0 && through == nil && riders.count < activity.batch(Self.batchSize)
         )
         if let reason = outcome.commonFailure {
             // What the walk has turned to is kept, so that an alert is still owed when the failure is over.

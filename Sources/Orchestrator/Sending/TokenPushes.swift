@@ -47,11 +47,16 @@ struct TokenPushes: Sendable {
 
     /// Sends a change. The ledger decides the priority, except for pushes that the budget has no say in.
     ///
+    /// For the timeline: whether the pushes are in the order of the ring, with nobody left out, and whether they are all
+    /// that there is to send.
+    ///
     /// - Throws: ``LeaseLost``; what has not left then is not sent.
     func send(
         _ change: ChangeToSend,
         to pushes: [Push],
-        fixedPriority: PushPriority? = nil
+        fixedPriority: PushPriority? = nil,
+        isRing: Bool = false,
+        isWhole: Bool = false
     ) async throws -> Outcome {
         var outcome = Outcome(
             activityKey: activity.key,
@@ -60,6 +65,8 @@ struct TokenPushes: Sendable {
         guard !pushes.isEmpty else { return outcome }
         let identity = try await orchestrator.signing.identity(of: activity.bundleID, activity.environment)
         let priorities = try await priorities(of: change, pushes, fixed: fixedPriority)
+        let detail = try await orchestrator.timeline
+            .detail(of: activity.key, count: pushes.count, isWhole: isWhole, isRing: isRing)
         return try await withThrowingTaskGroup(of: Answers.self) { group in
             for start in stride(from: 0, to: pushes.count, by: Self.sliceSize) {
                 // The slices before are still waiting for their answers.
@@ -69,7 +76,7 @@ struct TokenPushes: Sendable {
                     Group(alert: push.alert, priority: priorities[PriorityCase(push)] ?? .five)
                 }
                 for (common, members) in groups {
-                    group.addTask { await send(change, common, identity, to: members) }
+                    group.addTask { await send(change, common, identity, to: members, detail) }
                 }
                 outcome.count += slice.count
             }
@@ -96,7 +103,8 @@ struct TokenPushes: Sendable {
         _ change: ChangeToSend,
         _ common: Group,
         _ identity: SigningIdentity,
-        to pushes: [Push]
+        to pushes: [Push],
+        _ detail: TimelineDetail
     ) async -> Answers {
         let batch = PushBatch(
             environment: activity.environment,
@@ -108,9 +116,22 @@ struct TokenPushes: Sendable {
             ),
             body: body(of: change, common.alert),
             tokens: TokenBuffer(pushes.map(\.destination.token)),
-            deadline: orchestrator.settings.pushDeadline
+            deadline: orchestrator.settings.pushDeadline,
+            wantsReceipts: detail.wantsReceipts
         )
         let answer = await orchestrator.sender.send(batch)
+        orchestrator.timeline.record(
+            TimelineSending(
+                activityKey: activity.key,
+                segment: lease.segment,
+                event: change.kind == .end ? .end : .update,
+                revision: change.revision,
+                priority: common.priority,
+                detail: detail
+            ),
+            to: pushes.map(\.destination.deviceKey),
+            answer
+        )
         var exceptions: [Int: PushOutcome] = [:]
         for exception in answer.exceptions {
             exceptions[exception.index] = exception.outcome

@@ -64,6 +64,18 @@ extension TallyClient {
         return try await answer(Page<ActivityResource>.self, to: call)
     }
 
+    /// The story of an activity, or of one device's part in it: the newest entries first, and what it comes to.
+    package func timeline(
+        _ app: BundleID,
+        _ id: ActivityID,
+        device: DeviceID? = nil,
+        _ page: PageRequest = PageRequest()
+    ) async throws(ClientError) -> TimelineAnswer {
+        let filter: [(name: String, value: String?)] = [("device_id", device?.rawValue)]
+        let call = APICall.get("/v1/apps/\(app)/activities/\(id)/timeline", query: filter + page.query)
+        return try await answer(TimelineAnswer.self, to: call)
+    }
+
     /// Reports a card: its update token, its channel, or that it is gone.
     package func subscribe(
         _ app: BundleID,

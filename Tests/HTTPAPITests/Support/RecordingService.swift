@@ -190,6 +190,14 @@ final class RecordingService: TallyService {
     ) async throws -> Page<ActivityResource> {
         try reach("activities \(app) \(type?.rawValue ?? "-") \(state?.rawValue ?? "-") \(text(page))")
     }
+    func timeline(
+        _ app: BundleID,
+        _ id: ActivityID,
+        device: DeviceID?,
+        _ page: PageRequest
+    ) async throws -> TimelineAnswer {
+        try reach("timeline \(app) \(id) \(device?.rawValue ?? "-") \(text(page))")
+    }
 
     func channels(_ app: BundleID, _ page: PageRequest) async throws -> Page<ChannelResource> {
         try reach("channels \(app) \(text(page))")

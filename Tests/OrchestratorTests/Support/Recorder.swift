@@ -180,7 +180,16 @@ final class Recorder: PushSender {
         let exceptions = outcomes.enumerated().compactMap { index, outcome in
             outcome.flatMap { $0.isAccepted ? nil : BatchOutcome.Exception(index: index, outcome: $0) }
         }
-        return BatchOutcome(accepted: tokens.count - exceptions.count, exceptions: exceptions)
+        return BatchOutcome(
+            accepted: tokens.count - exceptions.count,
+            exceptions: exceptions,
+            receipts: batch.wantsReceipts ? tokens.enumerated().map(Self.receipt) : []
+        )
+    }
+
+    /// The receipt of a push, in a batch that wants them.
+    private static func receipt(_ index: Int, _ token: String) -> BatchOutcome.Receipt {
+        BatchOutcome.Receipt(index: index, apnsID: "id-\(token)", uniqueID: nil, latency: .milliseconds(7))
     }
 
     func broadcast(_ push: BroadcastPush) async -> PushOutcome {

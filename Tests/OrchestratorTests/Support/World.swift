@@ -49,6 +49,7 @@ struct World: Sendable {
             ("subscriptions", ["due_at", "registered_at", "started_at", "check_at"], []),
             ("segments", ["due_at", "pushed_at"], []),
             ("budget_ledger", ["decided_at"], []),
+            ("timeline", ["at"], []),
             ("channels", ["created_at", "ready_at", "delete_at", "deleted_at", "lost_at"], []),
             ("unknown_channels", ["first_seen_at"], []),
             ("channel_sweeps", ["due_at", "lease_until", "reconciled_at"], []),

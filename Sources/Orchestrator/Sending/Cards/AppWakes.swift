@@ -58,6 +58,7 @@ struct AppWakes: Sendable {
             try await again(members)
             return
         }
+        let detail = try await orchestrator.timeline.detail(of: group.activityKey, count: members.count)
         let batch = PushBatch(
             environment: group.environment,
             identity: try await orchestrator.signing.identity(of: group.app, group.environment),
@@ -69,11 +70,25 @@ struct AppWakes: Sendable {
             ),
             body: payload.body,
             tokens: TokenBuffer(members.compactMap(\.deviceToken)),
-            deadline: orchestrator.settings.pushDeadline
+            deadline: orchestrator.settings.pushDeadline,
+            wantsReceipts: detail.wantsReceipts
+        )
+        let answers = await orchestrator.sender.send(batch)
+        orchestrator.timeline.record(
+            TimelineSending(
+                activityKey: group.activityKey,
+                segment: nil,
+                event: .wake,
+                revision: nil,
+                priority: .five,
+                detail: detail
+            ),
+            to: members.map(\.deviceKey),
+            answers
         )
         var deaths: [DeviceTokens.Death] = []
         var unsent: [WatchedCard] = []
-        for exception in await orchestrator.sender.send(batch).exceptions {
+        for exception in answers.exceptions {
             let card = members[exception.index]
             switch exception.outcome.class {
             case .accepted, .unknown, .tokenRejected, .requestInvalid, .channelGone: continue

@@ -16,6 +16,7 @@ struct StartTurn: Sendable {
         let fallback: FallbackAlert?
         let identity: SigningIdentity
         let channel: APNSChannelID?
+        let detail: TimelineDetail
     }
 
     func run() async throws -> SegmentWorker.Turn {
@@ -39,7 +40,8 @@ struct StartTurn: Sendable {
             alert: alert,
             fallback: activity.policy.fallbackAlert ? try alert.map { try FallbackAlert($0, for: activity) } : nil,
             identity: try await orchestrator.signing.identity(of: activity.bundleID, activity.environment),
-            channel: channel
+            channel: channel,
+            detail: try await orchestrator.timeline.detail(of: activity.key, count: StartClaims.batchSize)
         )
         // A hybrid activity that cannot have its channel now does without.
         let delivery = channel == nil ? .tokens : activity.delivery
@@ -102,13 +104,14 @@ struct StartTurn: Sendable {
             }
         }
         if !batch.alerts.isEmpty, let fallback = content.fallback {
-            let push = fallback.batch(
+            var push = fallback.batch(
                 content.identity,
                 to: batch.alerts.compactMap(\.deviceToken),
                 now: content.change.timestamp,
                 deadline: orchestrator.settings.pushDeadline
             )
-            await send(push, batch.alerts) { results.answerAlert($0, $1) }
+            push.wantsReceipts = content.detail.wantsReceipts
+            await send(push, as: .alert, batch.alerts, content.detail) { results.answerAlert($0, $1) }
         }
         if !batch.starts.isEmpty || !batch.alerts.isEmpty {
             try await settle(results)
@@ -134,17 +137,32 @@ struct StartTurn: Sendable {
             ),
             body: rendering.start(inputPush: inputPush),
             tokens: TokenBuffer(members.compactMap(\.token)),
-            deadline: orchestrator.settings.pushDeadline
+            deadline: orchestrator.settings.pushDeadline,
+            wantsReceipts: content.detail.wantsReceipts
         )
-        await send(batch, members) { results.answer($0, inputPush, $1) }
+        await send(batch, as: .start, members, content.detail) { results.answer($0, inputPush, $1) }
     }
 
     private func send(
         _ batch: PushBatch,
+        as event: TimelineRow.Event,
         _ members: [ClaimedStart],
+        _ detail: TimelineDetail,
         answer: (ClaimedStart, PushOutcome?) -> Void
     ) async {
         let answers = await orchestrator.sender.send(batch)
+        orchestrator.timeline.record(
+            TimelineSending(
+                activityKey: activity.key,
+                segment: lease.segment,
+                event: event,
+                revision: activity.newest,
+                priority: batch.headers.priority,
+                detail: detail
+            ),
+            to: members.map(\.deviceKey),
+            answers
+        )
         var exceptions: [Int: PushOutcome] = [:]
         for exception in answers.exceptions {
             exceptions[exception.index] = exception.outcome

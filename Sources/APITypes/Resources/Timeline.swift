@@ -1,0 +1,200 @@
+package import ActivityModel
+package import JSON
+
+/// What an activity, or one device's part in it, comes to.
+package struct Verdict: Sendable, Hashable {
+    /// A word for programs; an open set, listed in `docs/timeline.md`.
+    package var code: String
+    /// The same for people: whole sentences.
+    package var text: String
+
+    package init(code: String, text: String) {
+        self.code = code
+        self.text = text
+    }
+}
+
+/// One thing that happened to an activity.
+package struct TimelineEntry: Sendable, Hashable {
+    package var at: Instant
+    /// A word for what happened; an open set, listed in `docs/timeline.md`.
+    package var kind: String
+    /// The same for people, in a sentence.
+    package var text: String
+    /// Whom it happened to; nil where it concerns all.
+    package var deviceID: DeviceID?
+    package var revision: Revision?
+    /// What was sent or asked for: `start`, `update`, `end`, `alert`, `wake`.
+    package var event: String?
+    package var urgency: Urgency?
+    /// Whether the change brought an alert.
+    package var hasAlert: Bool?
+    package var mustDeliver: Bool?
+    /// The aps timestamp, UNIX seconds.
+    package var timestamp: Timestamp?
+    /// The newer revision that was sent in this one's stead.
+    package var mergedInto: Revision?
+    /// The phones that share a budget: `ordinary`, `frequent` or `channel`.
+    package var budgetClass: String?
+    /// The `apns-priority`.
+    package var priority: Int?
+    /// What the answer means for the destination, such as `accepted` or `token_dead`.
+    package var outcome: String?
+    /// The HTTP status; nil where no answer came.
+    package var status: Int?
+    /// Why: a word of Apple's or Tally's.
+    package var reason: String?
+    package var apnsID: String?
+    /// By which the delivery log of Apple's Push Notifications Console finds the push.
+    package var apnsUniqueID: String?
+    /// From the push's leaving to its answer.
+    package var latencyMilliseconds: Double?
+    /// The ring of a batch; -1: the channel.
+    package var segment: Int?
+    /// How many of a batch were answered how.
+    package var counts: [String: Int]?
+
+    package init(at: Instant, kind: String, text: String = "") {
+        self.at = at
+        self.kind = kind
+        self.text = text
+    }
+}
+
+/// The story of an activity, or of one device's part in it: one page, the newest first, and what it comes to.
+package struct TimelineAnswer: Sendable, Hashable {
+    package var activityID: ActivityID
+    /// The device that was asked for.
+    package var deviceID: DeviceID?
+    package var state: ActivityState
+    package var revision: Revision
+    package var verdict: Verdict
+    package var page: Page<TimelineEntry>
+
+    package init(
+        activityID: ActivityID,
+        deviceID: DeviceID? = nil,
+        state: ActivityState,
+        revision: Revision,
+        verdict: Verdict,
+        page: Page<TimelineEntry>
+    ) {
+        self.activityID = activityID
+        self.deviceID = deviceID
+        self.state = state
+        self.revision = revision
+        self.verdict = verdict
+        self.page = page
+    }
+}
+
+// MARK: JSON
+
+extension Verdict: APIAnswer {
+    package init?(reader: inout ObjectReader) {
+        let code = reader.required("code", .string)
+        let text = reader.required("text", .string)
+        guard reader.finish(), let code, let text else { return nil }
+        self.init(code: code, text: text)
+    }
+
+    package var json: JSONValue {
+        var fields = ObjectWriter()
+        fields.add("code", code)
+        fields.add("text", text)
+        return fields.json
+    }
+}
+
+extension TimelineEntry: APIAnswer {
+    package init?(reader: inout ObjectReader) {
+        let at = reader.required("at", .time)
+        let kind = reader.required("kind", .string)
+        let text = reader.required("text", .string)
+        var entry = TimelineEntry(at: at ?? Instant(microseconds: 0), kind: kind ?? "", text: text ?? "")
+        entry.deviceID = reader.optional("device_id", .deviceID)
+        entry.revision = reader.optional("revision", .int64)
+        entry.event = reader.optional("event", .string)
+        entry.urgency = reader.optional("urgency", .word(Urgency.self))
+        entry.hasAlert = reader.optional("alert", .bool)
+        entry.mustDeliver = reader.optional("must_deliver", .bool)
+        entry.timestamp = reader.optional("timestamp", .int64)
+        entry.mergedInto = reader.optional("merged_into", .int64)
+        entry.budgetClass = reader.optional("class", .string)
+        entry.priority = reader.optional("priority", .int)
+        entry.outcome = reader.optional("outcome", .string)
+        entry.status = reader.optional("status", .int)
+        entry.reason = reader.optional("reason", .string)
+        entry.apnsID = reader.optional("apns_id", .string)
+        entry.apnsUniqueID = reader.optional("apns_unique_id", .string)
+        entry.latencyMilliseconds = reader.optional("latency_milliseconds", .double)
+        entry.segment = reader.optional("segment", .int)
+        entry.counts = reader.optional("counts", .map("A word", { $0 }, of: .int))
+        guard reader.finish() else { return nil }
+        self = entry
+    }
+
+    package var json: JSONValue {
+        var fields = ObjectWriter()
+        fields.add("at", at)
+        fields.add("kind", kind)
+        fields.add("device_id", deviceID?.rawValue)
+        fields.add("revision", revision)
+        fields.add("event", event)
+        fields.add("urgency", urgency?.rawValue)
+        fields.add("alert", hasAlert)
+        fields.add("must_deliver", mustDeliver)
+        fields.add("timestamp", timestamp)
+        fields.add("merged_into", mergedInto)
+        fields.add("class", budgetClass)
+        fields.add("priority", priority)
+        fields.add("outcome", outcome)
+        fields.add("status", status)
+        fields.add("reason", reason)
+        fields.add("apns_id", apnsID)
+        fields.add("apns_unique_id", apnsUniqueID)
+        fields.add("latency_milliseconds", latencyMilliseconds)
+        fields.add("segment", segment)
+        fields.add("counts", counts.map(Self.json))
+        fields.add("text", text)
+        return fields.json
+    }
+
+    private static func json(_ counts: [String: Int]) -> JSONObject {
+        JSONObject(counts.sorted { $0.key < $1.key }.map { ($0.key, .number(JSONNumber($0.value))) })
+    }
+}
+
+extension TimelineAnswer: APIAnswer {
+    package init?(reader: inout ObjectReader) {
+        let activityID = reader.required("activity_id", .activityID)
+        let deviceID = reader.optional("device_id", .deviceID)
+        let state = reader.required("state", .word(ActivityState.self))
+        let revision = reader.required("revision", .int64)
+        let verdict = reader.required("verdict", .object(Verdict.self))
+        let items = reader.required("items", .list(of: .object(TimelineEntry.self)))
+        let nextCursor = reader.optional("next_cursor", .string)
+        guard reader.finish(), let activityID, let state, let revision, let verdict, let items else { return nil }
+        self.init(
+            activityID: activityID,
+            deviceID: deviceID,
+            state: state,
+            revision: revision,
+            verdict: verdict,
+            page: Page(items: items, nextCursor: nextCursor)
+        )
+    }
+
+    /// `next_cursor` is `null` after the last page.
+    package var json: JSONValue {
+        var fields = ObjectWriter()
+        fields.add("activity_id", activityID.rawValue)
+        fields.add("device_id", deviceID?.rawValue)
+        fields.add("state", state.rawValue)
+        fields.add("revision", revision)
+        fields.add("verdict", verdict)
+        fields.add("items", page.items)
+        fields.add("next_cursor", page.nextCursor.map { JSONValue.string($0) } ?? .null)
+        return fields.json
+    }
+}

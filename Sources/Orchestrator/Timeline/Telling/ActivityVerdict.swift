@@ -1,0 +1,43 @@
+import APITypes
+import ActivityModel
+
+/// Says how far the newest state of an activity has come. Pure.
+enum ActivityVerdict {
+    static func of(_ activity: ActivityResource, isHalted: Bool) -> Verdict {
+        let progress = activity.progress
+        if isHalted { return .halted }
+        if activity.state == .scheduled {
+            let time = activity.startsAt.map { " at \($0)" } ?? ""
+            return Verdict(code: "scheduled", text: "The activity starts\(time). Nothing has been sent yet.")
+        }
+        let missing = missing(activity)
+        let newest =
+            activity.state == .ended ? "The end (revision \(activity.revision))" : "Revision \(activity.revision)"
+        guard progress.destinations > 0 else {
+            return Verdict(code: missing == nil ? "nobody" : "unreached", text: "\(newest) has nobody to be sent to.")
+                .adding(missing)
+        }
+        let current = EntryWords.grouped(progress.current)
+        let all = EntryWords.grouped(progress.destinations)
+        guard progress.pending == 0 else {
+            return Verdict(
+                code: "pending",
+                text: "\(newest) is on its way: APNs has accepted it for \(current) of \(all) destinations."
+            ).adding(missing)
+        }
+        let whole = progress.destinations == 1 ? "the only destination" : "all \(all) destinations"
+        return Verdict(code: "sent", text: "\(newest) was accepted by APNs for \(whole).").adding(missing)
+    }
+
+    private static func missing(_ activity: ActivityResource) -> String? {
+        let progress = activity.progress
+        let starts = activity.starts
+        let counts = [
+            (progress.waitingForToken, "waiting for an update token"), (progress.dead, "with a dead token"),
+            (progress.withheld, "withheld or with a rejected token"), (starts.pending, "about to be started"),
+            (starts.unknown, "started without an answer"), (starts.withheld, "not started, for the time being"),
+            (starts.failed, "whose start was refused"),
+        ].filter { $0.0 > 0 }.map { "\(EntryWords.grouped($0)) \($1)" }
+        return counts.isEmpty ? nil : "Not among them: \(counts.joined(separator: ", "))."
+    }
+}

@@ -1,0 +1,119 @@
+import APITypes
+import ActivityModel
+
+/// Why a device that was to be started by push has no card that Tally knows of.
+struct StartVerdict {
+    let story: DeviceStory
+    let start: DeviceStory.Start
+
+    var verdict: Verdict {
+        switch start.state {
+        case .pending: pending
+        case .claimed: Verdict(code: "start_in_flight", text: "The start is on its way to APNs at this moment.")
+        case .unknown: unknown
+        case .sent: sent
+        case .settled:
+            Verdict(
+                code: "card_forgotten",
+                text: "The phone reported its card once, and it was forgotten since: the backend asked for that."
+            )
+        case .withheld: withheld
+        case .failed:
+            Verdict(
+                code: "start_failed",
+                text: "APNs refused the start: \(start.reason ?? "no reason is known"). It is tried again when the "
+                    + "device registers anew."
+            )
+        case .cancelled: cancelled
+        }
+    }
+
+    private var pending: Verdict {
+        if story.activity.isHalted { return .halted }
+        if let reason = start.reason {
+            return Verdict(
+                code: "start_retrying",
+                text: "The start did not arrive: \(reason). It is tried again\(time(start.dueAt))."
+            )
+        }
+        if let channel = story.channel, channel.state == .creating {
+            return Verdict(
+                code: "channel_missing",
+                text: "The start waits for the activity's channel, which APNs has not made yet"
+                    + (channel.reason.map { ": \($0)." } ?? ".")
+            )
+        }
+        return Verdict(code: "start_pending", text: "The start is about to be sent.")
+    }
+
+    private var unknown: Verdict {
+        let text = "The start left\(time(start.claimedAt)), and no answer came: it may have arrived."
+        guard start.attempts < StartStateMachine.maximumAttempts, start.dueAt != nil else {
+            let repeated =
+                start.attempts > 1
+                ? " It was repeated once, and the phone has still reported no card."
+                : " The phone has reported no card, and the activity is over."
+            return Verdict(code: "start_unknown", text: text + repeated)
+        }
+        return Verdict(
+            code: "start_unknown",
+            text: text + " Unless the phone reports its card, it is repeated once\(time(start.dueAt))."
+        )
+    }
+
+    private var sent: Verdict {
+        Verdict(
+            code: "start_sent",
+            text: "APNs accepted the start\(time(start.claimedAt)), and the phone has reported no card. It was offline "
+                + "then, it dropped the start, or its app was not woken."
+        )
+    }
+
+    private var withheld: Verdict {
+        Verdict(code: "withheld", text: "The device is not started: \(obstacle)")
+            .adding(start.hasFallenBack ? "An ordinary alert was sent instead." : nil)
+    }
+
+    private var obstacle: String {
+        switch start.reason {
+        case "needs_ios_17_2": "it has an iOS before 17.2, which cannot start a Live Activity by push."
+        case "needs_ios_18":
+            "the activity is served by a channel only, which needs iOS 18, and the device has an older or unknown version."
+        case "activities_disabled": "its user has switched Live Activities off for the app."
+        case "no_start_token": "its app has reported no start token that is alive for this activity type."
+        case "start_budget":
+            "the starts that a phone accepts within the window are used up. It is started"
+                + (start.dueAt.map { " at \($0)." } ?? " when it registers anew.")
+        case let reason?: "\(reason)."
+        case nil: "no reason is known."
+        }
+    }
+
+    private var cancelled: Verdict {
+        switch start.reason {
+        case "environment_changed":
+            Verdict(
+                code: "other_environment",
+                text: "The device was installed anew in the other environment, so its start was given up."
+            )
+        case _ where story.activity.state == .ended:
+            Verdict(code: "ended", text: "The activity ended before the device could be started.")
+        default:
+            Verdict(code: "not_followed", text: "The device was taken out of the audience before it was started.")
+        }
+    }
+
+    private func time(_ instant: Instant?) -> String { instant.map { " at \($0)" } ?? "" }
+}
+
+extension Verdict {
+    /// Nothing leaves at all.
+    static var halted: Verdict {
+        Verdict(
+            code: "halted",
+            text:
+                "Nothing is sent for this app in this environment: APNs rejected too many tokens, so that a wrong key, "
+                + "host or topic is likely. An operator has to look."
+        )
+    }
+}

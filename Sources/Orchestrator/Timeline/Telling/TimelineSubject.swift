@@ -1,0 +1,93 @@
+import APITypes
+import ActivityModel
+import JSON
+import Postgres
+
+/// What a timeline is asked for: an activity, or one device's part in it.
+struct TimelineSubject: Sendable {
+    struct Device: Sendable {
+        let key: Int64
+        let facts: DeviceStory.Device
+    }
+
+    let activityKey: Int64
+    let app: BundleID
+    let activityID: ActivityID
+    let activity: DeviceStory.Activity
+    let policy: Policy
+    /// The device that was asked for; nil also if there is none by that name.
+    let device: Device?
+    let deviceID: DeviceID?
+
+    /// - Throws: 404 for an unknown activity.
+    static func read(
+        _ app: BundleID,
+        _ id: ActivityID,
+        _ device: DeviceID?,
+        on connection: PostgresConnection
+    ) async throws -> TimelineSubject {
+        let rows = try await connection.query(
+            """
+            SELECT a.activity_key, a.state::text, a.revision, a.environment::text, a.starts_at, t.policy::text,
+                   EXISTS (SELECT FROM sending_halts AS h
+                           WHERE h.bundle_id = a.bundle_id AND h.environment = a.environment),
+                   d.device_key, d.environment::text, \(unescaped: AudienceRows.coverage),
+                   a.delivery::text, d.os_version, coalesce(d.activities_enabled, true),
+                   EXISTS (SELECT FROM start_tokens AS k WHERE k.device_key = d.device_key
+                           AND k.type_name = a.type_name AND k.state = 'live'),
+                   (SELECT g.pushed_at + c.min_interval_seconds * interval '1 second'
+                    FROM changes AS c JOIN segments AS g USING (activity_key)
+                    WHERE c.activity_key = a.activity_key AND c.revision = a.revision AND g.segment = 0
+                      AND g.pushed_at + c.min_interval_seconds * interval '1 second' > clock_timestamp())
+            FROM activities AS a JOIN activity_types AS t USING (bundle_id, type_name)
+            LEFT JOIN devices AS d ON d.bundle_id = a.bundle_id AND d.device_id = \(device?.rawValue)
+            WHERE a.bundle_id = \(app.rawValue) AND a.activity_id = \(id.rawValue)
+            """
+        )
+        guard
+            let (
+                key, state, newest, environment, startsAt, policy, isHalted, deviceKey, home, isWanted, delivery,
+                osVersion, mayShow,
+                hasToken, heldUntil
+            ) =
+                try rows.first(
+                    as: (
+                        Int64, String, Int64, String, PGTimestamp?, String, Bool, Int64?, String?, Bool,
+                        String, String?, Bool, Bool, PGTimestamp?
+                    ).self
+                )
+        else { throw Problem.notFound("the activity") }
+        var found: Device?
+        if let deviceKey, let home {
+            let capability = DeviceCapability(
+                osVersion: osVersion.flatMap(OSVersion.init),
+                activitiesEnabled: mayShow,
+                delivery: try .stored(delivery)
+            )
+            let obstacle: StartStateMachine.Obstacle? =
+                if case .withheld(let reason) = capability { .incapable(reason) } else {
+                    hasToken ? nil : .noStartToken
+                }
+            found = Device(
+                key: deviceKey,
+                facts: .init(environment: try .stored(home), isWanted: isWanted, obstacle: obstacle?.word)
+            )
+        }
+        return TimelineSubject(
+            activityKey: key,
+            app: app,
+            activityID: id,
+            activity: DeviceStory.Activity(
+                state: try .stored(state),
+                newest: newest,
+                environment: try .stored(environment),
+                startsAt: startsAt.map { Instant($0) },
+                isHalted: isHalted,
+                heldUntil: heldUntil.map { Instant($0) }
+            ),
+            policy: try Policy(json: JSONValue(parsing: policy)),
+            device: found,
+            deviceID: device
+        )
+    }
+}

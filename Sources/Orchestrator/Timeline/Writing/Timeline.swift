@@ -1,0 +1,158 @@
+import APITypes
+import APNSTransport
+import ActivityModel
+import Metrics
+import Postgres
+import Synchronization
+
+/// Takes down what the timeline tells, for ``TimelineWriter`` to write it.
+///
+/// Recording never waits: rows go to a buffer, and what finds it full is counted and lost, because telling must not slow
+/// down sending. Rows are also lost when a daemon dies before it has written them, a moment after they were recorded.
+final class Timeline: Sendable {
+    /// What is to be written.
+    struct Waiting: Sendable {
+        var rows: [TimelineRow] = []
+        /// How many rows of each activity were lost.
+        var lost: [Int64: Int] = [:]
+
+        var isEmpty: Bool { rows.isEmpty && lost.isEmpty }
+    }
+
+    fileprivate struct Buffer {
+        var waiting = Waiting()
+        /// Where the rows of batches stand which more parts may join.
+        var batches: [TimelineSending: Int] = [:]
+        var batchNumber: UInt64 = 0
+    }
+
+    /// Activities of which it is remembered how much was lost.
+    fileprivate static let lossesRemembered = 1_000
+
+    private let capacity: Int
+    private let buffer = Mutex(Buffer())
+    private let scale: TimelineScale
+    /// One element per burst of recorded rows. For one consumer.
+    let arrivals: AsyncStream<Void>
+    private let arrived: AsyncStream<Void>.Continuation
+
+    /// `capacity`: the most rows that wait.
+    init(database: Database, capacity: Int = 50_000) {
+        self.capacity = capacity
+        scale = TimelineScale(database: database)
+        (arrivals, arrived) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    // MARK: Recording
+
+    /// How much is told of a batch of `count` pushes: a row for each while the activity has at most 1,000 destinations.
+    /// A batch that `isWhole` is all there is to send to. On a ring (`isRing`) its devices are in the order of the ring.
+    func detail(
+        of activityKey: Int64,
+        count: Int,
+        isWhole: Bool = false,
+        isRing: Bool = false
+    ) async throws -> TimelineDetail {
+        if try await isWhole ? count <= TimelineScale.few : scale.isSmall(activityKey, batch: count) { return .pushes }
+        let number = buffer.withLock { buffer in
+            buffer.batchNumber += 1
+            return buffer.batchNumber
+        }
+        return .batch(number: number, isRing: isRing)
+    }
+
+    /// Takes down what became of pushes to `devices`, which are in the order of the batch.
+    func record(_ sending: TimelineSending, to devices: [Int64], _ answers: BatchOutcome) {
+        record(sending.rows(to: devices, answers), of: sending)
+    }
+
+    /// Takes down what became of a push to the activity's channel.
+    func record(_ sending: TimelineSending, broadcast outcome: PushOutcome, latency: Duration) {
+        let receipt = BatchOutcome.Receipt(
+            index: 0,
+            apnsID: outcome.apnsID,
+            uniqueID: outcome.uniqueID,
+            latency: outcome.status == nil ? nil : latency
+        )
+        record([sending.row(to: nil, outcome, receipt)], of: sending)
+    }
+
+    /// Takes down that a request changed nothing. Only the problem's code is kept: the rest may repeat what was sent.
+    func record(_ problem: Problem, refusing event: TimelineRow.Event, of activityKey: Int64) {
+        var row = TimelineRow(.refused, activityKey: activityKey)
+        row.event = event
+        row.status = problem.status
+        row.reason = problem.code
+        record([row], of: nil)
+    }
+
+    private func record(_ rows: [TimelineRow], of sending: TimelineSending?) {
+        guard !rows.isEmpty else { return }
+        let lost = buffer.withLock { $0.add(rows, of: sending, capacity: capacity) }
+        if lost > 0 { Self.countLost(lost) }
+        arrived.yield()
+    }
+
+    // MARK: Writing
+
+    /// Hands out everything that waits.
+    func take() -> Waiting {
+        buffer.withLock { buffer in
+            defer {
+                buffer.waiting = Waiting()
+                buffer.batches = [:]
+            }
+            return buffer.waiting
+        }
+    }
+
+    /// Takes back what could not be written; the oldest first, as far as there is room.
+    func giveBack(_ unwritten: Waiting) {
+        let lost = buffer.withLock { buffer in
+            let newer = buffer.waiting
+            buffer.waiting = unwritten
+            buffer.batches = [:]
+            for (activity, count) in newer.lost { buffer.lose(count, of: activity) }
+            return buffer.add(newer.rows, of: nil, capacity: capacity)
+        }
+        if lost > 0 { Self.countLost(lost) }
+        arrived.yield()
+    }
+
+    /// Counts rows that will never be written.
+    func lose(_ unwritten: Waiting) {
+        buffer.withLock { buffer in
+            for (activity, count) in unwritten.lost { buffer.lose(count, of: activity) }
+            for row in unwritten.rows { buffer.lose(1, of: row.activityKey) }
+        }
+        Self.countLost(unwritten.rows.count)
+    }
+
+    private static func countLost(_ count: Int) {
+        Counter(label: "tally_timeline_rows_lost_total").increment(by: count)
+    }
+}
+
+extension Timeline.Buffer {
+    /// - Returns: How many rows found no room.
+    fileprivate mutating func add(_ rows: [TimelineRow], of sending: TimelineSending?, capacity: Int) -> Int {
+        var lost = 0
+        for row in rows {
+            if row.kind == .batch, let sending, let place = batches[sending] {
+                waiting.rows[place].add(row)
+            } else if waiting.rows.count < capacity {
+                if row.kind == .batch, let sending { batches[sending] = waiting.rows.count }
+                waiting.rows.append(row)
+            } else {
+                lose(1, of: row.activityKey)
+                lost += 1
+            }
+        }
+        return lost
+    }
+
+    fileprivate mutating func lose(_ count: Int, of activityKey: Int64) {
+        guard waiting.lost[activityKey] != nil || waiting.lost.count < Timeline.lossesRemembered else { return }
+        waiting.lost[activityKey, default: 0] += count
+    }
+}

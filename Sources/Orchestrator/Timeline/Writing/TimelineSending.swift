@@ -1,0 +1,101 @@
+import APNSTransport
+import ActivityModel
+
+/// What the pushes of a batch have in common, as far as the timeline tells it.
+struct TimelineSending: Sendable, Hashable {
+    let activityKey: Int64
+    let segment: Int16?
+    let event: TimelineRow.Event
+    /// Nil for what carries no state.
+    let revision: Revision?
+    let priority: PushPriority
+    let detail: TimelineDetail
+}
+
+/// How much the timeline tells of a batch.
+enum TimelineDetail: Sendable, Hashable {
+    /// A row per push.
+    case pushes
+    /// A row for the batch, and one for each push that was not accepted. The parts of one batch share its `number`. On a
+    /// ring, whoever rides between the first and the last device was sent to.
+    case batch(number: UInt64, isRing: Bool)
+
+    /// Whether the transport is to be asked for ``BatchOutcome/receipts``.
+    var wantsReceipts: Bool { self == .pushes }
+}
+
+extension TimelineSending {
+    /// The most characters kept of a word that came from APNs.
+    private static let longestReason = 200
+
+    /// The rows that tell what became of pushes to `devices`, which are in the order of the batch.
+    func rows(to devices: [Int64], _ answers: BatchOutcome) -> [TimelineRow] {
+        switch detail {
+        case .pushes: pushRows(to: devices, answers)
+        case .batch(_, let isRing): batchRows(to: devices, answers, isRing: isRing)
+        }
+    }
+
+    /// The row that tells what became of one push; without a device, to the channel.
+    func row(to deviceKey: Int64?, _ outcome: PushOutcome, _ receipt: BatchOutcome.Receipt? = nil) -> TimelineRow {
+        var row = row(.push)
+        row.deviceKey = deviceKey
+        row.outcome = outcome.class.name
+        row.status = outcome.status
+        row.reason = (outcome.reason ?? outcome.detail).map { String($0.prefix(Self.longestReason)) }
+        row.apnsID = outcome.apnsID ?? receipt?.apnsID
+        row.uniqueID = outcome.uniqueID ?? receipt?.uniqueID
+        row.latency = receipt?.latency
+        return row
+    }
+
+    private func row(_ kind: TimelineRow.Kind) -> TimelineRow {
+        var row = TimelineRow(kind, activityKey: activityKey)
+        row.segment = segment
+        row.event = event
+        row.revision = revision
+        row.priority = priority
+        return row
+    }
+
+    private func pushRows(to devices: [Int64], _ answers: BatchOutcome) -> [TimelineRow] {
+        var refusals: [Int: PushOutcome] = [:]
+        for exception in answers.exceptions { refusals[exception.index] = exception.outcome }
+        var receipts: [Int: BatchOutcome.Receipt] = [:]
+        for receipt in answers.receipts { receipts[receipt.index] = receipt }
+        return devices.enumerated().map { index, device in
+            row(to: device, refusals[index] ?? PushOutcome(.accepted, status: 200), receipts[index])
+        }
+    }
+
+    private func batchRows(to devices: [Int64], _ answers: BatchOutcome, isRing: Bool) -> [TimelineRow] {
+        guard let first = devices.min(), let last = devices.max() else { return [] }
+        var counts: [String: Int] = [:]
+        if answers.accepted > 0 { counts["200"] = answers.accepted }
+        for exception in answers.exceptions {
+            counts[String(exception.outcome.words.prefix(Self.longestReason)), default: 0] += 1
+        }
+        var batch = row(.batch)
+        batch.counts = counts
+        if isRing { batch.range = first...last }
+        return [batch] + exceptionRows(to: devices, answers)
+    }
+
+    /// Where APNs takes nothing from anybody, the batch's own row says it all.
+    private func exceptionRows(to devices: [Int64], _ answers: BatchOutcome) -> [TimelineRow] {
+        let concernsSingle = answers.accepted > 0 || answers.exceptions.contains { $0.outcome.class.concernsSinglePush }
+        guard concernsSingle else { return [] }
+        return answers.exceptions.filter { devices.indices.contains($0.index) }
+            .map { row(to: devices[$0.index], $0.outcome) }
+    }
+}
+
+extension PushOutcome.Class {
+    /// Whether the answer is about one destination, not about APNs, the way there, or the sender.
+    fileprivate var concernsSinglePush: Bool {
+        switch self {
+        case .tokenDead, .tokenRejected: true
+        case .accepted, .requestInvalid, .channelGone, .retry, .credential, .unknown, .notSent: false
+        }
+    }
+}

@@ -1,0 +1,135 @@
+import ActivityModel
+import JSON
+import Logging
+import Postgres
+import ServiceLifecycle
+
+/// Writes what ``Timeline`` has taken down, in batches by COPY; what is left at the shutdown last of all.
+struct TimelineWriter: Service, CustomStringConvertible {
+    let timeline: Timeline
+    let database: Database
+    let logger: Logger
+
+    /// Between two batches, so that what happens close together is written together.
+    private static let pause = Duration.milliseconds(250)
+    /// After a batch that could not be written.
+    private static let longPause = Duration.seconds(2)
+
+    var description: String { "timeline-writer" }
+
+    func run() async {
+        for await _ in timeline.arrivals.cancelOnGracefulShutdown() {
+            let pause = await hasWritten() ? Self.pause : Self.longPause
+            await cancelWhenGracefulShutdown {
+                try? await Task.sleep(for: pause)  // throws only when cancelled
+            }
+        }
+        _ = await hasWritten()
+    }
+
+    private func hasWritten() async -> Bool {
+        do {
+            try await write()
+            return true
+        } catch {
+            logger.warning("cannot write the timeline", metadata: ["error": "\(error)"])
+            return false
+        }
+    }
+
+    /// Writes everything that waits. What fails waits on, unless the server refuses it for what it is.
+    func write() async throws {
+        let waiting = timeline.take()
+        guard !waiting.isEmpty else { return }
+        do {
+            try await store(waiting)
+        } catch let error as PostgresError where error.isAboutRows {
+            timeline.lose(waiting)
+            throw error
+        } catch {
+            timeline.giveBack(waiting)
+            throw error
+        }
+    }
+
+    private func store(_ waiting: Timeline.Waiting) async throws {
+        let lost = waiting.lost.sorted { $0.key < $1.key }.map { activity, count in
+            var row = TimelineRow(.lost, activityKey: activity)
+            row.counts = ["rows": count]
+            return row
+        }
+        let rows = waiting.rows + lost
+        let devices = Set(rows.compactMap(\.deviceKey)).sorted()
+        try await database.withTransaction { connection in
+            let results = try await connection.pipeline([
+                TimelineErasure.exclusion(isForWriter: true),
+                "SELECT device_key FROM devices WHERE device_key = ANY(\(devices))",
+                "SELECT clock_timestamp()",
+            ])
+            let living = Set(try results[1].decoded(as: Int64.self))
+            let clock = DatabaseMoment(
+                database: try results[2].single(PGTimestamp.self) ?? PGTimestamp(microseconds: 0)
+            )
+            let kept = rows.filter { $0.deviceKey.map(living.contains) ?? true }
+            try await connection.copyIn(into: "timeline", columns: Self.columns, kept) { row, fields in
+                row.encode(into: &fields, clock)
+            }
+        }
+    }
+
+    private static let columns = [
+        "at", "kind", "activity_key", "device_key", "segment", "event", "revision", "priority", "outcome", "status",
+        "reason", "apns_id", "unique_id", "latency", "first_device", "last_device", "counts",
+    ]
+}
+
+/// A moment on the database's clock and on this machine's.
+struct DatabaseMoment: Sendable {
+    let database: PGTimestamp
+    private let here = ContinuousClock.now
+
+    init(database: PGTimestamp) {
+        self.database = database
+    }
+
+    /// The database's time of something that happened here.
+    func time(of instant: ContinuousClock.Instant) -> PGTimestamp {
+        let age = instant.duration(to: here) / .microseconds(1)
+        return PGTimestamp(microseconds: database.microseconds - Int64(age))
+    }
+}
+
+extension TimelineRow {
+    /// In the order of ``TimelineWriter/columns``.
+    fileprivate func encode(into fields: inout CopyRow, _ clock: DatabaseMoment) {
+        fields.append(clock.time(of: recordedAt))
+        fields.append(kind.rawValue)
+        fields.append(activityKey)
+        fields.append(deviceKey)
+        fields.append(segment)
+        fields.append(event?.rawValue)
+        fields.append(revision)
+        fields.append(priority.map { Int16($0.rawValue) })
+        fields.append(outcome)
+        fields.append(status.map { Int16(clamping: $0) })
+        fields.append(reason)
+        fields.append(apnsID)
+        fields.append(uniqueID)
+        fields.append(latency)
+        fields.append(range?.lowerBound)
+        fields.append(range?.upperBound)
+        fields.append(counts.map { JSONText(Self.json($0)) })
+    }
+
+    private static func json(_ counts: [String: Int]) -> [UInt8] {
+        let entries = counts.sorted { $0.key < $1.key }.map { ($0.key, JSONValue.number(JSONNumber($0.value))) }
+        return JSONValue.object(JSONObject(entries)).serialized()
+    }
+}
+
+extension PostgresError {
+    /// Whether the same rows would be refused again: bad data, a broken constraint, a column that is not there.
+    fileprivate var isAboutRows: Bool {
+        ["22", "23", "42"].contains { sqlState?.hasPrefix($0) ?? false }
+    }
+}

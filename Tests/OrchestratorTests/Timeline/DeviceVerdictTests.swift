@@ -1,0 +1,252 @@
+import APITypes
+import ActivityModel
+import Testing
+
+@testable import Orchestrator
+
+/// What is known of a device, and what a person who asks is told.
+@Suite("Verdicts on devices")
+struct DeviceVerdictTests {
+    struct Case: Sendable, CustomTestStringConvertible {
+        let name: String
+        let code: String
+        /// What the words must say.
+        let says: [String]
+        let story: DeviceStory
+
+        init(_ name: String, _ code: String, _ says: String..., change: (inout DeviceStory) -> Void) {
+            self.name = name
+            self.code = code
+            self.says = says
+            var story = DeviceStory(
+                activity: .init(state: .live, newest: 15, environment: .production),
+                device: .init(environment: .production, isWanted: true)
+            )
+            change(&story)
+            self.story = story
+        }
+
+        var testDescription: String { name }
+    }
+
+    private static let noon = Instant(unixSeconds: 1_763_726_400)
+    private static let noonText = "2025-11-21T12:00:00Z"
+
+    private static func card(
+        _ state: SubscriptionState,
+        sent: Revision = 15,
+        mode: SubscriptionMode = .token,
+        reason: String? = nil
+    ) -> DeviceStory.Card {
+        DeviceStory.Card(
+            mode: mode,
+            state: state,
+            reason: reason,
+            sentRevision: sent,
+            startedAt: noon,
+            registeredAt: noon
+        )
+    }
+
+    private static func spending(_ priority: Int, _ reason: String, spent: Int = 4) -> DeviceStory.Spending {
+        DeviceStory.Spending(priority: priority, reason: reason, spent: spent, units: 10, windowSeconds: 3600)
+    }
+
+    private static func start(
+        _ state: StartStateMachine.State,
+        _ reason: String? = nil,
+        attempts: Int = 0,
+        dueAt: Instant? = nil,
+        fellBack: Bool = false
+    ) -> DeviceStory.Start {
+        DeviceStory.Start(
+            state: state,
+            attempts: attempts,
+            reason: reason,
+            dueAt: dueAt,
+            claimedAt: attempts > 0 ? noon : nil,
+            hasFallenBack: fellBack
+        )
+    }
+
+    static let nothing = [
+        Case("never registered", "unknown_device", "No such device") { $0.device = nil },
+        Case("not in the audience", "not_followed", "not in the audience", "no card") { $0.device?.isWanted = false },
+        Case("not in the audience of what is over", "not_followed", "has ended", "nothing of it was ever sent") {
+            $0.activity.state = .ended
+            $0.device?.isWanted = false
+        },
+        Case("in the audience since just now", "start_pending", "about to be prepared") { _ in },
+        Case("in the audience, without a start token", "withheld", "no start token") {
+            $0.device?.obstacle = "no_start_token"
+        },
+        Case("not in the audience, whatever its version", "not_followed") {
+            $0.device?.isWanted = false
+            $0.device?.obstacle = "needs_ios_17_2"
+        },
+        Case("a build for the other environment", "other_environment", "sandbox", "production") {
+            $0.device?.environment = .sandbox
+        },
+        Case("not begun", "scheduled", noonText) {
+            $0.activity.state = .scheduled
+            $0.activity.startsAt = noon
+        },
+    ]
+
+    static let starts = [
+        Case("to be sent", "start_pending", "about to be sent") { $0.start = start(.pending) },
+        Case("to be sent when there is a channel", "channel_missing", "429 TooManyRequests") {
+            $0.start = start(.pending)
+            $0.channel = .init(state: .creating, storage: .none, sentRevision: 0, reason: "429 TooManyRequests")
+        },
+        Case("tried again", "start_retrying", "503 ServiceUnavailable", noonText) {
+            $0.start = start(.pending, "503 ServiceUnavailable", dueAt: noon)
+        },
+        Case("held by a halt", "halted", "An operator") {
+            $0.start = start(.pending)
+            $0.activity.isHalted = true
+        },
+        Case("on its way", "start_in_flight") { $0.start = start(.claimed, attempts: 1, dueAt: noon) },
+        Case("without an answer", "start_unknown", "no answer came", "repeated once at \(noonText)") {
+            $0.start = start(.unknown, attempts: 1, dueAt: noon)
+        },
+        Case("repeated without an answer", "start_unknown", "It was repeated once") {
+            $0.start = start(.unknown, attempts: 2)
+        },
+        Case("sent, no report", "start_sent", "APNs accepted the start", "reported no card") {
+            $0.start = start(.sent, attempts: 1)
+        },
+        Case("forgotten", "card_forgotten") { $0.start = start(.settled) },
+        Case("iOS 17.1", "withheld", "before 17.2") { $0.start = start(.withheld, "needs_ios_17_2") },
+        Case("iOS 17 and a channel", "withheld", "needs iOS 18") { $0.start = start(.withheld, "needs_ios_18") },
+        Case("switched off", "withheld", "switched Live Activities off", "alert was sent instead") {
+            $0.start = start(.withheld, "activities_disabled", fellBack: true)
+        },
+        Case("no start token", "withheld", "no start token") { $0.start = start(.withheld, "no_start_token") },
+        Case("start budget", "withheld", "used up", "started at \(noonText)") {
+            $0.start = start(.withheld, "start_budget", dueAt: noon)
+        },
+        Case("refused", "start_failed", "413 PayloadTooLarge") { $0.start = start(.failed, "413 PayloadTooLarge") },
+        Case("over before", "ended", "before the device could be started") {
+            $0.start = start(.cancelled)
+            $0.activity.state = .ended
+        },
+        Case("taken out", "not_followed", "taken out of the audience") {
+            $0.start = start(.cancelled, "not_in_audience")
+        },
+        Case("installed anew", "other_environment") { $0.start = start(.cancelled, "environment_changed") },
+    ]
+
+    static let cards = [
+        Case("no token yet", "waiting_for_token", "since", noonText, "Revision 15 goes out the moment it does") {
+            $0.card = card(.waitingForToken)
+        },
+        Case("no token for too long", "token_overdue", "longer than it should", "woken") {
+            $0.card = card(.waitingForToken)
+            $0.card?.isOverdue = true
+            $0.card?.isWoken = true
+        },
+        Case("dead token", "token_dead", "no longer active (410 Unregistered)", "at \(noonText)", "reports a new one") {
+            $0.card = card(.dead, sent: 13, reason: "410 Unregistered")
+            $0.lastPush = .init(revision: 14, outcome: "token_dead", words: "410 Unregistered", at: noon)
+        },
+        Case("rejected token", "token_rejected", "400 BadDeviceToken", "other environment") {
+            $0.card = card(.rejected, reason: "400 BadDeviceToken")
+        },
+        Case("too old an app", "incompatible_version", "could not decode") {
+            $0.card = card(.withheld, reason: "incompatible_version")
+        },
+        Case("gone", "card_gone", "reported that its card is gone") { $0.card = card(.over) },
+        Case("8 hours", "expired", "more than 8 hours") { $0.card = card(.over, reason: "expired") },
+        Case("channel lost", "channel_gone", "Apple has lost") { $0.card = card(.over, reason: "channel_lost") },
+        Case("spaced out", "held_back", noonText) {
+            $0.card = card(.riding, sent: 14)
+            $0.activity.heldUntil = noon
+        },
+        Case("channel gone", "channel_gone") { $0.card = card(.over, reason: "channel_deleted") },
+        Case("on its way", "pending", "about to be sent", "revision 14") { $0.card = card(.riding, sent: 14) },
+        Case("tried again", "retrying", "503 ServiceUnavailable", noonText) {
+            $0.card = card(.due, sent: 14, reason: "503 ServiceUnavailable")
+            $0.card?.dueAt = noon
+        },
+        Case("halted", "halted") {
+            $0.card = card(.riding, sent: 14)
+            $0.activity.isHalted = true
+        },
+        Case("refused for good", "refused", "revision 15", "400 BadPath") {
+            $0.card = card(.riding)
+            $0.lastPush = .init(revision: 15, outcome: "request_invalid", words: "400 BadPath", at: noon)
+        },
+        Case("known by its start", "current", "revision 15") { $0.card = card(.riding) },
+        Case("priority 5", "sent_low_priority", "at priority 5", "nothing about it is urgent", "later") {
+            $0.card = card(.riding)
+            $0.spending = spending(5, "routine")
+        },
+        Case("demoted", "sent_low_priority", "it is notable, but only the reserve was left") {
+            $0.card = card(.riding)
+            $0.spending = spending(5, "notable_over_budget")
+        },
+        Case("priority 10", "sent", "accepted by APNs at priority 10, within the budget (4 of 10", "1 h") {
+            $0.card = card(.riding)
+            $0.spending = spending(10, "alert")
+        },
+        Case("the last of the budget", "sent", "10 of 10") {
+            $0.card = card(.riding)
+            $0.spending = spending(10, "alert", spent: 10)
+        },
+        Case(
+            "beyond the budget",
+            "sent_over_budget",
+            "Revision 15 was accepted by APNs at priority 10; this phone's budget was likely used up",
+            "11 of 10"
+        ) {
+            $0.card = card(.riding)
+            $0.spending = spending(10, "alert", spent: 11)
+        },
+        Case("the end", "sent", "The end (revision 15) was accepted by APNs at priority 10") {
+            $0.activity.state = .ended
+            $0.card = card(.riding)
+            $0.spending = spending(10, "end")
+        },
+    ]
+
+    private static func onChannel(_ storage: ChannelStorage, sent: Revision, _ story: inout DeviceStory) {
+        story.card = card(.riding, mode: .channel)
+        story.channel = .init(state: .ready, storage: storage, sentRevision: sent)
+        story.spending = spending(10, "alert")
+    }
+
+    static let channels = [
+        Case("broadcast, nothing stored", "sent", "for the channel at priority 10", "offline at that moment missed it")
+        {
+            onChannel(.none, sent: 15, &$0)
+        },
+        Case("broadcast, stored", "sent", "stores it") { onChannel(.mostRecent, sent: 15, &$0) },
+        Case("to be broadcast", "pending", "has been sent revision 14") { onChannel(.none, sent: 14, &$0) },
+        Case("no channel", "channel_missing") { $0.card = card(.riding, mode: .channel) },
+    ]
+
+    @Test("Each thing that may be known of a device has its verdict", arguments: nothing + starts + cards + channels)
+    func verdict(example: Case) {
+        let verdict = DeviceVerdict.of(example.story)
+        #expect(verdict.code == example.code)
+        for words in example.says {
+            #expect(verdict.text.contains(words), "\(verdict.text)")
+        }
+        #expect(verdict.text.hasSuffix("."))
+    }
+
+    @Test("No verdict is forgotten: every state of a start and of a card gives whole sentences")
+    func everyState() {
+        for state in StartStateMachine.State.allCases {
+            let verdict = DeviceVerdict.of(Case("", "") { $0.start = Self.start(state) }.story)
+            #expect(!verdict.code.isEmpty && verdict.text.hasSuffix("."), "\(state)")
+        }
+        for state in SubscriptionState.allCases {
+            for mode in SubscriptionMode.allCases {
+                let verdict = DeviceVerdict.of(Case("", "") { $0.card = Self.card(state, mode: mode) }.story)
+                #expect(!verdict.code.isEmpty && verdict.text.hasSuffix("."), "\(state) \(mode)")
+            }
+        }
+    }
+}

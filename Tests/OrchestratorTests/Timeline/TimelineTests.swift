@@ -1,0 +1,255 @@
+import APITypes
+import ActivityModel
+import JSON
+import Postgres
+import Testing
+
+@testable import Orchestrator
+
+@Suite("The timeline of an activity", .timeLimit(.minutes(3)))
+struct TimelineTests {
+    @Test("A person asks why a card stands still whose token died")
+    func deadToken() async throws {
+        try await withWorld { world in
+            try await world.register("d1", token: "5a01")
+            try await world.start(to: World.devices("d1"))
+            try await world.settle()
+            try await world.follow("d1", token: "aa01")
+            try await world.settle()
+            try await world.update(score: 1, alert: "Messi")
+            try await world.settle()
+            world.recorder.answer("aa01", with: .unregistered(at: nil))
+            try await world.update(score: 2)
+            try await world.settle()
+            let story = try await world.explain("d1")
+            #expect(story.verdict.code == "token_dead")
+            #expect(story.verdict.text.contains("410 Unregistered"))
+            #expect(
+                story.page.items.reversed().map(\.text) == [
+                    "Revision 1 was accepted: start, with an alert.",
+                    "The start with revision 1 was accepted by APNs (priority 10, 7.0 ms).",
+                    "The phone reported its card's update token.",
+                    "Revision 2 was accepted: update, with an alert.",
+                    "Revision 2 leaves at priority 10 for ordinary phones: it has an alert, and the budget allows it.",
+                    "The update with revision 2 was accepted by APNs (priority 10, 7.0 ms).",
+                    "Revision 3 was accepted: update.",
+                    "Revision 3 leaves at priority 5 for ordinary phones: nothing about it is urgent.",
+                    "The update with revision 3 was refused by APNs: the token is no longer active, 410 Unregistered (priority 5, 7.0 ms).",
+                    "APNs says that the update token is no longer active (410 Unregistered).",
+                ]
+            )
+        }
+    }
+
+    @Test("A merged revision says into which one, and the phone's verdict is about the newest")
+    func merged() async throws {
+        try await withWorld { world in
+            try await world.start(alert: nil)
+            try await world.follow("d1", token: "aa01")
+            try await world.settle()
+            try await world.update(score: 1) { $0.urgency = .notable }
+            try await world.update(score: 2)
+            try await world.settle()
+            let story = try await world.explain("d1")
+            let accepted = story.page.items.filter { $0.kind == "accepted" }
+            #expect(accepted.map(\.mergedInto) == [nil, 3, nil])
+            #expect(
+                accepted[1].text == "Revision 2 was accepted: update, notable. "
+                    + "Before any push of it left, it was merged into revision 3."
+            )
+            #expect(story.verdict.code == "sent_low_priority")
+            #expect(story.verdict.text.hasPrefix("Revision 3 was accepted by APNs at priority 5"))
+            #expect(story.revision == 3)
+        }
+    }
+
+    @Test("A withheld device is told of with its reason")
+    func withheld() async throws {
+        try await withWorld { world in
+            try await world.register("old", token: "5a01", os: "16.4")
+            try await world.start(to: World.devices("old"))
+            try await world.settle()
+            let story = try await world.explain("old")
+            #expect(story.verdict.code == "withheld")
+            #expect(story.verdict.text.contains("17.2"))
+            try await world.register("silent", os: "18.1")
+            try await world.start("other", to: World.devices("silent"))
+            try await world.settle()
+            let silent = try await world.explain("silent", of: "other")
+            #expect(silent.verdict.code == "withheld")
+            #expect(silent.verdict.text.contains("no start token"))
+            let whole = try await world.explain()
+            #expect(whole.verdict.code == "unreached")
+            #expect(whole.verdict.text.contains("1 not started"))
+        }
+    }
+
+    @Test("An unknown device is an answer, an unknown activity is not")
+    func unknown() async throws {
+        try await withWorld { world in
+            try await world.start(alert: nil)
+            #expect(try await world.explain("nobody").verdict.code == "unknown_device")
+            #expect(try await world.explain("nobody").page.items.map(\.kind) == ["accepted"])
+            let problem = await #expect(throws: Problem.self) {
+                try await world.orchestrator.timeline(
+                    world.app,
+                    ActivityID(stored: "other"),
+                    device: nil,
+                    PageRequest()
+                )
+            }
+            #expect(problem?.status == 404)
+            let refused = await #expect(throws: Problem.self) {
+                try await world.orchestrator.timeline(
+                    world.app,
+                    ActivityID(stored: "final"),
+                    device: nil,
+                    PageRequest(cursor: "x")
+                )
+            }
+            #expect(refused?.status == 422)
+        }
+    }
+
+    @Test("A phone that got more pushes of priority 10 than its budget, from two matches, is told so")
+    func overBudget() async throws {
+        try await withWorld(policy: { $0.budget.ordinary = 5 }) { world in
+            for match in ["one", "two"] {
+                try await world.start(match, alert: nil)
+                try await world.follow("d1", token: match == "one" ? "aa01" : "aa02", in: match)
+            }
+            try await world.settle()
+            for match in ["one", "two"] {
+                for score in 1...3 {
+                    try await world.update(match, score: Int64(score), alert: "Goal \(score)")
+                    try await world.settle()
+                    // Else the next stamps would run ahead of the clock.
+                    try await world.pass(5)
+                }
+            }
+            #expect(try await world.explain("d1", of: "one").verdict.code == "sent")
+            let verdict = try await world.explain("d1", of: "two").verdict
+            #expect(verdict.code == "sent_over_budget")
+            #expect(
+                verdict.text.hasPrefix(
+                    "Revision 4 was accepted by APNs at priority 10; this phone's budget was likely used up (8 of 5"
+                )
+            )
+        }
+    }
+
+    @Test("A device of a big activity is told of the batches that it was in")
+    func bigActivity() async throws {
+        try await withWorld { world in
+            try await world.start(alert: nil)
+            try await world.settle()
+            try await world.crowd(5_300)
+            try await world.update(score: 1)
+            try await world.settle()
+            let story = try await world.explain("crowd5200")
+            #expect(story.verdict.code == "sent_low_priority")
+            let batches = story.page.items.filter { $0.kind == "batch" }
+            #expect(batches.map(\.text) == ["The update with revision 2 went to 300 phones: 300 × 200 (priority 5)."])
+            let whole = try await world.explain()
+            #expect(whole.page.items.filter { $0.kind == "batch" }.count == 2)
+            #expect(
+                whole.verdict
+                    == Verdict(code: "sent", text: "Revision 2 was accepted by APNs for all 5,300 destinations.")
+            )
+        }
+    }
+
+    @Test("A phone on a channel is told of the broadcasts, one with a token is not")
+    func channel() async throws {
+        try await withWorld(policy: { $0.channelStorage = .none }) { world in
+            try await world.start(delivery: .hybrid, alert: nil)
+            try await world.settle()
+            try await world.report("listener", .channel)
+            try await world.follow("other", token: "aa01")
+            try await world.settle()
+            try await world.update(score: 1)
+            try await world.settle()
+            let story = try await world.explain("listener")
+            #expect(story.page.items.contains { $0.text.hasPrefix("The broadcast of the update with revision 2") })
+            #expect(
+                story.page.items.filter { $0.kind == "priority" && $0.revision == 2 }.map(\.budgetClass) == ["channel"]
+            )
+            #expect(story.verdict.text.contains("offline at that moment missed it"))
+            let other = try await world.explain("other")
+            #expect(!other.page.items.contains { $0.text.hasPrefix("The broadcast") })
+            #expect(other.verdict.code == "sent_low_priority")
+        }
+    }
+
+    @Test("A request that was refused is part of the story of every phone")
+    func refused() async throws {
+        try await withWorld { world in
+            try await world.start(alert: nil)
+            try await world.follow("d1", token: "aa01")
+            await #expect(throws: Problem.self) { try await world.update(score: 1) { $0.contentState = [:] } }
+            let story = try await world.explain("d1")
+            #expect(
+                story.page.items.first?.text
+                    == "An update was refused: 422 invalid_content_state. Nothing changed, and nothing was sent."
+            )
+        }
+    }
+
+    @Test("What waits for its token is said, with the time since when")
+    func waiting() async throws {
+        try await withWorld { world in
+            try await world.register("d1", token: "5a01")
+            try await world.start(to: World.devices("d1"))
+            try await world.settle()
+            #expect(try await world.explain("d1").verdict.code == "waiting_for_token")
+            try await world.pass(4_000)
+            #expect(try await CardWatcher(orchestrator: world.orchestrator).watch() == 1)
+            let story = try await world.explain("d1")
+            #expect(story.verdict.code == "token_overdue")
+            #expect(story.page.items.contains { $0.kind == "token_wait_overdue" })
+        }
+    }
+
+    @Test("Pages follow each other without gaps or repeats, whatever the size")
+    func pages() async throws {
+        try await withWorld { world in
+            try await world.start(alert: nil)
+            try await world.follow("d1", token: "aa01")
+            for score in 1...4 {
+                try await world.update(score: Int64(score))
+                try await world.settle()
+            }
+            let whole = try await world.explain("d1").page.items
+            #expect(whole.count >= 10)
+            #expect(whole.map(\.at) == whole.map(\.at).sorted(by: >))
+            for limit in [1, 3, 7] {
+                var found: [TimelineEntry] = []
+                var request = PageRequest(limit: limit)
+                repeat {
+                    let page = try await world.explain("d1", request).page
+                    #expect(page.items.count == limit || page.nextCursor == nil)
+                    found += page.items
+                    request.cursor = page.nextCursor
+                } while request.cursor != nil
+                #expect(found == whole, "\(limit)")
+            }
+        }
+    }
+}
+
+extension World {
+    /// Asks for the story, after everything that is known has been written.
+    func explain(
+        _ device: String? = nil,
+        of id: String = "final",
+        _ page: PageRequest = PageRequest()
+    ) async throws -> TimelineAnswer {
+        try await writeTimeline()
+        return try await orchestrator.timeline(
+            app,
+            ActivityID(stored: id),
+            device: device.map { DeviceID(stored: $0) },
+            page
+        )
+    }
+}
