@@ -29,6 +29,8 @@ let metricsTestKit: Target.Dependency = .product(name: "MetricsTestKit", package
 let coreMetrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
 let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let systemPackage: Target.Dependency = .product(name: "SystemPackage", package: "swift-system")
+let swiftSyntax: Target.Dependency = .product(name: "SwiftSyntax", package: "swift-syntax")
+let swiftParser: Target.Dependency = .product(name: "SwiftParser", package: "swift-syntax")
 let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
 
 let package = Package(
@@ -48,6 +50,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1"),
     ],
     targets: [
         // C: module maps and shims only.
@@ -77,6 +80,11 @@ let package = Package(
                 "schema", "core", "applicator", "unevaluated", "validation", "meta-data", "format-annotation",
                 "format-assertion", "content",
             ].map { .embedInCode("MetaSchemas/\($0).json") },
+            swiftSettings: swiftSettings
+        ),
+        .target(
+            name: "SwiftSchemaImport",
+            dependencies: ["JSON", "JSONSchema", swiftParser, swiftSyntax],
             swiftSettings: swiftSettings
         ),
         .target(name: "ActivityModel", dependencies: ["JSON"], swiftSettings: swiftSettings),
@@ -180,6 +188,11 @@ let package = Package(
         .testTarget(
             name: "JSONSchemaTests",
             dependencies: ["JSON", "JSONSchema", "TestSupport"],
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(
+            name: "SwiftSchemaImportTests",
+            dependencies: ["JSON", "JSONSchema", "SwiftSchemaImport", "TestSupport"],
             swiftSettings: swiftSettings
         ),
         .testTarget(

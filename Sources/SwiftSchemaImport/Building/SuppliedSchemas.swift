@@ -1,0 +1,50 @@
+internal import JSON
+internal import JSONSchema
+
+/// Schemas that the caller gives for types that the sources cannot explain.
+struct SuppliedSchemas {
+    /// They are copied into another document, where what these words say would mean something else.
+    private static let placeBound: Set<String> = [
+        "$schema", "$id", "$ref", "$anchor", "$defs", "$dynamicRef", "$dynamicAnchor", "$vocabulary",
+    ]
+
+    private let schemas: [String: JSONValue]
+
+    init(_ schemas: [String: JSONValue]) throws(SwiftImportError) {
+        for (name, schema) in schemas.sorted(by: { $0.key < $1.key }) {
+            do {
+                _ = try CompiledSchema(schema)
+            } catch {
+                throw SwiftImportError("the schema for '\(name)' is none, at '\(error.pointer)': \(error.message)")
+            }
+            if let word = Self.firstPlaceBound(in: schema, depth: 0) {
+                throw SwiftImportError("the schema for '\(name)' must stand by itself, without '\(word)'")
+            }
+        }
+        self.schemas = schemas
+    }
+
+    /// The schema for a type, by the last name or by several.
+    subscript(path: TypePath) -> JSONValue? {
+        for start in path.indices {
+            if let schema = schemas[path[start...].joined(separator: ".")] { return schema }
+        }
+        return nil
+    }
+
+    private static func firstPlaceBound(in value: JSONValue, depth: Int) -> String? {
+        guard depth < 64 else { return "so much inside it" }
+        switch value {
+        case .object(let object):
+            for (key, member) in object.entries {
+                if placeBound.contains(key) { return key }
+                if let word = firstPlaceBound(in: member, depth: depth + 1) { return word }
+            }
+            return nil
+        case .array(let items):
+            return items.lazy.compactMap { firstPlaceBound(in: $0, depth: depth + 1) }.first
+        case .null, .bool, .number, .string:
+            return nil
+        }
+    }
+}

@@ -1,0 +1,134 @@
+package import JSON
+
+/// What the Swift types in a schema (`x-swift-type`) ask of content beyond what JSON Schema can say: how dates are written,
+/// how numbers may be spelled, and that ranges run upwards.
+///
+/// It reads schemas made by ``ImportedSchemas`` and any other that names Swift types. Types are followed through `properties`,
+/// `additionalProperties`, `items`, `prefixItems`, `allOf` and `$ref`, and through `anyOf` and `oneOf` where only
+/// one alternative has room for a value of that kind.
+package struct TypedContent: Sendable {
+    /// Reads a time of RFC 3339; nil for what is none.
+    package typealias TimeReader = @Sendable (String) -> Time?
+
+    /// A point in time.
+    package struct Time: Sendable {
+        /// Since 1970-01-01T00:00:00Z.
+        package let microseconds: Int64
+        /// In RFC 3339, in UTC, with or without a fraction.
+        package let text: String
+
+        /// A time in both forms.
+        package init(microseconds: Int64, text: String) {
+            self.microseconds = microseconds
+            self.text = text
+        }
+    }
+
+    private let nodes: [Node]
+
+    /// Reads a schema that ``CompiledSchema`` has accepted.
+    package init(_ schema: JSONValue) {
+        var reader = TypedContentReader(document: schema)
+        nodes = reader.read()
+    }
+
+    /// The content as it goes to the phone, with times in place of texts, and what is wrong with it.
+    ///
+    /// What is wrong by the schema alone is not repeated here.
+    package func settled(
+        _ content: JSONValue,
+        time: @escaping TimeReader
+    ) -> (content: JSONValue, findings: [ContentFinding]) {
+        guard !nodes.isEmpty else { return (content, []) }
+        var walk = TypedContentWalk(nodes: nodes, time: time)
+        let settled = walk.settle(content, 0)
+        return (settled, walk.findings)
+    }
+
+    /// What one place of a schema says of Swift types.
+    struct Node: Sendable {
+        var swiftType: String?
+        var rawType: String?
+        /// The JSON types that are let in; nil for all.
+        var kinds: Set<String>?
+        var properties: [ExactText: Int] = [:]
+        var otherProperties: Int?
+        var firstItems: [Int] = []
+        var otherItems: Int?
+        /// All of these apply.
+        var parts: [Int] = []
+        /// One of these applies, in each list.
+        var alternatives: [[Int]] = []
+    }
+}
+
+/// Reads a schema into nodes.
+struct TypedContentReader {
+    private let document: JSONValue
+    private var nodes: [TypedContent.Node] = []
+    private var places: [JSONPointer: Int] = [:]
+    private var namesTypes = false
+
+    init(document: JSONValue) { self.document = document }
+
+    /// The nodes, the root first; none if no Swift type is named anywhere.
+    mutating func read() -> [TypedContent.Node] {
+        _ = read(document, at: JSONPointer())
+        return namesTypes ? nodes : []
+    }
+
+    private mutating func read(_ schema: JSONValue, at place: JSONPointer) -> Int {
+        if let known = places[place] { return known }
+        let id = nodes.count
+        nodes.append(TypedContent.Node())
+        places[place] = id
+        guard case .object(let object) = schema else { return id }
+        var node = TypedContent.Node()
+        node.swiftType = object["x-swift-type"]?.string
+        node.rawType = object["x-swift-raw-type"]?.string
+        if node.swiftType != nil { namesTypes = true }
+        let kinds = object["type"]?.string.map { [$0] } ?? object["type"]?.array?.compactMap(\.string)
+        node.kinds = kinds.map(Set.init)
+        for (key, member) in object["properties"]?.object?.entries ?? [] {
+            node.properties[ExactText(key)] = read(member, at: place.appending("properties").appending(key))
+        }
+        node.otherProperties = readIfPresent("additionalProperties", of: object, at: place)
+        node.firstItems = list("prefixItems", of: object, at: place)
+        node.otherItems = readIfPresent("items", of: object, at: place)
+        node.parts = list("allOf", of: object, at: place)
+        node.alternatives = ["anyOf", "oneOf"].map { list($0, of: object, at: place) }.filter { !$0.isEmpty }
+        if let reference = object["$ref"]?.string, let target = target(of: reference), let schema = document[target] {
+            node.parts.append(read(schema, at: target))
+        }
+        nodes[id] = node
+        return id
+    }
+
+    private mutating func readIfPresent(_ keyword: String, of object: JSONObject, at place: JSONPointer) -> Int? {
+        object[keyword].map { read($0, at: place.appending(keyword)) }
+    }
+
+    private mutating func list(_ keyword: String, of object: JSONObject, at place: JSONPointer) -> [Int] {
+        (object[keyword]?.array ?? []).enumerated().map { index, schema in
+            read(schema, at: place.appending(keyword).appending(index: index))
+        }
+    }
+
+    /// The place that a reference into the document names; nil for anchors and other documents.
+    private func target(of reference: String) -> JSONPointer? {
+        guard reference.hasPrefix("#") else { return nil }
+        var bytes: [UInt8] = []
+        var rest = reference.utf8.dropFirst()
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%"),
+                let escaped = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
+            {
+                bytes.append(escaped)
+                rest = rest.dropFirst(2)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return JSONPointer(String(decoding: bytes, as: UTF8.self))
+    }
+}

@@ -1,0 +1,143 @@
+internal import JSON
+
+/// One walk over content along the nodes of its schema.
+struct TypedContentWalk {
+    /// Schemas can branch so that a walk would not end in time; what lies behind this many steps is left to the schema.
+    private static let maximumSteps = 200_000
+    private static let maximumDepth = 256
+    private static let maximumFindings = 100
+
+    let nodes: [TypedContent.Node]
+    let time: TypedContent.TimeReader
+    private(set) var findings: [ContentFinding] = []
+    private var path: [String] = []
+    private var steps = 0
+    private var depth = 0
+
+    init(nodes: [TypedContent.Node], time: @escaping TypedContent.TimeReader) {
+        self.nodes = nodes
+        self.time = time
+    }
+
+    /// The value as a node wants it.
+    mutating func settle(_ value: JSONValue, _ id: Int) -> JSONValue {
+        steps += 1
+        guard steps <= Self.maximumSteps, depth < Self.maximumDepth else {
+            report("", "the schema is too branched for its Swift types to be followed here")
+            return value
+        }
+        depth += 1
+        defer { depth -= 1 }
+        let node = nodes[id]
+        var value = settleMembers(value, node)
+        for part in node.parts { value = settle(value, part) }
+        for alternatives in node.alternatives {
+            let possible = alternatives.filter { hasRoom(for: value, $0, depth: 0) }
+            if possible.count == 1 { value = settle(value, possible[0]) }
+        }
+        if let type = node.rawType ?? node.swiftType { value = settle(value, as: type) }
+        return value
+    }
+
+    private mutating func settleMembers(_ value: JSONValue, _ node: TypedContent.Node) -> JSONValue {
+        switch value {
+        case .object(var object):
+            for (key, member) in object.entries {
+                guard let next = node.properties[ExactText(key)] ?? node.otherProperties else { continue }
+                path.append(key)
+                object[key] = settle(member, next)
+                path.removeLast()
+            }
+            return .object(object)
+        case .array(var items):
+            for index in items.indices {
+                let known = node.firstItems.indices.contains(index) ? node.firstItems[index] : node.otherItems
+                guard let known else { break }
+                path.append(String(index))
+                items[index] = settle(items[index], known)
+                path.removeLast()
+            }
+            return .array(items)
+        case .null, .bool, .number, .string:
+            return value
+        }
+    }
+
+    /// Whether a value of this kind may be meant by a node; a text may be meant by a date.
+    private func hasRoom(for value: JSONValue, _ id: Int, depth: Int) -> Bool {
+        let node = nodes[id]
+        guard depth < 16 else { return true }
+        let isInside = node.parts.allSatisfy { hasRoom(for: value, $0, depth: depth + 1) }
+        if case .string = value, node.swiftType.flatMap(DateEncoding.init(rawValue:)) != nil { return true }
+        guard let kinds = node.kinds else { return isInside }
+        let own: Set<String> =
+            switch value {
+            case .null: ["null"]
+            case .bool: ["boolean"]
+            case .number: ["number", "integer"]
+            case .string: ["string"]
+            case .array: ["array"]
+            case .object: ["object"]
+            }
+        return isInside && !kinds.isDisjoint(with: own)
+    }
+
+    // MARK: Types
+
+    private mutating func settle(_ value: JSONValue, as type: String) -> JSONValue {
+        if let encoding = DateEncoding(rawValue: type) { return settle(value, encoding) }
+        switch value {
+        case .number(let number):
+            if let objection = NumberReading.objection(to: number, as: type) { report(type, objection) }
+        case .array(let items):
+            checkRange(items, type)
+            if type == "Dictionary", items.count % 2 == 1 {
+                report(
+                    type,
+                    "a dictionary without text keys is a list of key, value, key, value, …; \(items.count) items are no pairs"
+                )
+            }
+        case .null, .bool, .string, .object:
+            break
+        }
+        return value
+    }
+
+    private mutating func settle(_ value: JSONValue, _ encoding: DateEncoding) -> JSONValue {
+        switch value {
+        case .string(let text):
+            guard let point = time(text) else {
+                report(
+                    encoding.rawValue,
+                    "\(JSONValue.string(String(text.prefix(40))).text) is no time such as 2026-11-21T18:00:00Z"
+                )
+                return value
+            }
+            return encoding.value(of: point)
+        case .number(let number):
+            if let objection = encoding.objection(to: number) ?? NumberReading.objection(to: number, as: "Date") {
+                report(encoding.rawValue, objection)
+            }
+            return value
+        case .null, .bool, .array, .object:
+            return value
+        }
+    }
+
+    private mutating func checkRange(_ items: [JSONValue], _ type: String) {
+        guard type.hasPrefix("Range<") || type.hasPrefix("ClosedRange<"), items.count == 2 else { return }
+        let isUpward: Bool
+        switch (items[0], items[1]) {
+        case (.number(let lower), .number(let upper)): isUpward = lower <= upper
+        // The order of Swift's String, which is what the phone compares with.
+        case (.string(let lower), .string(let upper)): isUpward = lower <= upper
+        default: return
+        }
+        if !isUpward { report(type, "the lower bound of a range is above the upper one") }
+    }
+
+    private mutating func report(_ type: String, _ message: String) {
+        guard findings.count < Self.maximumFindings else { return }
+        findings.append(ContentFinding(instance: JSONPointer(tokens: path), swiftType: type, message: message))
+    }
+}

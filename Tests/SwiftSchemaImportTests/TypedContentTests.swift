@@ -1,0 +1,97 @@
+import JSON
+import SwiftSchemaImport
+import Testing
+
+struct TypedContentTests {
+    @Sendable private static func time(_ text: String) -> TypedContent.Time? {
+        switch text {
+        case "2026-11-21T18:00:00+01:00": .init(microseconds: 1_795_280_400_000_000, text: "2026-11-21T17:00:00Z")
+        case "2026-11-21T17:00:00.25Z": .init(microseconds: 1_795_280_400_250_000, text: "2026-11-21T17:00:00.250Z")
+        case "2000-12-31T23:59:59.5Z": .init(microseconds: 978_307_199_500_000, text: "2000-12-31T23:59:59.500Z")
+        default: nil
+        }
+    }
+
+    private static func settle(_ value: JSONValue, as type: String) -> (value: JSONValue?, message: String?) {
+        let schema: JSONValue = ["properties": ["a": ["x-swift-type": .string(type)]]]
+        let (content, findings) = TypedContent(schema).settled(["a": value], time: time)
+        return (content.object?["a"], findings.first?.message)
+    }
+
+    @Test(arguments: [
+        ("Date", "2026-11-21T18:00:00+01:00", JSONValue.number(816_973_200)),
+        ("Date", "2026-11-21T17:00:00.25Z", JSONValue.number(JSONNumber(digits: "816973200.25") ?? 0)),
+        ("Date", "2000-12-31T23:59:59.5Z", JSONValue.number(JSONNumber(digits: "-0.5") ?? 0)),
+        ("Date(secondsSince2001)", "2026-11-21T18:00:00+01:00", JSONValue.number(816_973_200)),
+        (
+            "Date(secondsSince1970)", "2026-11-21T17:00:00.25Z",
+            JSONValue.number(JSONNumber(digits: "1795280400.25") ?? 0)
+        ),
+        ("Date(millisecondsSince1970)", "2026-11-21T17:00:00.25Z", JSONValue.number(1_795_280_400_250)),
+        ("Date(iso8601)", "2026-11-21T18:00:00+01:00", JSONValue.string("2026-11-21T17:00:00Z")),
+        ("Date(iso8601)", "2026-11-21T17:00:00.25Z", JSONValue.string("2026-11-21T17:00:00Z")),
+    ])
+    func aTimeBecomesWhatThePhoneDecodes(_ type: String, _ text: String, _ expected: JSONValue) {
+        let (value, message) = Self.settle(.string(text), as: type)
+        #expect(value?.text == expected.text)
+        #expect(message == nil)
+    }
+
+    @Test func aNumberThatReadsAsUnixTimeIsRefusedUnlessTheSchemaSaysSo() {
+        #expect(Self.settle(1_795_280_400, as: "Date").message?.contains("subtract 978307200") == true)
+        #expect(Self.settle(1_499_999_999, as: "Date").message == nil)
+        #expect(Self.settle(816_973_200, as: "Date").message == nil)
+        #expect(Self.settle(1_795_280_400, as: "Date(secondsSince2001)").message == nil)
+        #expect(Self.settle(1_795_280_400, as: "Date(secondsSince1970)").message == nil)
+        #expect(Self.settle(1_795_280_400_000, as: "Date(secondsSince1970)").message?.contains("milliseconds") == true)
+        #expect(Self.settle(816_973_200, as: "Date(iso8601)").message?.contains("is a number") == true)
+        #expect(Self.settle("tomorrow", as: "Date").message?.contains("is no time") == true)
+    }
+
+    @Test func numbersKeepTheirDigits() {
+        #expect(
+            Self.settle(.number(JSONNumber(digits: "816973200.250") ?? 0), as: "Date").value?.text == "816973200.250"
+        )
+    }
+
+    @Test(arguments: [
+        ("Int", "9223372036854775807", true), ("Int", "9223372036854775807.0", false), ("Int", "1e2", true),
+        ("Double", "1e309", false), ("Double", "1e-400", false), ("Double", "0e-400", true), ("Float", "1e-50", false),
+        ("Decimal", "1e61", false), ("Decimal", "0.1", true),
+    ])
+    func numbersAreSpelledAsTheirTypeReadsThem(_ type: String, _ digits: String, _ isTaken: Bool) throws {
+        let number = try #require(JSONNumber(digits: digits))
+        #expect((Self.settle(.number(number), as: type).message == nil) == isTaken)
+    }
+
+    @Test func rangesRunUpwards() {
+        #expect(Self.settle([1, 2], as: "ClosedRange<Int>").message == nil)
+        #expect(Self.settle([2, 1], as: "ClosedRange<Int>").message?.contains("above") == true)
+        #expect(Self.settle(["b", "a"], as: "Range<String>").message?.contains("above") == true)
+    }
+
+    @Test func typesAreFollowedToEveryPlace() {
+        let schema: JSONValue = [
+            "$defs": [
+                "A b": [
+                    "type": "object", "properties": ["d": ["x-swift-type": "Date"], "next": ["$ref": "#/$defs/A%20b"]],
+                ]
+            ],
+            "items": ["anyOf": [["$ref": "#/$defs/A%20b"], ["type": "null"]]],
+        ]
+        let text: JSONValue = "2026-11-21T18:00:00+01:00"
+        let (content, findings) = TypedContent(schema).settled(
+            [["d": text, "next": ["d": text]], nil, ["d": "x"]],
+            time: Self.time
+        )
+        #expect(content == [["d": 816_973_200, "next": ["d": 816_973_200]], nil, ["d": "x"]])
+        #expect(findings.map(\.instance.description) == ["/2/d"])
+    }
+
+    @Test func aTextThatMayBeMeantAsOneStaysOne() {
+        let schema: JSONValue = ["anyOf": [["type": "number", "x-swift-type": "Date"], ["type": "string"]]]
+        let (content, findings) = TypedContent(schema).settled("2026-11-21T18:00:00+01:00", time: Self.time)
+        #expect(content == "2026-11-21T18:00:00+01:00")
+        #expect(findings.isEmpty)
+    }
+}
