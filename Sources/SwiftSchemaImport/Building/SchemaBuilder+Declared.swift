@@ -1,9 +1,7 @@
 internal import JSON
 
 extension SchemaBuilder {
-    /// The schema of a type of the sources; nil if it is reported.
-    ///
-    /// - Parameter use: Where it is used; nil for the root.
+    /// The schema of a type of the sources, used at a place (nil for the root); nil if a problem is reported.
     mutating func schema(ofDeclared path: TypePath, from use: TypeExpression?) -> JSONValue? {
         guard let declaration = index.declarations[path], let head = declaration.head else { return nil }
         let name = path.joined(separator: ".")

@@ -6,7 +6,7 @@ enum NumberReading {
     private static let maximumDecimalDigits = 38
     private static let maximumDecimalExponent = 60
 
-    /// Why a number is not read as this type; nil if it is, as far as its spelling goes, or if the type is none of these.
+    /// Why a number is not read as this type; nil if its spelling is no hindrance.
     static func objection(to number: JSONNumber, as type: String) -> String? {
         switch type {
         case _ where BuiltInType.isInteger(type): integer(number, type)

@@ -20,7 +20,7 @@ struct Conformances {
     /// The `init(from:)` that a protocol of the sources brings.
     private(set) var inheritedInitializer: SourcePlace?
 
-    /// - Parameter types: What stands after the colons, without a raw type.
+    /// Reads what stands after the colons, without a raw type.
     init(_ types: [TypeExpression], scope: TypePath, index: DeclarationIndex) {
         var open = types.map { (type: $0, scope: scope) }
         var seen: Set<TypePath> = []

@@ -6,9 +6,8 @@ import Testing
 struct DecoderProgram {
     private let folder: URL
 
-    /// Compiles the sources with the toolchain's `swiftc`.
-    ///
-    /// - Parameter types: The types that documents are decoded as; documents name them by position.
+    /// Compiles the sources with the toolchain's `swiftc`, to decode documents as these types; documents name them by
+    /// position.
     init(sources: [String], types: [String]) async throws {
         folder = FileManager.default.temporaryDirectory.appending(path: "tally-oracle-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -34,9 +34,7 @@ enum Strictness: String, CaseIterable {
         }
     }
 
-    /// Why a violation may stand against the decoder; nil: it may not.
-    ///
-    /// - Parameter schema: The document that was violated.
+    /// Why a violation of a schema document may stand against the decoder; nil: it may not.
     init?(_ violation: Violation, of content: JSONValue, schema: JSONValue) {
         let place = JSONPointer(tokens: Array(violation.schema.tokens.dropLast()))
         let node = schema[place]?.object ?? [:]
