@@ -299,10 +299,26 @@ let package = Package(
 // in this package and no other, because they measure what only it may call.
 if Context.environment["TALLY_BENCHES"] != nil {
     package.targets += [
+        // What the programs that measure Tally share: their options, and metrics at the daemon's price.
+        .target(
+            name: "BenchSupport",
+            dependencies: [metrics],
+            path: "tools/benches/support",
+            swiftSettings: swiftSettings
+        ),
         .executableTarget(
             name: "bench-transport",
-            dependencies: ["APNSTransport", "ActivityModel", "Cryptography", "HTTP2Engine", logging, metrics],
+            dependencies: ["APNSTransport", "ActivityModel", "BenchSupport", "Cryptography", "HTTP2Engine", logging],
             path: "tools/benches/transport",
+            swiftSettings: swiftSettings
+        ),
+        .executableTarget(
+            name: "bench-orchestrator",
+            dependencies: [
+                "APITypes", "APNSTransport", "ActivityModel", "BenchSupport", "Cryptography", "JSON", "LocalPostgres",
+                "Orchestrator", "Postgres", "Schema", logging, metrics, serviceLifecycle,
+            ],
+            path: "tools/benches/orchestrator",
             swiftSettings: swiftSettings
         ),
         // The other end: as little server as will do, so that the clients are what is measured.

@@ -12,18 +12,14 @@ struct SchemaTables: Sendable {
     var branches: [SchemaNode.ID] = []
     /// The names of `required`.
     var names: [String] = []
-    /// The values of `const` and `enum`.
+    /// The values of `const`.
     var constants: [JSONValue] = []
     var enumerations: [Enumeration] = []
-    var valueIndexes: [Set<JSONValue>] = []
     /// The limits of numbers.
     var bounds: [NumberBound] = []
     var divisors: [DecimalDivisor] = []
     var patterns: [Pattern] = []
     var members: [MemberSchemas] = []
-    var knownMembers: [(name: String, schema: SchemaNode.ID)] = []
-    var patternMembers: [(pattern: Int, schema: SchemaNode.ID)] = []
-    var memberIndexes: [[ExactText: SchemaNode.ID]] = []
     var dependentNames: [[(key: String, needed: [String])]] = []
     var dependentSchemas: [[(key: String, schema: SchemaNode.ID)]] = []
     /// The targets of `$ref`.

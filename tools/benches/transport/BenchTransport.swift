@@ -1,5 +1,6 @@
 import APNSTransport
 import ActivityModel
+import BenchSupport
 import Dispatch
 import Foundation
 import Logging

@@ -1,5 +1,6 @@
 import APNSTransport
 import ActivityModel
+import BenchSupport
 import Cryptography
 
 /// What all pushes of a measurement have in common; `h2load` and the others are given the same bytes.
@@ -70,14 +71,5 @@ struct TokenStream {
         mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
         mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
         return mixed ^ (mixed >> 31)
-    }
-}
-
-/// Something that the caller of the program has to mend.
-struct Mistake: Error, CustomStringConvertible {
-    let description: String
-
-    init(_ description: String) {
-        self.description = description
     }
 }

@@ -1,30 +1,32 @@
-import Metrics
-import Synchronization
+package import Metrics
+package import Synchronization
 
 /// Metrics that are really kept, at the price of the daemon's own, so that the client is not measured without them.
-final class CountingMetrics: MetricsFactory {
+package final class CountingMetrics: MetricsFactory {
     /// The pushes that were counted, whatever became of them.
-    let counted = Atomic<Int64>(0)
+    package let counted = Atomic<Int64>(0)
     private let times = Times()
 
-    /// How many latencies were recorded.
-    var latencies: Int { times.count }
+    package init() {}
 
-    func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
+    /// How many latencies were recorded.
+    package var latencies: Int { times.count }
+
+    package func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
         Count(metrics: self, isOfPushes: label == "tally_apns_responses_total")
     }
 
-    func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
+    package func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
         Gauge()
     }
 
-    func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
+    package func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
         times
     }
 
-    func destroyCounter(_ handler: any CounterHandler) {}
-    func destroyRecorder(_ handler: any RecorderHandler) {}
-    func destroyTimer(_ handler: any TimerHandler) {}
+    package func destroyCounter(_ handler: any CounterHandler) {}
+    package func destroyRecorder(_ handler: any RecorderHandler) {}
+    package func destroyTimer(_ handler: any TimerHandler) {}
 
     private final class Count: CounterHandler {
         private let metrics: CountingMetrics

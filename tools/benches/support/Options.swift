@@ -1,10 +1,10 @@
 /// What the program was told: a mode, then `--name value` pairs.
-struct Options {
-    let mode: String
+package struct Options {
+    package let mode: String
     private let values: [String: String]
 
-    init(_ arguments: [String]) throws(Mistake) {
-        guard let mode = arguments.first else { throw Mistake("no mode: describe, batches or singles") }
+    package init(_ arguments: [String]) throws(Mistake) {
+        guard let mode = arguments.first else { throw Mistake("no mode") }
         self.mode = mode
         var values: [String: String] = [:]
         var rest = arguments.dropFirst()
@@ -15,13 +15,22 @@ struct Options {
         self.values = values
     }
 
-    func text(_ name: String) throws(Mistake) -> String {
+    package func text(_ name: String) throws(Mistake) -> String {
         guard let value = values[name] else { throw Mistake("--\(name) is missing") }
         return value
     }
 
-    func number(_ name: String) throws(Mistake) -> Int {
+    package func number(_ name: String) throws(Mistake) -> Int {
         guard let number = Int(try text(name)), number > 0 else { throw Mistake("--\(name) is no positive number") }
         return number
+    }
+}
+
+/// Something that the caller of the program has to mend.
+package struct Mistake: Error, CustomStringConvertible {
+    package let description: String
+
+    package init(_ description: String) {
+        self.description = description
     }
 }

@@ -1,0 +1,70 @@
+import APNSTransport
+import ActivityModel
+import BenchSupport
+import Cryptography
+import Logging
+import Metrics
+import Orchestrator
+import Postgres
+import ServiceLifecycle
+
+/// The services of one daemon, wired and set as `tallyd serve` does it without configuration; but without the HTTP API.
+struct Daemon: Sendable {
+    static let logger = {
+        var logger = Logger(label: "bench") { StreamLogHandler.standardError(label: $0) }
+        logger.logLevel = .warning
+        return logger
+    }()
+
+    let orchestrator: Orchestrator
+    let sender: ObservedSender
+    /// Another daemon on the same database needs the same.
+    let masterKey: SymmetricKey
+    private let database: Database
+    private let client: APNSClient
+
+    /// - Parameter options: `--database` is the URL, `--port` the sink's and `--ca` the file with its authority.
+    init(_ options: Options, masterKey: SymmetricKey = .generate()) throws {
+        self.masterKey = masterKey
+        var pool = Database.Configuration()
+        pool.maximumConnections = 16
+        database = try Database(url: options.text("database"), configuration: pool, logger: Self.logger)
+        var endpoints = APNSEndpoints()
+        endpoints[.production, .device] = APNSEndpoint(
+            host: "localhost",
+            port: UInt16(clamping: try options.number("port"))
+        )
+        client = try APNSClient(
+            endpoints: endpoints,
+            caFile: options.text("ca"),
+            providerTokens: SharedProviderTokens(database: database, masterKey: masterKey, logger: Self.logger),
+            logger: Self.logger,
+            metrics: CountingMetrics()
+        )
+        sender = ObservedSender(base: client)
+        orchestrator = Orchestrator(
+            database: database,
+            sender: sender,
+            masterKey: masterKey,
+            settings: OrchestratorSettings(),
+            logger: Self.logger
+        )
+    }
+
+    /// Serves while `body` runs, then drains.
+    func whileServing<R: Sendable>(_ body: @Sendable @escaping () async throws -> R) async throws -> R {
+        var configuration = ServiceGroupConfiguration(
+            services: [database, client] + orchestrator.services,
+            logger: Self.logger
+        )
+        configuration.maximumGracefulShutdownDuration = .seconds(30)
+        let group = ServiceGroup(configuration: configuration)
+        return try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await group.run() }
+            let result = try await body()
+            await group.triggerGracefulShutdown()
+            try await tasks.waitForAll()
+            return result
+        }
+    }
+}

@@ -1,0 +1,74 @@
+import APITypes
+import BenchSupport
+import Orchestrator
+import Postgres
+
+/// One change to many update tokens of one activity.
+struct FanOut: Sendable {
+    private let options: Options
+    private let destinations: Int
+    private let rounds: Int
+
+    struct Result: Encodable {
+        let destinations: Int
+        /// From the call that accepts the change to the acknowledgement of the last batch; by round.
+        var seconds: [Double] = []
+        /// The part before the first batch is given to the transport.
+        var secondsToFirstPush: [Double] = []
+        var accepted = 0
+        /// Rows written in all rounds, by table.
+        var rowsWritten: [String: Int64] = [:]
+    }
+
+    init(_ options: Options) throws {
+        self.options = options
+        destinations = try options.number("destinations")
+        rounds = try options.number("rounds")
+    }
+
+    func run() async throws -> Result {
+        var pool = Database.Configuration()
+        pool.maximumConnections = 1
+        let aside = try Database(url: options.text("database"), configuration: pool, logger: Daemon.logger)
+        let counts = RowCounts(database: aside)
+        // Sessions tell what they have written when they end, so the preparation has a daemon of its own.
+        let preparation = try Daemon(options)
+        try await preparation.whileServing {
+            let scene = Scene(orchestrator: preparation.orchestrator)
+            try await scene.prepare()
+            try await scene.addDevices(destinations)
+            try await scene.addSubscriptions(isOneEach: false)
+            try await scene.rest()
+        }
+        let before = try await counts.read()
+        let daemon = try Daemon(options, masterKey: preparation.masterKey)
+        var result = try await daemon.whileServing { try await measure(daemon) }
+        let after = try await counts.read()
+        await aside.shutDown()
+        for (table, count) in after where count > before[table, default: 0] {
+            result.rowsWritten[table] = count - before[table, default: 0]
+        }
+        return result
+    }
+
+    private func measure(_ daemon: Daemon) async throws -> Result {
+        let scene = Scene(orchestrator: daemon.orchestrator)
+        var result = Result(destinations: destinations)
+        for round in 1...rounds {
+            daemon.sender.reset()
+            let began = ContinuousClock.now
+            let request = UpdateRequest(contentState: Scene.state(round))
+            _ = try await daemon.orchestrator.update(Scene.app, Scene.first, request)
+            let answers = await daemon.sender.waitForAnswers(destinations)
+            let ended = try await scene.work(
+                until: "SELECT every(completed_revision = \(round + 1)) FROM segments"
+            )
+            result.seconds.append(ended.seconds(since: began))
+            result.secondsToFirstPush.append(answers.first.seconds(since: began))
+            result.accepted += destinations - daemon.sender.refused
+            // Two changes of one second are stamped apart, and at some point wait for that.
+            if round < rounds { try await Task.sleep(for: .seconds(1.1)) }
+        }
+        return result
+    }
+}

@@ -1,0 +1,214 @@
+"""tools/bench orchestrator: what accepted changes cost until phones have them, database and all."""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+
+from clients import Clients, accepted
+from cluster import Cluster, program
+from measure import Failure, conditions, median, run, table, to_json, version
+from sink import Sink, make_certificate
+
+BODY = 400
+STREAMS = 1000
+CALLERS = 64
+
+
+class Bench:
+    def __init__(self, options, folder, cluster, sink):
+        self.options, self.folder, self.cluster, self.sink = options, folder, cluster, sink
+        self.scale = 10 if options.quick else 1
+        self.clients = Clients(options.bin, folder, None, BODY, None, None)
+        self.cpus = os.sched_getaffinity(0)
+        self.rows = [["", "Tally", "beside it", "ratio"]]
+
+    def figure(self, mode, **settings):
+        """One process of the daemon on a fresh database; what it says, and what it and Postgres have cost."""
+        command = [os.path.join(self.options.bin, "bench-orchestrator"), mode, "--port", str(self.sink.port)]
+        command += ["--ca", os.path.join(self.folder, "ca.pem"), "--database", self.cluster.fresh()]
+        for name, value in settings.items():
+            command += ["--" + name.replace("_", "-"), str(value)]
+        load = os.getloadavg()[0]
+        self.sink.counts()
+        result = run(command, self.cpus, deadline=900)
+        said = json.loads(result.output)
+        counts = self.sink.counts()
+        return said | {
+            "process_cpu_seconds": round(result.cpu, 2),
+            "process_peak_mib": round(result.peak_kib / 1024, 1),
+            "connections_to_sink": counts["connections"],
+            "requests_at_sink": counts["requests"],
+            "load": [round(load, 2), round(os.getloadavg()[0], 2)],
+        }
+
+    def prove(self, result, pushes, started=0):
+        """Every push was accepted, and the sink has seen each of them once."""
+        if result["accepted"] != pushes or result["requests_at_sink"] != pushes + started:
+            raise Failure(f"{pushes} pushes were to be sent: {result}")
+
+    def pgbench(self, name, sql, clients):
+        path = os.path.join(self.folder, name + ".sql")
+        with open(path, "w") as file:
+            file.write(sql)
+        return self.cluster.pgbench(path, clients, 3 if self.options.quick else 10)
+
+    def h2load(self, count):
+        result = run(self.clients.h2load(self.sink, count, 4, STREAMS), self.cpus)
+        if accepted(result) != count:
+            raise Failure("h2load lost requests")
+        return {"requests_per_second": count / result.seconds, "seconds": result.seconds, "cpu_seconds": result.cpu}
+
+    def one_to_all(self):
+        """One change to a million destinations, between two runs of h2load."""
+        count = 1_000_000 // self.scale
+        anchors = [self.h2load(count)]
+        result = self.figure("fan-out", destinations=count, rounds=1)
+        self.prove(result, count)
+        anchors.append(self.h2load(count))
+        rate = count / result["seconds"][0]
+        anchor = median([one["requests_per_second"] for one in anchors])
+        rows = sum(result["rowsWritten"].values())
+        self.rows.append([f"1 change to {count:,}: pushes/s", f"{rate:,.0f}", f"h2load {anchor:,.0f}", f"{rate / anchor:.2f}"])
+        self.rows.append(["   rows written", f"{rows:,}", "", ""])
+        self.rows.append(["   peak memory", f"{result['process_peak_mib']:.0f} MiB", "", ""])
+        return result | {
+            "pushes_per_second": round(rate), "rows_written": rows, "h2load": anchors, "ratio_to_h2load": round(rate / anchor, 3)
+        }  # fmt: skip
+
+    def single_updates(self):
+        """As many activities as updates, between two runs of pgbench with rows of as many bytes."""
+        count = 10_000 // self.scale
+        self.cluster.query("DROP TABLE IF EXISTS inserts; CREATE TABLE inserts (id bigserial PRIMARY KEY, body json NOT NULL)")
+        script = f"INSERT INTO inserts (body) VALUES (('\"' || repeat('x', {BODY - 2}) || '\"')::json);\n"
+        anchors = [self.pgbench("inserts", script, 16)]
+        result = self.figure("singles", activities=count, callers=CALLERS)
+        self.prove(result, count)
+        anchors.append(self.pgbench("inserts", script, 16))
+        rate, anchor = count / result["seconds"], median(anchors)
+        self.rows.append(
+            [f"{count:,} single updates: updates/s", f"{rate:,.0f}", f"pgbench {anchor:,.0f}", f"{rate / anchor:.2f}"]
+        )
+        return result | {
+            "updates_per_second": round(rate), "pgbench": anchors, "ratio_to_pgbench": round(rate / anchor, 3)
+        }  # fmt: skip
+
+    def latency(self):
+        result = self.figure("latency", rate=500, seconds=20 // (4 if self.options.quick else 1))
+        push = result["push"]
+        self.rows.append(
+            ["500 updates/s, post to answered push", f"p50 {push['p50']:.1f} ms", "", f"p99 {push['p99']:.1f} ms"]
+        )
+        return result
+
+    def registrations(self):
+        count = 20_000 // self.scale
+        self.cluster.query(
+            "DROP TABLE IF EXISTS tokens; CREATE TABLE tokens (id bigint PRIMARY KEY, token bytea NOT NULL, at timestamptz)"
+        )
+        script = (
+            "\\set id random(1, 1000000)\n"
+            "INSERT INTO tokens VALUES (:id, decode(repeat(lpad(to_hex(:id::bigint), 16, '0'), 10), 'hex'), clock_timestamp())\n"
+            "ON CONFLICT (id) DO UPDATE SET token = EXCLUDED.token, at = EXCLUDED.at;\n"
+        )
+        anchors = [self.pgbench("upserts", script, CALLERS)]
+        result = self.figure("registrations", count=count, callers=CALLERS)
+        self.prove(result, count)
+        anchors.append(self.pgbench("upserts", script, CALLERS))
+        rate, anchor = count / result["seconds"], median(anchors)
+        self.rows.append(
+            [f"{count:,} registrations: per second", f"{rate:,.0f}", f"pgbench {anchor:,.0f}", f"{rate / anchor:.2f}"]
+        )
+        self.rows.append(["   the last catch-up after", f"{result['secondsToCatchUp']:.1f} s", f"{result['seconds']:.1f} s", ""])
+        return result | {
+            "registrations_per_second": round(rate),
+            "pgbench": anchors,
+            "ratio_to_pgbench_upserts": round(rate / anchor, 3),
+        }
+
+    def schedules(self):
+        count = 100_000 // self.scale
+        result = self.figure("schedules", count=count)
+        self.prove(result, count)
+        lateness = result["lateness"]
+        self.rows.append(
+            [
+                f"{count:,} schedules due at once", f"all after {result['secondsToFireAll']:.1f} s",
+                f"p50 {lateness['p50'] / 1000:.1f} s", f"p99 {lateness['p99'] / 1000:.1f} s",
+            ]
+        )  # fmt: skip
+        return result
+
+    def growth(self):
+        """The time per push by the number of destinations; several changes each, because a few pushes take no time."""
+        times = {}
+        for count in [1_000, 10_000, 100_000] + ([] if self.options.quick else [1_000_000]):
+            result = self.figure("fan-out", destinations=count, rounds=9 if count <= 10_000 else 3)
+            whole = median(result["seconds"]) / count * 1e6
+            sending = median([a - b for a, b in zip(result["seconds"], result["secondsToFirstPush"])]) / count * 1e6
+            times[count] = {"us_per_push": round(whole, 2), "us_per_push_from_first": round(sending, 2), "run": result}
+            self.rows.append([f"{count:,} destinations: us per push", f"{whole:.1f}", f"from the first {sending:.1f}", ""])
+        sending = [one["us_per_push_from_first"] for one in times.values()]
+        return {"by_destinations": times, "spread": round(max(sending) / min(sending), 2)}
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="tools/bench orchestrator", description=__doc__)
+    parser.add_argument("--json", action="store_true", help="print one object instead of a table")
+    parser.add_argument("--quick", action="store_true", help="a tenth of everything: a rough look")
+    parser.add_argument("--cpus", type=int, default=2, help="how many CPUs everything together may use (default 2)")
+    parser.add_argument("--only", action="append", help="a figure by its name; may be repeated")
+    parser.add_argument("--bin", required=True, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    allowed = sorted(os.sched_getaffinity(0))[: options.cpus]
+    # Whatever is started from here on is bound by it: sink, server, daemon and what it is compared with.
+    os.sched_setaffinity(0, allowed)
+
+    facts = conditions() | {"CPUs used": allowed}
+    with tempfile.TemporaryDirectory(prefix="tally-bench-", dir="/var/tmp") as folder:
+        # Postgres does not run as root, and has to come by here; its own folder is nobody else's.
+        os.chmod(folder, 0o711)
+        make_certificate(folder)
+        sink = Sink(os.path.join(options.bin, "bench-sink"), folder, set(allowed), BODY, streams=STREAMS)
+        with Cluster(options.bin, folder) as cluster, sink:
+            bench = Bench(options, folder, cluster, sink)
+            steps = {
+                "one_to_all": bench.one_to_all,
+                "single_updates": bench.single_updates,
+                "latency": bench.latency,
+                "registrations": bench.registrations,
+                "schedules": bench.schedules,
+                "growth": bench.growth,
+            }
+            unknown = set(options.only or []) - set(steps)
+            if unknown:
+                parser.error(f"no such figure: {', '.join(sorted(unknown))}; there are {', '.join(steps)}")
+            parts = {}
+            for name, step in steps.items():
+                if options.only and name not in options.only:
+                    continue
+                print(f"-- {name}", file=sys.stderr, flush=True)
+                parts[name] = step()
+            cluster.drop()
+            facts |= {"postgres": version(program("postgres"), "--version")} | cluster.settings()
+    facts |= {
+        "load_after": round(os.getloadavg()[0], 2),
+        "h2load": version("h2load", "--version"),
+        "swift": version("swift", "--version"),
+    }
+    if options.json:
+        ratios = {
+            name: value for part in parts.values() for name, value in part.items() if name.startswith("ratio_to_")
+        }
+        print(to_json({**ratios, "conditions": facts, **parts}))
+    else:
+        print("\n".join(table(bench.rows)))
+        print("\n" + "\n".join(f"{name}: {value}" for name, value in facts.items()))
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except Failure as failure:
+        sys.exit(f"tools/bench orchestrator: {failure}")
