@@ -73,6 +73,42 @@ struct HostileSchemaTests {
         #expect(schema.validate(1_997).map(\.line) == ["1997 is less than 1998", "1997 is less than 1999"])
     }
 
+    @Test("As many dynamic references as resources with their anchor are read")
+    func dynamicReferences() throws {
+        var definitions = JSONObject()
+        var members = JSONObject()
+        for index in 0..<2_000 {
+            definitions["d\(index)"] = ["$id": .string("r\(index)"), "$dynamicAnchor": "a"]
+            members["m\(index)"] = ["$dynamicRef": .string("r\(index)#a")]
+        }
+        let schema = try CompiledSchema(["$defs": .object(definitions), "properties": .object(members)])
+        #expect(schema.isValid(["m7": 1]))
+    }
+
+    @Test("Names that are too long to be resolved over and over are refused, also when they grow by resolving")
+    func longNames() throws {
+        let long = JSONValue.string(String(repeating: "a/", count: 1_100))
+        for document: JSONValue in [["$id": long], ["$ref": long]] {
+            let error = try #require(throws: SchemaError.self) { try CompiledSchema(document) }
+            #expect(error.code == .tooLarge)
+        }
+        let half = JSONValue.string(String(repeating: "a/", count: 600))
+        let error = try #require(throws: SchemaError.self) { try CompiledSchema(["$id": half, "not": ["$id": half]]) }
+        #expect(error.code == .tooLarge)
+        #expect(error.pointer.description == "/not/$id")
+    }
+
+    @Test("Work that the size of a schema multiplies with that of a value counts as work")
+    func multiplied() throws {
+        var dependencies = JSONObject()
+        for index in 0..<10_000 { dependencies["k\(index)"] = ["x"] }
+        let schema = try CompiledSchema(["items": ["dependentRequired": .object(dependencies)]])
+        #expect(!schema.isValid(.array(Array(repeating: [:], count: 20_000))))
+        let types = JSONValue.array(Array(repeating: ["type": "integer"], count: 5_000))
+        let number = JSONValue.number(try #require(JSONNumber(digits: String(repeating: "7", count: 200_000) + ".5")))
+        #expect(!(try CompiledSchema(["not": ["anyOf": types]]).isValid(number)))
+    }
+
     @Test("The deepest value on the longest chain of schemas needs no more stack than a task has")
     func deep() async throws {
         // Arrays in arrays; every one is looked at by as many schemas inside each other as may be.

@@ -25,6 +25,7 @@ extension SchemaCompiler {
     /// Finds the schema that a reference leads to, reading its document if that has not been done yet.
     mutating func join(_ reference: SchemaReference) throws(SchemaError) {
         let target = reference.target
+        try Self.check(target, at: reference.place)
         let name = target.withoutFragment.text
         if !resources.isKnown(name) {
             guard let document = knownDocument(name) else {
@@ -47,13 +48,24 @@ extension SchemaCompiler {
         }
     }
 
+    /// Refuses names that would make resolving them a burden.
+    static func check(_ uri: URIReference, at place: SchemaPlace) throws(SchemaError) {
+        guard uri.text.utf8.count > URIReference.maximumLength else { return }
+        let message = "A URI may have at most \(URIReference.maximumLength) bytes."
+        throw SchemaError(code: .tooLarge, place: place, message: message)
+    }
+
     /// Finds where a dynamic reference can lead, once all documents are read.
     mutating func joinDynamically(_ reference: SchemaReference) {
         guard reference.isDynamic, let fragment = Self.percentDecoded(reference.target.fragment ?? ""),
             !fragment.isEmpty, !fragment.hasPrefix("/")
         else { return }
         let fallback = tables.dynamicReferences[reference.index].fallback
-        tables.dynamicReferences[reference.index].targets = resources.dynamicTargets(fragment, including: fallback)
+        tables.dynamicReferences[reference.index].targets = resources.dynamicTargets(
+            fragment,
+            including: fallback,
+            of: tables.nodes[fallback].resource
+        )
     }
 
     private func schema(_ fragment: String, in resource: Int) -> SchemaNode.ID? {

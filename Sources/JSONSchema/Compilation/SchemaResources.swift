@@ -5,7 +5,6 @@ struct SchemaResources {
     private struct Resource {
         let root: SchemaNode.ID
         var anchors: [ExactText: SchemaNode.ID] = [:]
-        var dynamicAnchors: [ExactText: SchemaNode.ID] = [:]
     }
 
     private struct Child: Hashable {
@@ -17,6 +16,8 @@ struct SchemaResources {
     private var resources: [Resource] = []
     private var names: [ExactText: Int] = [:]
     private var children: [Child: SchemaNode.ID] = [:]
+    /// The schemas of every dynamic anchor, by resource.
+    private var dynamicAnchors: [ExactText: [Int: SchemaNode.ID]] = [:]
 
     // MARK: Names
 
@@ -45,19 +46,17 @@ struct SchemaResources {
     mutating func addAnchor(_ name: String, _ id: SchemaNode.ID, in resource: Int, isDynamic: Bool) -> Bool {
         let name = ExactText(name)
         let previous = resources[resource].anchors.updateValue(id, forKey: name)
-        if isDynamic { resources[resource].dynamicAnchors[name] = id }
+        if isDynamic { dynamicAnchors[name, default: [:]][resource] = id }
         return previous == nil || previous == id
     }
 
     func anchor(_ name: String, in resource: Int) -> SchemaNode.ID? { resources[resource].anchors[ExactText(name)] }
 
-    /// The schemas of a dynamic anchor, by resource; empty unless `id` is one of them.
-    func dynamicTargets(_ name: String, including id: SchemaNode.ID) -> [Int: SchemaNode.ID] {
-        var targets: [Int: SchemaNode.ID] = [:]
-        for (position, resource) in resources.enumerated() {
-            targets[position] = resource.dynamicAnchors[ExactText(name)]
-        }
-        return targets.values.contains(id) ? targets : [:]
+    /// The schemas of a dynamic anchor, by resource; empty unless `id`, a schema of that resource, is one of them.
+    func dynamicTargets(_ name: String, including id: SchemaNode.ID, of resource: Int) -> [Int: SchemaNode.ID] {
+        // One storage for all references to that anchor, of which there can be as many as there are resources.
+        guard let targets = dynamicAnchors[ExactText(name)], targets[resource] == id else { return [:] }
+        return targets
     }
 
     // MARK: Places

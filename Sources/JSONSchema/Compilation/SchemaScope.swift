@@ -44,6 +44,7 @@ extension SchemaCompiler {
             throw SchemaError(code: .invalidKeyword, place: place, message: "'$id' must have no fragment.")
         }
         scope.base = uri.withoutFragment.resolved(against: scope.base)
+        try Self.check(scope.base, at: place)
         let isNew: Bool
         if id == resources.root(of: scope.resource) {
             // The root of a document is known by the name under which it was found as well.

@@ -1,6 +1,9 @@
 /// A URI or a relative reference in its five parts (RFC 3986, appendix B). Every text has them; what the parts may
 /// contain is not looked at.
 struct URIReference: Hashable, Sendable {
+    /// The longest that names a schema, in bytes.
+    static let maximumLength = 2_048
+
     private(set) var scheme: String?
     private(set) var authority: String?
     private(set) var path: String

@@ -20,6 +20,7 @@ extension Validator {
             return checkDependencies(program.tables.dependentNames[index], object, id)
         case .dependentSchemas(let index):
             var isValid = true
+            effort -= program.tables.dependentSchemas[index].count
             for (key, schema) in program.tables.dependentSchemas[index]
             where object[key] != nil && !check(value, schema) {
                 isValid = false
@@ -54,6 +55,7 @@ extension Validator {
         _ id: SchemaNode.ID
     ) -> Bool {
         var isValid = true
+        effort -= dependencies.count
         for (key, needed) in dependencies where object[key] != nil {
             for other in needed where object[other] == nil {
                 isValid = refuse(id, "dependentRequired", "'\(other)' is required where '\(key)' is")

@@ -55,7 +55,7 @@ struct Validator {
     /// Whether a value satisfies a schema.
     mutating func check(_ value: JSONValue, _ id: SchemaNode.ID) -> Bool {
         guard effort > 0 else { return false }
-        effort -= Self.effortOfSchema
+        effort -= Self.effortOfSchema + value.weight
         let node = program.tables.nodes[id]
         switch node.verdict {
         case .anything: return true
@@ -230,4 +230,15 @@ struct Validator {
 
     /// Takes findings into the record.
     mutating func record(_ findings: [Violation]) { violations += findings }
+}
+
+extension JSONValue {
+    /// What looking at the value itself costs, beyond what every value costs: long texts and numbers are read as a whole.
+    fileprivate var weight: Int {
+        switch self {
+        case .string(let text): text.utf8.count >> 4
+        case .number(let number): number.digits.utf8.count >> 4
+        case .null, .bool, .array, .object: 0
+        }
+    }
 }
