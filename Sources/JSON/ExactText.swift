@@ -16,9 +16,21 @@ package struct ExactText: Hashable, Sendable {
 
     /// Whether two texts consist of the same code points.
     package static func equal(_ left: String, _ right: String) -> Bool {
-        // `==` compares memory at once for the usual case and rejects most of the unequal; only what is equal there
-        // needs the second look.
-        guard left.utf8.count == right.utf8.count, left == right else { return false }
-        return left.utf8.elementsEqual(right.utf8)
+        guard left.utf8.count == right.utf8.count else { return false }
+        let (left, right) = (left.utf8.span, right.utf8.span)
+        var index = 0
+        // Eight bytes at a time: both spans have as many, as the guard and the condition say.
+        while index + 8 <= left.count {
+            let isSame =
+                left.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self)
+                == right.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self)
+            guard isSame else { return false }
+            index += 8
+        }
+        while index < left.count {
+            guard left[index] == right[index] else { return false }
+            index += 1
+        }
+        return true
     }
 }

@@ -12,9 +12,9 @@ package struct JSONNumber: Sendable {
 
     /// A number from text outside a document; `nil` for what is not a JSON number or has too large an exponent.
     package init?(digits: String) {
-        let bytes = Array(digits.utf8)
-        var scanner = NumberScanner(bytes: bytes, position: 0)
-        guard case .number = scanner.scan(), scanner.position == bytes.count else { return nil }
+        let bytes = digits.utf8.span
+        var scanner = NumberScanner(position: 0)
+        guard case .number = scanner.scan(bytes), scanner.position == bytes.count else { return nil }
         self.digits = digits
     }
 
@@ -30,7 +30,7 @@ package struct JSONNumber: Sendable {
     }
 
     /// The exact value if `Int64` can hold it; `1.0` and `1e3` count, `1.5` does not.
-    package var int64: Int64? { Int64(digits) ?? decimal.int64 }
+    package var int64: Int64? { plainInteger ?? decimal.int64 }
 
     /// The nearest `Double`; `nil` beyond its range.
     package var double: Double? {
@@ -39,7 +39,21 @@ package struct JSONNumber: Sendable {
     }
 
     /// Whether the value has no fractional part, at any size.
-    package var isInteger: Bool { Int64(digits) != nil || decimal.isInteger }
+    package var isInteger: Bool { plainInteger != nil || decimal.isInteger }
+
+    /// The value, if it is written as nothing but a sign and up to 18 digits, which nearly every integer is.
+    package var plainInteger: Int64? {
+        let bytes = digits.utf8.span
+        let isNegative = bytes.count > 0 && bytes[0] == UInt8(ascii: "-")
+        guard bytes.count <= 18 + (isNegative ? 1 : 0) else { return nil }
+        var value: Int64 = 0
+        for index in (isNegative ? 1 : 0)..<bytes.count {
+            let digit = bytes[index] &- UInt8(ascii: "0")
+            guard digit < 10 else { return nil }
+            value = value &* 10 &+ Int64(digit)
+        }
+        return isNegative ? -value : value
+    }
 
     /// The value in its one canonical decimal form.
     package var decimal: JSONDecimal { JSONDecimal(scanned: digits) }
@@ -56,7 +70,7 @@ extension JSONNumber: Hashable {
 
 extension JSONNumber: Comparable {
     package static func < (left: JSONNumber, right: JSONNumber) -> Bool {
-        if let left = Int64(left.digits), let right = Int64(right.digits) { return left < right }
+        if let left = left.plainInteger, let right = right.plainInteger { return left < right }
         return left.decimal < right.decimal
     }
 }

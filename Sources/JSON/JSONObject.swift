@@ -4,6 +4,7 @@
 /// ``indexThreshold`` members and by hash beyond, so that a hostile document with many keys costs linear time.
 package struct JSONObject: Sendable {
     private static let indexThreshold = 12
+    private static let usualCount = 6
 
     /// The members in order.
     package private(set) var entries: [(key: String, value: JSONValue)] = []
@@ -48,19 +49,23 @@ package struct JSONObject: Sendable {
         }
     }
 
-    /// Whether there is a member of that name.
-    package func contains(_ key: String) -> Bool { place(of: key) != nil }
+    /// Whether there is a member of that name; the look-up begins at a guess.
+    package func contains(_ key: String, near guess: Int) -> Bool {
+        guess < entries.count && ExactText.equal(entries[guess].key, key) || place(of: key) != nil
+    }
 
-    /// Appends a member unless its key is there already.
+    /// Appends a member unless its key is there already, which is not looked up if it is known to be new.
     ///
     /// - Returns: whether it was appended.
-    mutating func appendIfNew(_ key: String, _ value: JSONValue) -> Bool {
-        guard place(of: key) == nil else { return false }
+    mutating func append(_ key: String, _ value: JSONValue, isNew: Bool) -> Bool {
+        guard isNew || place(of: key) == nil else { return false }
         append(key, value)
         return true
     }
 
     private mutating func append(_ key: String, _ value: JSONValue) {
+        // Most objects have a few members, and growing to that would ask for memory several times.
+        if entries.isEmpty { entries.reserveCapacity(Self.usualCount) }
         entries.append((key, value))
         if places != nil {
             places?[ExactText(key)] = entries.count - 1
@@ -71,7 +76,8 @@ package struct JSONObject: Sendable {
 
     private func place(of key: String) -> Int? {
         if let places { return places[ExactText(key)] }
-        return entries.firstIndex { ExactText.equal($0.key, key) }
+        for index in entries.indices where ExactText.equal(entries[index].key, key) { return index }
+        return nil
     }
 
     private mutating func indexIfLarge() {

@@ -1,113 +1,112 @@
-/// Reads one document, strictly by RFC 8259, with one look at every byte.
+/// Reads one document, strictly by RFC 8259, with one look at every byte. All methods are given the same bytes.
 struct JSONParser {
-    private let bytes: [UInt8]
     private let maximumDepth: Int
     private var position = 0
 
-    init(bytes: [UInt8], maximumDepth: Int) {
-        self.bytes = bytes
-        self.maximumDepth = maximumDepth
-    }
+    init(maximumDepth: Int) { self.maximumDepth = maximumDepth }
 
-    mutating func parseDocument() throws(JSONParsingError) -> JSONValue {
-        if bytes.starts(with: [0xEF, 0xBB, 0xBF]) {
+    mutating func parseDocument(_ bytes: Span<UInt8>) throws(JSONParsingError) -> JSONValue {
+        if bytes.count >= 3, bytes[0] == 0xEF, bytes[1] == 0xBB, bytes[2] == 0xBF {
             throw failure(.syntax, "A document must not begin with a byte order mark.")
         }
-        skipWhitespace()
-        let value = try parseValue(depth: 0)
-        skipWhitespace()
-        if position < bytes.count { throw failure(.syntax, "Nothing may follow the value, found \(found).") }
+        skipWhitespace(bytes)
+        let value = try parseValue(bytes, depth: 0)
+        skipWhitespace(bytes)
+        if position < bytes.count { throw failure(.syntax, "Nothing may follow the value, found \(found(bytes)).") }
         return value
     }
 
     // MARK: Values
 
-    private mutating func parseValue(depth: Int) throws(JSONParsingError) -> JSONValue {
+    private mutating func parseValue(_ bytes: Span<UInt8>, depth: Int) throws(JSONParsingError) -> JSONValue {
         guard position < bytes.count else {
             throw failure(.unexpectedEnd, "The document ends where a value is expected.")
         }
         switch bytes[position] {
         case UInt8(ascii: "{"):
-            return .object(try parseObject(depth: depth + 1))
+            return .object(try parseObject(bytes, depth: depth + 1))
         case UInt8(ascii: "["):
-            return .array(try parseArray(depth: depth + 1))
+            return .array(try parseArray(bytes, depth: depth + 1))
         case UInt8(ascii: "\""):
-            return .string(try parseString())
+            return .string(try parseString(bytes).text)
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
-            return .number(try parseNumber())
+            return .number(try parseNumber(bytes))
         case UInt8(ascii: "t"):
-            try skip(word: "true")
+            try skip(bytes, word: "true")
             return .bool(true)
         case UInt8(ascii: "f"):
-            try skip(word: "false")
+            try skip(bytes, word: "false")
             return .bool(false)
         case UInt8(ascii: "n"):
-            try skip(word: "null")
+            try skip(bytes, word: "null")
             return .null
         default:
-            throw failure(.syntax, "Expected a value, found \(found).")
+            throw failure(.syntax, "Expected a value, found \(found(bytes)).")
         }
     }
 
-    private mutating func parseObject(depth: Int) throws(JSONParsingError) -> JSONObject {
+    private mutating func parseObject(_ bytes: Span<UInt8>, depth: Int) throws(JSONParsingError) -> JSONObject {
         try enter(depth)
         var object = JSONObject()
-        skipWhitespace()
-        if skip(UInt8(ascii: "}")) { return object }
+        var kinds = KeyKinds()
+        skipWhitespace(bytes)
+        if skip(bytes, UInt8(ascii: "}")) { return object }
         while true {
             guard position < bytes.count, bytes[position] == UInt8(ascii: "\"") else {
-                throw unexpected("a key in double quotes")
+                throw unexpected(bytes, "a key in double quotes")
             }
             let keyPosition = position
-            let key = try parseString()
-            skipWhitespace()
-            guard skip(UInt8(ascii: ":")) else { throw unexpected("':' after a key") }
-            skipWhitespace()
-            let value = try parseValue(depth: depth)
-            guard object.appendIfNew(key, value) else {
+            let (key, keyHasEscapes) = try parseString(bytes)
+            let isNew = kinds.insert(bytes, keyPosition..<position, hasEscapes: keyHasEscapes)
+            skipWhitespace(bytes)
+            guard skip(bytes, UInt8(ascii: ":")) else { throw unexpected(bytes, "':' after a key") }
+            skipWhitespace(bytes)
+            let value = try parseValue(bytes, depth: depth)
+            guard object.append(key, value, isNew: isNew) else {
                 throw failure(.duplicateKey, "The key \"\(key)\" is repeated in one object.", at: keyPosition)
             }
-            skipWhitespace()
-            if skip(UInt8(ascii: "}")) { return object }
-            guard skip(UInt8(ascii: ",")) else { throw unexpected("',' or '}'") }
-            skipWhitespace()
+            skipWhitespace(bytes)
+            if skip(bytes, UInt8(ascii: "}")) { return object }
+            guard skip(bytes, UInt8(ascii: ",")) else { throw unexpected(bytes, "',' or '}'") }
+            skipWhitespace(bytes)
         }
     }
 
-    private mutating func parseArray(depth: Int) throws(JSONParsingError) -> [JSONValue] {
+    private mutating func parseArray(_ bytes: Span<UInt8>, depth: Int) throws(JSONParsingError) -> [JSONValue] {
         try enter(depth)
         var items: [JSONValue] = []
-        skipWhitespace()
-        if skip(UInt8(ascii: "]")) { return items }
+        skipWhitespace(bytes)
+        if skip(bytes, UInt8(ascii: "]")) { return items }
         while true {
-            items.append(try parseValue(depth: depth))
-            skipWhitespace()
-            if skip(UInt8(ascii: "]")) { return items }
-            guard skip(UInt8(ascii: ",")) else { throw unexpected("',' or ']'") }
-            skipWhitespace()
+            items.append(try parseValue(bytes, depth: depth))
+            skipWhitespace(bytes)
+            if skip(bytes, UInt8(ascii: "]")) { return items }
+            guard skip(bytes, UInt8(ascii: ",")) else { throw unexpected(bytes, "',' or ']'") }
+            skipWhitespace(bytes)
         }
     }
 
-    private mutating func parseNumber() throws(JSONParsingError) -> JSONNumber {
+    private mutating func parseNumber(_ bytes: Span<UInt8>) throws(JSONParsingError) -> JSONNumber {
         let start = position
-        var scanner = NumberScanner(bytes: bytes, position: start)
-        let outcome = scanner.scan()
+        var scanner = NumberScanner(position: start)
+        let outcome = scanner.scan(bytes)
         position = scanner.position
         switch outcome {
         case .number:
-            return JSONNumber(scanned: String(decoding: bytes[start..<position], as: UTF8.self))
+            return JSONNumber(scanned: String(checked: bytes.extracting(start..<position), isASCII: true))
         case .malformed(let expected):
-            throw unexpected(expected)
+            throw unexpected(bytes, expected)
         case .exponentTooLarge:
             throw failure(.numberOutOfRange, "The exponent of this number is out of range.", at: start)
         }
     }
 
-    private mutating func parseString() throws(JSONParsingError) -> String {
-        var reader = StringReader(bytes: bytes, position: position + 1)
-        let text = try reader.read()
+    private mutating func parseString(_ bytes: Span<UInt8>) throws(JSONParsingError) -> (text: String, hasEscapes: Bool)
+    {
+        var reader = StringReader(position: position + 1)
+        let text = try reader.read(bytes)
         position = reader.position
-        return text
+        return (text, reader.hasEscapes)
     }
 
     // MARK: Steps
@@ -119,22 +118,22 @@ struct JSONParser {
         position += 1
     }
 
-    private mutating func skip(_ byte: UInt8) -> Bool {
+    private mutating func skip(_ bytes: Span<UInt8>, _ byte: UInt8) -> Bool {
         guard position < bytes.count, bytes[position] == byte else { return false }
         position += 1
         return true
     }
 
-    private mutating func skip(word: StaticString) throws(JSONParsingError) {
+    private mutating func skip(_ bytes: Span<UInt8>, word: StaticString) throws(JSONParsingError) {
         let start = position
-        for scalar in word.description.utf8 where !skip(scalar) {
+        for scalar in word.description.utf8 where !skip(bytes, scalar) {
             throw position < bytes.count
                 ? failure(.syntax, "Expected \(word), found something else.", at: start)
                 : failure(.unexpectedEnd, "The document ends within a word.")
         }
     }
 
-    private mutating func skipWhitespace() {
+    private mutating func skipWhitespace(_ bytes: Span<UInt8>) {
         while position < bytes.count {
             switch bytes[position] {
             case 0x20, 0x0A, 0x0D, 0x09: position += 1
@@ -145,9 +144,9 @@ struct JSONParser {
 
     // MARK: Failures
 
-    private func unexpected(_ expected: String) -> JSONParsingError {
+    private func unexpected(_ bytes: Span<UInt8>, _ expected: String) -> JSONParsingError {
         position < bytes.count
-            ? failure(.syntax, "Expected \(expected), found \(found).")
+            ? failure(.syntax, "Expected \(expected), found \(found(bytes)).")
             : failure(.unexpectedEnd, "The document ends where \(expected) is expected.")
     }
 
@@ -156,11 +155,30 @@ struct JSONParser {
     }
 
     /// The byte at hand, in words.
-    private var found: String {
+    private func found(_ bytes: Span<UInt8>) -> String {
         guard position < bytes.count else { return "the end" }
         let byte = bytes[position]
         guard (0x21...0x7E).contains(byte) else { return "byte 0x" + String(byte, radix: 16, uppercase: true) }
         return "'\(Character(Unicode.Scalar(byte)))'"
+    }
+}
+
+/// Which kinds of keys an object has had, as 64 classes by length and first and last byte: a key of a new kind is new, and
+/// need not be looked for.
+private struct KeyKinds {
+    private var seen: UInt64 = 0
+
+    /// Takes a key in its quotes; true if none of its kind was there.
+    mutating func insert(_ bytes: Span<UInt8>, _ key: Range<Int>, hasEscapes: Bool) -> Bool {
+        // An escape can write the same key in another way, so that its kind says nothing.
+        if hasEscapes {
+            seen = .max
+            return false
+        }
+        let ends = bytes[key.lowerBound + 1] &* 7 ^ bytes[key.upperBound - 2]
+        let kind: UInt64 = 1 << UInt64((ends &+ UInt8(truncatingIfNeeded: key.count) &* 5) & 63)
+        defer { seen |= kind }
+        return seen & kind == 0
     }
 }
 
@@ -171,8 +189,8 @@ extension JSONValue {
     /// mark, more than `maximumDepth` arrays and objects inside each other, exponents beyond
     /// ``JSONNumber/maximumExponent``.
     package static func parse(_ bytes: [UInt8], maximumDepth: Int = 64) throws(JSONParsingError) -> JSONValue {
-        var parser = JSONParser(bytes: bytes, maximumDepth: maximumDepth)
-        return try parser.parseDocument()
+        var parser = JSONParser(maximumDepth: maximumDepth)
+        return try parser.parseDocument(bytes.span)
     }
 
     /// Reads a whole document from any bytes; see ``parse(_:maximumDepth:)``.

@@ -9,40 +9,41 @@ struct NumberScanner {
         case exponentTooLarge
     }
 
-    let bytes: [UInt8]
     /// Where the scan stands; where it broke off, if it did.
     var position: Int
 
-    mutating func scan() -> Outcome {
-        if current == UInt8(ascii: "-") { position += 1 }
-        if current == UInt8(ascii: "0") {
+    mutating func scan(_ bytes: Span<UInt8>) -> Outcome {
+        if current(bytes) == UInt8(ascii: "-") { position += 1 }
+        if current(bytes) == UInt8(ascii: "0") {
             position += 1
-            if let current, Self.isDigit(current) { return .malformed(expected: "no digit after a leading zero") }
-        } else if !skipDigits() {
+            if let digit = current(bytes), Self.isDigit(digit) {
+                return .malformed(expected: "no digit after a leading zero")
+            }
+        } else if !skipDigits(bytes) {
             return .malformed(expected: "a digit")
         }
-        if current == UInt8(ascii: ".") {
+        if current(bytes) == UInt8(ascii: ".") {
             position += 1
-            guard skipDigits() else { return .malformed(expected: "a digit after the decimal point") }
+            guard skipDigits(bytes) else { return .malformed(expected: "a digit after the decimal point") }
         }
-        if current == UInt8(ascii: "e") || current == UInt8(ascii: "E") {
+        if current(bytes) == UInt8(ascii: "e") || current(bytes) == UInt8(ascii: "E") {
             position += 1
-            if current == UInt8(ascii: "+") || current == UInt8(ascii: "-") { position += 1 }
-            while current == UInt8(ascii: "0"), position + 1 < bytes.count, Self.isDigit(bytes[position + 1]) {
+            if current(bytes) == UInt8(ascii: "+") || current(bytes) == UInt8(ascii: "-") { position += 1 }
+            while current(bytes) == UInt8(ascii: "0"), position + 1 < bytes.count, Self.isDigit(bytes[position + 1]) {
                 position += 1
             }
             let start = position
-            guard skipDigits() else { return .malformed(expected: "a digit in the exponent") }
+            guard skipDigits(bytes) else { return .malformed(expected: "a digit in the exponent") }
             // Nine digits are at most 999,999,999.
             if position - start > 9 { return .exponentTooLarge }
         }
         return .number
     }
 
-    private var current: UInt8? { position < bytes.count ? bytes[position] : nil }
+    private func current(_ bytes: Span<UInt8>) -> UInt8? { position < bytes.count ? bytes[position] : nil }
 
     /// Passes over digits; false if there is none.
-    private mutating func skipDigits() -> Bool {
+    private mutating func skipDigits(_ bytes: Span<UInt8>) -> Bool {
         let start = position
         while position < bytes.count, Self.isDigit(bytes[position]) { position += 1 }
         return position > start

@@ -2,48 +2,53 @@
 ///
 /// A string without escapes, which is nearly every one, is copied as one slice.
 struct StringReader {
-    private let bytes: [UInt8]
     private(set) var position: Int
+    private(set) var hasEscapes = false
 
-    init(bytes: [UInt8], position: Int) {
-        self.bytes = bytes
-        self.position = position
-    }
+    init(position: Int) { self.position = position }
 
-    mutating func read() throws(JSONParsingError) -> String {
+    mutating func read(_ bytes: Span<UInt8>) throws(JSONParsingError) -> String {
         var unescaped: [UInt8] = []
-        var hasEscapes = false
         var isASCII = true
         let start = position
         var sliceStart = start
-        while position < bytes.count {
-            let byte = bytes[position]
-            switch byte {
+        while true {
+            // In variables of its own, which the loop keeps in registers.
+            var (all, place): (UInt8, Int) = (0, position)
+            while place < bytes.count, Self.isPlain(bytes[place]) {
+                all |= bytes[place]
+                place += 1
+            }
+            position = place
+            if all >= 0x80 { isASCII = false }
+            guard position < bytes.count else { throw failure(.unexpectedEnd, "The document ends within a string.") }
+            switch bytes[position] {
             case UInt8(ascii: "\""):
                 let end = position
                 position += 1
-                if !isASCII { try checkUTF8(start..<end) }
-                if !hasEscapes { return String(decoding: bytes[start..<end], as: UTF8.self) }
-                unescaped.append(contentsOf: bytes[sliceStart..<end])
-                return String(decoding: unescaped, as: UTF8.self)
+                if !isASCII { try checkUTF8(bytes, start..<end) }
+                if !hasEscapes { return String(checked: bytes.extracting(start..<end), isASCII: isASCII) }
+                unescaped.append(bytes, sliceStart..<end)
+                return String(checked: unescaped.span, isASCII: false)
             case UInt8(ascii: "\\"):
                 hasEscapes = true
-                unescaped.append(contentsOf: bytes[sliceStart..<position])
-                try readEscape(into: &unescaped)
+                unescaped.append(bytes, sliceStart..<position)
+                try readEscape(bytes, into: &unescaped)
                 sliceStart = position
-            case 0..<0x20:
-                throw failure(.syntax, "A control character in a string must be written as an escape.")
             default:
-                if byte >= 0x80 { isASCII = false }
-                position += 1
+                throw failure(.syntax, "A control character in a string must be written as an escape.")
             }
         }
-        throw failure(.unexpectedEnd, "The document ends within a string.")
+    }
+
+    /// Whether a byte stands for itself.
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        byte >= 0x20 && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
     }
 
     // MARK: Escapes
 
-    private mutating func readEscape(into unescaped: inout [UInt8]) throws(JSONParsingError) {
+    private mutating func readEscape(_ bytes: Span<UInt8>, into unescaped: inout [UInt8]) throws(JSONParsingError) {
         let start = position
         position += 1
         guard position < bytes.count else { throw failure(.unexpectedEnd, "The document ends within a string.") }
@@ -56,27 +61,27 @@ struct StringReader {
         case UInt8(ascii: "n"): unescaped.append(0x0A)
         case UInt8(ascii: "r"): unescaped.append(0x0D)
         case UInt8(ascii: "t"): unescaped.append(0x09)
-        case UInt8(ascii: "u"): unescaped.append(contentsOf: try readScalar(from: start).utf8)
+        case UInt8(ascii: "u"): unescaped.append(contentsOf: try readScalar(bytes, from: start).utf8)
         default: throw failure(.invalidEscape, "A backslash must be followed by one of \"\\/bfnrtu.", at: start)
         }
     }
 
     /// One scalar from one `\u` escape or from two that form a surrogate pair.
-    private mutating func readScalar(from start: Int) throws(JSONParsingError) -> Unicode.Scalar {
-        let first = try readHexadecimal(from: start)
+    private mutating func readScalar(_ bytes: Span<UInt8>, from start: Int) throws(JSONParsingError) -> Unicode.Scalar {
+        let first = try readHexadecimal(bytes, from: start)
         if let scalar = Unicode.Scalar(first) { return scalar }
         guard (0xD800..<0xDC00).contains(first), position + 1 < bytes.count, bytes[position] == UInt8(ascii: "\\"),
             bytes[position + 1] == UInt8(ascii: "u")
         else { throw failure(.loneSurrogate, "A surrogate escape must be one of a pair.", at: start) }
         position += 2
-        let second = try readHexadecimal(from: start)
+        let second = try readHexadecimal(bytes, from: start)
         guard (0xDC00..<0xE000).contains(second),
             let scalar = Unicode.Scalar(0x10000 + (UInt32(first) - 0xD800) << 10 + (UInt32(second) - 0xDC00))
         else { throw failure(.loneSurrogate, "A surrogate escape must be one of a pair.", at: start) }
         return scalar
     }
 
-    private mutating func readHexadecimal(from start: Int) throws(JSONParsingError) -> UInt16 {
+    private mutating func readHexadecimal(_ bytes: Span<UInt8>, from start: Int) throws(JSONParsingError) -> UInt16 {
         var value: UInt16 = 0
         for _ in 0..<4 {
             guard position < bytes.count else { throw failure(.unexpectedEnd, "The document ends within a string.") }
@@ -91,17 +96,38 @@ struct StringReader {
 
     // MARK: UTF-8
 
-    private func checkUTF8(_ range: Range<Int>) throws(JSONParsingError) {
+    private func checkUTF8(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(JSONParsingError) {
+        do {
+            _ = try UTF8Span(validating: bytes.extracting(range))
+        } catch {
+            throw firstFault(bytes, range)
+        }
+    }
+
+    /// The first byte that breaks the encoding: the standard library says only where the broken sequence begins.
+    private func firstFault(_ bytes: Span<UInt8>, _ range: Range<Int>) -> JSONParsingError {
         var validation = UTF8Validation()
         for index in range where !validation.accept(bytes[index]) {
-            throw failure(.invalidUTF8, "The bytes of a string must be UTF-8.", at: index)
+            return failure(.invalidUTF8, "The bytes of a string must be UTF-8.", at: index)
         }
-        if !validation.isComplete {
-            throw failure(.invalidUTF8, "The bytes of a string must be UTF-8.", at: range.upperBound)
-        }
+        return failure(.invalidUTF8, "The bytes of a string must be UTF-8.", at: range.upperBound)
     }
 
     private func failure(_ code: JSONParsingError.Code, _ message: String, at offset: Int? = nil) -> JSONParsingError {
         JSONParsingError(code: code, offset: offset ?? position, message: message)
+    }
+}
+
+extension [UInt8] {
+    /// Appends a part of some bytes.
+    fileprivate mutating func append(_ bytes: Span<UInt8>, _ range: Range<Int>) {
+        for index in range { append(bytes[index]) }
+    }
+}
+
+extension String {
+    /// The text of bytes that are known to be UTF-8: those of numbers, and those that ``StringReader`` has checked.
+    init(checked bytes: Span<UInt8>, isASCII: Bool) {
+        self.init(copying: UTF8Span(unchecked: bytes, isKnownASCII: isASCII))
     }
 }

@@ -6,9 +6,6 @@ struct UTF8Validation {
     /// What the next continuation byte may be; narrower than usual only right after some lead bytes.
     private var allowed: ClosedRange<UInt8> = 0x80...0xBF
 
-    /// Whether no sequence is broken off.
-    var isComplete: Bool { owed == 0 }
-
     /// Takes the next byte; false if it cannot stand here.
     mutating func accept(_ byte: UInt8) -> Bool {
         if owed > 0 {

@@ -109,7 +109,10 @@ struct JSONParsingTests {
             ("[1]\u{0}", .syntax, 3), ("\u{B}1", .syntax, 0),
             // Repeated keys.
             ("{\"a\":1,\"a\":1}", .duplicateKey, 7), ("{\"a\":{\"b\":1,\"b\":2}}", .duplicateKey, 12),
-            ("{\"a\":1,\"\\u0061\":2}", .duplicateKey, 7), ("{\"\":1,\"\":2}", .duplicateKey, 6),
+            ("{\"a\":1,\"\\u0061\":2}", .duplicateKey, 7), ("{\"\\u0061\":1,\"a\":2}", .duplicateKey, 12),
+            ("{\"\\u0061\":1,\"b\":2,\"a\":2}", .duplicateKey, 18),
+            ("{\"abc\":1,\"axc\":2,\"abc\":2}", .duplicateKey, 17),
+            ("{\"\":1,\"\":2}", .duplicateKey, 6),
         ] as [(String, JSONParsingError.Code, Int)]
     )
     func refused(document: String, code: JSONParsingError.Code, offset: Int) {

@@ -77,7 +77,7 @@ extension SchemaCompiler {
                 others = try compile(keyword.value, of: keyword)
             }
         }
-        return [.members(tables.members.add(MemberSchemas(known: known, patterns: patterns, others: others)))]
+        return [.members(tables.addMembers(known: known, patterns: patterns, others: others))]
     }
 
     private mutating func dependentSchemas(_ context: KeywordContext) throws(SchemaError) -> SchemaRule {

@@ -5,7 +5,7 @@ extension SchemaCompiler {
     mutating func readValueKeyword(_ context: KeywordContext) throws(SchemaError) -> [SchemaRule]? {
         switch context.keyword {
         case "type": [.types(try Self.types(context))]
-        case "enum": [.enumeration(tables.enumerations.add(Enumeration(try context.items())))]
+        case "enum": [.enumeration(tables.addEnumeration(try context.items()))]
         case "const": [.constant(tables.constants.add(context.value))]
         case "minimum": [.minimum(try bound(context))]
         case "exclusiveMinimum": [.exclusiveMinimum(try bound(context))]

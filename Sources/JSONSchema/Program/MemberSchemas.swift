@@ -1,38 +1,77 @@
 internal import JSON
 
-/// Which schemas apply to the members of an object.
+/// Which schemas apply to the members of an object: `properties`, `patternProperties` and `additionalProperties` of one
+/// schema, as ranges of the tables.
 struct MemberSchemas: Sendable {
-    /// Up to that many names are looked for one after the other.
-    private static let indexThreshold = 12
-
-    private let known: [(name: String, schema: SchemaNode.ID)]
-    private let places: [ExactText: SchemaNode.ID]
-    /// By position in the table of patterns.
-    let patterns: [(pattern: Int, schema: SchemaNode.ID)]
+    /// Of ``SchemaTables/knownMembers``.
+    let known: Range<Int>
+    /// Of ``SchemaTables/patternMembers``.
+    let patterns: Range<Int>
     /// For members that are neither known nor fit a pattern.
     let others: SchemaNode.ID?
+    /// Of ``SchemaTables/memberIndexes``, if the known ones are too many to be looked at one after the other.
+    let index: Int?
+}
 
-    init(
+/// The values of `enum`, as a range of ``SchemaTables/constants``.
+struct Enumeration: Sendable {
+    let values: Range<Int>
+    /// Of ``SchemaTables/valueIndexes``, if they are too many to be compared one after the other.
+    let index: Int?
+}
+
+extension SchemaTables {
+    /// Up to that many names or values are looked at one after the other.
+    private static let indexThreshold = 12
+
+    /// Adds the schemas of members; the position.
+    mutating func addMembers(
         known: [(name: String, schema: SchemaNode.ID)],
         patterns: [(pattern: Int, schema: SchemaNode.ID)],
         others: SchemaNode.ID?
-    ) {
-        self.known = known
-        self.patterns = patterns
-        self.others = others
-        let pairs = known.count > Self.indexThreshold ? known.map { (ExactText($0.name), $0.schema) } : []
-        places = Dictionary(pairs, uniquingKeysWith: { first, _ in first })
+    ) -> Int {
+        var index: Int?
+        if known.count > Self.indexThreshold {
+            let pairs = known.map { (ExactText($0.name), $0.schema) }
+            index = memberIndexes.add(Dictionary(pairs, uniquingKeysWith: { first, _ in first }))
+        }
+        return members.add(
+            MemberSchemas(
+                known: knownMembers.add(contentsOf: known),
+                patterns: patternMembers.add(contentsOf: patterns),
+                others: others,
+                index: index
+            )
+        )
     }
 
-    /// Every schema that can apply.
-    var schemas: [SchemaNode.ID] { known.map(\.schema) + patterns.map(\.schema) + (others.map { [$0] } ?? []) }
+    /// Adds the values of an enumeration; the position.
+    mutating func addEnumeration(_ values: [JSONValue]) -> Int {
+        let index = values.count > Self.indexThreshold ? valueIndexes.add(Set(values)) : nil
+        return enumerations.add(Enumeration(values: constants.add(contentsOf: values), index: index))
+    }
+}
 
-    /// The schema of a known name. Documents mostly name their members in the order of the schema, so the look-up
-    /// begins at a guess.
-    func schema(of name: String, near guess: Int) -> SchemaNode.ID? {
-        if guess < known.count, ExactText.equal(known[guess].name, name) { return known[guess].schema }
-        if !places.isEmpty { return places[ExactText(name)] }
-        for (key, schema) in known where ExactText.equal(key, name) { return schema }
+/// Look-ups are asked of the shared object: a copy of the tables would cost more than they do.
+extension SchemaProgram {
+    /// The schema of a known name. Documents mostly name their members in the order of the schema, so the look-up begins
+    /// at a guess.
+    func schema(of name: String, in members: MemberSchemas, near guess: Int) -> SchemaNode.ID? {
+        let place = members.known.lowerBound + guess
+        if place < members.known.upperBound, ExactText.equal(tables.knownMembers[place].name, name) {
+            return tables.knownMembers[place].schema
+        }
+        if let index = members.index { return tables.memberIndexes[index][ExactText(name)] }
+        for place in members.known where ExactText.equal(tables.knownMembers[place].name, name) {
+            return tables.knownMembers[place].schema
+        }
         return nil
+    }
+
+    /// Whether a value is one of an enumeration.
+    func contains(_ value: JSONValue, in enumeration: Enumeration) -> Bool {
+        if let index = enumeration.index { return tables.valueIndexes[index].contains(value) }
+        for place in enumeration.values where tables.constants[place] == value { return true }
+        return false
     }
 }

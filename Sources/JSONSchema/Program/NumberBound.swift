@@ -15,13 +15,13 @@ struct NumberBound: Sendable {
 
     /// Whether a number is below the limit.
     func isAbove(_ number: JSONNumber) -> Bool {
-        if let int64, let value = Int64(number.digits) { return value < int64 }
+        if let int64, let value = number.plainInteger { return value < int64 }
         return number.decimal < decimal
     }
 
     /// Whether a number is beyond the limit.
     func isBelow(_ number: JSONNumber) -> Bool {
-        if let int64, let value = Int64(number.digits) { return value > int64 }
+        if let int64, let value = number.plainInteger { return value > int64 }
         return decimal < number.decimal
     }
 }

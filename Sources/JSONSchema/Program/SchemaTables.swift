@@ -12,14 +12,18 @@ struct SchemaTables: Sendable {
     var branches: [SchemaNode.ID] = []
     /// The names of `required`.
     var names: [String] = []
-    /// The values of `const`.
+    /// The values of `const` and `enum`.
     var constants: [JSONValue] = []
     var enumerations: [Enumeration] = []
+    var valueIndexes: [Set<JSONValue>] = []
     /// The limits of numbers.
     var bounds: [NumberBound] = []
     var divisors: [DecimalDivisor] = []
     var patterns: [Pattern] = []
     var members: [MemberSchemas] = []
+    var knownMembers: [(name: String, schema: SchemaNode.ID)] = []
+    var patternMembers: [(pattern: Int, schema: SchemaNode.ID)] = []
+    var memberIndexes: [[ExactText: SchemaNode.ID]] = []
     var dependentNames: [[(key: String, needed: [String])]] = []
     var dependentSchemas: [[(key: String, schema: SchemaNode.ID)]] = []
     /// The targets of `$ref`.

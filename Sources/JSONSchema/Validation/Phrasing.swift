@@ -32,7 +32,7 @@ enum Phrasing {
         return "\(of(value)) is neither " + names.joined(separator: " nor ")
     }
 
-    static func list(_ values: [JSONValue]) -> String {
+    static func list(_ values: ArraySlice<JSONValue>) -> String {
         let shown = values.prefix(maximumListed).map(of)
         let rest = values.count - shown.count
         return shown.joined(separator: ", ") + (rest > 0 ? " and \(rest) more" : "")

@@ -42,7 +42,7 @@ extension Validator {
         var isValid = true
         for index in names {
             let name = program.tables.names[index]
-            if object.contains(name) { continue }
+            if object.contains(name, near: index - names.lowerBound) { continue }
             isValid = refuse(id, "required", "'\(name)' is required")
             if isDone { return false }
         }
@@ -77,14 +77,16 @@ extension Validator {
 
     private mutating func checkMembers(_ object: JSONObject, _ members: MemberSchemas, _ id: SchemaNode.ID) -> Bool {
         var isValid = true
-        for (index, (key, value)) in object.entries.enumerated() {
+        for index in object.entries.indices {
+            let (key, value) = object.entries[index]
             var isMeant = false
-            if let schema = members.schema(of: key, near: index) {
+            if let schema = program.schema(of: key, in: members, near: index) {
                 isMeant = true
                 isValid = checkMember(value, key, schema, "properties", id) && isValid
             }
-            for (pattern, schema) in members.patterns where finds(pattern, in: key) {
+            for place in members.patterns where finds(program.tables.patternMembers[place].pattern, in: key) {
                 isMeant = true
+                let schema = program.tables.patternMembers[place].schema
                 isValid = checkMember(value, key, schema, "patternProperties", id) && isValid
             }
             if !isMeant, let schema = members.others {

@@ -18,12 +18,9 @@ extension Validator {
             return types.holds(value) || refuse(undecodable: id, "type", Phrasing.isNot(value, types))
         case .enumeration(let index):
             let enumeration = program.tables.enumerations[index]
-            return enumeration.contains(value)
-                || refuse(
-                    undecodable: id,
-                    "enum",
-                    "\(Phrasing.of(value)) is not one of \(Phrasing.list(enumeration.values))"
-                )
+            if program.contains(value, in: enumeration) { return true }
+            let values = program.tables.constants[enumeration.values]
+            return refuse(undecodable: id, "enum", "\(Phrasing.of(value)) is not one of \(Phrasing.list(values))")
         case .constant(let index):
             let constant = program.tables.constants[index]
             return value == constant
@@ -47,26 +44,25 @@ extension Validator {
     }
 
     private mutating func checkNumber(_ number: JSONNumber, _ rule: SchemaRule, _ id: SchemaNode.ID) -> Bool {
-        let tables = program.tables
         switch rule {
         case .minimum(let index):
-            let bound = tables.bounds[index]
+            let bound = program.tables.bounds[index]
             return !bound.isAbove(number)
                 || refuse(undecodable: id, "minimum", "\(Phrasing.of(number)) is less than \(bound.digits)")
         case .exclusiveMinimum(let index):
-            let bound = tables.bounds[index]
+            let bound = program.tables.bounds[index]
             return bound.isBelow(number)
                 || refuse(id, "exclusiveMinimum", "\(Phrasing.of(number)) is not more than \(bound.digits)")
         case .maximum(let index):
-            let bound = tables.bounds[index]
+            let bound = program.tables.bounds[index]
             return !bound.isBelow(number)
                 || refuse(undecodable: id, "maximum", "\(Phrasing.of(number)) is more than \(bound.digits)")
         case .exclusiveMaximum(let index):
-            let bound = tables.bounds[index]
+            let bound = program.tables.bounds[index]
             return bound.isAbove(number)
                 || refuse(id, "exclusiveMaximum", "\(Phrasing.of(number)) is not less than \(bound.digits)")
         case .multipleOf(let index):
-            let divisor = tables.divisors[index]
+            let divisor = program.tables.divisors[index]
             effort -= divisor.effort(for: number)
             return divisor.divides(number)
                 || refuse(id, "multipleOf", "\(Phrasing.of(number)) is not a multiple of \(divisor.digits)")

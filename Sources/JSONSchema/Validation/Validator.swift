@@ -126,6 +126,7 @@ struct Validator {
 
     /// Whether a member satisfies a schema.
     mutating func check(_ member: JSONValue, at key: String, _ id: SchemaNode.ID) -> Bool {
+        if !isCollecting, evaluated == nil { return check(member, id) }
         let outer = evaluated
         evaluated = nil
         defer { evaluated = outer }
@@ -137,6 +138,7 @@ struct Validator {
 
     /// Whether an item satisfies a schema.
     mutating func check(_ item: JSONValue, at index: Int, _ id: SchemaNode.ID) -> Bool {
+        if !isCollecting, evaluated == nil { return check(item, id) }
         let outer = evaluated
         evaluated = nil
         defer { evaluated = outer }

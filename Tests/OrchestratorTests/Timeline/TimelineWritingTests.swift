@@ -247,11 +247,7 @@ struct TimelineWritingTests {
                     // The place of another daemon that has seen the device and writes of it in a moment.
                     _ = try await writer.query(TimelineErasure.exclusion(isForWriter: true))
                     tasks.addTask { try await world.orchestrator.deleteDevice(world.app, DeviceID(stored: "d1")) }
-                    while try await world.number(
-                        "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
-                    ) == 0 {
-                        try await Task.sleep(for: .milliseconds(2))
-                    }
+                    try await waitForLock(world)
                     _ = try await writer.execute(
                         """
                         INSERT INTO timeline (at, kind, activity_key, device_key)
@@ -263,6 +259,21 @@ struct TimelineWritingTests {
             }
             try await world.writeTimeline()
             #expect(try await world.number("SELECT count(*) FROM timeline") == 0)
+        }
+    }
+
+    /// Returns when somebody waits for the lock, or certainly never will.
+    private func waitForLock(_ world: World) async throws {
+        let deadline = ContinuousClock.now + .seconds(30)
+        while ContinuousClock.now < deadline {
+            let waiting = try await world.number(
+                """
+                SELECT count(*) FROM pg_locks AS l JOIN pg_database AS d ON d.oid = l.database
+                WHERE l.locktype = 'advisory' AND NOT l.granted AND d.datname = current_database()
+                """
+            )
+            if waiting != 0 { return }
+            try await Task.sleep(for: .milliseconds(2))
         }
     }
 
