@@ -49,6 +49,7 @@ private let timelineEntry = {
     entry.outcome = "accepted"
     entry.status = 200
     entry.reason = "Unregistered"
+    entry.explanation = "An alert, 9 units are left."
     entry.apnsID = "id"
     entry.apnsUniqueID = "unique"
     entry.latencyMilliseconds = 12.5

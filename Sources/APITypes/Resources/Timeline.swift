@@ -44,6 +44,8 @@ package struct TimelineEntry: Sendable, Hashable {
     package var status: Int?
     /// Why: a word of Apple's or Tally's.
     package var reason: String?
+    /// The reason as a sentence, with the figures of that moment.
+    package var explanation: String?
     package var apnsID: String?
     /// By which the delivery log of Apple's Push Notifications Console finds the push.
     package var apnsUniqueID: String?
@@ -125,6 +127,7 @@ extension TimelineEntry: APIAnswer {
         entry.outcome = reader.optional("outcome", .string)
         entry.status = reader.optional("status", .int)
         entry.reason = reader.optional("reason", .string)
+        entry.explanation = reader.optional("explanation", .string)
         entry.apnsID = reader.optional("apns_id", .string)
         entry.apnsUniqueID = reader.optional("apns_unique_id", .string)
         entry.latencyMilliseconds = reader.optional("latency_milliseconds", .double)
@@ -151,6 +154,7 @@ extension TimelineEntry: APIAnswer {
         fields.add("outcome", outcome)
         fields.add("status", status)
         fields.add("reason", reason)
+        fields.add("explanation", explanation)
         fields.add("apns_id", apnsID)
         fields.add("apns_unique_id", apnsUniqueID)
         fields.add("latency_milliseconds", latencyMilliseconds)

@@ -30,10 +30,10 @@ struct TimelineTests {
                     "The start with revision 1 was accepted by APNs (priority 10, 7.0 ms).",
                     "The phone reported its card's update token.",
                     "Revision 2 was accepted: update, with an alert.",
-                    "Revision 2 leaves at priority 10 for ordinary phones: it has an alert, and the budget allows it.",
+                    "Revision 2 leaves at priority 10 for ordinary phones. An alert, 10 units are left.",
                     "The update with revision 2 was accepted by APNs (priority 10, 7.0 ms).",
                     "Revision 3 was accepted: update.",
-                    "Revision 3 leaves at priority 5 for ordinary phones: nothing about it is urgent.",
+                    "Revision 3 leaves at priority 5 for ordinary phones. A routine change goes out with priority 5.",
                     "The update with revision 3 was refused by APNs: the token is no longer active, 410 Unregistered (priority 5, 7.0 ms).",
                     "APNs says that the update token is no longer active (410 Unregistered).",
                 ]
@@ -230,7 +230,7 @@ struct TimelineTests {
                     #expect(page.items.count == limit || page.nextCursor == nil)
                     found += page.items
                     request.cursor = page.nextCursor
-                } while request.cursor != nil
+                } while request.cursor != nil && found.count <= whole.count
                 #expect(found == whole, "\(limit)")
             }
         }

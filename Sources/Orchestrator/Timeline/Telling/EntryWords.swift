@@ -12,7 +12,7 @@ enum EntryWords {
         case "refused":
             "\(article(entry.event)) was refused: \(reason(entry)). Nothing changed, and nothing was sent."
         case "lost":
-            "\(entry.counts?.values.reduce(0, +) ?? 0) entries are missing here: there was more to tell than could be written."
+            "\(grouped(entry.counts?.values.reduce(0, +) ?? 0)) entries are missing here: there was more to tell than could be written."
         case "registered": registered(entry)
         case "token_died": "APNs says that the \(entry.event ?? "") token is no longer active (\(reason(entry)))."
         case "token_wait_overdue": "The update token was not reported in time. It is still waited for."
@@ -42,8 +42,10 @@ enum EntryWords {
             case "frequent": "for phones that allow frequent pushes"
             default: "for ordinary phones"
             }
+        let text = "\(revision(entry)) leaves at priority \(entry.priority ?? 0) \(phones)"
+        if let explanation = entry.explanation { return "\(text). \(explanation)" }
         let why = entry.reason.flatMap(PriorityDecision.Reason.init(rawValue:)).map(words) ?? reason(entry)
-        return "\(revision(entry)) leaves at priority \(entry.priority ?? 0) \(phones): \(why)."
+        return "\(text): \(why)."
     }
 
     /// Why a push has its priority, as part of a sentence.

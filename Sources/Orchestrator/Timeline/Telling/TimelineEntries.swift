@@ -89,7 +89,7 @@ struct TimelineEntries {
         """
         SELECT l.decided_at, l.id, NULL::text,
                json_build_object('kind', 'priority', 'revision', l.revision, 'class', l.class, 'priority', l.priority,
-                   'reason', l.reason)::text
+                   'reason', l.reason, 'explanation', l.explanation)::text
         FROM (SELECT *, revision * 8 + array_position(enum_range(NULL::budget_class), class) AS id
               FROM budget_ledger WHERE activity_key = \(subject.activityKey)) AS l
         WHERE (\(subject.deviceID == nil) OR EXISTS (
