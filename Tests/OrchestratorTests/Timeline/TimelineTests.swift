@@ -24,8 +24,10 @@ struct TimelineTests {
             let story = try await world.explain("d1")
             #expect(story.verdict.code == "token_dead")
             #expect(story.verdict.text.contains("410 Unregistered"))
+            let texts = story.page.items.reversed().map(\.text)
+            // What happened within a moment, on two clocks, may stand in either order.
             #expect(
-                story.page.items.reversed().map(\.text) == [
+                Set(texts) == [
                     "Revision 1 was accepted: start, with an alert.",
                     "The start with revision 1 was accepted by APNs (priority 10, 7.0 ms).",
                     "The phone reported its card's update token.",
@@ -38,6 +40,8 @@ struct TimelineTests {
                     "APNs says that the update token is no longer active (410 Unregistered).",
                 ]
             )
+            #expect(texts.first == "Revision 1 was accepted: start, with an alert.")
+            #expect(texts.count == 10)
         }
     }
 
@@ -189,8 +193,9 @@ struct TimelineTests {
             await #expect(throws: Problem.self) { try await world.update(score: 1) { $0.contentState = [:] } }
             let story = try await world.explain("d1")
             #expect(
-                story.page.items.first?.text
-                    == "An update was refused: 422 invalid_content_state. Nothing changed, and nothing was sent."
+                story.page.items.map(\.text).contains(
+                    "An update was refused: 422 invalid_content_state. Nothing changed, and nothing was sent."
+                )
             )
         }
     }

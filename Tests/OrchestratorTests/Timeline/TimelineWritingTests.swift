@@ -129,11 +129,12 @@ struct TimelineWritingTests {
             try await world.start(alert: nil)
             await #expect(throws: Problem.self) { try await world.update(score: 1) { $0.contentState = [:] } }
             let recorded = try await world.word("SELECT clock_timestamp()::text")
-            try await Task.sleep(for: .milliseconds(30))
+            // Longer than any answer to the question for the time takes.
+            try await Task.sleep(for: .seconds(1))
             try await world.writeTimeline()
             #expect(
                 try await world.word(
-                    "SELECT bool_and(at <= \(recorded)::timestamptz AND at > \(recorded)::timestamptz - interval '1 minute')::text FROM timeline"
+                    "SELECT bool_and(at < \(recorded)::timestamptz + interval '500 milliseconds' AND at > \(recorded)::timestamptz - interval '1 minute')::text FROM timeline"
                 ) == "true"
             )
         }

@@ -64,12 +64,9 @@ struct TimelineWriter: Service, CustomStringConvertible {
             let results = try await connection.pipeline([
                 TimelineErasure.exclusion(isForWriter: true),
                 "SELECT device_key FROM devices WHERE device_key = ANY(\(devices))",
-                "SELECT clock_timestamp()",
             ])
             let living = Set(try results[1].decoded(as: Int64.self))
-            let clock = DatabaseMoment(
-                database: try results[2].single(PGTimestamp.self) ?? PGTimestamp(microseconds: 0)
-            )
+            let clock = try await DatabaseMoment.read(on: connection)
             let kept = rows.filter { $0.deviceKey.map(living.contains) ?? true }
             try await connection.copyIn(into: "timeline", columns: Self.columns, kept) { row, fields in
                 row.encode(into: &fields, clock)
@@ -81,22 +78,6 @@ struct TimelineWriter: Service, CustomStringConvertible {
         "at", "kind", "activity_key", "device_key", "segment", "event", "revision", "priority", "outcome", "status",
         "reason", "apns_id", "unique_id", "latency", "first_device", "last_device", "counts",
     ]
-}
-
-/// A moment on the database's clock and on this machine's.
-struct DatabaseMoment: Sendable {
-    let database: PGTimestamp
-    private let here = ContinuousClock.now
-
-    init(database: PGTimestamp) {
-        self.database = database
-    }
-
-    /// The database's time of something that happened here.
-    func time(of instant: ContinuousClock.Instant) -> PGTimestamp {
-        let age = instant.duration(to: here) / .microseconds(1)
-        return PGTimestamp(microseconds: database.microseconds - Int64(age))
-    }
 }
 
 extension TimelineRow {
