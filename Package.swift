@@ -123,6 +123,7 @@ let package = Package(
             name: "Orchestrator",
             dependencies: [
                 "APITypes", "ActivityModel", "APNSTransport", "Cryptography", "JSON", "JSONSchema", "Postgres",
+                "SwiftSchemaImport",
                 logging, metrics, serviceLifecycle,
             ],
             swiftSettings: swiftSettings
@@ -168,7 +169,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "tally",
-            dependencies: ["APITypes", "ActivityModel", "JSON", "TallyClient", argumentParser],
+            dependencies: ["APITypes", "ActivityModel", "JSON", "SwiftSchemaImport", "TallyClient", argumentParser],
             swiftSettings: swiftSettings
         ),
         .executableTarget(
@@ -280,7 +281,9 @@ let package = Package(
         ),
         .testTarget(
             name: "TallyCLITests",
-            dependencies: ["APITypes", "ActivityModel", "JSON", "TallyClient", "tally", argumentParser],
+            dependencies: [
+                "APITypes", "ActivityModel", "JSON", "SwiftSchemaImport", "TallyClient", "tally", argumentParser,
+            ],
             swiftSettings: swiftSettings
         ),
         .testTarget(

@@ -3,6 +3,7 @@ import ActivityModel
 import ArgumentParser
 import Foundation
 import JSON
+import SwiftSchemaImport
 import Testing
 
 @testable import tally
@@ -135,6 +136,7 @@ struct CommandTests {
             ["apps", "put", "com.example", "--team-id", "TEAM567890", "--production-key-file", "x"],
             ["keys", "create", "backend"],
             ["keys", "create", "backend", "--scope", "root"],
+            ["types", "import"],
             ["types", "put", "Game"],
             ["types", "put", "Game", "--attributes-schema", "a", "--swift", "b"],
             ["types", "validate", "Game"],
@@ -150,6 +152,31 @@ struct CommandTests {
         #expect { try Tally.parseAsRoot(words) } throws: { error in
             Tally.exitCode(for: error) == .validationFailure
         }
+    }
+
+    @Test("types import makes schemas of several files, with schemas that are supplied")
+    func typesImport() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "tally-import-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }  // What is left in /tmp harms nobody.
+        let files = [
+            "Game.swift": "struct Game: ActivityAttributes { typealias ContentState = State }",
+            "State.swift": "struct State: Codable, Hashable { var price: Money }",
+            "money.json": #"{"type":"string"}"#,
+        ]
+        for (name, text) in files { try Data(text.utf8).write(to: folder.appending(path: name)) }
+        let paths = ["Game.swift", "State.swift"].map { folder.appending(path: $0).path }
+        let bare = try parse(Types.Import.self, "types", "import", paths[0], paths[1], "--print")
+        #expect(bare.print)
+        let error = try #require(throws: SwiftImportError.self) { try bare.schemas() }
+        let report = try #require(ErrorReport(error))
+        #expect(report.exitCode == .failure)
+        #expect(report.text.contains("\(paths[1]):1:46: what 'Money' encodes as is not known"))
+        let money = "Money=\(folder.appending(path: "money.json").path)"
+        let full = try parse(Types.Import.self, "types", "import", paths[0], paths[1], "--supply", money)
+        #expect(try full.schemas().typeName == "Game")
+        let wrong = try parse(Types.Import.self, "types", "import", paths[0], "--supply", "Money")
+        #expect(throws: UsageError.self) { try wrong.schemas() }
     }
 
     @Test("JSON that is none, or no object, is said so")

@@ -1,7 +1,6 @@
 import APITypes
 import ActivityModel
 import JSON
-import JSONSchema
 
 extension BodySizes {
     /// - Throws: 422 `payload_too_large` naming the first limit that is broken.
@@ -22,21 +21,21 @@ extension BodySizes {
 }
 
 extension TypeContext {
+    /// A content state as it goes to the phone.
+    ///
     /// - Throws: 422 `invalid_content_state` with a pointer for each thing that the phone could not decode.
-    func checkContentState(_ contentState: JSONValue) throws(Problem) {
-        let errors = Self.errors(of: newest.contentStateSchema.validate(contentState), version: newest.version)
-        if !errors.isEmpty { throw .invalidContentState(errors) }
+    func settledContentState(_ contentState: JSONObject) throws(Problem) -> JSONObject {
+        let (settled, errors) = newest.contentStateSchema.settle(.object(contentState), version: newest.version)
+        guard errors.isEmpty else { throw .invalidContentState(errors) }
+        return settled.object ?? contentState
     }
 
+    /// Attributes as they go to the phone.
+    ///
     /// - Throws: 422 `invalid_attributes`.
-    func checkAttributes(_ attributes: JSONValue) throws(Problem) {
-        let errors = Self.errors(of: newest.attributesSchema.validate(attributes), version: newest.version)
-        if !errors.isEmpty { throw .invalidAttributes(errors) }
-    }
-
-    private static func errors(of violations: [Violation], version: Int) -> [FieldError] {
-        violations.map {
-            FieldError(pointer: $0.instance, code: $0.keyword, message: $0.message, schemaVersion: version)
-        }
+    func settledAttributes(_ attributes: JSONObject) throws(Problem) -> JSONObject {
+        let (settled, errors) = newest.attributesSchema.settle(.object(attributes), version: newest.version)
+        guard errors.isEmpty else { throw .invalidAttributes(errors) }
+        return settled.object ?? attributes
     }
 }

@@ -68,8 +68,7 @@ extension Orchestrator {
     ) async throws -> ChangeCommand {
         let facts = try await facts(app, id)
         let type = try await typeContext(app, facts.typeName)
-        let contentState = JSONValue.object(request.contentState)
-        try type.checkContentState(contentState)
+        let contentState = JSONValue.object(try type.settledContentState(request.contentState))
         return ChangeCommand(
             activity: facts,
             activityID: id,
@@ -98,8 +97,7 @@ extension Orchestrator {
     ) async throws -> ChangeCommand {
         let facts = try await facts(app, id)
         let type = try await typeContext(app, facts.typeName)
-        let contentState = request.contentState.map(JSONValue.object)
-        if let contentState { try type.checkContentState(contentState) }
+        let contentState = try request.contentState.map { JSONValue.object(try type.settledContentState($0)) }
         var dismissAfterSeconds: Int?
         var dismissAt: Instant?
         switch request.dismissal {

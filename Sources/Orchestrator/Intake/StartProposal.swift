@@ -9,8 +9,10 @@ struct StartProposal: Sendable {
     let id: ActivityID
     let environment: APNSEnvironment
     let request: StartRequest
-    /// With the id attribute filled in.
+    /// With the id attribute filled in, as they go to the phone.
     let attributes: JSONObject
+    /// As it goes to the phone.
+    let contentState: JSONObject
     let alert: AlertContent?
     let policy: Policy
 
@@ -27,10 +29,9 @@ struct StartProposal: Sendable {
         self.environment = environment
         self.request = request
         policy = type.policy
-        attributes = try Self.filled(request.attributes, with: id, type.policy.idAttribute)
+        attributes = try type.settledAttributes(Self.filled(request.attributes, with: id, type.policy.idAttribute))
+        contentState = try type.settledContentState(request.contentState)
         alert = request.audience.isEmpty ? request.alert : request.alert ?? type.policy.startAlert
-        try type.checkAttributes(.object(attributes))
-        try type.checkContentState(.object(request.contentState))
         if !request.audience.isEmpty, alert == nil { throw .alertRequired() }
         var combination = BodySizes.Combination(
             type: request.type,
@@ -41,7 +42,7 @@ struct StartProposal: Sendable {
         combination.alerts = [alert].compactMap { $0 }
         combination.mayBeStale = request.staleAfterSeconds != nil || policy.staleAfterSeconds != nil
         combination.relevanceScore = request.relevanceScore.flatMap(JSONNumber.init)
-        try BodySizes(contentState: CompactJSON(.object(request.contentState)), in: combination).check()
+        try BodySizes(contentState: CompactJSON(.object(contentState)), in: combination).check()
     }
 
     private static func filled(
@@ -146,7 +147,7 @@ struct StartProposal: Sendable {
         """
         INSERT INTO changes (activity_key, revision, kind, content_state, alert, urgency, stale_after_seconds,
             relevance_score, timestamp, stamped_at, accepted_at)
-        SELECT activity_key, 1, 'start', \(JSONValue.object(request.contentState).text)::json,
+        SELECT activity_key, 1, 'start', \(JSONValue.object(contentState).text)::json,
                \(alert?.json.text)::json, \((request.urgency ?? .routine).rawValue)::urgency,
                \(request.staleAfterSeconds.map(Int32.init)), \(request.relevanceScore),
                nullif(stamp, 0), CASE WHEN stamp > 0 THEN clock_timestamp() END, clock_timestamp()

@@ -1,7 +1,6 @@
 import APITypes
 package import ActivityModel
 import JSON
-import JSONSchema
 import Postgres
 
 extension Orchestrator {
@@ -55,8 +54,8 @@ extension Orchestrator {
             least in
             TypeContext.Version(
                 version: Int(version),
-                attributesSchema: try CompiledSchema(JSONValue(parsing: attributes)),
-                contentStateSchema: try CompiledSchema(JSONValue(parsing: contentState)),
+                attributesSchema: try ContentSchema(JSONValue(parsing: attributes)),
+                contentStateSchema: try ContentSchema(JSONValue(parsing: contentState)),
                 minAppVersion: least.flatMap { AppVersion($0) }
             )
         }

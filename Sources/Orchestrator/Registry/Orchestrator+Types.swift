@@ -10,14 +10,14 @@ extension Orchestrator {
     /// The same schemas again make no version. Without a policy in the request the stored one stays. `force` registers schemas that running
     /// activities do not satisfy.
     ///
-    /// - Throws: 404 for an unknown app; 422 for what is not a schema or does not fit the policy; 409 `incompatible_schema`.
+    /// - Throws: 404 for an unknown app; 422 for what is not a schema, cannot be imported or does not fit the policy; 409 `incompatible_schema`.
     package func putType(
         _ app: BundleID,
         _ name: ActivityTypeName,
         _ request: TypeRequest,
         force: Bool
     ) async throws -> TypeRegistration {
-        let schemas = try TypeSchemas(request.source)
+        let schemas = try TypeSchemas(request.source, of: name)
         let registration = try await database.withTransaction { connection in
             try await requireApp(app, connection)
             let stored = try await Self.lockType(app, name, request.policy ?? Policy(), connection)

@@ -1,7 +1,6 @@
 package import APITypes
 package import ActivityModel
 import JSON
-import JSONSchema
 
 extension Orchestrator {
     /// The most bytes that attributes and content state may have together, which is what the phone holds.
@@ -22,19 +21,13 @@ extension Orchestrator {
             // Here the type is what the path names.
             throw Problem.notFound("the activity type")
         }
-        let attributes = request.attributes.map { JSONValue.object($0) }
-        let contentState = request.contentState.map { JSONValue.object($0) }
-        var errors: [FieldError] = []
         let version = context.newest
-        if let attributes {
-            errors += Self.errors(version.attributesSchema.validate(attributes), in: "attributes", version.version)
+        var errors: [FieldError] = []
+        let attributes = request.attributes.map { attributes in
+            Self.settle(attributes, version.attributesSchema, version.version, in: "attributes", &errors)
         }
-        if let contentState {
-            errors += Self.errors(
-                version.contentStateSchema.validate(contentState),
-                in: "content_state",
-                version.version
-            )
+        let contentState = request.contentState.map { contentState in
+            Self.settle(contentState, version.contentStateSchema, version.version, in: "content_state", &errors)
         }
         let sizes = (attributes.map { CompactJSON($0).count }, contentState.map { CompactJSON($0).count })
         let together = (sizes.0 ?? 0) + (sizes.1 ?? 0)
@@ -54,14 +47,20 @@ extension Orchestrator {
         )
     }
 
-    private static func errors(_ violations: [Violation], in field: String, _ version: Int) -> [FieldError] {
-        violations.map { violation in
-            FieldError(
-                pointer: JSONPointer(tokens: [field]).appending(contentsOf: violation.instance),
-                code: violation.keyword,
-                message: violation.message,
-                schemaVersion: version
-            )
+    /// Content as it would go to the phone; what is wrong with it is added to the errors, with the field before its place.
+    private static func settle(
+        _ content: JSONObject,
+        _ schema: ContentSchema,
+        _ version: Int,
+        in field: String,
+        _ errors: inout [FieldError]
+    ) -> JSONValue {
+        let (settled, found) = schema.settle(.object(content), version: version)
+        errors += found.map { error in
+            var error = error
+            error.pointer = JSONPointer(tokens: [field]).appending(contentsOf: error.pointer)
+            return error
         }
+        return settled
     }
 }

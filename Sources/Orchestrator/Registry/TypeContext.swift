@@ -1,5 +1,4 @@
 package import ActivityModel
-package import JSONSchema
 import Postgres
 
 /// What accepting and rendering have to know of an activity type, with its schemas compiled.
@@ -7,8 +6,8 @@ package struct TypeContext: Sendable {
     /// One version of the two schemas.
     package struct Version: Sendable {
         package let version: Int
-        package let attributesSchema: CompiledSchema
-        package let contentStateSchema: CompiledSchema
+        package let attributesSchema: ContentSchema
+        package let contentStateSchema: ContentSchema
         /// The oldest version of the app that understands these schemas; nil: every one.
         package let minAppVersion: AppVersion?
     }

@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import JSON
 import JSONSchema
+import SwiftSchemaImport
 
 /// The two schemas of a registration, compiled.
 struct TypeSchemas {
@@ -10,15 +11,10 @@ struct TypeSchemas {
     let attributes: CompiledSchema
     let contentState: CompiledSchema
 
-    /// - Throws: 422 with a pointer to every document that is not a schema.
-    init(_ source: TypeRequest.Source) throws(Problem) {
-        guard case .schemas(let attributes, let contentState) = source else {
-            throw .invalidRequest(
-                pointer: JSONPointer(tokens: ["swift_source"]),
-                code: FieldError.invalidValue,
-                message: "this version takes schemas only: 'attributes_schema' and 'content_state_schema'"
-            )
-        }
+    /// - Throws: 422 with a pointer to every document that is not a schema, or with every place of a Swift source that cannot
+    ///   be known.
+    init(_ source: TypeRequest.Source, of name: ActivityTypeName) throws(Problem) {
+        let (attributes, contentState) = try Self.documents(source, of: name)
         var errors: [FieldError] = []
         let compiledAttributes = Self.compile(attributes, "attributes_schema", &errors)
         let compiledContentState = Self.compile(contentState, "content_state_schema", &errors)
@@ -27,6 +23,33 @@ struct TypeSchemas {
         contentStateDocument = contentState
         self.attributes = compiledAttributes
         self.contentState = compiledContentState
+    }
+
+    private static func documents(
+        _ source: TypeRequest.Source,
+        of name: ActivityTypeName
+    ) throws(Problem) -> (attributes: JSONValue, contentState: JSONValue) {
+        switch source {
+        case .schemas(let attributes, let contentState):
+            return (attributes, contentState)
+        case .swift(let text):
+            do {
+                let sources = [SwiftSource(name: "swift_source", text: text)]
+                let imported = try ImportedSchemas(sources, typeName: name.rawValue)
+                return (imported.attributes, imported.contentState)
+            } catch {
+                throw .invalidRequest(
+                    error.problems.map { problem in
+                        let place = problem.place.map { "line \($0.line), column \($0.column): " } ?? ""
+                        return FieldError(
+                            pointer: JSONPointer(tokens: ["swift_source"]),
+                            code: FieldError.invalidValue,
+                            message: place + problem.message
+                        )
+                    }
+                )
+            }
+        }
     }
 
     private static func compile(

@@ -1,6 +1,7 @@
 import APITypes
 import ArgumentParser
 import JSON
+import SwiftSchemaImport
 import TallyClient
 
 /// What is said about a failure, and the exit code.
@@ -25,6 +26,9 @@ struct ErrorReport: Equatable {
             }
         case let error as UsageError:
             self.init(code: "usage", detail: error.message, exitCode: .validationFailure)
+        case let error as SwiftImportError:
+            let lines = error.problems.map { "\n  " + $0.line }.joined()
+            self.init(code: "swift_source", detail: "no schemas can be made of this:" + lines, exitCode: .failure)
         case let error as ReplayError:
             self.init(code: "replay", detail: error.message, exitCode: .failure)
         case let problem as Problem:

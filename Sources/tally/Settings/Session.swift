@@ -48,18 +48,28 @@ extension ClientCommand {
     /// Finds the server, runs the command, and turns what goes wrong into words and an exit code.
     mutating func run() async throws {
         do {
-            let settings = try Settings(
-                options: global,
-                app: appName,
-                environment: ProcessInfo.processInfo.environment,
-                readFile: Files.readIfPresent
-            )
-            try await run(Session(settings, json: global.json))
+            try await run(session())
         } catch {
-            // What ArgumentParser knows, it reports itself.
-            guard let report = ErrorReport(error) else { throw error }
-            Console.printError(global.json ? report.json.text : report.text)
-            throw report.exitCode
+            throw reported(error)
         }
+    }
+
+    /// The server that the command line, the environment or a profile names.
+    func session() throws -> Session {
+        let settings = try Settings(
+            options: global,
+            app: appName,
+            environment: ProcessInfo.processInfo.environment,
+            readFile: Files.readIfPresent
+        )
+        return try Session(settings, json: global.json)
+    }
+
+    /// Says what went wrong; what to throw for the exit code.
+    func reported(_ error: any Error) -> any Error {
+        // What ArgumentParser knows, it reports itself.
+        guard let report = ErrorReport(error) else { return error }
+        Console.printError(global.json ? report.json.text : report.text)
+        return report.exitCode
     }
 }

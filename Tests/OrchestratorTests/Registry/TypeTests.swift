@@ -71,7 +71,7 @@ struct TypeTests {
         }
     }
 
-    @Test("What is not a schema, or does not fit the policy, is 422 with a pointer; Swift source is not taken yet")
+    @Test("What is not a schema, or does not fit the policy, is 422 with a pointer")
     func refusals() async throws {
         try await withRegistry { registry, app in
             let broken = try await problem {

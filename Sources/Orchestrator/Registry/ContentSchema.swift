@@ -1,0 +1,45 @@
+import APITypes
+package import JSON
+package import JSONSchema
+import SwiftSchemaImport
+
+/// The schema of attributes or of a content state, with the Swift types that it names.
+package struct ContentSchema: Sendable {
+    private let schema: CompiledSchema
+    private let types: TypedContent
+
+    /// Reads a schema document.
+    package init(_ document: JSONValue) throws(SchemaError) {
+        schema = try CompiledSchema(document)
+        types = TypedContent(document)
+    }
+
+    /// Content as it goes to the phone, with times in place of texts in fields that are declared as `Date`, and everything in
+    /// it that the phone could not decode.
+    func settle(_ content: JSONValue, version: Int) -> (content: JSONValue, errors: [FieldError]) {
+        let (settled, findings) = types.settled(content) { text in
+            Instant(text).map { .init(microseconds: $0.microseconds, text: $0.description) }
+        }
+        // Where a type has its say, what the schema says of the same place adds nothing.
+        let places = Set(findings.map(\.instance))
+        let violations = schema.validate(settled).filter { !places.contains($0.instance) }
+        let errors =
+            findings.map { finding in
+                FieldError(
+                    pointer: finding.instance,
+                    code: "x-swift-type",
+                    message: finding.message,
+                    schemaVersion: version
+                )
+            }
+            + violations.map { violation in
+                FieldError(
+                    pointer: violation.instance,
+                    code: violation.keyword,
+                    message: violation.message,
+                    schemaVersion: version
+                )
+            }
+        return (settled, errors)
+    }
+}
