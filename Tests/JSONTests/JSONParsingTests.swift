@@ -179,6 +179,22 @@ struct JSONParsingTests {
         #expect(try JSONValue.parse(text.serialized()) == text)
     }
 
+    @Test("What a string may not hold as it is ends it at every distance, also behind bytes that are not ASCII")
+    func distances() throws {
+        for length in 0..<40 {
+            for filler in ["x", "\u{E9}", "\u{20AC}", "\u{7F}", "\u{1F600}"] {
+                let text = String(repeating: filler, count: length)
+                #expect(try JSONValue(parsing: "[\"\(text)\",1]") == [.string(text), 1])
+                #expect(try JSONValue(parsing: "[\"\(text)\\n\(text)\",1]") == [.string(text + "\n" + text), 1])
+                let error = #expect(throws: JSONParsingError.self) { try JSONValue(parsing: "[\"\(text)\n        \"]") }
+                #expect(error?.offset == 2 + text.utf8.count)
+                var bytes = Array("[\"\(text)".utf8)
+                bytes += [0xFF] + Array("yyyyyyyyyyyy\"]".utf8)
+                #expect(throws: JSONParsingError.self) { try JSONValue.parse(bytes) }
+            }
+        }
+    }
+
     @Test("A repeated key is found among many")
     func duplicateAmongMany() throws {
         let members = (0..<50_000).map { "\"k\($0)\":\($0)" }
