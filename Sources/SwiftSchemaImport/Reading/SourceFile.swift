@@ -15,6 +15,9 @@ struct SourceFile {
     /// - Throws: What does not parse as a whole is refused, because a brace too few moves members from one type to another.
     init(_ source: SwiftSource) throws(SwiftImportError) {
         name = source.name
+        guard BracketBudget.isKept(by: source.text) else {
+            throw SwiftImportError("too many square brackets are open inside each other in '\(source.name)'")
+        }
         lineStarts =
             [0] + source.text.utf8.enumerated().lazy.filter { $0.element == UInt8(ascii: "\n") }.map { $0.offset + 1 }
         var parser = Parser(source.text, maximumNestingLevel: Self.maximumNesting)
