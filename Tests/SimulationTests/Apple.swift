@@ -18,10 +18,6 @@ final class Apple: Sendable {
         let push: ArrivedPush
         let priority: PushPriority
         let outcome: PushOutcome
-        /// The bytes of the body.
-        let bytes: [UInt8]
-        /// The task that sent it; nil when the faults were over.
-        let sender: Stage.Actor?
     }
 
     struct State {
@@ -128,6 +124,18 @@ extension Apple.State {
         }
     }
 
+    /// Apple forgets a channel: all were deleted when the capability was switched off for a moment, say.
+    mutating func loseChannel() -> String? {
+        guard let channel = channels.filter(\.value).keys.sorted().randomElement(using: &random) else { return nil }
+        channels[channel] = false
+        for phone in phones.indices {
+            for card in phones[phone].cards.indices where phones[phone].cards[card].channel == channel {
+                phones[phone].cards[card].isKnown = false
+            }
+        }
+        return channel
+    }
+
     mutating func rotateStartToken(of phone: Int) {
         replaced[phones[phone].startToken] = now
         phones[phone].rotateStartToken()
@@ -161,7 +169,7 @@ struct Line: PushSender {
             (0..<batch.tokens.count).map { index in
                 let token = String(decoding: batch.tokens[index], as: UTF8.self)
                 let outcome = state.take(push, token: token)
-                state.note(daemon, token, push, batch.headers.priority, outcome, batch.body)
+                state.note(daemon, token, push, batch.headers.priority, outcome)
                 return outcome
             }
         }
@@ -176,7 +184,7 @@ struct Line: PushSender {
         return apple.with { state in
             let channel = push.channelID.rawValue
             let outcome = state.broadcast(arrived, channel: channel)
-            state.note(daemon, channel, arrived, push.priority, outcome, push.body)
+            state.note(daemon, channel, arrived, push.priority, outcome)
             return outcome
         }
     }
@@ -263,8 +271,7 @@ extension Apple.State {
         _ destination: String,
         _ push: ArrivedPush,
         _ priority: PushPriority,
-        _ outcome: PushOutcome,
-        _ bytes: [UInt8]
+        _ outcome: PushOutcome
     ) {
         let alert = push.alert.map { " with '\($0)'" } ?? ""
         let sender = Stage.actor?.description ?? daemon
@@ -275,9 +282,7 @@ extension Apple.State {
                 destination: destination,
                 push: push,
                 priority: priority,
-                outcome: outcome,
-                bytes: bytes,
-                sender: Stage.actor
+                outcome: outcome
             )
         )
     }

@@ -9,9 +9,11 @@ extension Universe {
     /// The app comes to the front: it registers its device with the start token that it has.
     func launchApp() async throws {
         let phone = apple.with { Int.random(in: 0..<$0.phones.count, using: &$0.random) }
-        let (id, token) = apple.with { ($0.phones[phone].id, $0.phones[phone].startToken) }
+        let (id, token, version) = apple.with { state in
+            (state.phones[phone].id, state.phones[phone].startToken, state.phones[phone].osVersion)
+        }
         var request = DeviceRequest(environment: .production)
-        request.osVersion = OSVersion("18.1")
+        request.osVersion = OSVersion(version)
         guard let parsed = PushToken(hex: token) else { return }
         request.startTokens = [Self.game: StartTokenRequest(token: parsed)]
         do {
@@ -55,7 +57,14 @@ extension Universe {
             note(
                 "\(id) reports card \(reported.number) of \(reported.activity): \(reported.isGone ? "gone" : reported.updateToken ?? "channel")"
             )
+            let rows = try await clock.database.query(
+                "SELECT revision FROM activities WHERE activity_id = \(reported.activity)"
+            )
+            let newest = try rows.first(as: Int64.self) ?? 0
             apple.with { state in
+                if state.phones[phone].cards[card].knownSince == nil {
+                    state.phones[phone].cards[card].knownSince = newest
+                }
                 let now = state.phones[phone].cards[card]
                 guard now.generation == reported.generation, now.isGone == reported.isGone else { return }
                 state.phones[phone].cards[card].isReportDue = false

@@ -15,6 +15,8 @@ struct Post: Sendable {
     let alert: String?
     let mustDeliver: Bool
     let urgency: Urgency?
+    /// When it is to happen, milliseconds since 1970; nil: now.
+    var at: Int64?
 }
 
 extension Universe {
@@ -30,7 +32,7 @@ extension Universe {
         let phones = apple.with { $0.phones.map(\.id) }.filter { _ in chance(60) }
         let audience =
             chance(30) ? Audience(allOfType: true) : Audience(devices: phones.map { DeviceID(stored: $0) })
-        let delivery: Delivery = chance(30) ? .channel : .tokens
+        let delivery: Delivery = chance(50) ? .tokens : chance(50) ? .channel : .hybrid
         let request = StartRequest(
             type: Self.game,
             attributes: JSONObject([("match", .string(id))]),
@@ -72,7 +74,8 @@ extension Universe {
             score: score,
             alert: alert,
             mustDeliver: kind == .update && chance(15),
-            urgency: chance(50) ? nil : [.routine, .notable, .critical].randomElement(using: &random)
+            urgency: chance(50) ? nil : [.routine, .notable, .critical].randomElement(using: &random),
+            at: chance(12) ? now + .random(in: 1_000...60_000, using: &random) : nil
         )
         try await send(Unanswered(match: match, request: post))
     }
@@ -89,7 +92,11 @@ extension Universe {
         let match = matches[unanswered.match]
         do {
             let answer = try await send(post, to: match.id, through: daemon)
-            guard case .accepted(_, let revision, _, _) = answer else { return }
+            guard case .accepted(_, let revision, _, _) = answer else {
+                note("scheduled \(match.id) \(post.kind) score \(post.score) by \(daemon.name)")
+                matches[unanswered.match].scheduled.append(post)
+                return
+            }
             note("accepted \(match.id) revision \(revision) \(post.kind) score \(post.score) by \(daemon.name)")
             matches[unanswered.match].accepted.append(
                 Accepted(
@@ -129,7 +136,8 @@ extension Universe {
                     contentState: state,
                     alert: post.alert.map(Self.alert),
                     urgency: post.urgency,
-                    mustDeliver: post.mustDeliver
+                    mustDeliver: post.mustDeliver,
+                    at: post.at.map { Instant(microseconds: $0 * 1_000) }
                 ),
                 idempotency: key
             )
@@ -137,7 +145,11 @@ extension Universe {
             return try await daemon.orchestrator.end(
                 Self.app,
                 id,
-                EndRequest(contentState: state, alert: post.alert.map(Self.alert)),
+                EndRequest(
+                    contentState: state,
+                    alert: post.alert.map(Self.alert),
+                    at: post.at.map { Instant(microseconds: $0 * 1_000) }
+                ),
                 idempotency: key
             )
         }

@@ -25,7 +25,8 @@ final class Daemon: Sendable {
     ) throws {
         let life = Life()
         var configuration = Database.Configuration()
-        configuration.maximumConnections = 6
+        // A task that waits for its turn has its connection already.
+        configuration.maximumConnections = 60
         configuration.gate = StatementGate { (moment) async throws(PostgresError) in
             if moment == .betweenTransactions { await stage.wait() }
             guard life.isAlive(at: moment) else { throw PostgresError(.connectionLost, message: "the daemon is dead") }

@@ -20,6 +20,10 @@ struct Card: Sendable {
     var isReportDue = true
     /// Whether Tally has been told of its token (or channel) as it is now.
     var isKnown = false
+    /// The newest revision that was accepted when Tally was told of this card's first token; nil before.
+    var knownSince: Revision?
+    /// Every update token that it has had.
+    var tokens: [String] = []
     /// Alerts that it showed.
     var alerts: [String] = []
 }
@@ -27,6 +31,7 @@ struct Card: Sendable {
 /// A phone as far as a server can see it: what it does with a push depends on nothing but what it has got so far.
 struct Phone: Sendable {
     let id: String
+    let osVersion: String
     var startToken: String
     var isStartTokenKnown = false
     var cards: [Card] = []
@@ -37,6 +42,8 @@ struct Phone: Sendable {
 
     init(number: Int) {
         id = "phone\(number)"
+        // One in five knows no channels.
+        osVersion = number.isMultiple(of: 5) ? "17.4" : "18.1"
         startToken = "a0" + Self.hex(number) + "0000"
     }
 
@@ -62,7 +69,9 @@ struct Phone: Sendable {
 
     mutating func rotateUpdateToken(of card: Int) {
         guard cards[card].updateToken != nil else { return }
-        cards[card].updateToken = newToken("b0")
+        let token = newToken("b0")
+        cards[card].updateToken = token
+        cards[card].tokens.append(token)
         cards[card].generation += 1
         cards[card].isReportDue = true
         cards[card].isKnown = false
@@ -71,16 +80,17 @@ struct Phone: Sendable {
     /// What it does with a start that has reached it.
     mutating func show(_ push: ArrivedPush, channel: String?) {
         guard push.alert != nil else { return ignored.append("a start without an alert") }
-        handedOut += 1
+        let token = channel == nil ? newToken("b0") : nil
         cards.append(
             Card(
                 activity: push.activity,
                 number: cards.count + 1,
-                updateToken: channel == nil ? newToken("b0") : nil,
+                updateToken: token,
                 channel: channel,
                 score: push.score,
                 timestamp: push.timestamp,
                 generation: Int64(cards.count) * 1_000,
+                tokens: token.map { [$0] } ?? [],
                 alerts: push.alert.map { [$0] } ?? []
             )
         )

@@ -16,21 +16,76 @@ struct BrokenPromise: Error, CustomStringConvertible {
     var description: String { "promise \(number) is broken: \(what)" }
 }
 
-private struct Stamped: Hashable {
-    let timestamp: Timestamp
-    let sender: Stage.Actor?
+private struct Shown: Hashable {
+    let event: String
+    let score: Int64
 }
 
 /// What must hold at the end of every run.
 extension Universe {
     func check() async throws {
+        try await recordScheduled()
         try await checkAccepted()
         try checkConvergence()
+        try checkAlerts()
         try checkTime()
         try await checkStarts()
         try await checkTokens()
         try await checkBudget()
         try await checkChannels()
+    }
+
+    /// What was scheduled has happened, or has failed for a reason, or is to come.
+    private func recordScheduled() async throws {
+        for index in matches.indices {
+            let rows = try await clock.database.query(
+                """
+                SELECT (c.content_state->>'score')::bigint, c.revision, c.kind::text
+                FROM changes AS c JOIN activities AS a USING (activity_key) WHERE a.activity_id = \(matches[index].id)
+                """
+            )
+            for (score, revision, kind) in try rows.decoded(as: (Int64, Int64, String).self) {
+                guard let post = matches[index].scheduled.first(where: { $0.score == score }) else { continue }
+                matches[index].accepted.append(
+                    Accepted(
+                        revision: revision,
+                        score: score,
+                        kind: try .stored(kind),
+                        alert: post.alert,
+                        mustDeliver: post.mustDeliver
+                    )
+                )
+            }
+            let happened = Set(matches[index].accepted.map(\.score))
+            for post in matches[index].scheduled where !happened.contains(post.score) {
+                guard (post.at ?? 0) + 11_000 > now || matches[index].hasEnded else {
+                    throw BrokenPromise(1, "\(matches[index].id) score \(post.score) was scheduled and never happened")
+                }
+            }
+        }
+    }
+
+    /// Promise 4: the newest alert reaches every card that was there when it was accepted, and so does each alert that must
+    /// be delivered; but an end waits for nothing.
+    private func checkAlerts() throws {
+        let (phones, sent) = apple.with { ($0.phones, $0.sent) }
+        for match in matches where !match.hasEnded {
+            let owed =
+                match.accepted.filter { $0.mustDeliver && $0.alert != nil }
+                + (match.accepted.filter { $0.alert != nil }.max { $0.revision < $1.revision }.map { [$0] } ?? [])
+            for phone in phones {
+                guard let index = phone.newestCard(of: match.id) else { continue }
+                let card = phone.cards[index]
+                // Of tokens that were replaced nobody knows what became of the pushes to them.
+                guard card.isKnown, !card.isGone, card.tokens.count == 1, let since = card.knownSince else { continue }
+                let heard = Set(sent.filter { $0.destination == card.updateToken }.compactMap(\.push.alert))
+                for change in owed where change.revision > since {
+                    guard let alert = change.alert, heard.contains(alert) else {
+                        throw BrokenPromise(4, "\(phone.id) never got '\(change.alert ?? "")' of \(match.id)")
+                    }
+                }
+            }
+        }
     }
 
     /// Promise 1: what was accepted is there, each under the revision that the backend was told.
@@ -59,11 +114,13 @@ extension Universe {
 
     /// Promise 2: every card that Tally knows shows the newest state, or the end.
     private func checkConvergence() throws {
-        for phone in apple.with({ $0.phones }) {
+        let (phones, channels) = apple.with { ($0.phones, $0.channels) }
+        for phone in phones {
             for match in matches {
                 guard let index = phone.newestCard(of: match.id), let newest = match.newest else { continue }
                 let card = phone.cards[index]
-                guard card.isKnown, !card.isGone else { continue }
+                // What listens to a channel that Apple has lost is out of reach until its app asks for another.
+                guard card.isKnown, !card.isGone, card.channel.map({ channels[$0] == true }) ?? true else { continue }
                 guard card.score == newest.score else {
                     throw BrokenPromise(
                         2,
@@ -98,17 +155,11 @@ extension Universe {
                     )
                 }
             }
-            // A worker that was paused past its lease may repeat what its successor has sent, without the alert, say.
-            for (_, alike) in Dictionary(
-                grouping: pushes,
-                by: { Stamped(timestamp: $0.push.timestamp, sender: $0.sender) }
-            ) {
-                guard Set(alike.map(\.bytes)).count == 1 else {
-                    let bodies = alike.map { "\($0.daemon) \($0.outcome) \(String(decoding: $0.bytes, as: UTF8.self))" }
-                    throw BrokenPromise(
-                        3,
-                        "\(destination) got different bytes under one timestamp: \(bodies.joined(separator: " | "))"
-                    )
+            // An alert may be missing in the repeat: a late subscriber of a channel is not to hear it, nor is a card whose
+            // first worker was paused past its lease.
+            for (timestamp, alike) in Dictionary(grouping: pushes, by: \.push.timestamp) {
+                guard Set(alike.map { Shown(event: $0.push.event, score: $0.push.score) }).count == 1 else {
+                    throw BrokenPromise(3, "\(destination) got different states under the timestamp \(timestamp)")
                 }
             }
             if let end = pushes.filter({ $0.push.event == "end" }).map(\.push.timestamp).min(),

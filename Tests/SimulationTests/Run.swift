@@ -9,12 +9,12 @@ extension Universe {
         (14, .post), (2, .end), (2, .start), (2, .postAgain),
         (6, .launch), (9, .report), (3, .rotateUpdateToken), (1, .rotateStartToken), (1, .swipeAway),
         (14, .work), (60, .goOn), (4, .arrive),
-        (10, .moment), (3, .while), (1, .long), (2, .kill),
+        (10, .moment), (3, .while), (1, .long), (2, .kill), (1, .loseChannel), (1, .stepBack),
     ]
 
     private enum Happening {
         case post, end, start, postAgain, launch, report, rotateUpdateToken, rotateStartToken, swipeAway
-        case work, goOn, arrive, moment, `while`, long, kill
+        case work, goOn, arrive, moment, `while`, long, kill, loseChannel, stepBack
     }
 
     /// A life of so many steps, each of them by chance; at least one match is played, and at most three.
@@ -53,6 +53,13 @@ extension Universe {
         case .while: try await pass(milliseconds: .random(in: 1_500...40_000, using: &random))
         case .long: try await pass(milliseconds: .random(in: 40_000...2_000_000, using: &random))
         case .kill: kill()
+        case .loseChannel:
+            if chance(30), let channel = apple.with({ $0.loseChannel() }) { note("Apple loses \(channel)") }
+        case .stepBack:
+            if chance(20) {
+                note("the clock steps back")
+                try await pass(milliseconds: -.random(in: 1...3_000, using: &random))
+            }
         }
     }
 
@@ -75,13 +82,19 @@ extension Universe {
                 note("\(actor) takes segment \(lease.segment) of \(lease.activityKey)")
                 await stage.begin(actor) { await Self.serve(lease, of: orchestrator) }
             }
-            if chance(20) {
-                _ = try await ScheduleRunner(orchestrator: orchestrator).runDue()
-                try await ChannelSweeper(orchestrator: orchestrator).deleteDue()
-            }
+            if chance(20) { try await Self.lookAfter(orchestrator) }
         } catch is PostgresError {
             // It has died meanwhile.
         }
+    }
+
+    /// The duties of a daemon besides its segments.
+    private static func lookAfter(_ orchestrator: Orchestrator) async throws {
+        while try await ScheduleRunner(orchestrator: orchestrator).runDue() {}
+        _ = try await CardWatcher(orchestrator: orchestrator).watch()
+        let sweeper = ChannelSweeper(orchestrator: orchestrator)
+        try await sweeper.sweepDue()
+        try await sweeper.deleteDue()
     }
 
     /// What a worker does, apart from keeping its lease: time passes between its steps as the simulation says.
@@ -146,8 +159,7 @@ extension Universe {
     private func settle() async throws {
         for round in 0..<200 {
             let orchestrator = daemons[round % daemons.count].orchestrator
-            _ = try await ScheduleRunner(orchestrator: orchestrator).runDue()
-            try await ChannelSweeper(orchestrator: orchestrator).deleteDue()
+            try await Self.lookAfter(orchestrator)
             try await orchestrator.segments.takeAnnouncements()
             let leases = try await orchestrator.segments.claim(limit: 100)
             if leases.isEmpty { return }

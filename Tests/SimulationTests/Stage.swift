@@ -15,8 +15,10 @@ final class Stage: Sendable {
         var description: String { "\(daemon)#\(number)" }
     }
 
-    /// Who the current task is; nil for one that is not stopped.
+    /// Who the current task works for; nil for one that is not stopped.
     @TaskLocal static var actor: Actor?
+    /// The task that is stopped. Those that it has begun are not: it waits for them, and would never come to its turn.
+    @TaskLocal private static var stopped: Int?
 
     fileprivate struct State {
         /// Those that wait, in the order of their coming.
@@ -35,7 +37,9 @@ final class Stage: Sendable {
     func begin(_ actor: Actor, _ body: @escaping @Sendable () async -> Void) async {
         state.withLock { _ = $0.running.insert(actor) }
         Task {
-            await Self.$actor.withValue(actor) { await body() }
+            await Self.$actor.withValue(actor) {
+                await Self.$stopped.withValue(Self.currentTask) { await body() }
+            }
             ended(actor)
         }
         await calm()
@@ -54,7 +58,7 @@ final class Stage: Sendable {
 
     /// Waits for the next turn.
     func wait() async {
-        guard let actor = Self.actor else { return }
+        guard let actor = Self.actor, Self.stopped == Self.currentTask else { return }
         await withCheckedContinuation { continuation in
             let director = state.withLock { state in
                 state.waiting.append((actor, continuation))
@@ -64,6 +68,9 @@ final class Stage: Sendable {
             director?.resume()
         }
     }
+
+    /// A number that no other task has while this one lives.
+    private static var currentTask: Int { withUnsafeCurrentTask { $0?.hashValue ?? 0 } }
 
     private func ended(_ actor: Actor) {
         let director = state.withLock { state in

@@ -24,6 +24,8 @@ final class Universe {
         let id: String
         let delivery: Delivery
         var accepted: [Accepted] = []
+        /// What was promised for later.
+        var scheduled: [Post] = []
 
         var newest: Accepted? { accepted.max { $0.revision < $1.revision } }
         var hasEnded: Bool { accepted.contains { $0.kind == .end } }
