@@ -50,6 +50,30 @@ struct ImportFuzzTests {
         for _ in 0..<4 { try Self.outcome(Self.damaged(source, &random)) }
     }
 
+    /// The start, what is repeated, the end.
+    @Test(
+        .timeLimit(.minutes(5)),
+        arguments: [
+            ("var a: ", "[", ""), ("var a: Int", "?", ""), ("var a: ", "A.", "B"), ("var a: ", "Array<", "Int"),
+            ("var a = ", "(", ""),
+            ("var a = b", ".c", ""), ("var a = b", "()", ""), ("var a = ", "-", "1"), ("var a = 1", "+1", ""),
+            ("var a = { ", "{ ", ""),
+            ("", "struct S { ", ""), ("", "#if os(iOS)\n", ""), ("var a: ", "(", "Int"),
+            ("enum E { case a", ", a", " }"), ("", "@a ", "var b: Int"),
+            ("", "var a: Int\n", ""), ("#if ", "!", "DEBUG\nvar a: Int\n#endif"),
+            ("#if a", " && a", "\nvar a: Int\n#endif"),
+            ("", "typealias A = A\n", "var a: A"), ("var a: A\n", "typealias A = [A]\n", ""), ("var a: ", "any ", "P"),
+            ("var s = \"", "\\(", ""),
+            ("var a: ", "(Int) -> ", "Int"), ("var a: ", "A & ", "A"), ("func f() { ", "if a { ", ""),
+        ]
+    )
+    func deepAndLongSourcesEnd(_ start: String, _ repeated: String, _ end: String) throws {
+        for count in [30, 300, 20_000] {
+            let inner = start + String(repeating: repeated, count: count) + end
+            try Self.outcome("struct G: ActivityAttributes { struct ContentState: Codable { \(inner)\n } }")
+        }
+    }
+
     @Test(.timeLimit(.minutes(5)))
     func manyTypesThatHoldEachOtherAreBounded() throws {
         let structs = (0..<1500).map { number in

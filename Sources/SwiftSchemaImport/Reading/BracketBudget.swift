@@ -1,27 +1,93 @@
-/// Keeps sources away from the parser that would cost it more than their length.
+/// Keeps sources away from the parser that would cost it more time or stack than their length.
 ///
-/// It tries every `[` as the beginning of several things, and the ones inside again for each: the time grows by about 1.6 with
-/// every bracket that is still open. Measured: 12 open brackets cost 45 ms in a debug build, 30 would cost minutes.
-enum BracketBudget {
+/// The parser tries `[`, `{` and `\\(` as the beginning of several things, and what is inside again for each: the time grows by
+/// about 1.6 with every one that is still open. Measured in debug builds: 12 open `[` cost 45 ms, 20 open `if a {` 86 ms. And it
+/// calls itself once for every link of a chain such as `A.B.C`, `Int???` or `A<A<A`; too many end the process.
+struct BracketBudget {
     private static let growth = 1.6
-    /// About two seconds of a debug build; a bracket of ordinary code costs 2 or 3.
-    private static let limit = 40_000.0
+    /// A few seconds of a debug build; a bracket of ordinary code costs 2 or 3.
+    private static let limit = 60_000.0
+    private static let maximumLinks = 1_000
+    private static let maximumParentheses = 200
+    private static let maximumConditions = 50
+    private static let maximumArrows = 300
 
-    /// Whether a text keeps within the limit. Brackets in comments and texts count like others, since what is one is for the
-    /// parser to say.
+    private var squares = [1.0]
+    private var braces = [0.05]
+    private var interpolations = 1.0
+    private var total = 0.0
+    private var links = 0
+    private var parentheses = 0
+    private var conditions = 0
+    /// `->` since the last brace or `=`.
+    private var arrows = 0
+    private var beforePrevious: UInt8 = 0
+
+    /// Whether a text keeps within the limits. Comments and texts count like the rest, since what is one is for the parser to
+    /// say.
     static func isKept(by text: String) -> Bool {
-        var costs = [1.0]
-        var total = 0.0
+        var budget = BracketBudget()
+        var previous: UInt8 = 0
         for byte in text.utf8 {
-            if byte == UInt8(ascii: "[") {
-                let cost = costs[costs.count - 1] * growth
-                costs.append(cost)
-                total += cost
-                if total > limit { return false }
-            } else if byte == UInt8(ascii: "]"), costs.count > 1 {
-                costs.removeLast()
-            }
+            budget.read(byte, after: previous)
+            budget.readCondition(byte, after: previous)
+            guard budget.isKept else { return false }
+            budget.beforePrevious = previous
+            previous = byte
         }
         return true
+    }
+
+    private var isKept: Bool {
+        total <= Self.limit && links <= Self.maximumLinks && parentheses <= Self.maximumParentheses
+            && conditions <= Self.maximumConditions && arrows <= Self.maximumArrows
+    }
+
+    /// Counts `#if` and `#endif`, and arrows.
+    private mutating func readCondition(_ byte: UInt8, after previous: UInt8) {
+        if previous == UInt8(ascii: "-"), byte == UInt8(ascii: ">") { arrows += 1 }
+        if [UInt8(ascii: "{"), UInt8(ascii: "}"), UInt8(ascii: "=")].contains(byte) { arrows = 0 }
+        if previous == UInt8(ascii: "#"), byte == UInt8(ascii: "i") { conditions += 1 }
+        if beforePrevious == UInt8(ascii: "#"), previous == UInt8(ascii: "e"), byte == UInt8(ascii: "n") {
+            conditions = max(0, conditions - 1)
+        }
+    }
+
+    private mutating func read(_ byte: UInt8, after previous: UInt8) {
+        switch byte {
+        case UInt8(ascii: "["): Self.open(&squares, &total)
+        case UInt8(ascii: "]"): if squares.count > 1 { squares.removeLast() }
+        case UInt8(ascii: "{"): Self.open(&braces, &total)
+        case UInt8(ascii: "}"): if braces.count > 1 { braces.removeLast() }
+        case UInt8(ascii: "(") where previous == UInt8(ascii: "\\"):
+            interpolations *= Self.growth
+            total += interpolations
+        case UInt8(ascii: "\n"): interpolations = 1
+        default: break
+        }
+        readLink(byte)
+    }
+
+    private mutating func readLink(_ byte: UInt8) {
+        switch byte {
+        case UInt8(ascii: "("): parentheses += 1
+        case UInt8(ascii: ")"): parentheses = max(0, parentheses - 1)
+        default: break
+        }
+        switch byte {
+        case UInt8(ascii: "."), UInt8(ascii: "?"), UInt8(ascii: "!"), UInt8(ascii: ">"): links += 1
+        // Costs the parser several calls.
+        case UInt8(ascii: "<"): links += 4
+        case UInt8(ascii: "{"), UInt8(ascii: "}"), UInt8(ascii: "("), UInt8(ascii: ")"), UInt8(ascii: ","),
+            UInt8(ascii: ":"), UInt8(ascii: ";"), UInt8(ascii: "="):
+            links = 0
+        default: break
+        }
+    }
+
+    private static func open(_ costs: inout [Double], _ total: inout Double) {
+        let cost = costs[costs.count - 1] * growth
+        costs.append(cost)
+        total += cost
     }
 }

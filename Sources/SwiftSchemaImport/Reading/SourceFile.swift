@@ -16,7 +16,7 @@ struct SourceFile {
     init(_ source: SwiftSource) throws(SwiftImportError) {
         name = source.name
         guard BracketBudget.isKept(by: source.text) else {
-            throw SwiftImportError("too many square brackets are open inside each other in '\(source.name)'")
+            throw SwiftImportError("too much is nested, or in one chain, to be read in '\(source.name)'")
         }
         lineStarts =
             [0] + source.text.utf8.enumerated().lazy.filter { $0.element == UInt8(ascii: "\n") }.map { $0.offset + 1 }
