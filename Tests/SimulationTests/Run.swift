@@ -99,13 +99,12 @@ extension Universe {
 
     /// What a worker does, apart from keeping its lease: time passes between its steps as the simulation says.
     static func serve(_ lease: SegmentLease, of orchestrator: Orchestrator) async {
-        let worker = SegmentWorker(orchestrator: orchestrator, lease: lease)
         do {
-            try await worker.work()
+            try await SegmentGroup.work(lease, of: orchestrator)
         } catch is LeaseLost {
             // Another daemon goes on.
         } catch {
-            await worker.rescue()
+            await SegmentWorker(orchestrator: orchestrator, lease: lease).rescue()
         }
     }
 

@@ -113,7 +113,7 @@ struct ChangeStore: Sendable {
     }
 
     /// The statement that records the revisions which the walk jumped over.
-    private static func merge(_ key: Int64, after begun: Revision, into revision: Revision) -> Query {
+    static func merge(_ key: Int64, after begun: Revision, into revision: Revision) -> Query {
         """
         UPDATE changes SET merged_into = \(revision)
         WHERE activity_key = \(key) AND revision > \(begun) AND revision < \(revision) AND merged_into IS NULL

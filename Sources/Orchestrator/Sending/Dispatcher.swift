@@ -2,7 +2,7 @@ import Logging
 import ServiceLifecycle
 import Synchronization
 
-/// Finds segments that are due, leases them, and lets a bounded number of workers serve them.
+/// Finds segments that are due, leases them, and lets a bounded number of workers serve them in groups.
 ///
 /// A change accepted in this process is seen at once; everything else by a look at the database every poll interval.
 struct Dispatcher: Service, CustomStringConvertible {
@@ -12,15 +12,19 @@ struct Dispatcher: Service, CustomStringConvertible {
 
     func run() async {
         let slots = FreeSlots(orchestrator.settings.concurrentSegments)
+        let size = GroupSize()
         // Workers see the shutdown by themselves: they finish the batch that is out and give their lease back.
-        await withDiscardingTaskGroup { group in
-            group.addTask { await tick() }
+        await withDiscardingTaskGroup { workers in
+            workers.addTask { await tick() }
             for await _ in orchestrator.wakeUps.signals.cancelOnGracefulShutdown() {
-                while let leases = await claim(atMost: slots.free), !leases.isEmpty {
-                    for lease in leases {
+                while slots.free > 0 {
+                    let groupSize = size.current
+                    guard let leases = await claim(atMost: slots.free * groupSize), !leases.isEmpty else { break }
+                    for group in leases.inGroups(of: groupSize) {
                         slots.take()
-                        group.addTask {
-                            await SegmentWorker(orchestrator: orchestrator, lease: lease).run()
+                        workers.addTask {
+                            let hadTooMuch = await SegmentGroup(orchestrator: orchestrator, leases: group).run()
+                            size.learn(hadTooMuch: hadTooMuch)
                             slots.giveBack()
                             orchestrator.wakeUps.signal()
                         }
@@ -41,7 +45,6 @@ struct Dispatcher: Service, CustomStringConvertible {
 
     /// Nil if the database cannot be asked; the next tick tries again.
     private func claim(atMost limit: Int) async -> [SegmentLease]? {
-        guard limit > 0 else { return nil }
         do {
             try await orchestrator.segments.takeAnnouncements()
             return try await orchestrator.segments.claim(limit: limit)
@@ -49,6 +52,27 @@ struct Dispatcher: Service, CustomStringConvertible {
             orchestrator.logger.warning("cannot look for work", metadata: ["error": "\(error)"])
             return nil
         }
+    }
+}
+
+/// How many segments a worker is given at once: many while they are small rings, else one.
+private final class GroupSize: Sendable {
+    private static let most = 64
+
+    private let size = Atomic(1)
+
+    var current: Int { size.load(ordering: .relaxed) }
+
+    func learn(hadTooMuch: Bool) {
+        let next = hadTooMuch ? 1 : min(2 * current, Self.most)
+        // Two workers may learn at the same moment; either is right.
+        size.store(next, ordering: .relaxed)
+    }
+}
+
+extension [SegmentLease] {
+    fileprivate func inGroups(of size: Int) -> [[SegmentLease]] {
+        stride(from: 0, to: count, by: size).map { Array(self[$0..<Swift.min($0 + size, count)]) }
     }
 }
 

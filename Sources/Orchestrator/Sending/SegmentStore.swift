@@ -184,13 +184,7 @@ struct SegmentStore: Sendable {
                         (SELECT min(d.due_at) FROM subscriptions AS d
                          WHERE d.activity_key = a.activity_key AND d.mode = 'channel' AND d.state = 'due'
                            AND channel.is_ready)
-                    ELSE least(
-                        (SELECT min(d.due_at) FROM subscriptions AS d
-                         WHERE d.activity_key = a.activity_key AND d.mode = 'token' AND d.state = 'due'),
-                        (SELECT min(d.due_at) FROM starts AS d
-                         WHERE d.activity_key = a.activity_key AND d.due_at IS NOT NULL
-                           AND \(unescaped: ChannelRows.mayStart))
-                    ) END
+                    ELSE \(unescaped: Self.nextOfRing) END
                 FROM activities AS a
                 CROSS JOIN LATERAL (
                     SELECT EXISTS (SELECT FROM channels AS c WHERE c.activity_key = a.activity_key AND c.state = 'ready')
@@ -204,6 +198,16 @@ struct SegmentStore: Sendable {
         )
         return rested > 0
     }
+
+    /// An SQL expression: when a ring of the activity `a` has something to do that has a time, if ever.
+    static let nextOfRing = """
+        least(
+            (SELECT min(d.due_at) FROM subscriptions AS d
+             WHERE d.activity_key = a.activity_key AND d.mode = 'token' AND d.state = 'due'),
+            (SELECT min(d.due_at) FROM starts AS d
+             WHERE d.activity_key = a.activity_key AND d.due_at IS NOT NULL AND \(ChannelRows.mayStart))
+        )
+        """
 
     /// Ends the lease for a while because what is there to do comes too early.
     ///

@@ -26,16 +26,33 @@ struct SegmentWorker: Sendable {
     /// Works until the segment rests, backs off, the daemon shuts down, or the lease is lost.
     func run() async {
         do {
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await keepLease() }
-                group.addTask { try await work() }
-                // The keeper only ends by an error, so the first to end is the work, or a lost lease ends both.
-                try await group.next()
-                group.cancelAll()
-            }
-        } catch is LeaseLost {
-            orchestrator.logger.notice("lease lost", metadata: metadata)
+            try await whileKeepingLease { try await work() }
         } catch {
+            await failed(error)
+        }
+    }
+
+    /// Keeps the lease alive while `body` runs: a batch may wait for APNs longer than the lease lasts.
+    ///
+    /// - Throws: ``LeaseLost``, after `body` was cancelled; what `body` throws.
+    func whileKeepingLease<Result: Sendable>(
+        _ body: @escaping @Sendable () async throws -> Result
+    ) async throws -> Result {
+        try await withThrowingTaskGroup(of: Result.self) { group in
+            group.addTask { () async throws -> Result in try await keepLease() }
+            group.addTask { try await body() }
+            defer { group.cancelAll() }
+            // The keeper only ends by an error, so the first to end is the work, or a lost lease ends both.
+            guard let result = try await group.next() else { throw LeaseLost() }
+            return result
+        }
+    }
+
+    /// Says that the work has ended by an error, and leaves the segment for later.
+    func failed(_ error: any Error) async {
+        if error is LeaseLost {
+            orchestrator.logger.notice("lease lost", metadata: metadata)
+        } else {
             orchestrator.logger.error("segment failed", metadata: metadata.merging(["error": "\(error)"]) { $1 })
             await rescue()
         }
@@ -155,8 +172,7 @@ struct SegmentWorker: Sendable {
         )
     }
 
-    /// A batch may wait for APNs longer than the lease lasts.
-    private func keepLease() async throws {
+    private func keepLease() async throws -> Never {
         while true {
             try await Task.sleep(for: orchestrator.settings.lease / 3)
             _ = try await store.renew(lease)

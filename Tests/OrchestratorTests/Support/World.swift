@@ -30,7 +30,7 @@ struct World: Sendable {
             let leases = try await orchestrator.segments.claim(limit: 100)
             if leases.isEmpty { return }
             for lease in leases {
-                await SegmentWorker(orchestrator: orchestrator, lease: lease).run()
+                _ = await SegmentGroup(orchestrator: orchestrator, leases: [lease]).run()
             }
         }
         Issue.record("The segments never come to rest.", sourceLocation: sourceLocation)

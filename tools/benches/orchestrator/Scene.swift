@@ -72,7 +72,7 @@ struct Scene: Sendable {
             alert: AlertContent(title: .plain("Kick-off"), body: .plain("Argentina against France"))
         )
         _ = try await orchestrator.start(Self.app, Self.first, start)
-        _ = try await work(until: "SELECT every(completed_revision = 1) FROM segments")
+        _ = try await work(until: "SELECT every(completed_revision = 1 AND lease_owner IS NULL) FROM segments")
     }
 
     /// Starts the activities from the second to the one of this number, as copies of the first.

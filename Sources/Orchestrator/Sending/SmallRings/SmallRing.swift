@@ -1,0 +1,172 @@
+import ActivityModel
+import JSON
+import Postgres
+
+/// A leased ring whose whole work is one routine change to a few riders, with all that its push needs.
+///
+/// Most activities are such: one order, one phone. Many of them are read in one statement and acknowledged in another,
+/// instead of a dozen statements each. Whatever else there is to do for a ring is a ``SegmentWorker``'s.
+struct SmallRing: Sendable {
+    let lease: SegmentLease
+    /// ``SegmentProgress/wakes`` when it was read.
+    let wakes: Int64
+    /// What its walk has completed.
+    let begun: Revision
+    let failures: Int
+    let activity: ActivitySnapshot
+    let change: ChangeToSend
+    /// All who have not had the change, in the order of the ring.
+    let riders: [Destination]
+    /// When it was read, and so when its priority was decided, by the database's clock.
+    let readAt: PGTimestamp
+
+    /// The most riders; with them the sender need not look again whether it may go on (promise 5).
+    static let mostRiders = 16
+
+    /// Why its pushes have their priority: that of routine changes, which no budget has a say in.
+    static let decision = PriorityRule.decide(
+        kind: .update,
+        urgency: .routine,
+        hasAlert: false,
+        remaining: 0,
+        reserve: 0
+    )
+
+    /// The walk after everybody has been sent the change.
+    var completed: Carousel {
+        var carousel = Carousel(completed: begun)
+        carousel.turn(to: change.revision, alert: nil)
+        carousel.acknowledge(through: riders.last?.deviceKey, reachedBound: true)
+        return carousel
+    }
+
+    var budgetClasses: Set<BudgetClass> { Set(riders.map { $0.frequent ? .frequent : .ordinary }) }
+}
+
+extension SmallRing {
+    /// Of the leased segments, those that are small rings now. The others have more to do, or nothing.
+    static func read(_ leases: [SegmentLease], from database: Database) async throws -> [SmallRing] {
+        let rings = leases.filter { $0.segment == 0 }
+        guard !rings.isEmpty else { return [] }
+        let rows = try await database.query(selection(rings.map(\.activityKey), rings.map(\.owner)))
+        let byKey = Dictionary(rings.map { ($0.activityKey, $0) }) { first, _ in first }
+        var policies: [String: Policy] = [:]
+        return try rows.decoded(as: Row.self).compactMap { row in
+            guard let lease = byKey[row.0] else { return nil }
+            let policy = try policies[row.9] ?? Policy(json: JSONValue(parsing: row.9))
+            policies[row.9] = policy
+            return SmallRing(lease, row, policy)
+        }
+    }
+
+    private typealias Row = (
+        Int64, Int64, Int64, Int16, String, String, String, String, String, String, Int64, String, Int32?, Double?,
+        Int64, Int64, [Int64], [[UInt8]], [Bool], [Int16], [Int64], [Int64], [Int64], PGTimestamp
+    )
+
+    private init(_ lease: SegmentLease, _ row: Row, _ policy: Policy) {
+        let (_, wakes, begun, failures, bundle, activity, environment, type, attributes, _, revision, content, stale) =
+            (
+                row.0, row.1, row.2, row.3, row.4, row.5, row.6, row.7, row.8, row.9, row.10, row.11, row.12
+            )
+        self.lease = lease
+        self.wakes = wakes
+        self.begun = begun
+        self.failures = Int(failures)
+        self.activity = ActivitySnapshot(
+            key: lease.activityKey,
+            bundleID: BundleID(stored: bundle),
+            activityID: ActivityID(stored: activity),
+            environment: environment == APNSEnvironment.sandbox.rawValue ? .sandbox : .production,
+            typeName: ActivityTypeName(stored: type),
+            delivery: .tokens,
+            state: .live,
+            attributes: CompactJSON(stored: Array(attributes.utf8)),
+            newest: revision,
+            barrier: nil,
+            isBarrierBegun: false,
+            policy: policy,
+            isEnrolmentDue: false,
+            isPast: false,
+            hold: nil,
+            halt: nil
+        )
+        change = ChangeToSend(
+            revision: revision,
+            kind: .update,
+            contentState: CompactJSON(stored: Array(content.utf8)),
+            alert: nil,
+            urgency: .routine,
+            mustDeliver: false,
+            timestamp: row.14,
+            staleAfterSeconds: stale.map(Int.init),
+            relevanceScore: row.13.flatMap(JSONNumber.init),
+            dismissAfterSeconds: nil,
+            dismissAt: nil,
+            acceptedAt: row.15
+        )
+        readAt = row.23
+        riders = row.16.indices.compactMap { index in
+            // A CHECK keeps the length within the bounds that make this nil.
+            guard let token = PushToken(bytes: row.17[index]) else { return nil }
+            return Destination(
+                deviceKey: row.16[index],
+                token: token,
+                frequent: row.18[index],
+                failures: Int(row.19[index]),
+                knownRevision: row.20[index],
+                confirmedRevision: row.21[index],
+                heardRevision: row.22[index],
+                leaving: false
+            )
+        }
+    }
+
+    /// A ring is small if nothing but routine changes has come since its walk came to rest, the newest may leave under the
+    /// stamp that it has, and no start, no row of its own and no halt asks for more.
+    private static func selection(_ keys: [Int64], _ owners: [String]) -> Query {
+        """
+        SELECT s.activity_key, s.wakes, s.completed_revision, s.failures, a.bundle_id, a.activity_id, a.environment::text,
+               a.type_name, a.attributes::text, t.policy::text, a.revision, c.content_state::text, c.stale_after_seconds,
+               c.relevance_score, c.timestamp, extract(epoch FROM c.accepted_at)::bigint,
+               r.keys, r.tokens, r.frequent, r.failures, r.known, r.confirmed, r.heard,
+               clock_timestamp()
+        FROM unnest(\(keys), \(owners)) AS l(activity_key, owner)
+        JOIN segments AS s ON s.activity_key = l.activity_key AND s.segment = 0 AND s.lease_owner = l.owner::uuid
+            AND s.lease_until > clock_timestamp()
+        JOIN activities AS a ON a.activity_key = s.activity_key
+        JOIN activity_types AS t ON t.bundle_id = a.bundle_id AND t.type_name = a.type_name
+        JOIN changes AS c ON c.activity_key = a.activity_key AND c.revision = a.revision
+        CROSS JOIN LATERAL (
+            SELECT count(*) AS count, array_agg(d.device_key) AS keys, array_agg(d.update_token) AS tokens,
+                   array_agg(d.frequent) AS frequent, array_agg(d.failures) AS failures,
+                   array_agg(d.known_revision) AS known, array_agg(d.confirmed_revision) AS confirmed,
+                   array_agg(d.heard_revision) AS heard
+            FROM (
+                SELECT \(unescaped: Destination.columns) FROM subscriptions
+                WHERE activity_key = a.activity_key AND mode = 'token' AND state = 'riding' AND known_revision < a.revision
+                ORDER BY device_key LIMIT \(mostRiders + 1)
+            ) AS d
+        ) AS r
+        WHERE a.state = 'live' AND a.delivery = 'tokens' AND NOT a.enrolment_due
+          AND s.lap_revision IS NULL AND s.cursor = 0 AND a.revision > s.completed_revision
+          AND c.kind = 'update' AND c.timestamp >= a.fresh_stamp
+          AND clock_timestamp() - c.stamped_at <= \(Duration.seconds(Stamping.maximumAge))
+          AND r.count BETWEEN 1 AND \(mostRiders)
+          AND NOT EXISTS (
+              SELECT FROM changes AS n WHERE n.activity_key = a.activity_key AND n.revision > s.completed_revision
+                AND (n.must_deliver OR n.alert IS NOT NULL OR n.urgency <> 'routine' OR n.min_interval_seconds IS NOT NULL)
+          )
+          AND NOT EXISTS (SELECT FROM starts AS d WHERE d.activity_key = a.activity_key AND d.due_at IS NOT NULL)
+          AND NOT EXISTS (
+              SELECT FROM subscriptions AS d WHERE d.activity_key = a.activity_key AND d.mode = 'token' AND d.state = 'due'
+          )
+          AND NOT EXISTS (
+              SELECT FROM budget_ledger AS b WHERE b.activity_key = a.activity_key AND b.revision = a.revision
+          )
+          AND NOT EXISTS (
+              SELECT FROM sending_halts AS h WHERE h.bundle_id = a.bundle_id AND h.environment = a.environment
+          )
+        """
+    }
+}
