@@ -1,0 +1,132 @@
+import APITypes
+import ActivityModel
+import Postgres
+import Testing
+
+@testable import Orchestrator
+
+@Suite("Rings that are served together", .timeLimit(.minutes(2)))
+struct SmallRingTests {
+    /// Starts activities `a1`, `a2`, … with a phone each, whose token is the number of its activity; all at rest.
+    private func orders(_ count: Int, in world: World) async throws {
+        for number in 1...count {
+            try await world.start("a\(number)")
+            try await world.follow("d\(number)", token: "aa0\(number)", in: "a\(number)", known: 1)
+        }
+        try await world.settle()
+        _ = world.recorder.take()
+    }
+
+    private func group(in world: World) async throws -> SegmentGroup {
+        try await world.orchestrator.segments.takeAnnouncements()
+        return SegmentGroup(
+            orchestrator: world.orchestrator,
+            leases: try await world.orchestrator.segments.claim(limit: 100)
+        )
+    }
+
+    private func resting(_ world: World) async throws -> Int64? {
+        try await world.number("SELECT count(*) FROM segments WHERE due_at IS NULL AND lease_owner IS NULL")
+    }
+
+    @Test("Each activity's phone gets its newest state once, and what was decided and merged is on record")
+    func together() async throws {
+        try await withWorld { world in
+            try await orders(5, in: world)
+            try await world.update("a1", score: 9)
+            for number in 1...5 { try await world.update("a\(number)", score: Int64(number)) }
+            let group = try await group(in: world)
+            #expect(try await SmallRing.read(group.leases, from: world.database).count == 5)
+            #expect(await group.run() == false)
+            let pushes = world.recorder.take().sorted { $0.destination < $1.destination }
+            #expect(pushes.map(\.destination) == ["aa01", "aa02", "aa03", "aa04", "aa05"])
+            #expect(pushes.map(\.score) == [1, 2, 3, 4, 5])
+            #expect(pushes.allSatisfy { $0.priority == .five })
+            #expect(try await resting(world) == 5)
+            #expect(try await world.number("SELECT count(*) FROM changes WHERE revision = 2 AND merged_into = 3") == 1)
+            #expect(
+                try await world.number(
+                    """
+                    SELECT count(*) FROM budget_ledger AS b JOIN activities AS a USING (activity_key, revision)
+                    WHERE b.priority = 5 AND b.reason = 'routine' AND b.class = 'ordinary'
+                    """
+                ) == 5
+            )
+        }
+    }
+
+    @Test("A change that comes while the answers are awaited is sent next, and a lost lease stores nothing")
+    func meanwhile() async throws {
+        try await withWorld { world in
+            try await orders(2, in: world)
+            for number in 1...2 { try await world.update("a\(number)", score: 1) }
+            let leases = try await group(in: world).leases
+            let rings = try await SmallRing.read(leases, from: world.database)
+            #expect(rings.count == 2)
+            try await world.update("a1", score: 2)
+            try await world.expireLeases()
+            try await world.database.execute(
+                """
+                UPDATE segments SET lease_owner = gen_random_uuid()
+                WHERE activity_key = (SELECT activity_key FROM activities WHERE activity_id = 'a2')
+                """
+            )
+            try await world.orchestrator.segments.complete(rings)
+            let completed = "SELECT string_agg(completed_revision::text, ' ' ORDER BY activity_key) FROM segments"
+            #expect(try await world.word(Query(unescaped: completed)) == "2 1")
+            #expect(try await world.number("SELECT count(*) FROM budget_ledger WHERE revision = 2") == 1)
+            #expect(try await resting(world) == 0)
+            try await world.settle()
+            #expect(
+                world.recorder.take().map { "\($0.destination) \($0.score ?? 0)" }.sorted() == ["aa01 2", "aa02 1"]
+            )
+        }
+    }
+
+    @Test("A dead token dies and the others have the change; when nobody is reached the ring backs off")
+    func exceptions() async throws {
+        try await withWorld { world in
+            try await world.start()
+            for number in 1...3 { try await world.follow("d\(number)", token: "aa0\(number)", known: 1) }
+            try await world.settle()
+            _ = world.recorder.take()
+            world.recorder.answer("aa02", with: .unregistered(at: nil))
+            try await world.update(score: 1)
+            _ = await (try group(in: world)).run()
+            #expect(world.recorder.take().count == 3)
+            #expect(try await world.subscription("d2") == "dead")
+            #expect(try await resting(world) == 1)
+            #expect(try await world.number("SELECT completed_revision FROM segments") == 2)
+            #expect(try await world.number("SELECT count(*) FROM budget_ledger WHERE revision = 2") == 1)
+
+            world.recorder.answerAll(with: .unavailable)
+            try await world.update(score: 2)
+            _ = await (try group(in: world)).run()
+            #expect(world.recorder.take().count == 2)
+            #expect(try await world.number("SELECT failures FROM segments") == 1)
+            #expect(try await world.number("SELECT completed_revision FROM segments") == 2)
+            world.recorder.answerAll(with: nil)
+            try await world.hurry()
+            try await world.settle()
+            #expect(world.recorder.take().map(\.destination).sorted() == ["aa01", "aa03"])
+        }
+    }
+
+    @Test("What is more than a routine change for a few is left to workers of their own, one at a time")
+    func others() async throws {
+        try await withWorld { world in
+            try await orders(5, in: world)
+            try await world.update("a1", score: 1, alert: "Goal")
+            try await world.update("a2", score: 1, mustDeliver: true)
+            try await world.update("a3", score: 1) { $0.urgency = .notable }
+            try await world.end("a4", score: 1)
+            try await world.follow("late", token: "bb05", in: "a5")
+            let group = try await group(in: world)
+            #expect(group.leases.count == 5)
+            #expect(try await SmallRing.read(group.leases, from: world.database).isEmpty)
+            #expect(await group.run())
+            #expect(world.recorder.take().count == 1)
+            #expect(try await world.orchestrator.segments.claim(limit: 100).count == 4)
+        }
+    }
+}
