@@ -1,10 +1,11 @@
 # shellcheck shell=bash
 # Sourced by the scripts in tools/, after common.sh: runs the tests whose order of events has to be the same each time.
 
-# Runs `swift test` with these arguments so that one seed is one life: hashing without a random seed, and one thread for
-# all tasks.
-swift_test_in_order() {
-    SWIFT_DETERMINISTIC_HASHING=1 LIBDISPATCH_COOPERATIVE_POOL_STRICT=1 swift test --skip-build "$@"
+# Runs the tests that are built with these arguments so that one seed is one life: hashing without a random seed, and one
+# thread for all tasks. Not by `swift test`, whose lock lets only one go on at a time.
+test_in_order() {
+    SWIFT_DETERMINISTIC_HASHING=1 LIBDISPATCH_COOPERATIVE_POOL_STRICT=1 \
+        "$(swift build --show-bin-path)/tallyPackageTests.xctest" --testing-library swift-testing "$@"
 }
 
 # FIRST LAST: plays these seeds, shared out among as many processes as there are processors. Shows what fails; the last
@@ -19,8 +20,7 @@ simulate_seeds() {
         to=$((from + share - 1))
         ((to <= last)) || to=$last
         ((from <= to)) || break
-        # Nothing is built here: the package manager's lock would only let one go on at a time.
-        TALLY_SIMULATION_SEEDS=$from-$to swift_test_in_order --ignore-lock --filter '^SimulationTests[.].*keepsPromises' \
+        TALLY_SIMULATION_SEEDS=$from-$to test_in_order --filter '^SimulationTests[.].*keepsPromises' \
             >"$logs/$from-$to.log" 2>&1 &
         pids+=($!)
     done
