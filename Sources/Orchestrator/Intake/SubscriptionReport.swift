@@ -95,8 +95,8 @@ struct SubscriptionReport: Sendable {
     /// The new token is served by its own row first. A worker gives the row back to the ring when it has the newest
     /// state, so that no change falls between a registration and a walk that goes on at the same moment.
     ///
-    /// A card that was started hears the alert of the newest change if it lacks that; one that just joined shows the state
-    /// without being told of it. A card that waits to be ended, and had no token so far, goes on waiting for that.
+    /// A card that was started hears the alert of the newest change if it lacks that, and none that its start told of; one
+    /// that just joined shows the state without being told of it. A card that waits to be ended, and had no token so far, goes on waiting for that.
     ///
     /// Without `known_revision` a card is believed to have what its start or the last accepted push carried. But a token
     /// that replaces another may have been void for some of those pushes, which APNs accepts all the same; what the phone
@@ -107,7 +107,7 @@ struct SubscriptionReport: Sendable {
             known_revision, confirmed_revision, heard_revision, due_at, activitykit_id, registered_at, started_at, check_at)
         SELECT a.activity_key, d.device_key, 'token', 'due', d.frequent_pushes_enabled, \(token.bytes),
                \(request.generation ?? 0), \(shown.revision ?? 0), \(shown.revision ?? 0),
-               a.revision - \((shown.revision ?? 0) > 0 ? Int64(1) : 0),
+               greatest(a.revision - \((shown.revision ?? 0) > 0 ? Int64(1) : 0), \(shown.revision ?? 0)),
                clock_timestamp(), \(request.activityKitID), clock_timestamp(), card.started_at, card.started_at + \(Self.lifetime)
         FROM activities AS a, devices AS d,
              (SELECT coalesce(\(shown.startedAt), clock_timestamp()) AS started_at) AS card

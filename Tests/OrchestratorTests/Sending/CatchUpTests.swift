@@ -50,6 +50,22 @@ struct CatchUpTests {
         }
     }
 
+    @Test("A started card does not hear its start's alert again, though an update comes before its token is looked at")
+    func startAlertOnce() async throws {
+        try await withWorld { world in
+            try await world.register("d1", token: "a1")
+            try await world.start(to: World.devices("d1"))
+            try await world.settle()
+            #expect(world.recorder.take().map(\.alert) == ["Kick-off"])
+            try await world.follow("d1", token: "aa01")
+            try await world.update(score: 1)
+            try await world.settle()
+            let push = try #require(world.recorder.take().first)
+            #expect(push.score == 1)
+            #expect(push.alert == nil)
+        }
+    }
+
     @Test("What a card is known to show is not sent again", arguments: [(1, 1), (2, 0)])
     func known(revision: Revision, pushes: Int) async throws {
         try await withWorld { world in
