@@ -51,8 +51,9 @@ struct ChildProcessTests {
         )
         // The fourth is the folder that ls reads.
         #expect(listed.text == "0\n1\n2\n3\n")
+        // The fifth field is the process group.
         let shown = try await output(
-            of: "pwd; env | grep -c HOME; ps -o pgid= -p $$; echo $$"
+            of: "pwd; env | grep -c HOME; cut -d ' ' -f 5 /proc/$$/stat; echo $$"
         )
         let lines = shown.text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
         try #require(lines.count == 4, "\(shown.text)")
