@@ -72,6 +72,9 @@ extension Universe {
             }
         } catch is PostgresError {
             try await replaceTheDead()
+        } catch let problem as Problem {
+            // The activity's channel is lost and not replaced yet, say: the app tries again later.
+            note("\(id) is refused card \(reported.number) of \(reported.activity): \(problem.code)")
         }
     }
 
