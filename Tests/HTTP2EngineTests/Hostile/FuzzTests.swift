@@ -64,7 +64,7 @@ struct FuzzTests {
             if victim.sent.count > 64 * 1024 + 4 * fed {
                 complaints.append("\(fed) bytes make us send \(victim.sent.count)")
             }
-            if memory.peak > Self.libraryBound { complaints.append("the library took \(memory.peak) bytes") }
+            if memory.peak > Self.libraryBound { complaints.append("libnghttp2 took \(memory.peak) bytes") }
             if role == .client, victim.slots > Transcript.requests { complaints.append("\(victim.slots) slots") }
             if role == .server, victim.slots > Victim.maximumStreams { complaints.append("\(victim.slots) slots") }
             complaints += victim.end()
