@@ -83,12 +83,10 @@ package final class ChildProcess: Sendable {
         of program: ProgramStart,
         timeout: Duration
     ) async throws(LocalPostgresError) -> (ending: Ending, text: String) {
-        // A file, because a pipe that nobody reads in time would stop the program. It has no name for longer than a moment.
-        var name = Array("/tmp/tally-output-XXXXXX".utf8CString)
-        let file = mkstemp(&name)
-        guard file >= 0 else { throw LocalPostgresError(.unusableFolder, "no temporary file can be made") }
-        unlink(name)
-        defer { close(file) }
+        // A file without a name, because a pipe that nobody reads in time would stop the program.
+        guard let stream = tmpfile() else { throw LocalPostgresError(.unusableFolder, "no temporary file can be made") }
+        defer { fclose(stream) }
+        let file = fileno(stream)
         let process = try start(program, output: file, errors: file)
         let ending = try await process.finish(program.commandLine, within: timeout)
         var bytes: [UInt8] = []
