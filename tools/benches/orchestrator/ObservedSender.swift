@@ -4,7 +4,7 @@ import Orchestrator
 import Synchronization
 
 /// The transport, with a note of when its answers came.
-final class ObservedSender: PushSender {
+final class ObservedSender: ForwardingSender {
     private struct State {
         var answered = 0
         var refused = 0
@@ -16,7 +16,7 @@ final class ObservedSender: PushSender {
         var answers: [Int: ContinuousClock.Instant]?
     }
 
-    private let base: any PushSender
+    let base: any PushSender
     private let state = Mutex(State())
 
     init(base: any PushSender) {
@@ -69,44 +69,5 @@ final class ObservedSender: PushSender {
         }
         awaited?.resume()
         return outcome
-    }
-
-    func broadcast(_ push: BroadcastPush) async -> PushOutcome {
-        await base.broadcast(push)
-    }
-
-    func createChannel(
-        environment: APNSEnvironment,
-        identity: SigningIdentity,
-        bundleID: BundleID,
-        storage: ChannelStorage
-    ) async -> ChannelCreationOutcome {
-        await base.createChannel(environment: environment, identity: identity, bundleID: bundleID, storage: storage)
-    }
-
-    func readChannel(
-        environment: APNSEnvironment,
-        identity: SigningIdentity,
-        bundleID: BundleID,
-        channelID: APNSChannelID
-    ) async -> ChannelReadingOutcome {
-        await base.readChannel(environment: environment, identity: identity, bundleID: bundleID, channelID: channelID)
-    }
-
-    func listChannels(
-        environment: APNSEnvironment,
-        identity: SigningIdentity,
-        bundleID: BundleID
-    ) async -> ChannelListOutcome {
-        await base.listChannels(environment: environment, identity: identity, bundleID: bundleID)
-    }
-
-    func deleteChannel(
-        environment: APNSEnvironment,
-        identity: SigningIdentity,
-        bundleID: BundleID,
-        channelID: APNSChannelID
-    ) async -> ChannelDeletionOutcome {
-        await base.deleteChannel(environment: environment, identity: identity, bundleID: bundleID, channelID: channelID)
     }
 }
