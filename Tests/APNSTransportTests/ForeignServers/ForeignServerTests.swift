@@ -2,7 +2,6 @@ import APNSTransport
 import ActivityModel
 import Cryptography
 import Logging
-import Reactor
 import TestSupport
 import Testing
 
@@ -128,7 +127,7 @@ struct ForeignServerTests {
 
     @Test("nghttpd takes the largest bodies through small windows, seven at a time")
     func nghttpd() async throws {
-        let port = try await freePort()
+        let port = try await unusedPort()
         let process = try Program("nghttpd").start([
             "--address=127.0.0.1", "--echo-upload", "--max-concurrent-streams=7", "--window-bits=10", "\(port)",
             TestCertificate.keyFile, TestCertificate.certificateFile,
@@ -147,7 +146,7 @@ struct ForeignServerTests {
 
     @Test("what nghttpd leaves unanswered when it is killed is unknown, and the next nghttpd gets the rest")
     func killed() async throws {
-        let port = try await freePort()
+        let port = try await unusedPort()
         let arguments = [
             "--address=127.0.0.1", "--echo-upload", "--max-concurrent-streams=7", "\(port)",
             TestCertificate.keyFile, TestCertificate.certificateFile,
@@ -194,19 +193,5 @@ struct ForeignServerTests {
             throw error
         }
         await client.shutDown()
-    }
-
-    private func freePort() async throws -> UInt16 {
-        let loop = try EventLoop(name: "test-port")
-        let address = try #require(SocketAddress(numeric: "127.0.0.1", port: 0))
-        let port = try await loop.perform {
-            Result {
-                let listener = try Listener(loop: loop, address: address) { _ in }
-                defer { listener.close() }
-                return listener.address.port
-            }
-        }.get()
-        await loop.shutDown()
-        return port
     }
 }

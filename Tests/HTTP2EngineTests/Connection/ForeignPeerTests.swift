@@ -11,7 +11,7 @@ struct ForeignPeerTests {
     func clientAgainstNghttpd() async throws {
         let certificate = try TestCertificate.shared.get()
         let program = try Program("nghttpd")
-        let port = try await freePort()
+        let port = try await unusedPort()
         let process = try program.start([
             "--address=127.0.0.1", "--echo-upload", "--max-concurrent-streams=20", "\(port)",
             certificate.keyFile, certificate.certificateFile,
@@ -94,20 +94,6 @@ struct ForeignPeerTests {
             let output = try await Program("nghttp").run(["--no-verify-peer", "https://localhost:\(server.port)/"])
             #expect(output.text.contains("last words"))
         }
-    }
-
-    private func freePort() async throws -> UInt16 {
-        let loop = try EventLoop(name: "test-port")
-        let address = try #require(SocketAddress(numeric: "127.0.0.1", port: 0))
-        let port = try await loop.perform {
-            Result {
-                let listener = try Listener(loop: loop, address: address) { _ in }
-                defer { listener.close() }
-                return listener.address.port
-            }
-        }.get()
-        await loop.shutDown()
-        return port
     }
 
     /// Until the program listens, which it does not tell; the test's time limit is the deadline.
