@@ -23,7 +23,9 @@ struct Daemon: Sendable {
     private let database: Database
     private let client: APNSClient
 
-    /// - Parameter options: `--database` is the URL, `--port` the sink's and `--ca` the file with its authority.
+    /// Of `options`, `--database` is the URL, `--port` the sink's and `--ca` the file with its authority.
+    ///
+    /// - Throws: What an option lacks, or why the URL or the authority cannot be used.
     init(_ options: Options, masterKey: SymmetricKey = .generate()) throws {
         self.masterKey = masterKey
         var pool = Database.Configuration()
