@@ -39,6 +39,7 @@ let package = Package(
         .executable(name: "tallyd", targets: ["tallyd"]),
         .executable(name: "tally", targets: ["tally"]),
         .executable(name: "apns-sim", targets: ["apns-sim"]),
+        .executable(name: "tally-import", targets: ["tally-import"]),
     ],
     dependencies: [
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
@@ -82,9 +83,11 @@ let package = Package(
             ].map { .embedInCode("MetaSchemas/\($0).json") },
             swiftSettings: swiftSettings
         ),
+        .target(name: "SwiftContent", dependencies: ["JSON"], swiftSettings: swiftSettings),
+        // Nothing but `tally-import` links it: swift-syntax takes longer to build than all the rest.
         .target(
             name: "SwiftSchemaImport",
-            dependencies: ["JSON", "JSONSchema", swiftParser, swiftSyntax],
+            dependencies: ["JSON", "JSONSchema", "SwiftContent", swiftParser, swiftSyntax],
             swiftSettings: swiftSettings
         ),
         .target(name: "ActivityModel", dependencies: ["JSON"], swiftSettings: swiftSettings),
@@ -118,12 +121,19 @@ let package = Package(
             swiftSettings: swiftSettings
         ),
 
+        // The caller's side of `tally-import`.
+        .target(
+            name: "SwiftImporter",
+            dependencies: ["JSON", "Reactor", "SwiftContent"],
+            swiftSettings: swiftSettings
+        ),
+
         // Application: services, routes, the typed client.
         .target(
             name: "Orchestrator",
             dependencies: [
                 "APITypes", "ActivityModel", "APNSTransport", "Cryptography", "JSON", "JSONSchema", "Postgres",
-                "SwiftSchemaImport",
+                "SwiftContent", "SwiftImporter",
                 logging, metrics, serviceLifecycle,
             ],
             swiftSettings: swiftSettings
@@ -169,7 +179,14 @@ let package = Package(
         ),
         .executableTarget(
             name: "tally",
-            dependencies: ["APITypes", "ActivityModel", "JSON", "SwiftSchemaImport", "TallyClient", argumentParser],
+            dependencies: [
+                "APITypes", "ActivityModel", "JSON", "SwiftContent", "SwiftImporter", "TallyClient", argumentParser,
+            ],
+            swiftSettings: swiftSettings
+        ),
+        .executableTarget(
+            name: "tally-import",
+            dependencies: ["JSON", "SwiftContent", "SwiftSchemaImport"],
             swiftSettings: swiftSettings
         ),
         .executableTarget(
@@ -193,7 +210,10 @@ let package = Package(
         ),
         .testTarget(
             name: "SwiftSchemaImportTests",
-            dependencies: ["JSON", "JSONSchema", "SwiftSchemaImport", "TestSupport"],
+            dependencies: [
+                "JSON", "JSONSchema", "SwiftContent", "SwiftImporter", "SwiftSchemaImport", "TestSupport",
+                "tally-import",
+            ],
             swiftSettings: swiftSettings
         ),
         .testTarget(
@@ -221,7 +241,7 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "APITypes", "ActivityModel", "Cryptography", "JSON", "LocalPostgres", "Postgres", "Reactor",
-                "TallyClient", "TestSupport", "tallyd", "tally", "apns-sim",
+                "TallyClient", "TestSupport", "tallyd", "tally", "tally-import", "apns-sim",
             ],
             swiftSettings: swiftSettings
         ),
@@ -254,7 +274,7 @@ let package = Package(
             dependencies: [
                 "APITypes", "APNSTransport", "ActivityModel", "Cryptography", "JSON", "Orchestrator", "Postgres",
                 "Schema",
-                "TestSupport", logging, serviceLifecycle,
+                "TestSupport", "tally-import", logging, serviceLifecycle,
             ],
             swiftSettings: swiftSettings
         ),
@@ -282,7 +302,8 @@ let package = Package(
         .testTarget(
             name: "TallyCLITests",
             dependencies: [
-                "APITypes", "ActivityModel", "JSON", "SwiftSchemaImport", "TallyClient", "tally", argumentParser,
+                "APITypes", "ActivityModel", "JSON", "SwiftContent", "TallyClient", "tally", "tally-import",
+                argumentParser,
             ],
             swiftSettings: swiftSettings
         ),

@@ -65,7 +65,7 @@ struct ClusterFolder: Sendable {
     private static func canUse(_ path: String, _ account: ServerAccount) async -> Bool {
         let command = account.commandLine(["/usr/bin/test", "-w", path, "-a", "-x", path])
         // Whatever goes wrong, the answer is no.
-        return (try? await ChildProcess.run(command, log: "/dev/null", timeout: .seconds(10))) == 0
+        return (try? await ServerProgram.run(command, log: "/dev/null", timeout: .seconds(10))) == 0
     }
 
     /// FNV-1a, 64 bits, in hex: tells paths apart; nothing depends on its strength.

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Reactor
 import Synchronization
 
 /// A private PostgreSQL server on this machine: no TCP, a Unix socket in a folder that only its account and root can
@@ -152,7 +153,7 @@ package final class LocalCluster: Sendable {
         ]
         if !options.isDurable { arguments.append("--no-sync") }
         let command = account.commandLine(arguments, signalAtParentDeath: "KILL")
-        guard try await ChildProcess.run(command, log: folder.log, timeout: options.timeout) == 0 else {
+        guard try await ServerProgram.run(command, log: folder.log, timeout: options.timeout) == 0 else {
             throw failed("initdb")
         }
         guard rename(fresh, folder.data) == 0 else {
@@ -166,7 +167,7 @@ package final class LocalCluster: Sendable {
         let signal = options.isDurable ? "INT" : "QUIT"
         let command = account.commandLine(arguments, signalAtParentDeath: signal)
         while true {
-            let server = try ChildProcess.start(command, log: folder.log)
+            let server = try ServerProgram.start(command, log: folder.log)
             if try await isReady(server, until: deadline) { return server }
             // Backends that have outlived a killed server hold its shared memory for a moment.
             let log = logTail()
@@ -211,7 +212,7 @@ package final class LocalCluster: Sendable {
             installation.program("psql"), "--no-psqlrc", "--quiet", "--host=\(folder.socketFolder)",
             "--username=\(Self.user)", "--dbname=\(database)", "--command=\(sql)",
         ]
-        return try await ChildProcess.run(command, log: folder.log, timeout: options.timeout)
+        return try await ServerProgram.run(command, log: folder.log, timeout: options.timeout)
     }
 
     private func forget() {

@@ -2,6 +2,7 @@ package import Cryptography
 package import Logging
 package import Postgres
 package import ServiceLifecycle
+import SwiftImporter
 
 /// Accepts changes, keeps them, and gets every phone to show the newest one.
 ///
@@ -28,6 +29,7 @@ package final class Orchestrator: Sendable {
     let skews = ClockSkewWatch()
     let sweeps: ChannelSweepStore
     let timeline: Timeline
+    let importer = SwiftImporter()
     /// What never changes of an activity, by its ids.
     let facts: ExpiringCache<ActivityFacts.Name, ActivityFacts>
 

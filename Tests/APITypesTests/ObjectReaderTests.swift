@@ -125,6 +125,17 @@ private let badBodies: [BadBody] = [
     ),
     BadBody(
         TypeRequest.self,
+        ["attributes_schema": [:], "content_state_schema": [:], "supplied_schemas": ["A": true]],
+        "/supplied_schemas conflict"
+    ),
+    BadBody(
+        TypeRequest.self,
+        ["swift_source": "struct A {}", "supplied_schemas": ["A": true, "B": 1, "": [:]]],
+        "/supplied_schemas/B wrong_type",
+        "/supplied_schemas/ invalid_value"
+    ),
+    BadBody(
+        TypeRequest.self,
         ["attributes_schema": true, "content_state_schema": 1],
         "/content_state_schema wrong_type"
     ),

@@ -1,6 +1,7 @@
 import Foundation
 @testable import LocalPostgres
 import Postgres
+import Reactor
 import Testing
 
 @Suite("A private cluster", .timeLimit(.minutes(5)))
@@ -106,7 +107,7 @@ struct LocalClusterTests {
             let socketFolder = cluster.folder.socketFolder
             let account = try ServerAccount.find()
             try ClusterFolder.makePrivateFolder(socketFolder, for: account)
-            let orphan = try ChildProcess.start(account.commandLine(arguments), log: cluster.folder.log)
+            let orphan = try ServerProgram.start(account.commandLine(arguments), log: cluster.folder.log)
             let remains = ServerRemains(data: cluster.dataFolder)
             while !remains.isReady(processID: orphan.processID) { await Task.yield() }
             try await cluster.start()

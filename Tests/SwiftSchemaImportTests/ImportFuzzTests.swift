@@ -1,5 +1,6 @@
 import JSON
 import JSONSchema
+import SwiftContent
 import SwiftSchemaImport
 import TestSupport
 import Testing
@@ -17,7 +18,7 @@ struct ImportFuzzTests {
 
     private static func outcome(_ text: String) throws {
         do {
-            let imported = try ImportedSchemas([SwiftSource(name: "a.swift", text: text)])
+            let imported = try ImportedSchemas(ImportRequest([SwiftSource(name: "a.swift", text: text)]))
             _ = try CompiledSchema(imported.attributes)
             _ = try CompiledSchema(imported.contentState)
             _ = TypedContent(imported.contentState)

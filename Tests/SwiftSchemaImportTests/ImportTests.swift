@@ -1,5 +1,6 @@
 import JSON
 import JSONSchema
+import SwiftContent
 import SwiftSchemaImport
 import Testing
 
@@ -18,7 +19,8 @@ struct ImportTests {
             }
             \(beside)
             """
-        return try ImportedSchemas([SwiftSource(name: "Game.swift", text: source)], supplied: supplied).contentState
+        return try ImportedSchemas(ImportRequest([SwiftSource(name: "Game.swift", text: source)], supplied: supplied))
+            .contentState
     }
 
     private static func keys(_ schema: JSONValue) -> [String] { schema.object?["properties"]?.object?.keys ?? [] }
@@ -39,7 +41,7 @@ struct ImportTests {
                 }
                 """
         )
-        let imported = try ImportedSchemas([source])
+        let imported = try ImportedSchemas(ImportRequest([source]))
         #expect(imported.typeName == "GameAttributes")
         #expect(
             imported.attributes == [
@@ -106,7 +108,7 @@ struct ImportTests {
                 """
         )
         for sources in [[first, second], [second, first]] {
-            let imported = try ImportedSchemas(sources)
+            let imported = try ImportedSchemas(ImportRequest(sources))
             #expect(Self.required(imported.attributes).isEmpty)
             let schema = try CompiledSchema(imported.contentState)
             let team: JSONValue = ["name": "A", "rivals": [["name": "B", "rivals": []]]]
@@ -208,16 +210,18 @@ struct ImportTests {
                 struct B: ActivityAttributes { struct ContentState: Codable { var b: Int } }
                 """
         )
-        let error = try #require(throws: SwiftImportError.self) { try ImportedSchemas([source]) }
+        let error = try #require(throws: SwiftImportError.self) { try ImportedSchemas(ImportRequest([source])) }
         #expect(error.description.contains("A, B"))
-        #expect(try Self.keys(ImportedSchemas([source], typeName: "B").contentState) == ["b"])
-        #expect(throws: SwiftImportError.self) { try ImportedSchemas([source], typeName: "C") }
-        #expect(throws: SwiftImportError.self) { try ImportedSchemas([]) }
+        #expect(try Self.keys(ImportedSchemas(ImportRequest([source], typeName: "B")).contentState) == ["b"])
+        #expect(throws: SwiftImportError.self) { try ImportedSchemas(ImportRequest([source], typeName: "C")) }
+        #expect(throws: SwiftImportError.self) { try ImportedSchemas(ImportRequest([])) }
     }
 
     @Test func whatIsTooLargeIsRefused() {
         let text = String(repeating: "// 0123456789\n", count: 20_000)
-        let error = #expect(throws: SwiftImportError.self) { try ImportedSchemas([SwiftSource(name: "A", text: text)]) }
+        let error = #expect(throws: SwiftImportError.self) {
+            try ImportedSchemas(ImportRequest([SwiftSource(name: "A", text: text)]))
+        }
         #expect(error?.description.contains("262144") == true)
     }
 

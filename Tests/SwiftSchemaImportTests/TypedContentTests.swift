@@ -1,4 +1,5 @@
 import JSON
+import SwiftContent
 import SwiftSchemaImport
 import Testing
 

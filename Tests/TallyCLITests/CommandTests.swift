@@ -3,7 +3,7 @@ import ActivityModel
 import ArgumentParser
 import Foundation
 import JSON
-import SwiftSchemaImport
+import SwiftContent
 import Testing
 
 @testable import tally
@@ -155,7 +155,7 @@ struct CommandTests {
     }
 
     @Test("types import makes schemas of several files, with schemas that are supplied")
-    func typesImport() throws {
+    func typesImport() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "tally-import-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }  // What is left in /tmp harms nobody.
@@ -168,15 +168,15 @@ struct CommandTests {
         let paths = ["Game.swift", "State.swift"].map { folder.appending(path: $0).path }
         let bare = try parse(Types.Import.self, "types", "import", paths[0], paths[1], "--print")
         #expect(bare.print)
-        let error = try #require(throws: SwiftImportError.self) { try bare.schemas() }
+        let error = try await #require(throws: SwiftImportError.self) { try await bare.reading.schemas(of: bare.files) }
         let report = try #require(ErrorReport(error))
         #expect(report.exitCode == .failure)
         #expect(report.text.contains("\(paths[1]):1:46: what 'Money' encodes as is not known"))
         let money = "Money=\(folder.appending(path: "money.json").path)"
         let full = try parse(Types.Import.self, "types", "import", paths[0], paths[1], "--supply", money)
-        #expect(try full.schemas().typeName == "Game")
+        #expect(try await full.reading.schemas(of: full.files).typeName == "Game")
         let wrong = try parse(Types.Import.self, "types", "import", paths[0], "--supply", "Money")
-        #expect(throws: UsageError.self) { try wrong.schemas() }
+        await #expect(throws: UsageError.self) { try await wrong.reading.schemas(of: wrong.files) }
     }
 
     @Test("JSON that is none, or no object, is said so")

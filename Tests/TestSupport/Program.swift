@@ -1,5 +1,4 @@
 import Glibc
-import LocalPostgres
 import Reactor
 
 /// A program of the machine that a test runs.

@@ -231,7 +231,7 @@ extension Problem {
         Problem(status: 500, code: "internal_error", detail: "The server failed to carry out the request.")
     }
 
-    /// 503: the database is away, or the daemon is stopping.
+    /// 503: the database is away, the daemon is stopping, or what reads Swift sources cannot be run.
     package static func unavailable(
         _ detail: String = "The database cannot be reached.",
         retryAfter: Int = 1

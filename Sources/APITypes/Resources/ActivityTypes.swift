@@ -7,8 +7,9 @@ package struct TypeRequest: Sendable, Hashable {
     package enum Source: Sendable, Hashable {
         /// JSON Schema documents, objects or booleans.
         case schemas(attributes: JSONValue, contentState: JSONValue)
-        /// A Swift file that declares the `ActivityAttributes` struct.
-        case swift(String)
+        /// A Swift file that declares the `ActivityAttributes` struct, and JSON Schemas by the names of types that it cannot
+        /// explain.
+        case swift(String, supplied: [String: JSONValue] = [:])
     }
 
     package var source: Source
@@ -32,8 +33,13 @@ extension TypeRequest: APIRequest {
             for key in ["attributes_schema", "content_state_schema"] where reader.has(key) {
                 reader.refuse(key, code: FieldError.conflict, message: "'swift_source' takes the place of '\(key)'.")
             }
-            source = swift.map { .swift($0) }
+            let supplied = reader.optional("supplied_schemas", .schemas) ?? [:]
+            source = swift.map { .swift($0, supplied: supplied) }
         } else {
+            if reader.has("supplied_schemas") {
+                let message = "'supplied_schemas' goes with 'swift_source'."
+                reader.refuse("supplied_schemas", code: FieldError.conflict, message: message)
+            }
             let attributes = reader.required("attributes_schema", .schema)
             let contentState = reader.required("content_state_schema", .schema)
             source =
@@ -53,8 +59,14 @@ extension TypeRequest: APIRequest {
         case .schemas(let attributes, let contentState):
             fields.add("attributes_schema", attributes)
             fields.add("content_state_schema", contentState)
-        case .swift(let text):
+        case .swift(let text, let supplied):
             fields.add("swift_source", text)
+            if !supplied.isEmpty {
+                fields.add(
+                    "supplied_schemas",
+                    JSONObject(supplied.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
+                )
+            }
         }
         fields.add("policy", policy?.json)
         fields.add("min_app_version", minAppVersion?.description)
@@ -304,4 +316,9 @@ extension FieldType where Value == JSONValue {
             }
         }
     }
+}
+
+extension FieldType where Value == [String: JSONValue] {
+    /// Schema documents by the names of Swift types.
+    static var schemas: Self { .map("The name of a Swift type", { $0.isEmpty ? nil : $0 }, of: .schema) }
 }

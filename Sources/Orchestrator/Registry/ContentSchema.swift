@@ -1,7 +1,7 @@
 import APITypes
 package import JSON
 package import JSONSchema
-import SwiftSchemaImport
+import SwiftContent
 
 /// The schema of attributes or of a content state, with the Swift types that it names.
 package struct ContentSchema: Sendable {

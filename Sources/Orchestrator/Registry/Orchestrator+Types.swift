@@ -17,7 +17,7 @@ extension Orchestrator {
         _ request: TypeRequest,
         force: Bool
     ) async throws -> TypeRegistration {
-        let schemas = try TypeSchemas(request.source, of: name)
+        let schemas = try await TypeSchemas(request.source, of: name, importer)
         let registration = try await database.withTransaction { connection in
             try await requireApp(app, connection)
             let stored = try await Self.lockType(app, name, request.policy ?? Policy(), connection)

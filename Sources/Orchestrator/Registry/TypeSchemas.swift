@@ -2,7 +2,8 @@ import APITypes
 import ActivityModel
 import JSON
 import JSONSchema
-import SwiftSchemaImport
+import SwiftContent
+import SwiftImporter
 
 /// The two schemas of a registration, compiled.
 struct TypeSchemas {
@@ -13,8 +14,8 @@ struct TypeSchemas {
 
     /// - Throws: 422 with a pointer to every document that is not a schema, or with every place of a Swift source that cannot
     ///   be known.
-    init(_ source: TypeRequest.Source, of name: ActivityTypeName) throws(Problem) {
-        let (attributes, contentState) = try Self.documents(source, of: name)
+    init(_ source: TypeRequest.Source, of name: ActivityTypeName, _ importer: SwiftImporter) async throws(Problem) {
+        let (attributes, contentState) = try await Self.documents(source, of: name, importer)
         var errors: [FieldError] = []
         let compiledAttributes = Self.compile(attributes, "attributes_schema", &errors)
         let compiledContentState = Self.compile(contentState, "content_state_schema", &errors)
@@ -27,27 +28,20 @@ struct TypeSchemas {
 
     private static func documents(
         _ source: TypeRequest.Source,
-        of name: ActivityTypeName
-    ) throws(Problem) -> (attributes: JSONValue, contentState: JSONValue) {
+        of name: ActivityTypeName,
+        _ importer: SwiftImporter
+    ) async throws(Problem) -> (attributes: JSONValue, contentState: JSONValue) {
         switch source {
         case .schemas(let attributes, let contentState):
             return (attributes, contentState)
-        case .swift(let text):
-            do {
-                let sources = [SwiftSource(name: "swift_source", text: text)]
-                let imported = try ImportedSchemas(sources, typeName: name.rawValue)
-                return (imported.attributes, imported.contentState)
-            } catch {
-                throw .invalidRequest(
-                    error.problems.map { problem in
-                        let place = problem.place.map { "line \($0.line), column \($0.column): " } ?? ""
-                        return FieldError(
-                            pointer: JSONPointer(tokens: ["swift_source"]),
-                            code: FieldError.invalidValue,
-                            message: place + problem.message
-                        )
-                    }
-                )
+        case .swift(let text, let supplied):
+            let sources = [SwiftSource(name: "swift_source", text: text)]
+            let request = ImportRequest(sources, typeName: name.rawValue, supplied: supplied)
+            let answer: ImportAnswer
+            do { answer = try await importer.answer(to: request) } catch { throw .swiftImport(error) }
+            switch answer {
+            case .made(let schemas): return (schemas.attributes, schemas.contentState)
+            case .refused(let error): throw .invalidRequest(error.problems.map(FieldError.init))
             }
         }
     }
@@ -82,5 +76,39 @@ struct TypeSchemas {
             code: FieldError.invalidValue,
             message: "the attributes schema does not declare the property '\(name)'"
         )
+    }
+}
+
+extension FieldError {
+    /// What is wrong with a Swift source, or with a schema that was supplied with it.
+    fileprivate init(_ problem: SwiftImportError.Problem) {
+        let place = problem.place.map { "line \($0.line), column \($0.column): " } ?? ""
+        let pointer = problem.supplied.map { JSONPointer(tokens: ["supplied_schemas"]).appending(contentsOf: $0) }
+        self.init(
+            pointer: pointer ?? JSONPointer(tokens: ["swift_source"]),
+            code: FieldError.invalidValue,
+            message: place + problem.message
+        )
+    }
+}
+
+extension Problem {
+    /// Why there is no answer about a Swift source.
+    fileprivate static func swiftImport(_ error: SwiftImporterError) -> Problem {
+        switch error.code {
+        case .exhausted:
+            .invalidRequest(
+                pointer: JSONPointer(tokens: ["swift_source"]),
+                code: FieldError.invalidValue,
+                message:
+                    "reading it takes more time or memory than is granted; give only the files that declare the type"
+            )
+        case .busy: .unavailable("Other Swift sources are being read.", retryAfter: 1)
+        default:
+            .unavailable(
+                "Swift sources are read by the program tally-import, which this daemon cannot run (\(error.code)). "
+                    + "Put it into the folder of tallyd, or send the schemas."
+            )
+        }
     }
 }

@@ -20,17 +20,21 @@ package struct ProgramStart: Sendable {
         self.folder = folder
     }
 
-    /// Starts it, with nothing of our descriptors but these two, and no signal blocked or ignored.
+    /// Starts it, with nothing of our descriptors but these, and no signal blocked or ignored; without an input it has an empty one.
     ///
     /// It leads a process group of its own: what a person types at our terminal is not meant for it.
     ///
     /// - Returns: its process id. The calling thread is its parent.
     /// - Throws: ``ReactorError/Code/system``, with the path.
-    package func spawn(output: Int32, errors: Int32) throws(ReactorError) -> Int32 {
+    package func spawn(input: Int32? = nil, output: Int32, errors: Int32) throws(ReactorError) -> Int32 {
         var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
-        unsafe posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+        if let input {
+            unsafe posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
+        } else {
+            unsafe posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+        }
         unsafe posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
         unsafe posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO)
         unsafe posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1)

@@ -1,4 +1,5 @@
 internal import JSON
+internal import SwiftContent
 
 extension SchemaBuilder {
     /// The most entries of a dictionary that is encoded as a list; 4 KB hold hardly more.

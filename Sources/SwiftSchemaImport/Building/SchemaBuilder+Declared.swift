@@ -1,4 +1,5 @@
 internal import JSON
+internal import SwiftContent
 
 extension SchemaBuilder {
     /// The schema of a type of the sources, used at a place (nil for the root); nil if a problem is reported.

@@ -1,4 +1,5 @@
 internal import JSON
+internal import SwiftContent
 internal import SwiftSyntax
 
 extension SchemaBuilder {

@@ -1,4 +1,5 @@
 internal import JSON
+internal import SwiftContent
 
 /// Makes one schema document: the type at its root, and every other type that it needs under `$defs`.
 struct SchemaBuilder {

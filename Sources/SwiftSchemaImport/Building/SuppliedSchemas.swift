@@ -1,5 +1,6 @@
 internal import JSON
 internal import JSONSchema
+internal import SwiftContent
 
 /// Schemas that the caller gives for types that the sources cannot explain.
 struct SuppliedSchemas {
@@ -11,16 +12,23 @@ struct SuppliedSchemas {
     private let schemas: [String: JSONValue]
 
     init(_ schemas: [String: JSONValue]) throws(SwiftImportError) {
+        var problems: [SwiftImportError.Problem] = []
         for (name, schema) in schemas.sorted(by: { $0.key < $1.key }) {
+            let place = JSONPointer(tokens: [name])
+            if let word = Self.firstPlaceBound(in: schema, depth: 0) {
+                let message = "the schema for '\(name)' must stand by itself, without '\(word)'"
+                problems.append(.init(place: nil, supplied: place, message: message))
+                continue
+            }
             do {
                 _ = try CompiledSchema(schema)
             } catch {
-                throw SwiftImportError("the schema for '\(name)' is none, at '\(error.pointer)': \(error.message)")
-            }
-            if let word = Self.firstPlaceBound(in: schema, depth: 0) {
-                throw SwiftImportError("the schema for '\(name)' must stand by itself, without '\(word)'")
+                let pointer = place.appending(contentsOf: error.pointer)
+                let message = "the schema for '\(name)' is none, at '\(error.pointer)': \(error.message)"
+                problems.append(.init(place: nil, supplied: pointer, message: message))
             }
         }
+        guard problems.isEmpty else { throw SwiftImportError(Array(problems.prefix(SwiftImportError.maximumProblems))) }
         self.schemas = schemas
     }
 

@@ -1,3 +1,4 @@
+internal import SwiftContent
 internal import SwiftSyntax
 
 /// The keys that a type lists for its encoding.

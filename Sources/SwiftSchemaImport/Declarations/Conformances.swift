@@ -1,3 +1,4 @@
+internal import SwiftContent
 internal import SwiftSyntax
 
 /// The protocols of a type, as far as the sources tell.

@@ -1,3 +1,4 @@
+internal import SwiftContent
 internal import SwiftSyntax
 
 /// All types of all sources, by path.

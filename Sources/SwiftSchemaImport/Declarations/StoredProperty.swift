@@ -1,3 +1,4 @@
+internal import SwiftContent
 internal import SwiftSyntax
 
 /// A property that a decoder fills.

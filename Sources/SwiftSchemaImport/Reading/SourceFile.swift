@@ -1,3 +1,4 @@
+internal import SwiftContent
 internal import SwiftParser
 internal import SwiftSyntax
 

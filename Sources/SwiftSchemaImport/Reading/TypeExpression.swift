@@ -1,3 +1,4 @@
+internal import SwiftContent
 internal import SwiftSyntax
 
 /// A type as it is written, before its names are looked up.

@@ -2,7 +2,7 @@ import APITypes
 import ActivityModel
 import ArgumentParser
 import JSON
-import SwiftSchemaImport
+import SwiftContent
 import TallyClient
 
 extension Types {
@@ -17,9 +17,7 @@ extension Types {
         )
 
         @Argument(help: ArgumentHelp("Swift files.", valueName: "file.swift")) var files: [String]
-        @Option(help: "Which ActivityAttributes struct, where there are several.") var type: Checked<ActivityTypeName>?
-        @Option(help: ArgumentHelp("A file with the JSON Schema of a type; repeat.", valueName: "type=file"))
-        var supply: [String] = []
+        @OptionGroup var reading: SwiftReadingOptions
         @Flag(help: "Print the schemas and register nothing.") var print = false
         @Option(help: "A file with the policy; without one, what is stored stays.") var policy: String?
         @Option(help: "The oldest version of the app that understands it.") var minAppVersion: Checked<AppVersion>?
@@ -32,7 +30,7 @@ extension Types {
         mutating func run() async throws {
             do {
                 guard print else { return try await run(session()) }
-                let imported = try schemas()
+                let imported = try await reading.schemas(of: files)
                 var fields = ObjectWriter()
                 fields.add("type", imported.typeName)
                 fields.add("attributes_schema", imported.attributes)
@@ -44,7 +42,7 @@ extension Types {
         }
 
         func run(_ session: Session) async throws {
-            let imported = try schemas()
+            let imported = try await reading.schemas(of: files)
             guard let name = ActivityTypeName(imported.typeName) else {
                 throw UsageError("'\(imported.typeName)' cannot be the name of an activity type.")
             }
@@ -54,18 +52,6 @@ extension Types {
                 minAppVersion: minAppVersion?.value
             )
             session.show(try await session.client.putType(session.app(), name, request, force: force))
-        }
-
-        /// The schemas of the files.
-        func schemas() throws -> ImportedSchemas {
-            let sources = try files.map { SwiftSource(name: $0, text: try Files.readText($0)) }
-            var supplied: [String: JSONValue] = [:]
-            for argument in supply {
-                let parts = argument.split(separator: "=", maxSplits: 1).map(String.init)
-                guard parts.count == 2 else { throw UsageError("--supply \(argument) is not type=file.") }
-                supplied[parts[0]] = try Files.readJSON(parts[1])
-            }
-            return try ImportedSchemas(sources, typeName: type?.value.rawValue, supplied: supplied)
         }
     }
 }

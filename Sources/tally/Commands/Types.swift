@@ -17,6 +17,7 @@ struct Types: AsyncParsableCommand {
         @Option(help: "A file with the JSON Schema of the attributes.") var attributesSchema: String?
         @Option(help: "A file with the JSON Schema of the content state.") var contentStateSchema: String?
         @Option(help: "A Swift file that declares the struct, in place of the schemas.") var swift: String?
+        @OptionGroup var supplied: SuppliedSchemaOptions
         @Option(help: "A file with the policy; without one, what is stored stays.") var policy: String?
         @Option(help: "The oldest version of the app that understands it.") var minAppVersion: Checked<AppVersion>?
         @Flag(help: "Register it even if it breaks running activities.") var force = false
@@ -27,8 +28,10 @@ struct Types: AsyncParsableCommand {
 
         func validate() throws {
             let schemas = [attributesSchema, contentStateSchema].compactMap { $0 }.count
-            guard swift == nil ? schemas == 2 : schemas == 0 else {
-                throw ValidationError("Give --attributes-schema and --content-state-schema, or --swift.")
+            guard swift == nil ? schemas == 2 && supplied.supply.isEmpty : schemas == 0 else {
+                throw ValidationError(
+                    "Give --attributes-schema and --content-state-schema, or --swift with any --supply."
+                )
             }
         }
 
@@ -37,6 +40,8 @@ struct Types: AsyncParsableCommand {
             if let attributesSchema { body["attributes_schema"] = try Files.readJSON(attributesSchema) }
             if let contentStateSchema { body["content_state_schema"] = try Files.readJSON(contentStateSchema) }
             if let swift { body["swift_source"] = .string(try Files.readText(swift)) }
+            let supplied = try supplied.schemas()
+            if !supplied.isEmpty { body["supplied_schemas"] = .object(JSONObject(supplied.map { ($0.key, $0.value) })) }
             if let policy { body["policy"] = try Files.readJSON(policy) }
             if let minAppVersion { body["min_app_version"] = .string(minAppVersion.value.description) }
             return try TypeRequest(json: .object(body))

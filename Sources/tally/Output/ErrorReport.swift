@@ -1,7 +1,8 @@
 import APITypes
 import ArgumentParser
 import JSON
-import SwiftSchemaImport
+import SwiftContent
+import SwiftImporter
 import TallyClient
 
 /// What is said about a failure, and the exit code.
@@ -29,6 +30,11 @@ struct ErrorReport: Equatable {
         case let error as SwiftImportError:
             let lines = error.problems.map { "\n  " + $0.line }.joined()
             self.init(code: "swift_source", detail: "no schemas can be made of this:" + lines, exitCode: .failure)
+        case let error as SwiftImporterError:
+            let remedy =
+                error.code == .exhausted
+                ? "give only the files that declare the type" : "tally-import belongs into the folder of tally"
+            self.init(code: "swift_importer", detail: "\(error); \(remedy)", exitCode: .failure)
         case let error as ReplayError:
             self.init(code: "replay", detail: error.message, exitCode: .failure)
         case let problem as Problem:

@@ -1,6 +1,5 @@
 import Foundation
 import Glibc
-import LocalPostgres
 import Reactor
 
 /// A program of ours that was started here; its standard output is read by lines, its standard error lies in a file.

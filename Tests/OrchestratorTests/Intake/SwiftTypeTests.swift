@@ -19,9 +19,14 @@ struct SwiftTypeTests {
         }
         """
 
-    private func register(_ world: World, _ source: String = source) async throws {
-        let request = TypeRequest(source: .swift(source))
-        _ = try await world.orchestrator.putType(world.app, ActivityTypeName(stored: "Game"), request, force: true)
+    @discardableResult
+    private func register(
+        _ world: World,
+        _ source: String = source,
+        supplied: [String: JSONValue] = [:]
+    ) async throws -> TypeRegistration {
+        let request = TypeRequest(source: .swift(source, supplied: supplied))
+        return try await world.orchestrator.putType(world.app, ActivityTypeName(stored: "Game"), request, force: true)
     }
 
     @Test("A time is stored and sent as what the phone decodes; the digits of numbers stay")
@@ -75,6 +80,24 @@ struct SwiftTypeTests {
                 try await register(world, Self.source.replacing("struct Game", with: "struct Match"))
             }
             #expect(other?.errors.first?.message.contains("there are: Match") == true)
+        }
+    }
+
+    @Test("Schemas are supplied for what the source cannot explain, and what is wrong with one is said at its place")
+    func supplied() async throws {
+        try await withWorld { world in
+            let source = "struct Game: ActivityAttributes {\n  struct ContentState: Codable { var price: Money }\n}"
+            let registration = try await register(
+                world,
+                source,
+                supplied: ["Money": ["type": "string", "pattern": "^[0-9]+ EUR$"]]
+            )
+            #expect(registration.changed)
+            let refused = try await problem {
+                try await register(world, source, supplied: ["Money": ["type": "string", "maxLength": -1]])
+            }
+            #expect(refused?.status == 422)
+            #expect(refused?.errors.map(\.pointer.description) == ["/supplied_schemas/Money/maxLength"])
         }
     }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import JSON
 import JSONSchema
+import SwiftContent
 import SwiftSchemaImport
 import TestSupport
 import Testing
@@ -47,7 +48,7 @@ struct DecoderOracleTests {
 
     private static func imported(_ source: String, _ number: Int) throws -> ImportedSchemas {
         do {
-            return try ImportedSchemas([SwiftSource(name: "Shape\(number).swift", text: source)])
+            return try ImportedSchemas(ImportRequest([SwiftSource(name: "Shape\(number).swift", text: source)]))
         } catch {
             Issue.record("\(error)\n\(source)")
             throw error

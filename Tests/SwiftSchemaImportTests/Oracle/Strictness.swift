@@ -1,5 +1,6 @@
 import JSON
 import JSONSchema
+import SwiftContent
 import SwiftSchemaImport
 
 /// What Tally refuses on purpose although the decoder of this toolchain takes it. The same list stands in docs/schemas.md.

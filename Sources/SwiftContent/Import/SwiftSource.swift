@@ -24,6 +24,13 @@ package struct SourcePlace: Sendable, Hashable, CustomStringConvertible {
     /// Counted from 1, in bytes of UTF-8, as the compiler does.
     package let column: Int
 
+    /// A place.
+    package init(file: String, line: Int, column: Int) {
+        self.file = file
+        self.line = line
+        self.column = column
+    }
+
     /// `FILE:LINE:COLUMN`, as the compiler writes it.
     package var description: String { "\(file):\(line):\(column)" }
 }

@@ -1,49 +1,28 @@
-package import JSON
-internal import JSONSchema
+internal import JSON
+package import SwiftContent
 
-/// The two schemas of an activity type, made from the Swift declarations that the phone decodes with.
-///
-/// They accept nothing that `JSONDecoder` with its default settings refuses; what they refuse beyond that is listed in
-/// docs/schemas.md. Each schema names the Swift type of every value (`x-swift-type`).
-package struct ImportedSchemas: Sendable, Hashable {
-    /// The name of the struct.
-    package let typeName: String
-    /// JSON Schema 2020-12.
-    package let attributes: JSONValue
-    /// JSON Schema 2020-12.
-    package let contentState: JSONValue
-
+extension ImportedSchemas {
     /// Reads sources.
     ///
-    /// - Parameters:
-    ///   - sources: Everything that declares what the two structs hold, in any order.
-    ///   - typeName: Which `ActivityAttributes` struct; nil if there is only one.
-    ///   - supplied: Schemas by the name of the type that they stand for, also in place of one that could be read. They
-    ///     stand by themselves: no references.
     /// - Throws: All that cannot be known, with places; see ``SwiftImportError``.
-    package init(
-        _ sources: [SwiftSource],
-        typeName: String? = nil,
-        supplied: [String: JSONValue] = [:]
-    ) throws(SwiftImportError) {
+    package init(_ request: ImportRequest) throws(SwiftImportError) {
+        let sources = request.sources
         guard sources.reduce(0, { $0 + $1.text.utf8.count }) <= SwiftSource.maximumBytes else {
             throw SwiftImportError("the sources have more than \(SwiftSource.maximumBytes) bytes together")
         }
-        let supplied = try SuppliedSchemas(supplied)
+        let supplied = try SuppliedSchemas(request.supplied)
         var files: [SourceFile] = []
         for source in sources { files.append(try SourceFile(source)) }
         let index = DeclarationIndex(files)
         guard index.problems.isEmpty else { throw SwiftImportError(index.problems) }
-        let root = try Self.root(named: typeName, in: index)
+        let root = try Self.root(named: request.typeName, in: index)
         let (attributes, attributesProblems) = SchemaBuilder.document(for: root, index, supplied)
         let (contentState, contentStateProblems) = try Self.contentState(of: root, index, supplied)
         let problems = attributesProblems + contentStateProblems.filter { !attributesProblems.contains($0) }
         guard let attributes, let contentState, problems.isEmpty else {
             throw SwiftImportError(Array(problems.prefix(SwiftImportError.maximumProblems)))
         }
-        self.typeName = root.last ?? ""
-        self.attributes = attributes
-        self.contentState = contentState
+        self.init(typeName: root.last ?? "", attributes: attributes, contentState: contentState)
     }
 
     private static func root(named name: String?, in index: DeclarationIndex) throws(SwiftImportError) -> TypePath {

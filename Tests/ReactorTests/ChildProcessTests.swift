@@ -2,8 +2,6 @@ import Foundation
 import Reactor
 import Testing
 
-@testable import LocalPostgres
-
 @Suite("Child processes")
 struct ChildProcessTests {
     private func output(
@@ -26,7 +24,7 @@ struct ChildProcessTests {
 
     @Test("A program that takes too long is killed, and that is an error")
     func deadline() async throws {
-        let error = await #expect(throws: LocalPostgresError.self) {
+        let error = await #expect(throws: ReactorError.self) {
             try await output(of: "sleep 600", timeout: .milliseconds(50))
         }
         #expect(error?.code == .timedOut)
@@ -34,10 +32,22 @@ struct ChildProcessTests {
 
     @Test("A program that is not there is an error that names it")
     func missing() async throws {
-        let error = await #expect(throws: LocalPostgresError.self) {
+        let error = await #expect(throws: ReactorError.self) {
             try await ChildProcess.output(of: ProgramStart(["/nowhere/nothing"]), timeout: .seconds(60))
         }
-        #expect(error?.message.contains("/nowhere/nothing") == true)
+        #expect(error?.description.contains("/nowhere/nothing") == true)
+    }
+
+    @Test("A program reads what it is given, and without that nothing")
+    func input() async throws {
+        let count = ProgramStart(["/usr/bin/wc", "-c"])
+        let given = try await ChildProcess.output(
+            of: count,
+            input: [UInt8](repeating: 120, count: 300_000),
+            timeout: .seconds(60)
+        )
+        #expect(given.text.trimmingCharacters(in: .whitespacesAndNewlines) == "300000")
+        #expect(try await ChildProcess.output(of: count, timeout: .seconds(60)).text.hasPrefix("0"))
     }
 
     @Test("It gets nothing of ours: no descriptor, no variable, no folder, no terminal's signals")

@@ -1,7 +1,6 @@
+import CLinux
 import Dispatch
-import Foundation
 import Glibc
-package import Reactor
 import Synchronization
 
 /// A program that was started here, in a process group of its own.
@@ -29,70 +28,59 @@ package final class ChildProcess: Sendable {
         self.end = end
     }
 
-    /// Starts a program; its input is empty.
+    /// Starts a program.
     ///
     /// It is started by a thread of its own, which lives as long as the program and waits for it: a signal at the parent's
     /// death, where the command line asks for one, is sent when the starting thread ends.
     ///
     /// - Parameters:
     ///   - program: what to start, and where.
-    ///   - output: a descriptor for the standard output. It stays the caller's, who may close it when this returns.
+    ///   - input: a descriptor for the standard input; nil for an empty one.
+    ///   - output: a descriptor for the standard output. All three stay the caller's, who may close them when this returns.
     ///   - errors: one for the standard error; may be the same.
     /// - Returns: the running program.
-    /// - Throws: ``LocalPostgresError/Code/failed`` when it cannot be started.
+    /// - Throws: ``ReactorError/Code/system`` when it cannot be started.
     package static func start(
         _ program: ProgramStart,
+        input: Int32? = nil,
         output: Int32,
         errors: Int32
-    ) throws(LocalPostgresError) -> ChildProcess {
+    ) throws(ReactorError) -> ChildProcess {
         let end = End()
         let started = Started()
-        Thread.detachNewThread {
-            let result = Result { () throws(ReactorError) in try program.spawn(output: output, errors: errors) }
-                .mapError { LocalPostgresError(.failed, "a program could not be started: \($0)") }
+        let thread = try OSThread(name: "child") {
+            let result = Result { () throws(ReactorError) in
+                try program.spawn(input: input, output: output, errors: errors)
+            }
             started.finish(result)
             if case .success(let processID) = result { end.await(processID) }
         }
+        thread.detach()
         return ChildProcess(processID: try started.wait(), end: end)
-    }
-
-    /// Starts a program of PostgreSQL's, with its output at the end of a file.
-    static func start(_ commandLine: [String], log: String) throws(LocalPostgresError) -> ChildProcess {
-        let output = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
-        guard output >= 0 else { throw LocalPostgresError(.unusableFolder, "\(log) cannot be written") }
-        defer { close(output) }
-        return try start(ProgramStart(commandLine), output: output, errors: output)
-    }
-
-    /// Runs a program of PostgreSQL's to its end.
-    ///
-    /// - Returns: its exit status.
-    static func run(
-        _ commandLine: [String],
-        log: String,
-        timeout: Duration
-    ) async throws(LocalPostgresError) -> Int32 {
-        let process = try start(commandLine, log: log)
-        return try await process.finish(commandLine, within: timeout).status
     }
 
     /// Runs a program to its end and reads what it has printed, errors included.
     ///
-    /// - Throws: ``LocalPostgresError/Code/timedOut`` when it takes too long, and is killed.
+    /// - Parameters:
+    ///   - program: what to run, and where.
+    ///   - input: what it finds at its standard input.
+    ///   - timeout: how long it may take.
+    /// - Returns: how it ended, and all that it has printed.
+    /// - Throws: ``ReactorError/Code/timedOut`` when it takes too long, and is killed.
     package static func output(
         of program: ProgramStart,
+        input: [UInt8] = [],
         timeout: Duration
-    ) async throws(LocalPostgresError) -> (ending: Ending, text: String) {
-        // A file without a name, because a pipe that nobody reads in time would stop the program.
-        guard let stream = tmpfile() else { throw LocalPostgresError(.unusableFolder, "no temporary file can be made") }
-        defer { fclose(stream) }
-        let file = fileno(stream)
-        let process = try start(program, output: file, errors: file)
+    ) async throws(ReactorError) -> (ending: Ending, text: String) {
+        // Files without names, because a pipe that nobody reads in time would stop the program.
+        let given = try input.isEmpty ? nil : UnnamedFile(input)
+        let printed = try UnnamedFile([])
+        let (input, output) = (given?.descriptor, printed.descriptor)
+        let process = try start(program, input: input, output: output, errors: output)
+        // The program has the file by now; until then it had to be kept open.
+        withExtendedLifetime(given) {}
         let ending = try await process.finish(program.commandLine, within: timeout)
-        var bytes: [UInt8] = []
-        var part = [UInt8](repeating: 0, count: 65_536)
-        while case let count = pread(file, &part, part.count, bytes.count), count > 0 { bytes += part[..<count] }
-        return (ending, String(decoding: bytes, as: UTF8.self))
+        return (ending, String(decoding: printed.bytes, as: UTF8.self))
     }
 
     /// How it ended; nil while it runs.
@@ -112,13 +100,16 @@ package final class ChildProcess: Sendable {
     /// Sends a signal unless it has ended.
     package func signal(_ number: Int32) { end.signal(processID, number) }
 
-    private func finish(
+    /// Waits for its end; a program that is not there in time is killed.
+    ///
+    /// - Throws: ``ReactorError/Code/timedOut``.
+    package func finish(
         _ commandLine: [String],
         within timeout: Duration
-    ) async throws(LocalPostgresError) -> Ending {
+    ) async throws(ReactorError) -> Ending {
         if let ending = await end(within: timeout) { return ending }
         signal(SIGKILL)
-        throw LocalPostgresError(.timedOut, "\(commandLine.last ?? "") did not end in time")
+        throw ReactorError(.timedOut, operation: "the end of a program", detail: commandLine.last)
     }
 }
 
@@ -134,11 +125,11 @@ private final class End: Sendable {
     /// Blocks until the process has ended.
     func await(_ processID: Int32) {
         // Its id belongs to it until it is reaped, which happens under the lock: no signal reaches a stranger.
-        var information = siginfo_t()
-        while waitid(P_PID, id_t(processID), &information, WEXITED | WNOWAIT) != 0, errno == EINTR {}
+        var information = unsafe siginfo_t()
+        while unsafe waitid(P_PID, id_t(processID), &information, WEXITED | WNOWAIT) != 0, errno == EINTR {}
         result.withLock { result in
             var status: Int32 = 0
-            waitpid(processID, &status, 0)
+            unsafe waitpid(processID, &status, 0)
             let signal = status & 0x7F
             result = signal == 0 ? .exited(status >> 8 & 0xFF) : .killed(signal: signal)
         }
@@ -180,19 +171,19 @@ private final class FirstOnly: Sendable {
 
 /// Carries the process id from the starting thread.
 private final class Started: Sendable {
-    private let result = Mutex<Result<Int32, LocalPostgresError>?>(nil)
+    private let result = Mutex<Result<Int32, ReactorError>?>(nil)
     private let semaphore = DispatchSemaphore(value: 0)
 
-    func finish(_ value: Result<Int32, LocalPostgresError>) {
+    func finish(_ value: Result<Int32, ReactorError>) {
         result.withLock { $0 = value }
         semaphore.signal()
     }
 
     /// Blocks for as long as a fork takes.
-    func wait() throws(LocalPostgresError) -> Int32 {
+    func wait() throws(ReactorError) -> Int32 {
         semaphore.wait()
         guard let result = result.withLock({ $0 }) else {
-            throw LocalPostgresError(.failed, "a program could not be started")
+            throw ReactorError(.shutDown, operation: "the start of a program")
         }
         return try result.get()
     }

@@ -1,7 +1,7 @@
-internal import JSON
+package import JSON
 
 /// The types of the standard library and Foundation that are decoded in a way that is known.
-enum BuiltInType {
+package enum BuiltInType {
     /// The types with a sign and their widths, and the ones without.
     private static let signed: [String: JSONNumber] = [
         "Int8": 127, "Int16": 32_767, "Int32": 2_147_483_647, "Int64": 9_223_372_036_854_775_807,
@@ -16,22 +16,25 @@ enum BuiltInType {
     ]
 
     /// The name that the others stand for.
-    static func canonical(_ name: String) -> String { synonyms[name] ?? name }
+    package static func canonical(_ name: String) -> String { synonyms[name] ?? name }
 
-    static func isInteger(_ name: String) -> Bool { signed[name] != nil || unsigned[name] != nil || name == "Int128" }
+    /// Whether it is one of the integers.
+    package static func isInteger(_ name: String) -> Bool {
+        signed[name] != nil || unsigned[name] != nil || name == "Int128"
+    }
 
     /// Whether raw values of this type are decoded by themselves, not in an object.
-    static func isRawValue(_ name: String) -> Bool {
+    package static func isRawValue(_ name: String) -> Bool {
         isInteger(name) && !name.hasSuffix("128") || ["String", "Double", "Float", "Bool"].contains(name)
     }
 
     /// Whether two of them have an order, so that they can bound a range.
-    static func isBound(_ name: String) -> Bool {
+    package static func isBound(_ name: String) -> Bool {
         isInteger(name) || ["Double", "Float", "Decimal", "Date", "String"].contains(name)
     }
 
     /// The schema of values of a type; nil if the type is not one of these.
-    static func schema(of name: String) -> JSONObject? {
+    package static func schema(of name: String) -> JSONObject? {
         guard var schema = constraints(of: name) else { return nil }
         schema["x-swift-type"] = .string(name)
         return schema
