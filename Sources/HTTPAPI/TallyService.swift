@@ -72,6 +72,10 @@ package protocol TallyService: Sendable {
         _ id: ActivityID,
         _ request: StartRequest
     ) async throws -> (answer: StartAnswer, replay: Bool)
+    /// The dry runs judge as the real request and write nothing.
+    func dryRunStart(_ app: BundleID, _ id: ActivityID, _ request: StartRequest) async throws -> DryRunAnswer
+    func dryRunUpdate(_ app: BundleID, _ id: ActivityID, _ request: UpdateRequest) async throws -> DryRunAnswer
+    func dryRunEnd(_ app: BundleID, _ id: ActivityID, _ request: EndRequest) async throws -> DryRunAnswer
     func update(
         _ app: BundleID,
         _ id: ActivityID,
@@ -121,4 +125,6 @@ package protocol TallyService: Sendable {
     func schedules(_ app: BundleID, _ page: PageRequest) async throws -> Page<ScheduleResource>
     func schedule(_ app: BundleID, _ id: String) async throws -> ScheduleResource
     func cancelSchedule(_ app: BundleID, _ id: String) async throws
+    /// Runs it now, and only this once; one that has run already is answered as it is.
+    func runSchedule(_ app: BundleID, _ id: String) async throws -> ScheduleResource
 }

@@ -85,6 +85,30 @@ private func samples() throws -> [any APIValue & Hashable] {
             createdAt: time,
             updatedAt: time
         ),
+        DryRunAnswer(activityID: match, revision: 1, timestamp: 0, unchanged: true),
+        DryRunAnswer(
+            activityID: match,
+            revision: 2,
+            timestamp: 1_671_375_600,
+            at: time,
+            audience: AudienceCounts(devices: 2, unknownUsers: 1),
+            withheld: ["no_start_token": 1],
+            pushes: [
+                PlannedPush(
+                    event: .update,
+                    to: .updateTokens,
+                    destinations: 2,
+                    budgetClass: "frequent",
+                    priority: .ten,
+                    reason: "alert",
+                    explanation: "An alert, 9 units are left.",
+                    path: "/3/device/{token}",
+                    headers: ["apns-priority": "10"],
+                    bytes: 2,
+                    body: [:]
+                )
+            ]
+        ),
         TypeRequest(source: .swift("struct A {}")),
         TypeRequest(
             source: .schemas(attributes: true, contentState: ["type": "object"]),

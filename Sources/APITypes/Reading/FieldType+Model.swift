@@ -57,6 +57,13 @@ extension FieldType where Value == Instant {
     package static var time: Self { text("An RFC 3339 time, such as '2022-12-18T15:00:00Z',") { Instant($0) } }
 }
 
+extension FieldType where Value == PushPriority {
+    /// The `apns-priority`: 1, 5 or 10.
+    package static var priority: Self {
+        of("1, 5 or 10") { $0.int64.flatMap(Int.init(exactly:)).flatMap { PushPriority(rawValue: $0) } }
+    }
+}
+
 extension FieldType where Value == AlertContent {
     /// `{title, body, sound?}`; title and body are a string or `{loc_key, loc_args}`.
     package static var alert: Self {

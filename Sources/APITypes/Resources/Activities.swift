@@ -272,25 +272,7 @@ extension StartProgress: APIAnswer {
         fields.add("repeated", repeated)
         fields.add("withheld", withheld)
         fields.add("failed", failed)
-        if !reasons.isEmpty {
-            let counts = reasons.sorted { $0.key < $1.key }.map { ($0.key, JSONValue.number(JSONNumber($0.value))) }
-            fields.add("reasons", JSONObject(counts))
-        }
+        if !reasons.isEmpty { fields.add("reasons", .counts(reasons)) }
         return fields.json
-    }
-}
-
-extension FieldType where Value == [String: Int] {
-    /// An object whose members are whole numbers.
-    fileprivate static var counts: Self {
-        of("An object of whole numbers") { value in
-            guard let object = value.object else { return nil }
-            var counts: [String: Int] = [:]
-            for (key, value) in object.entries {
-                guard let count = value.int64.flatMap(Int.init(exactly:)) else { return nil }
-                counts[key] = count
-            }
-            return counts
-        }
     }
 }

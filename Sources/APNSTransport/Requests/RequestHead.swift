@@ -15,6 +15,9 @@ package struct RequestHead: Sendable, Hashable {
     package let path: String
     package let fields: [HTTP2Header]
 
+    /// The header fields as plain texts, to be shown.
+    package var texts: [(name: String, value: String)] { fields.map { ($0.name, $0.value) } }
+
     /// `POST /3/device/<token>`.
     package static func devicePush(_ headers: PushHeaders) -> RequestHead {
         var fields = [

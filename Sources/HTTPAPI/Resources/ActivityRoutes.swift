@@ -7,24 +7,28 @@ extension Route {
     static func activities(_ service: any TallyService) -> [Route] {
         let one = "/v1/apps/{bundle_id}/activities/{activity_id}"
         return [
-            Route(.put, one, .scope(.publish), body: true) { call in
+            Route(.put, one, .scope(.publish), query: dryRun, body: true) { call in
                 let app = try call.app()
                 let activity = try call.activity()
-                let (answer, replay) = try await service.start(app, activity, call.request(StartRequest.self))
+                let request = try call.request(StartRequest.self)
+                if try call.isDryRun() { return .ok(try await service.dryRunStart(app, activity, request)) }
+                let (answer, replay) = try await service.start(app, activity, request)
                 return replay ? .ok(answer) : .accepted(answer)
             },
-            Route(.post, one + "/updates", .scope(.publish), body: true) { call in
+            Route(.post, one + "/updates", .scope(.publish), query: dryRun, body: true) { call in
                 let app = try call.app()
                 let activity = try call.activity()
                 let key = try call.idempotencyKey()
                 let request = try call.request(UpdateRequest.self)
+                if try call.isDryRun() { return .ok(try await service.dryRunUpdate(app, activity, request)) }
                 return .accepted(try await service.update(app, activity, request, idempotency: key))
             },
-            Route(.post, one + "/end", .scope(.publish), body: true) { call in
+            Route(.post, one + "/end", .scope(.publish), query: dryRun, body: true) { call in
                 let app = try call.app()
                 let activity = try call.activity()
                 let key = try call.idempotencyKey()
                 let request = try call.request(EndRequest.self)
+                if try call.isDryRun() { return .ok(try await service.dryRunEnd(app, activity, request)) }
                 return .accepted(try await service.end(app, activity, request, idempotency: key))
             },
             Route(.post, one + "/audience", .scope(.publish), body: true) { call in
@@ -72,7 +76,15 @@ extension Route {
     }
 }
 
+extension Route {
+    /// What changes of activities take.
+    private static let dryRun: Set<String> = ["dry_run"]
+}
+
 extension RouteCall {
+    /// Whether the caller only wants to know what would be sent.
+    fileprivate func isDryRun() throws(Problem) -> Bool { try flag("dry_run") }
+
     /// The activity that the path names.
     fileprivate func activity() throws(Problem) -> ActivityID { try segment("activity_id", ActivityID.init) }
 }

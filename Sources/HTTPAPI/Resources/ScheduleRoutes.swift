@@ -15,6 +15,9 @@ extension Route {
                 try await service.cancelSchedule(call.app(), call.uuid("schedule_id"))
                 return .noContent
             },
+            Route(.post, "/v1/apps/{bundle_id}/schedules/{schedule_id}/run", .scope(.operate)) { call in
+                .ok(try await service.runSchedule(call.app(), call.uuid("schedule_id")))
+            },
         ]
     }
 }

@@ -34,6 +34,37 @@ enum AudienceRows {
                     WHERE m.activity_key = a.activity_key AND m.kind = 'user' AND m.member_id = d.user_id))
         """
 
+    /// The keys of the devices that the audience of the activity `a` reaches now, each once.
+    static let reached = """
+        SELECT d.device_key FROM devices AS d
+        WHERE a.audience_all AND d.bundle_id = a.bundle_id AND d.environment = a.environment AND EXISTS (
+            SELECT FROM start_tokens AS t WHERE t.device_key = d.device_key AND t.type_name = a.type_name)
+        UNION
+        SELECT d.device_key FROM audience_members AS m
+        JOIN devices AS d ON d.bundle_id = a.bundle_id AND d.device_id = m.member_id
+        WHERE m.activity_key = a.activity_key AND m.kind = 'device' AND d.environment = a.environment
+        UNION
+        SELECT d.device_key FROM audience_members AS m
+        JOIN devices AS d ON d.bundle_id = a.bundle_id AND d.user_id = m.member_id
+        WHERE m.activity_key = a.activity_key AND m.kind = 'user' AND d.environment = a.environment
+        """
+
+    /// How many an audience reaches now, by way of `query`, which may be a transaction's.
+    static func counts(_ activityKey: Int64, on query: (Query) async throws -> Rows) async throws -> AudienceCounts {
+        let rows = try await query(
+            """
+            SELECT (SELECT count(*) FROM (\(unescaped: reached)) AS reached), (
+                SELECT count(*) FROM audience_members AS m
+                WHERE m.activity_key = a.activity_key AND m.kind = 'user' AND NOT EXISTS (
+                    SELECT FROM devices AS d WHERE d.bundle_id = a.bundle_id AND d.user_id = m.member_id)
+            )
+            FROM activities AS a WHERE a.activity_key = \(activityKey)
+            """
+        )
+        let (devices, unknownUsers) = try rows.first(as: (Int64, Int64).self) ?? (Int64(0), Int64(0))
+        return AudienceCounts(devices: Int(devices), unknownUsers: Int(unknownUsers))
+    }
+
     /// The statement that makes the starts due at once of which the audience does not want to hear any more; being due,
     /// they are cancelled by ``StartTurn``. One that is claimed is on its way.
     static func recall(activityKey: Int64) -> Query {

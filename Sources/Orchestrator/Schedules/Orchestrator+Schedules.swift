@@ -101,4 +101,24 @@ extension Orchestrator {
         let schedule = try await schedule(app, id)
         throw Problem.conflict(code: "schedule_settled", detail: "The schedule is \(schedule.state.rawValue).")
     }
+
+    /// Runs a schedule now instead of at its time. One that has run already is answered as it is, so the same request
+    /// again runs nothing.
+    ///
+    /// - Throws: 404; 409 `schedule_settled` if it failed or was cancelled; what refuses its change, and then it stays pending.
+    package func runSchedule(_ app: BundleID, _ id: String) async throws -> ScheduleResource {
+        let before = try await schedule(app, id)
+        if before.state == .pending {
+            do {
+                try await ScheduleRunner(orchestrator: self).runNow(app, id)
+            } catch let problem as Problem where problem.status == 404 {
+                // Somebody else has settled it meanwhile; what it has become is the answer.
+            }
+        }
+        let schedule = try await schedule(app, id)
+        guard schedule.state == .done else {
+            throw Problem.conflict(code: "schedule_settled", detail: "The schedule is \(schedule.state.rawValue).")
+        }
+        return schedule
+    }
 }

@@ -61,7 +61,17 @@ struct ScheduleRunner: Service, CustomStringConvertible {
                 s.silence_seconds IS NOT NULL
             """
         )
-        let due = try rows.decoded(as: (String, Int64, String, String, String, String, Bool).self).map {
+        let due = try Self.decode(rows)
+        await withDiscardingTaskGroup { group in
+            for schedule in due {
+                group.addTask { await run(schedule) }
+            }
+        }
+        return !due.isEmpty
+    }
+
+    private static func decode(_ rows: Rows) throws -> [Due] {
+        try rows.decoded(as: (String, Int64, String, String, String, String, Bool).self).map {
             id,
             key,
             app,
@@ -79,12 +89,6 @@ struct ScheduleRunner: Service, CustomStringConvertible {
                 isSilenceLimit: isSilenceLimit
             )
         }
-        await withDiscardingTaskGroup { group in
-            for schedule in due {
-                group.addTask { await run(schedule) }
-            }
-        }
-        return !due.isEmpty
     }
 
     private func run(_ due: Due) async {
@@ -92,18 +96,7 @@ struct ScheduleRunner: Service, CustomStringConvertible {
             if due.isSilenceLimit, try await orchestrator.database.execute(SilenceLimit.postponement(of: due.id)) > 0 {
                 return
             }
-            switch due.kind {
-            case .start:
-                try await begin(activityKey: due.activityKey, scheduleID: due.id)
-            case .update:
-                let request = try UpdateRequest(json: due.body)
-                let command = try await orchestrator.command(due.app, due.activity, request, scheduleID: due.id)
-                _ = try await orchestrator.intake.accept(command)
-            case .end:
-                let request = try EndRequest(json: due.body)
-                let command = try await orchestrator.command(due.app, due.activity, request, scheduleID: due.id)
-                _ = try await orchestrator.intake.accept(command)
-            }
+            try await carryOut(due)
         } catch let problem as Problem where problem.status < 500 && problem.status != 429 && !due.isSilenceLimit {
             await fail(due, problem)
         } catch {
@@ -113,6 +106,44 @@ struct ScheduleRunner: Service, CustomStringConvertible {
                 metadata: ["schedule.id": "\(due.id)", "error": "\(error)"]
             )
         }
+    }
+
+    /// Makes the change, which settles the schedule with it.
+    private func carryOut(_ due: Due) async throws {
+        switch due.kind {
+        case .start:
+            try await begin(activityKey: due.activityKey, scheduleID: due.id)
+        case .update:
+            let request = try UpdateRequest(json: due.body)
+            let command = try await orchestrator.command(due.app, due.activity, request, scheduleID: due.id)
+            _ = try await orchestrator.intake.accept(command)
+        case .end:
+            let request = try EndRequest(json: due.body)
+            let command = try await orchestrator.command(due.app, due.activity, request, scheduleID: due.id)
+            _ = try await orchestrator.intake.accept(command)
+        }
+    }
+
+    /// Runs one schedule before its time. One that is refused stays as it is.
+    ///
+    /// - Throws: What refuses the change; 409 `schedule_waits` for an end that waits for silence.
+    func runNow(_ app: BundleID, _ id: String) async throws {
+        let rows = try await orchestrator.database.query(
+            """
+            SELECT s.schedule_id::text, s.activity_key, a.bundle_id, a.activity_id, s.kind::text, s.body::text,
+                   s.silence_seconds IS NOT NULL
+            FROM schedules AS s JOIN activities AS a USING (activity_key)
+            WHERE a.bundle_id = \(app.rawValue) AND s.schedule_id = \(id)::uuid AND s.state = 'pending'
+            """
+        )
+        guard let due = try Self.decode(rows).first else { return }
+        if due.isSilenceLimit {
+            throw Problem.conflict(
+                code: "schedule_waits",
+                detail: "This end waits until nothing has changed for a time; end the activity instead."
+            )
+        }
+        try await carryOut(due)
     }
 
     /// A scheduled start becomes live, with a stamp of now for what it shows; unless another daemon has run the schedule

@@ -51,7 +51,17 @@ extension ActivitySnapshot {
         pushedAt: PGTimestamp? = nil,
         from database: Database
     ) async throws -> ActivitySnapshot? {
-        let rows = try await database.query(
+        try await read(key, begun: begun, pushedAt: pushedAt) { try await database.query($0) }
+    }
+
+    /// The same by way of `query`, which may be a transaction's.
+    static func read(
+        _ key: Int64,
+        begun: Revision,
+        pushedAt: PGTimestamp? = nil,
+        on query: (Query) async throws -> Rows
+    ) async throws -> ActivitySnapshot? {
+        let rows = try await query(
             """
             SELECT a.bundle_id, a.activity_id, a.environment::text, a.type_name, a.delivery::text, a.state::text,
                    a.attributes::text, a.revision, t.policy::text,

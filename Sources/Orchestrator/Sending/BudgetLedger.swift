@@ -19,8 +19,27 @@ struct BudgetLedger: Sendable {
         in activity: ActivitySnapshot,
         for budgetClass: BudgetClass
     ) async throws -> PushPriority {
+        let (decision, decided) = try await Self.judge(change, hasAlert: hasAlert, in: activity, for: budgetClass) {
+            try await database.query($0)
+        }
+        if let decided, decided == .ten || !hasAlert { return decided }
+        _ = try await database.pipeline(
+            [record(decision, of: change, in: activity, for: budgetClass)]
+                + (decision.isDemoted ? [demotion(decision, of: change, in: activity, for: budgetClass)] : [])
+        )
+        return decision.priority
+    }
+
+    /// What the ledger says of a change now, and what it has decided for it before. Nothing is spent.
+    static func judge(
+        _ change: ChangeToSend,
+        hasAlert: Bool,
+        in activity: ActivitySnapshot,
+        for budgetClass: BudgetClass,
+        on query: (Query) async throws -> Rows
+    ) async throws -> (decision: PriorityDecision, decided: PushPriority?) {
         let budget = activity.policy.budget
-        let rows = try await database.query(
+        let rows = try await query(
             """
             SELECT count(*) FILTER (
                        WHERE priority = 10 AND revision <> \(change.revision)
@@ -32,9 +51,6 @@ struct BudgetLedger: Sendable {
             """
         )
         let (spent, decided) = try rows.first(as: (Int64, Int16?).self) ?? (Int64(0), nil)
-        if let decided, let priority = PushPriority(rawValue: Int(decided)), priority == .ten || !hasAlert {
-            return priority
-        }
         let total = budgetClass == .frequent ? budget.frequent : budget.ordinary
         let decision = PriorityRule.decide(
             kind: change.kind,
@@ -43,11 +59,7 @@ struct BudgetLedger: Sendable {
             remaining: max(total - Int(spent), 0),
             reserve: budget.reserve
         )
-        _ = try await database.pipeline(
-            [record(decision, of: change, in: activity, for: budgetClass)]
-                + (decision.isDemoted ? [demotion(decision, of: change, in: activity, for: budgetClass)] : [])
-        )
-        return decision.priority
+        return (decision, decided.flatMap { PushPriority(rawValue: Int($0)) })
     }
 
     private func record(

@@ -66,7 +66,7 @@ struct ChangeStore: Sendable {
     /// - Throws: ``LeaseLost``; ``StampTooEarly`` if the stamp would run ahead of the clock, which the end may do.
     func stamped(_ revision: Revision, under lease: SegmentLease, anew: Bool = false) async throws -> ChangeToSend? {
         let key = lease.activityKey
-        guard let stored = try await read(key, revision, on: { try await database.query($0) }) else { return nil }
+        guard let stored = try await Self.read(key, revision, on: { try await database.query($0) }) else { return nil }
         if !anew, let change = stored.changeUnderItsStamp { return change }
         return try await database.withTransaction { connection in
             try await stampAnew(revision, under: lease, anew: anew, on: connection)
@@ -90,7 +90,7 @@ struct ChangeStore: Sendable {
             """,
         ])
         guard let last = try locked[0].single(Int64.self),
-            let stored = try await read(key, revision, on: { try await connection.query($0) })
+            let stored = try await Self.read(key, revision, on: { try await connection.query($0) })
         else { return nil }
         if locked[1].isEmpty { throw LeaseLost() }
         if !anew, let change = stored.changeUnderItsStamp { return change }  // another sender was faster
@@ -110,6 +110,17 @@ struct ChangeStore: Sendable {
             ] + (skew.map { [EventRows.insertion([$0])] } ?? [])
         )
         return stored.change(timestamp)
+    }
+
+    /// The change as it would leave now, read in the transaction that has written it. Nothing is stamped.
+    static func preview(
+        _ revision: Revision,
+        of key: Int64,
+        on connection: PostgresConnection
+    ) async throws -> ChangeToSend? {
+        guard let stored = try await read(key, revision, on: { try await connection.query($0) }) else { return nil }
+        let last = stored.freshStamp == 0 ? nil : stored.freshStamp
+        return stored.changeUnderItsStamp ?? stored.change(Stamping.whenSent(now: stored.now, last: last))
     }
 
     /// The statement that records the revisions which the walk jumped over.
@@ -144,7 +155,17 @@ struct ChangeStore: Sendable {
         after heard: Revision,
         upTo revision: Revision
     ) async throws -> (revision: Revision, content: AlertContent)? {
-        let rows = try await database.query(
+        try await Self.newestAlert(key, after: heard, upTo: revision) { try await database.query($0) }
+    }
+
+    /// The same by way of `query`, which may be a transaction's.
+    static func newestAlert(
+        _ key: Int64,
+        after heard: Revision,
+        upTo revision: Revision,
+        on query: (Query) async throws -> Rows
+    ) async throws -> (revision: Revision, content: AlertContent)? {
+        let rows = try await query(
             """
             SELECT revision, alert::text FROM changes
             WHERE activity_key = \(key) AND revision > \(heard) AND revision <= \(revision) AND alert IS NOT NULL
@@ -182,7 +203,7 @@ struct ChangeStore: Sendable {
         }
     }
 
-    private func read(
+    private static func read(
         _ key: Int64,
         _ revision: Revision,
         on query: (Query) async throws -> Rows

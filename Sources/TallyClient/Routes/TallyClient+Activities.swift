@@ -36,6 +36,39 @@ extension TallyClient {
         return try await answer(EndAnswer.self, to: call)
     }
 
+    /// What a start would send; nothing is written.
+    package func dryRunStart(
+        _ app: BundleID,
+        _ id: ActivityID,
+        _ request: StartRequest
+    ) async throws(ClientError) -> DryRunAnswer {
+        try await dryRun(.put("/v1/apps/\(app)/activities/\(id)", request))
+    }
+
+    /// What an update would send; nothing is written.
+    package func dryRunUpdate(
+        _ app: BundleID,
+        _ id: ActivityID,
+        _ request: UpdateRequest
+    ) async throws(ClientError) -> DryRunAnswer {
+        try await dryRun(.post("/v1/apps/\(app)/activities/\(id)/updates", harmless: request))
+    }
+
+    /// What an end would send; nothing is written.
+    package func dryRunEnd(
+        _ app: BundleID,
+        _ id: ActivityID,
+        _ request: EndRequest
+    ) async throws(ClientError) -> DryRunAnswer {
+        try await dryRun(.post("/v1/apps/\(app)/activities/\(id)/end", harmless: request))
+    }
+
+    private func dryRun(_ real: APICall) async throws(ClientError) -> DryRunAnswer {
+        var call = real
+        call.query = [("dry_run", "true")]
+        return try await answer(DryRunAnswer.self, to: call)
+    }
+
     /// Adds to the audience of an activity or takes from it.
     package func changeAudience(
         _ app: BundleID,

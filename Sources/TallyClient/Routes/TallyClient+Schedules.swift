@@ -14,4 +14,10 @@ extension TallyClient {
     package func cancelSchedule(_ app: BundleID, _ id: String) async throws(ClientError) {
         try await perform(.delete("/v1/apps/\(app)/schedules/\(APICall.encoded(id))"))
     }
+
+    /// Runs a schedule now instead of at its time; one that has run already is answered as it is.
+    package func runSchedule(_ app: BundleID, _ id: String) async throws(ClientError) -> ScheduleResource {
+        let call = APICall(method: "POST", path: "/v1/apps/\(app)/schedules/\(APICall.encoded(id))/run")
+        return try await answer(ScheduleResource.self, to: call)
+    }
 }

@@ -152,6 +152,15 @@ final class RecordingService: TallyService {
     ) async throws -> (answer: StartAnswer, replay: Bool) {
         (try reach("start \(app) \(id)"), state.withLock { $0.replay })
     }
+    func dryRunStart(_ app: BundleID, _ id: ActivityID, _ request: StartRequest) async throws -> DryRunAnswer {
+        try reach("dryRunStart \(app) \(id)")
+    }
+    func dryRunUpdate(_ app: BundleID, _ id: ActivityID, _ request: UpdateRequest) async throws -> DryRunAnswer {
+        try reach("dryRunUpdate \(app) \(id)")
+    }
+    func dryRunEnd(_ app: BundleID, _ id: ActivityID, _ request: EndRequest) async throws -> DryRunAnswer {
+        try reach("dryRunEnd \(app) \(id)")
+    }
     func update(
         _ app: BundleID,
         _ id: ActivityID,
@@ -221,6 +230,9 @@ final class RecordingService: TallyService {
     }
     func schedule(_ app: BundleID, _ id: String) async throws -> ScheduleResource { try reach("schedule \(app) \(id)") }
     func cancelSchedule(_ app: BundleID, _ id: String) async throws { try done("cancelSchedule \(app) \(id)") }
+    func runSchedule(_ app: BundleID, _ id: String) async throws -> ScheduleResource {
+        try reach("runSchedule \(app) \(id)")
+    }
 
     private func text(_ page: PageRequest) -> String { "\(page.limit) \(page.cursor ?? "-")" }
 }

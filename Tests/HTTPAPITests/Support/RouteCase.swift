@@ -103,6 +103,27 @@ struct RouteCase: CustomTestStringConvertible, Sendable {
         ),
         .init(.post, mine + "/activities/a1/end", .scope(.publish), body: Bodies.empty, "end com.example.mine a1"),
         .init(
+            .put,
+            mine + "/activities/a1?dry_run=true",
+            .scope(.publish),
+            body: Bodies.start,
+            "dryRunStart com.example.mine a1"
+        ),
+        .init(
+            .post,
+            mine + "/activities/a1/updates?dry_run=true",
+            .scope(.publish),
+            body: Bodies.update,
+            "dryRunUpdate com.example.mine a1"
+        ),
+        .init(
+            .post,
+            mine + "/activities/a1/end?dry_run=true",
+            .scope(.publish),
+            body: Bodies.empty,
+            "dryRunEnd com.example.mine a1"
+        ),
+        .init(
             .post,
             mine + "/activities/a1/audience",
             .scope(.publish),
@@ -141,5 +162,6 @@ struct RouteCase: CustomTestStringConvertible, Sendable {
         .init(.get, mine + "/schedules", .scope(.read), "schedules com.example.mine 100 -"),
         .init(.get, mine + "/schedules/\(uuid)", .scope(.read), "schedule com.example.mine \(uuid)"),
         .init(.delete, mine + "/schedules/\(uuid)", .scope(.operate), "cancelSchedule com.example.mine \(uuid)"),
+        .init(.post, mine + "/schedules/\(uuid)/run", .scope(.operate), "runSchedule com.example.mine \(uuid)"),
     ]
 }

@@ -24,6 +24,44 @@ struct ScheduleTests {
         return id
     }
 
+    @Test("A schedule that is run by hand happens now, once, whatever is asked later")
+    func runNow() async throws {
+        try await withWorld { world in
+            try await world.start()
+            let id = try await schedule(world, score: 4)
+            #expect(try await world.orchestrator.runSchedule(world.app, id).state == .done)
+            #expect(try await world.show().revision == 2)
+            #expect(try await world.orchestrator.runSchedule(world.app, id).state == .done)
+            #expect(try await world.show().revision == 2)
+            let other = BundleID(stored: "com.example.other")
+            let foreign = try await problem { _ = try await world.orchestrator.runSchedule(other, id) }
+            #expect(foreign?.status == 404)
+            let cancelled = try await schedule(world, score: 5)
+            try await world.orchestrator.cancelSchedule(world.app, cancelled)
+            let settled = try await problem { _ = try await world.orchestrator.runSchedule(world.app, cancelled) }
+            #expect(settled?.code == "schedule_settled")
+            try await world.start("later") { $0.startsAt = Self.later }
+            let begins = try #require(try await world.show("later").schedules.first?.id)
+            #expect(try await world.orchestrator.runSchedule(world.app, begins).state == .done)
+            #expect(try await world.show("later").state == .live)
+        }
+    }
+
+    @Test("A schedule that is refused when it is run by hand waits for its time")
+    func refusedNow() async throws {
+        try await withWorld(policy: { $0.endWhenSilentSeconds = 600 }) { world in
+            try await world.start()
+            let limit = try #require(try await world.show().schedules.first?.id)
+            let waits = try await problem { _ = try await world.orchestrator.runSchedule(world.app, limit) }
+            #expect(waits?.code == "schedule_waits")
+            let id = try await schedule(world, score: 4) { $0.eventTime = Instant(unixSeconds: 1) }
+            try await world.update(score: 1) { $0.eventTime = Instant(unixSeconds: 2) }
+            let late = try await problem { _ = try await world.orchestrator.runSchedule(world.app, id) }
+            #expect(late?.code == "late_event")
+            #expect(try await world.orchestrator.schedule(world.app, id).state == .pending)
+        }
+    }
+
     @Test("A scheduled start is sent at its time, with what was accepted meanwhile and a stamp of then")
     func start() async throws {
         try await withWorld { world in

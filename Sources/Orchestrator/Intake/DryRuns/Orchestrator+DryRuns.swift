@@ -1,0 +1,99 @@
+package import APITypes
+package import ActivityModel
+import Postgres
+
+// A dry run takes the way of the real request up to its commit: the change is decided and written, what would be sent is
+// rendered from what was written, and the transaction is rolled back. So the two can never say different things.
+extension Orchestrator {
+    /// What a start would send, and to whom.
+    ///
+    /// - Throws: As ``start(_:_:_:)``.
+    package func dryRunStart(
+        _ app: BundleID,
+        _ id: ActivityID,
+        _ request: StartRequest
+    ) async throws -> DryRunAnswer {
+        let environment = try await environment(request.environment, of: app)
+        if let stored = try await StoredStart.read(app, id, from: database) {
+            try stored.judgeReplay(request)
+            let activity = try await activity(app, id)
+            return .unchanged(id, activity.revision, activity.timestamp)
+        }
+        let type = try await typeContext(app, request.type)
+        let proposal = try StartProposal(app: app, id: id, environment: environment, request: request, type: type)
+        return try await rollingBack { connection in
+            guard let key = try await proposal.insert(on: connection) else { throw Problem.activityExists() }
+            try await proposal.insertParts(activityKey: key, on: connection)
+            let plan = try await PushPlan.read(key, revision: 1, orchestrator: self, on: connection)
+            var answer = plan.answer
+            answer.at = request.startsAt
+            answer.audience = try await AudienceRows.counts(key) { try await connection.query($0) }
+            if !request.audience.isEmpty {
+                (answer.pushes, answer.withheld) = try await plan.starts(on: connection)
+            }
+            return answer
+        }
+    }
+
+    /// What an update would send, and to how many.
+    ///
+    /// - Throws: As ``update(_:_:_:idempotency:)``.
+    package func dryRunUpdate(
+        _ app: BundleID,
+        _ id: ActivityID,
+        _ request: UpdateRequest
+    ) async throws -> DryRunAnswer {
+        try await dryRun(try await command(app, id, request), at: request.at)
+    }
+
+    /// What an end would send, and to how many.
+    ///
+    /// - Throws: As ``end(_:_:_:idempotency:)``.
+    package func dryRunEnd(_ app: BundleID, _ id: ActivityID, _ request: EndRequest) async throws -> DryRunAnswer {
+        try await dryRun(try await command(app, id, request), at: request.at)
+    }
+
+    private func dryRun(_ command: ChangeCommand, at time: Instant?) async throws -> DryRunAnswer {
+        try await rollingBack { connection in
+            // A watch of its own: what it has seen here was not written.
+            let results = try await ChangeGroup.accept([command], skews: ClockSkewWatch(), on: connection)
+            guard case .accepted(let id, let revision, let timestamp, let unchanged)? = try results.first?.get() else {
+                throw Problem.internalError()
+            }
+            if unchanged { return .unchanged(id, revision, timestamp) }
+            let plan = try await PushPlan.read(
+                command.activity.key,
+                revision: revision,
+                orchestrator: self,
+                on: connection
+            )
+            var answer = plan.answer
+            answer.at = time
+            (answer.pushes, answer.withheld) = try await plan.changes(on: connection)
+            return answer
+        }
+    }
+
+    /// Thrown to undo a transaction that has done its work.
+    private struct RolledBack: Error {
+        let answer: DryRunAnswer
+    }
+
+    private func rollingBack(
+        _ body: (PostgresConnection) async throws -> DryRunAnswer
+    ) async throws -> DryRunAnswer {
+        do {
+            return try await database.withTransaction { connection in
+                throw RolledBack(answer: try await body(connection))
+            }
+        } catch let over as RolledBack {
+            return over.answer
+        }
+    }
+}
+
+extension DryRunAnswer {
+    fileprivate static func unchanged(_ id: ActivityID, _ revision: Revision, _ timestamp: Timestamp?) -> DryRunAnswer {
+        DryRunAnswer(activityID: id, revision: revision, timestamp: timestamp ?? 0, unchanged: true)
+    }
+}

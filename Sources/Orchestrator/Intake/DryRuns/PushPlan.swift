@@ -1,0 +1,235 @@
+import APITypes
+import APNSTransport
+import ActivityModel
+import JSON
+import Postgres
+
+/// What the newest change of an activity would be sent as, read within the transaction that has written it.
+struct PushPlan {
+    private let orchestrator: Orchestrator
+    private let change: ChangeToSend
+    private let activity: ActivitySnapshot
+
+    static func read(
+        _ key: Int64,
+        revision: Revision,
+        orchestrator: Orchestrator,
+        on connection: PostgresConnection
+    ) async throws -> PushPlan {
+        guard let change = try await ChangeStore.preview(revision, of: key, on: connection),
+            let activity = try await ActivitySnapshot.read(
+                key,
+                begun: revision,
+                on: { try await connection.query($0) }
+            )
+        else { throw Problem.notFound("the activity") }
+        return PushPlan(orchestrator: orchestrator, change: change, activity: activity)
+    }
+
+    /// The answer without its pushes.
+    var answer: DryRunAnswer {
+        DryRunAnswer(activityID: activity.activityID, revision: change.revision, timestamp: change.timestamp)
+    }
+
+    // MARK: Starts
+
+    /// A push for each form of a start that the devices need which the audience reaches, and how many get none.
+    func starts(
+        on connection: PostgresConnection
+    ) async throws -> (pushes: [PlannedPush], withheld: [String: Int]) {
+        let rows = try await connection.query(
+            """
+            SELECT d.os_version, d.activities_enabled, count(*), count(t.token)
+            FROM activities AS a CROSS JOIN LATERAL (\(unescaped: AudienceRows.reached)) AS r
+            JOIN devices AS d USING (device_key)
+            LEFT JOIN start_tokens AS t
+                ON t.device_key = d.device_key AND t.type_name = a.type_name AND t.state = 'live'
+            WHERE a.activity_key = \(activity.key) GROUP BY 1, 2
+            """
+        )
+        var counts: [LiveActivityBody.InputPush: Int] = [:]
+        var withheld: [String: Int] = [:]
+        let channel = try await channel(on: connection)
+        for (version, isEnabled, devices, reachable) in try rows.decoded(as: (String?, Bool, Int64, Int64).self) {
+            if devices > reachable { withheld["no_start_token", default: 0] += Int(devices - reachable) }
+            let capability = DeviceCapability(
+                osVersion: version.flatMap { OSVersion($0) },
+                activitiesEnabled: isEnabled,
+                delivery: activity.delivery
+            )
+            switch capability {
+            case .withInputPushChannel: counts[Self.input(channel), default: 0] += Int(reachable)
+            case .withInputPushToken: counts[.token, default: 0] += Int(reachable)
+            case .plain: counts[LiveActivityBody.InputPush.none, default: 0] += Int(reachable)
+            case .withheld(let reason): withheld[reason.rawValue, default: 0] += Int(reachable)
+            }
+        }
+        if counts.isEmpty {
+            // Nobody is there yet; this is what most devices will get.
+            counts[activity.delivery.usesChannel ? Self.input(channel) : .token] = 0
+        }
+        let pushes = counts.sorted { ($1.value, "\($0.key)") < ($0.value, "\($1.key)") }.map(start)
+        return (pushes, withheld.filter { $0.value > 0 })
+    }
+
+    private static func input(_ channel: Channel?) -> LiveActivityBody.InputPush {
+        .channel(channel?.apnsID ?? Channel.unmade)
+    }
+
+    private func start(_ input: LiveActivityBody.InputPush, _ devices: Int) -> PlannedPush {
+        let decision = PriorityRule.decide(
+            kind: .start,
+            urgency: change.urgency,
+            hasAlert: true,
+            remaining: 0,
+            reserve: 0
+        )
+        let rendering = LiveActivityRendering(change: change, alert: change.alert, activity: activity)
+        return push(.start, to: .startTokens, devices, nil, decision, rendering.start(inputPush: input))
+    }
+
+    // MARK: Updates and ends
+
+    /// A push for each budget that cards are counted against, and one for the channel; and how many cards get none now.
+    func changes(
+        on connection: PostgresConnection
+    ) async throws -> (pushes: [PlannedPush], withheld: [String: Int]) {
+        let rows = try await connection.query(
+            """
+            SELECT s.frequent, s.state::text, count(*) FROM subscriptions AS s
+            WHERE s.activity_key = \(activity.key) AND s.mode = 'token' AND s.state <> 'over' GROUP BY 1, 2
+            """
+        )
+        var cards: [BudgetClass: Int] = [:]
+        var withheld: [String: Int] = [:]
+        for (isFrequent, state, count) in try rows.decoded(as: (Bool, String, Int64).self) {
+            switch try SubscriptionState.stored(state) {
+            case .riding, .due: cards[isFrequent ? .frequent : .ordinary, default: 0] += Int(count)
+            case .waitingForToken, .withheld, .rejected, .dead, .over: withheld[state, default: 0] += Int(count)
+            }
+        }
+        if cards.isEmpty, activity.delivery != .channel { cards[.ordinary] = 0 }
+        var pushes: [PlannedPush] = []
+        for budgetClass in [BudgetClass.ordinary, .frequent] {
+            guard let count = cards[budgetClass] else { continue }
+            let (body, decision) = try await content(segment: 0, budgetClass, on: connection)
+            pushes.append(push(change.kind, to: .updateTokens, count, budgetClass, decision, body))
+        }
+        if let channel = try await channel(on: connection) {
+            let (body, decision) = try await content(segment: SegmentLease.channelSegment, .channel, on: connection)
+            pushes.append(try await broadcast(to: channel, decision, body))
+        }
+        return (pushes, withheld)
+    }
+
+    /// The body with the newest alert that the segment has not sent yet, and the priority.
+    private func content(
+        segment: Int16,
+        _ budgetClass: BudgetClass,
+        on connection: PostgresConnection
+    ) async throws -> (body: [UInt8], decision: PriorityDecision) {
+        let begun = try await connection.query(
+            """
+            SELECT coalesce(lap_revision, completed_revision) FROM segments
+            WHERE activity_key = \(activity.key) AND segment = \(segment)
+            """
+        ).single(Int64.self)
+        let alert = try await ChangeStore.newestAlert(
+            activity.key,
+            after: begun ?? 0,
+            upTo: change.revision,
+            on: { try await connection.query($0) }
+        )?.content
+        let decision = try await BudgetLedger.judge(change, hasAlert: alert != nil, in: activity, for: budgetClass) {
+            try await connection.query($0)
+        }.decision
+        return (LiveActivityRendering(change: change, alert: alert, activity: activity).body(), decision)
+    }
+
+    // MARK: The channel
+
+    private struct Channel {
+        /// Stands for the id of a channel that Apple has not made yet.
+        static let unmade = APNSChannelID(stored: "(made when the activity starts)")
+
+        let apnsID: APNSChannelID?
+        let storage: ChannelStorage
+    }
+
+    private func channel(on connection: PostgresConnection) async throws -> Channel? {
+        guard activity.delivery.usesChannel else { return nil }
+        let rows = try await connection.query(
+            """
+            SELECT apns_channel_id, storage::text FROM channels
+            WHERE activity_key = \(activity.key) AND lost_at IS NULL
+            """
+        )
+        guard let (apnsID, storage) = try rows.first(as: (String?, String).self) else { return nil }
+        return Channel(apnsID: apnsID.map(APNSChannelID.init(stored:)), storage: try .stored(storage))
+    }
+
+    private func broadcast(
+        to channel: Channel,
+        _ decision: PriorityDecision,
+        _ body: [UInt8]
+    ) async throws -> PlannedPush {
+        let push = BroadcastPush(
+            environment: activity.environment,
+            identity: try await orchestrator.signing.identity(of: activity.bundleID, activity.environment),
+            bundleID: activity.bundleID,
+            channelID: channel.apnsID ?? Channel.unmade,
+            storage: channel.storage,
+            priority: decision.priority,
+            expiration: activity.policy.expiration(of: change.kind, at: change.timestamp, storage: channel.storage),
+            body: body
+        )
+        let head = RequestHead.broadcast(push)
+        return planned(change.kind, to: .channel, 1, .channel, decision, head, path: head.path, body)
+    }
+
+    // MARK: Pushes
+
+    private func push(
+        _ event: ChangeKind,
+        to destination: PlannedPush.Destination,
+        _ count: Int,
+        _ budgetClass: BudgetClass?,
+        _ decision: PriorityDecision,
+        _ body: [UInt8]
+    ) -> PlannedPush {
+        let head = RequestHead.devicePush(
+            PushHeaders(
+                bundleID: activity.bundleID,
+                priority: decision.priority,
+                expiration: activity.policy.expiration(of: event, at: change.timestamp)
+            )
+        )
+        return planned(event, to: destination, count, budgetClass, decision, head, path: head.path + "{token}", body)
+    }
+
+    private func planned(
+        _ event: ChangeKind,
+        to destination: PlannedPush.Destination,
+        _ count: Int,
+        _ budgetClass: BudgetClass?,
+        _ decision: PriorityDecision,
+        _ head: RequestHead,
+        path: String,
+        _ body: [UInt8]
+    ) -> PlannedPush {
+        PlannedPush(
+            event: event,
+            to: destination,
+            destinations: count,
+            budgetClass: budgetClass?.rawValue,
+            priority: decision.priority,
+            reason: decision.reason.rawValue,
+            explanation: decision.text,
+            path: path,
+            headers: JSONObject(head.texts.map { ($0.name, .string($0.value)) }),
+            bytes: body.count,
+            // Our own rendering, which is JSON.
+            body: (try? JSONValue.parse(body)) ?? .null
+        )
+    }
+}

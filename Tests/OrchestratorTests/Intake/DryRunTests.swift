@@ -1,0 +1,180 @@
+import APITypes
+import ActivityModel
+import JSON
+import Postgres
+import Testing
+
+@testable import Orchestrator
+
+@Suite("Dry runs", .timeLimit(.minutes(2)))
+struct DryRunTests {
+    @Test("A start says what each kind of device would get, and who gets nothing; nothing is written")
+    func start() async throws {
+        try await withWorld { world in
+            try await world.register("new", token: "a1", os: "18.1")
+            try await world.register("old", token: "a2", os: "17.4")
+            try await world.register("older", token: "a3", os: "17.0")
+            try await world.register("off", token: "a4", enabled: false)
+            try await world.register("mute")
+            let before = try await world.rows()
+            let answer = try await world.orchestrator.dryRunStart(
+                world.app,
+                ActivityID(stored: "final"),
+                world.startRequest(to: World.devices("new", "old", "older", "off", "mute", "unknown"))
+            )
+            #expect(answer.revision == 1)
+            #expect(answer.audience == AudienceCounts(devices: 5, unknownUsers: 0))
+            #expect(answer.withheld == ["needs_ios_17_2": 1, "activities_disabled": 1, "no_start_token": 1])
+            #expect(answer.pushes.map(\.destinations) == [1, 1])
+            #expect(answer.pushes.allSatisfy { $0.priority == .ten && $0.reason == "start" && $0.to == .startTokens })
+            let inputs = answer.pushes.map { $0.body["aps"]?["input-push-token"]?.int64 }
+            #expect(Set(inputs) == [nil, 1])
+            let push = try #require(answer.pushes.first)
+            #expect(push.path == "/3/device/{token}")
+            #expect(push.headers["apns-topic"]?.string == "com.example.app.push-type.liveactivity")
+            #expect(push.headers["apns-priority"]?.string == "10")
+            #expect(push.headers["apns-expiration"]?.string == String(answer.timestamp + 600))
+            #expect(push.body["aps"]?["attributes"]?["home"]?.string == "Argentina")
+            #expect(push.bytes == push.body.serialized().count)
+            #expect(try await world.rows() == before)
+            #expect(try await problem { _ = try await world.show() }?.status == 404)
+            try await world.settle()
+            #expect(world.recorder.pushes.isEmpty)
+        }
+    }
+
+    @Test("What is then really sent is what the dry run said")
+    func isTrue() async throws {
+        try await withWorld { world in
+            try await world.register("d", token: "a1", os: "18.1")
+            let planned = try await world.orchestrator.dryRunStart(
+                world.app,
+                ActivityID(stored: "final"),
+                world.startRequest(to: World.devices("d"))
+            )
+            try await world.start(to: World.devices("d"))
+            try await world.settle()
+            try world.expectLast(planned)
+            try await world.follow("d", token: "b1")
+            let request = UpdateRequest(contentState: World.state(1), alert: World.alert("Goal"))
+            let update = try await world.orchestrator.dryRunUpdate(world.app, ActivityID(stored: "final"), request)
+            #expect(update.revision == 2)
+            #expect(update.pushes.map(\.budgetClass) == ["ordinary"])
+            #expect(update.pushes.map(\.reason) == ["alert"])
+            try await world.update(score: 1, alert: "Goal")
+            try await world.settle()
+            try world.expectLast(update)
+            let end = try await world.orchestrator.dryRunEnd(
+                world.app,
+                ActivityID(stored: "final"),
+                EndRequest(dismissal: .after(seconds: 60))
+            )
+            #expect(end.pushes.first?.body["aps"]?["content-state"]?["score"]?.int64 == 1)
+            #expect(end.pushes.first?.body["aps"]?["dismissal-date"]?.int64 == end.timestamp + 60)
+            #expect(try await world.show().state == .live)
+        }
+    }
+
+    @Test("Counts are by budget, and cards without a token are named apart")
+    func counts() async throws {
+        try await withWorld { world in
+            try await world.register("waiting", token: "a1")
+            try await world.start(to: World.devices("waiting"))
+            try await world.settle()
+            try await world.register("one")
+            try await world.register("two", frequent: true)
+            try await world.follow("one", token: "b1")
+            try await world.follow("two", token: "b2")
+            let request = UpdateRequest(contentState: World.state(1), urgency: .notable)
+            let answer = try await world.orchestrator.dryRunUpdate(world.app, ActivityID(stored: "final"), request)
+            #expect(answer.pushes.map(\.budgetClass) == ["ordinary", "frequent"])
+            #expect(answer.pushes.map(\.destinations) == [1, 1])
+            #expect(answer.withheld == ["waiting_for_token": 1])
+            #expect(answer.pushes.allSatisfy { $0.explanation.contains("more than the reserve") })
+        }
+    }
+
+    @Test("A channel is a push of its own, with the header fields of a broadcast")
+    func channel() async throws {
+        try await withWorld { world in
+            try await world.start(delivery: .channel)
+            try await world.settle()
+            let id = try #require(try await world.show().channel?.apnsChannelID)
+            let request = UpdateRequest(contentState: World.state(1))
+            let answer = try await world.orchestrator.dryRunUpdate(world.app, ActivityID(stored: "final"), request)
+            let push = try #require(answer.pushes.first)
+            #expect(answer.pushes.count == 1)
+            #expect(push.to == .channel)
+            #expect(push.path == "/4/broadcasts/apps/com.example.app")
+            #expect(push.headers["apns-channel-id"]?.string == id.rawValue)
+            #expect(push.headers["apns-topic"] == nil)
+        }
+    }
+
+    @Test("What the real request would be refused for, the dry run is, too")
+    func refusals() async throws {
+        try await withWorld { world in
+            let id = ActivityID(stored: "final")
+            try await world.start(score: 3)
+            let orchestrator = world.orchestrator
+            let late = try await problem {
+                _ = try await orchestrator.dryRunUpdate(
+                    world.app,
+                    id,
+                    UpdateRequest(contentState: JSONObject([("score", .string("3"))]))
+                )
+            }
+            #expect(late?.code == "invalid_content_state")
+            let same = try await orchestrator.dryRunUpdate(world.app, id, UpdateRequest(contentState: World.state(3)))
+            #expect(same.unchanged)
+            #expect(same.pushes.isEmpty)
+            try await world.end()
+            let ended = try await problem { _ = try await orchestrator.dryRunEnd(world.app, id, EndRequest()) }
+            #expect(ended?.code == "activity_ended")
+            let unknown = try await problem {
+                _ = try await orchestrator.dryRunEnd(world.app, ActivityID(stored: "none"), EndRequest())
+            }
+            #expect(unknown?.status == 404)
+        }
+    }
+}
+
+extension World {
+    fileprivate func startRequest(to audience: Audience) -> StartRequest {
+        StartRequest(
+            type: Self.game,
+            attributes: JSONObject([("home", .string("Argentina"))]),
+            contentState: Self.state(0),
+            audience: audience,
+            alert: Self.alert("Kick-off")
+        )
+    }
+
+    /// How many rows the tables have that a change writes.
+    fileprivate func rows() async throws -> [Int64] {
+        let tables = [
+            "activities", "changes", "audience_members", "segments", "starts", "schedules", "budget_ledger",
+            "idempotency_keys", "events", "channels",
+        ]
+        let counts = tables.map { "(SELECT count(*) FROM \($0))" }.joined(separator: ", ")
+        let rows = try await database.query(Query(unescaped: "SELECT ARRAY[\(counts)]"))
+        return try rows.single([Int64].self) ?? []
+    }
+
+    /// Compares the newest push with the one that was planned; the clock may have gone on in between.
+    fileprivate func expectLast(
+        _ planned: DryRunAnswer,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        let push = try #require(planned.pushes.first, sourceLocation: sourceLocation)
+        let sent = try #require(recorder.pushes.last, sourceLocation: sourceLocation)
+        #expect(Self.timeless(sent.body) == Self.timeless(push.body), sourceLocation: sourceLocation)
+        #expect(sent.priority == push.priority, sourceLocation: sourceLocation)
+    }
+
+    private static func timeless(_ body: JSONValue) -> JSONValue {
+        guard var aps = body["aps"]?.object else { return body }
+        aps["timestamp"] = nil
+        return .object(aps)
+    }
+}
