@@ -5,38 +5,33 @@ import Synchronization
 
 @testable import Orchestrator
 
-/// One run of `tallyd`, from its start to its death: an orchestrator with connections of its own.
+/// One run of `tallyd`, from its start to its death. Its connections are those of all daemons: what was open on one when
+/// its daemon died is rolled back, as the server does where a connection breaks.
 final class Daemon: Sendable {
     let name: String
     let orchestrator: Orchestrator
     private let life: Life
     private let intake: Task<Void, Never>
 
-    /// A daemon that begins to accept. Its connection string leads to the simulation's clock.
-    ///
-    /// - Throws: `PostgresError` for a string that libpq does not take.
+    /// A daemon that begins to accept, on connections in whose sessions the simulation's clock holds.
     init(
         name: String,
-        url: String,
+        database: Database,
         masterKey: SymmetricKey,
         apple: Apple,
         stage: Stage,
         settings: OrchestratorSettings
-    ) throws {
+    ) {
         let life = Life()
-        var configuration = Database.Configuration()
-        // A task that waits for its turn has its connection already.
-        configuration.maximumConnections = 60
-        configuration.gate = StatementGate { (moment) async throws(PostgresError) in
+        let gate = StatementGate { (moment) async throws(PostgresError) in
             if moment == .betweenTransactions { await stage.wait() }
             guard life.isAlive(at: moment) else { throw PostgresError(.connectionLost, message: "the daemon is dead") }
         }
         let silence = Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }
-        let database = try Database(url: url, configuration: configuration, logger: silence)
         self.name = name
         self.life = life
         orchestrator = Orchestrator(
-            database: database,
+            database: Database(database, behind: gate),
             sender: Line(apple: apple, daemon: name, isUp: { life.isOver == false }),
             masterKey: masterKey,
             settings: settings,
@@ -61,7 +56,6 @@ final class Daemon: Sendable {
         life.end()
         intake.cancel()
         await intake.value
-        await orchestrator.database.shutDown()
     }
 }
 

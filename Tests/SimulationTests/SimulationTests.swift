@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import Postgres
 import Schema
 import TestSupport
@@ -45,9 +46,9 @@ struct Plan: Sendable {
 
 enum Simulation {
     static func run(_ plan: Plan) async throws {
-        try await withClock { clock, url in
+        try await withClock { clock, database in
             for seed in plan.seeds {
-                let universe = Universe(seed: seed, clock: clock, url: url)
+                let universe = Universe(seed: seed, clock: clock, database: database)
                 do {
                     try await play(universe, steps: plan.steps)
                     if plan.isTelling { print(universe.story.joined(separator: "\n")) }
@@ -60,8 +61,8 @@ enum Simulation {
     }
 
     static func story(seed: UInt64, steps: Int) async throws -> [String] {
-        try await withClock { clock, url in
-            let universe = Universe(seed: seed, clock: clock, url: url)
+        try await withClock { clock, database in
+            let universe = Universe(seed: seed, clock: clock, database: database)
             try await play(universe, steps: steps)
             return universe.story
         }
@@ -80,7 +81,8 @@ enum Simulation {
         await universe.finish()
     }
 
-    private static func withClock<R>(_ body: (VirtualClock, String) async throws -> R) async throws -> R {
+    /// Lends a database with a clock, and connections to it for the daemons of all lives.
+    private static func withClock<R>(_ body: (VirtualClock, Database) async throws -> R) async throws -> R {
         let migrations = try Schema.migrations.map { try Migration(number: $0.number, name: $0.name, sql: $0.sql) }
         return try await withDatabase(migrations: migrations) { database in
             let clock = VirtualClock(database: database)
@@ -88,7 +90,22 @@ enum Simulation {
             guard let name = try await database.query("SELECT current_database()::text").first(as: String.self) else {
                 throw Plan.Malformed()
             }
-            return try await body(clock, TestCluster.shared.url(database: name) + VirtualClock.sessionOptions)
+            var configuration = Database.Configuration()
+            // A task that waits for its turn has its connection already.
+            configuration.maximumConnections = 200
+            let daemons = try await Database(
+                url: TestCluster.shared.url(database: name) + VirtualClock.sessionOptions,
+                configuration: configuration,
+                logger: Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }
+            )
+            let result: Result<R, any Error>
+            do {
+                result = .success(try await body(clock, daemons))
+            } catch {
+                result = .failure(error)
+            }
+            await daemons.shutDown()
+            return try result.get()
         }
     }
 }

@@ -41,7 +41,8 @@ final class Universe {
     static let game = ActivityTypeName(stored: "Game")
 
     let clock: VirtualClock
-    let url: String
+    /// The connections of all daemons.
+    let database: Database
     let apple: Apple
     let stage = Stage()
     let masterKey = SymmetricKey.generate()
@@ -53,10 +54,10 @@ final class Universe {
     /// Counts daemons, tasks, posts: names that no two have.
     private var counter = 0
 
-    init(seed: UInt64, clock: VirtualClock, url: String) {
+    init(seed: UInt64, clock: VirtualClock, database: Database) {
         random = SeededRandom(seed: seed)
         self.clock = clock
-        self.url = url
+        self.database = database
         apple = Apple(seed: seed ^ 0x5EED, phones: 5)
     }
 
@@ -77,8 +78,8 @@ final class Universe {
     func begin() async throws {
         try await clock.reset()
         apple.with { [now] in $0.now = now }
-        try await addDaemon()
-        try await addDaemon()
+        addDaemon()
+        addDaemon()
         let orchestrator = daemons[0].orchestrator
         _ = try await orchestrator.putApp(
             Self.app,
@@ -120,13 +121,13 @@ final class Universe {
 
     // MARK: Daemons
 
-    func addDaemon() async throws {
+    func addDaemon() {
         let name = "daemon\(number())"
         let jitter = Jitter(seed: UInt64.random(in: 0...UInt64.max, using: &random))
         daemons.append(
-            try Daemon(
+            Daemon(
                 name: name,
-                url: url,
+                database: database,
                 masterKey: masterKey,
                 apple: apple,
                 stage: stage,
@@ -148,7 +149,7 @@ final class Universe {
             while let actor = stage.waiting.first(where: { $0.daemon == daemon.name }) { await stage.goOn(actor) }
             await daemon.bury()
             daemons.removeAll { $0 === daemon }
-            try await addDaemon()
+            addDaemon()
         }
     }
 

@@ -11,9 +11,14 @@ struct VirtualClock: Sendable {
     static let beginning: Int64 = 1_781_193_600_000
 
     /// What a daemon's connection string has to end with.
-    static let sessionOptions = "?options=-csearch_path%3Dsim%2Cpg_catalog%2Cpublic"
+    ///
+    /// Plans depend on nothing but the statement: neither on the values nor on how full the tables are just then, else one
+    /// seed would not be one order of rows. They are kept as long as the connection.
+    static let sessionOptions =
+        "?options=-csearch_path%3Dsim%2Cpg_catalog%2Cpublic%20-cplan_cache_mode%3Dforce_generic_plan"
+        + "%20-cenable_seqscan%3Doff%20-cjit%3Doff"
 
-    /// Makes the clock in a database that has its tables.
+    /// Makes the clock in a database that has its tables, and lets nothing but a life change what those hold.
     func install() async throws {
         try await database.withConnection { connection in
             try await connection.executeScript(
@@ -35,6 +40,13 @@ struct VirtualClock: Sendable {
                     LOOP
                         EXECUTE format('ALTER TABLE public.%I ALTER COLUMN %I SET DEFAULT %s', line.table_name,
                             line.column_name, regexp_replace(line.column_default, '(pg_catalog\\.)?(now|clock_timestamp|gen_random_uuid)\\(\\)', 'sim.\\2()'));
+                    END LOOP;
+                END $$;
+                DO $$
+                DECLARE name regclass;
+                BEGIN
+                    FOR name IN SELECT oid FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' LOOP
+                        EXECUTE format('ALTER TABLE %s SET (autovacuum_enabled = off)', name);
                     END LOOP;
                 END $$;
                 """

@@ -24,8 +24,6 @@ extension Database {
         package var statementCacheCapacity = 500
         /// Shown in `pg_stat_activity`; default `tally`.
         package var applicationName = "tally"
-        /// Asked before each statement; default nil.
-        package var gate: StatementGate?
 
         package init() {}
 

@@ -15,6 +15,7 @@ package final class Database: Service, Sendable, CustomStringConvertible {
     let loop: EventLoop
     let logger: Logger
     let pool: Pool
+    private let gate: StatementGate?
     private let backOff: Mutex<BackOff>
 
     /// Takes a connection string apart; connects to nothing yet.
@@ -37,6 +38,20 @@ package final class Database: Service, Sendable, CustomStringConvertible {
         settings = try Self.settings(url, configuration)
         if let loop { self.loop = loop } else { self.loop = try SharedLoop.get() }
         pool = Pool(maximum: configuration.maximumConnections, loop: self.loop)
+        gate = nil
+        backOff = Mutex(BackOff(maximum: configuration.maximumBackOff))
+    }
+
+    /// The connections of another database behind a gate: a simulated daemon comes and goes, and those stay.
+    ///
+    /// Whoever made the other one shuts it down.
+    package init(_ other: Database, behind gate: StatementGate) {
+        configuration = other.configuration
+        settings = other.settings
+        loop = other.loop
+        logger = other.logger
+        pool = other.pool
+        self.gate = gate
         backOff = Mutex(BackOff(maximum: configuration.maximumBackOff))
     }
 
@@ -106,7 +121,7 @@ package final class Database: Service, Sendable, CustomStringConvertible {
     }
 
     private func loan(_ session: Session) -> PostgresConnection {
-        PostgresConnection(session, statementTimeout: configuration.statementTimeout, gate: configuration.gate)
+        PostgresConnection(session, statementTimeout: configuration.statementTimeout, gate: gate)
     }
 
     private func takeBack(_ connection: PostgresConnection) {
