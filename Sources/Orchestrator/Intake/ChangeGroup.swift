@@ -34,7 +34,7 @@ enum ChangeGroup {
         if !settled.isEmpty {
             statements.append(
                 """
-                UPDATE schedules SET state = 'done', settled_at = clock_timestamp(), lease_until = NULL
+                UPDATE schedules SET state = 'done', settled_at = clock_timestamp(), lease_until = NULL, reason = NULL
                 WHERE schedule_id = ANY(\(settled)::uuid[])
                 """
             )

@@ -9,7 +9,8 @@ import ServiceLifecycle
 ///
 /// Schedules are claimed in batches under a lease; the change and the settling of its schedule are one transaction, so a
 /// schedule whose daemon died is run again by another and never twice. Those of one activity run one after the other in
-/// the order of their times: an end that was missed together with an update does not swallow it.
+/// the order of their times: an end that was missed together with an update does not swallow it. But an end passes those
+/// that were tried and have to wait (promise 5).
 struct ScheduleRunner: Service, CustomStringConvertible {
     let orchestrator: Orchestrator
 
@@ -51,6 +52,7 @@ struct ScheduleRunner: Service, CustomStringConvertible {
                       SELECT FROM schedules AS e
                       WHERE e.activity_key = s.activity_key AND e.state = 'pending'
                         AND (e.due_at, e.kind, e.created_at, e.schedule_id) < (s.due_at, s.kind, s.created_at, s.schedule_id)
+                        AND NOT (s.kind = 'end' AND e.reason IS NOT NULL)
                   )
                 ORDER BY due_at LIMIT \(Self.batchSize) FOR NO KEY UPDATE SKIP LOCKED
             )
@@ -100,11 +102,23 @@ struct ScheduleRunner: Service, CustomStringConvertible {
         } catch let problem as Problem where problem.status < 500 && problem.status != 429 && !due.isSilenceLimit {
             await fail(due, problem)
         } catch {
-            // Still pending: it is claimed again when the lease is over.
-            orchestrator.logger.warning(
-                "a schedule waits",
-                metadata: ["schedule.id": "\(due.id)", "error": "\(error)"]
+            await wait(due, error)
+        }
+    }
+
+    /// Leaves a schedule pending: it is claimed again when its lease is over. The reason lets an end pass it.
+    private func wait(_ due: Due, _ error: any Error) async {
+        orchestrator.logger.warning(
+            "a schedule waits",
+            metadata: ["schedule.id": "\(due.id)", "error": "\(error)"]
+        )
+        let reason = (error as? Problem)?.code ?? "database_error"
+        do {
+            _ = try await orchestrator.database.execute(
+                "UPDATE schedules SET reason = \(reason) WHERE schedule_id = \(due.id)::uuid AND state = 'pending'"
             )
+        } catch {
+            // The database is away, and so for the end.
         }
     }
 
@@ -154,7 +168,7 @@ struct ScheduleRunner: Service, CustomStringConvertible {
                 "SELECT FROM activities WHERE activity_key = \(activityKey) FOR NO KEY UPDATE",
                 """
                 WITH run AS (
-                    UPDATE schedules SET state = 'done', settled_at = clock_timestamp(), lease_until = NULL
+                    UPDATE schedules SET state = 'done', settled_at = clock_timestamp(), lease_until = NULL, reason = NULL
                     WHERE schedule_id = \(scheduleID)::uuid AND state = 'pending'
                     RETURNING activity_key
                 ), begun AS (

@@ -164,6 +164,38 @@ struct ScheduleTests {
         }
     }
 
+    @Test("An end passes a scheduled update that has to wait, and none that was only missed together with it")
+    func endPasses() async throws {
+        try await withWorld { world in
+            try await world.start { $0.endsAt = Self.later }
+            try await world.follow("d1", token: "aa01", known: 1)
+            try await world.settle()
+            let waiting = try await schedule(world, score: 20) { $0.mustDeliver = true }
+            for score in 1...8 { try await world.update(score: Int64(score), mustDeliver: true) }
+            try await world.database.execute(
+                "UPDATE schedules SET due_at = now() - interval '2 seconds' WHERE kind = 'update'"
+            )
+            try await world.runSchedules(all: false)
+            let held = try await world.orchestrator.schedule(world.app, waiting)
+            #expect(held.state == .pending)
+            #expect(held.reason == "too_many_must_deliver")
+            try await world.database.execute(
+                "UPDATE schedules SET due_at = now() - interval '1 second' WHERE kind = 'end'"
+            )
+            try await world.runSchedules(all: false)
+            #expect(try await world.show().state == .ended)
+            #expect(try await world.orchestrator.schedule(world.app, waiting).reason == "activity_ended")
+
+            try await world.start("next") { $0.endsAt = Self.later }
+            var request = UpdateRequest(contentState: World.state(5))
+            request.at = Self.later
+            _ = try await world.orchestrator.update(world.app, ActivityID(stored: "next"), request)
+            try await world.runSchedules()
+            #expect(try await world.show("next").contentState == World.state(5))
+            #expect(try await world.show("next").state == .ended)
+        }
+    }
+
     @Test("What is refused now is not scheduled")
     func refusal() async throws {
         try await withWorld { world in
