@@ -123,21 +123,22 @@ extension Orchestrator {
 
     // MARK: Forgetting
 
-    /// Forgets a device with its tokens, subscriptions and rows of the timeline.
+    /// Forgets a device with its tokens, subscriptions, rows of the timeline and events.
     ///
     /// - Throws: 404.
     package func deleteDevice(_ app: BundleID, _ id: DeviceID) async throws {
         let deleted = try await database.withTransaction { connection in
             try await TimelineErasure.delete(
-                "DELETE FROM devices WHERE bundle_id = \(app.rawValue) AND device_id = \(id.rawValue) RETURNING device_key",
+                "DELETE FROM devices WHERE bundle_id = \(app.rawValue) AND device_id = \(id.rawValue) RETURNING device_key, device_id",
+                of: app,
                 on: connection
             )
         }
         if deleted == 0 { throw Problem.notFound("the device") }
     }
 
-    /// Erases a user: devices, tokens, subscriptions, rows of the timeline, and every mention in an audience. May be
-    /// repeated.
+    /// Erases a user: devices, tokens, subscriptions, rows of the timeline, events of the devices, and every mention in an
+    /// audience. May be repeated.
     ///
     /// - Throws: 404 for an unknown app.
     package func eraseUser(_ app: BundleID, _ id: UserID) async throws {
@@ -156,7 +157,8 @@ extension Orchestrator {
                 """
             )
             _ = try await TimelineErasure.delete(
-                "DELETE FROM devices WHERE bundle_id = \(app.rawValue) AND user_id = \(id.rawValue) RETURNING device_key",
+                "DELETE FROM devices WHERE bundle_id = \(app.rawValue) AND user_id = \(id.rawValue) RETURNING device_key, device_id",
+                of: app,
                 on: connection
             )
         }

@@ -263,14 +263,49 @@ struct TimelineWritingTests {
         }
     }
 
+    @Test("Who is deleted is named by no event any more, also by none that is being written")
+    func eventErasure() async throws {
+        try await withWorld { world in
+            for number in 1...3 {
+                try await world.register("d\(number)", user: "u\(number)")
+                try await world.start("a\(number)")
+                try await world.follow("d\(number)", token: "aa0\(number)", in: "a\(number)")
+                world.recorder.answer("aa0\(number)", with: .unregistered(at: nil))
+            }
+            try await world.settle()
+            let named: Query = "SELECT DISTINCT device_id FROM events WHERE device_id IS NOT NULL ORDER BY 1"
+            #expect(try await world.database.query(named).decoded(as: String.self) == ["d1", "d2", "d3"])
+            try await world.orchestrator.deleteDevice(world.app, DeviceID(stored: "d1"))
+            try await withThrowingTaskGroup { tasks in
+                try await world.database.withTransaction { writer in
+                    // The place of another daemon whose news of the device is not committed yet.
+                    _ = try await writer.execute(
+                        """
+                        WITH died AS (
+                            UPDATE subscriptions AS s SET failures = failures + 1 FROM devices AS d
+                            WHERE d.device_key = s.device_key AND d.device_id = 'd2'
+                            RETURNING s.activity_key, s.device_key, s.reason
+                        )
+                        \(unescaped: EventRows.tokenDeath(of: .update, from: "died"))
+                        """
+                    )
+                    tasks.addTask { try await world.orchestrator.eraseUser(world.app, UserID(stored: "u2")) }
+                    try await waitForLock(world, "transactionid")
+                }
+                try await tasks.waitForAll()
+            }
+            #expect(try await world.database.query(named).decoded(as: String.self) == ["d3"])
+        }
+    }
+
     /// Returns when somebody waits for the lock, or certainly never will.
-    private func waitForLock(_ world: World) async throws {
+    private func waitForLock(_ world: World, _ kind: String = "advisory") async throws {
         let deadline = ContinuousClock.now + .seconds(30)
         while ContinuousClock.now < deadline {
             let waiting = try await world.number(
                 """
-                SELECT count(*) FROM pg_locks AS l JOIN pg_database AS d ON d.oid = l.database
-                WHERE l.locktype = 'advisory' AND NOT l.granted AND d.datname = current_database()
+                SELECT count(*) FROM pg_locks AS l JOIN pg_stat_activity AS a USING (pid)
+                WHERE l.locktype = \(kind) AND NOT l.granted AND a.datname = current_database()
                 """
             )
             if waiting != 0 { return }
