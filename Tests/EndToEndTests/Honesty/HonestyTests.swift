@@ -16,6 +16,9 @@ struct HonestyTests {
     @Test("requests that are none", arguments: Refusal.forms)
     func refusesForms(_ refusal: Refusal) async throws { try await check(refusal) }
 
+    @Test("durations that make no sense", arguments: Refusal.durations)
+    func refusesDurations(_ refusal: Refusal) async throws { try await check(refusal) }
+
     @Test("what does not exist or is in the wrong state", arguments: Refusal.states)
     func refusesStates(_ refusal: Refusal) async throws { try await check(refusal) }
 
@@ -76,6 +79,43 @@ struct HonestyTests {
             )
             #expect(ended.status == 200)
             #expect(ended.json["state"]?.string == "ended")
+        }
+    }
+
+    /// An audience, and what the answer says of it.
+    struct AudienceCase: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let audience: JSONValue
+        var unknown: Int64 = 0
+    }
+
+    @Test(
+        "an audience that reaches nobody is accepted, and the answer says so",
+        arguments: [
+            AudienceCase(testDescription: "no users", audience: ["users": []]),
+            AudienceCase(testDescription: "no audience", audience: [:]),
+            AudienceCase(
+                testDescription: "unknown users",
+                audience: ["users": ["nobody-1", "nobody-2"]],
+                unknown: 2
+            ),
+            AudienceCase(testDescription: "unknown devices", audience: ["devices": ["no-device"]]),
+        ]
+    )
+    func acceptsAudienceOfNobody(_ example: AudienceCase) async throws {
+        let world = try world
+        try await world.expectNoPush(fenced: true) {
+            var body = HonestyWorld.start().object ?? JSONObject()
+            body["audience"] = example.audience
+            let id = world.newID()
+            let answer = try await world.api().send(
+                "PUT",
+                "\(HonestyWorld.path)/activities/\(id)",
+                JSONValue.object(body).serialized()
+            )
+            #expect(answer.status == 202)
+            #expect(answer.json["audience"]?["devices"]?.int64 == 0)
+            #expect(answer.json["audience"]?["unknown_users"]?.int64 == example.unknown)
         }
     }
 

@@ -108,9 +108,12 @@ final class HonestyWorld: Sendable {
         }
     }
 
+    /// An id that no activity has.
+    func newID() -> String { "own-\(newContent()["minute"]?.int64 ?? 0)" }
+
     /// An activity of its own, without phones.
     func newActivity(_ start: JSONValue = start()) async throws -> String {
-        let id = "own-\(newContent()["minute"]?.int64 ?? 0)"
+        let id = newID()
         try await api().call("PUT", "\(Self.path)/activities/\(id)", start)
         return id
     }

@@ -150,6 +150,58 @@ extension Refusal {
         ),
     ]
 
+    /// Durations that no phone could make sense of.
+    static let durations: [Refusal] = [
+        .start("a start that is stale before it is shown", "new", 422, "invalid_request", at: "/stale_after_seconds") {
+            $0["stale_after_seconds"] = -1
+        },
+        .json(
+            "an update that is stale before it is shown",
+            "POST",
+            updates,
+            ["content_state": HonestyWorld.content(minute: 90), "stale_after_seconds": -1],
+            422,
+            "invalid_request",
+            at: "/stale_after_seconds"
+        ),
+        .json(
+            "a duration that is no whole number",
+            "POST",
+            updates,
+            ["content_state": HonestyWorld.content(minute: 90), "stale_after_seconds": 1.5],
+            422,
+            "invalid_request",
+            at: "/stale_after_seconds"
+        ),
+        .json(
+            "an end that is dismissed before it is sent",
+            "POST",
+            "activities/running/end",
+            ["dismiss_after_seconds": -1],
+            422,
+            "invalid_request",
+            at: "/dismiss_after_seconds"
+        ),
+        .json(
+            "a dismissal later than Apple keeps an ended card",
+            "POST",
+            "activities/running/end",
+            ["dismiss_after_seconds": 14_401],
+            422,
+            "invalid_request",
+            at: "/dismiss_after_seconds"
+        ),
+        .json(
+            "a policy with a negative time",
+            "PUT",
+            "types/GameAttributes",
+            ["policy": ["stale_after_seconds": -1]],
+            422,
+            "invalid_request",
+            at: "/policy/stale_after_seconds"
+        ),
+    ]
+
     /// What does not exist, and what is in the wrong state.
     static let states: [Refusal] = [
         .json("an update of an unknown activity", "POST", "activities/nobody-knows/updates", update, 404, "not_found"),
@@ -181,6 +233,10 @@ extension Refusal {
         },
         .start("an end in the past", "new", 422, "invalid_request", at: "/ends_at") {
             $0["ends_at"] = "2022-12-18T18:00:00Z"
+        },
+        .start("an end before the start", "new", 422, "invalid_request", at: "/ends_at") {
+            $0["starts_at"] = "2126-01-01T00:00:00Z"
+            $0["ends_at"] = "2125-12-31T23:59:59Z"
         },
         .start("an environment without a key", "new", 422, "invalid_request", at: "/environment") {
             $0["environment"] = "sandbox"
