@@ -138,7 +138,11 @@ let package = Package(
             ],
             swiftSettings: swiftSettings
         ),
-        .target(name: "APITypes", dependencies: ["ActivityModel", "JSON"], swiftSettings: swiftSettings),
+        .target(
+            name: "APITypes",
+            dependencies: ["ActivityModel", "JSON", "SwiftContent"],
+            swiftSettings: swiftSettings
+        ),
         .target(
             name: "HTTPAPI",
             dependencies: [
@@ -180,7 +184,8 @@ let package = Package(
         .executableTarget(
             name: "tally",
             dependencies: [
-                "APITypes", "ActivityModel", "JSON", "SwiftContent", "SwiftImporter", "TallyClient", argumentParser,
+                "APITypes", "ActivityModel", "JSON", "JSONSchema", "SwiftContent", "SwiftImporter", "TallyClient",
+                argumentParser,
             ],
             swiftSettings: swiftSettings
         ),
@@ -206,6 +211,11 @@ let package = Package(
         .testTarget(
             name: "JSONSchemaTests",
             dependencies: ["JSON", "JSONSchema", "TestSupport"],
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(
+            name: "SwiftContentTests",
+            dependencies: ["JSON", "JSONSchema", "SwiftContent", "TestSupport"],
             swiftSettings: swiftSettings
         ),
         .testTarget(

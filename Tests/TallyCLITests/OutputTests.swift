@@ -1,7 +1,9 @@
 import APITypes
 import ActivityModel
 import ArgumentParser
+import Foundation
 import JSON
+import SwiftContent
 import TallyClient
 import Testing
 
@@ -257,5 +259,66 @@ struct ErrorReportTests {
     func others() {
         #expect(ErrorReport(ValidationError("x")) == nil)
         #expect(ErrorReport(ExitCode.failure) == nil)
+    }
+}
+
+@Suite("Lint on the command line")
+struct LintReportTests {
+    @Test("Sizes and findings are shown, and said as JSON")
+    func report() {
+        let report = LintReport(
+            ImportedSchemas(
+                typeName: "Game",
+                attributes: ["type": "object", "properties": ["homeScore": ["type": "number"]]],
+                contentState: ["type": "string"]
+            )
+        )
+        let lines = report.text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        #expect(
+            Array(lines.prefix(4)) == [
+                "type           Game", "attributes     at most 39 bytes", "content state  of any size",
+                "  attributes /properties/homeScore: float_for_count",
+            ]
+        )
+        #expect(lines.contains("  content_state as a whole: unbounded_string"))
+        #expect(report.json["largest_bytes"] == ["attributes": 39])
+        #expect(report.json["lint"]?.array?.map { $0["code"]?.string } == ["float_for_count", "unbounded_string"])
+        let fine = LintReport(ImportedSchemas(typeName: "G", attributes: false, contentState: ["type": "boolean"]))
+        #expect(fine.text.hasSuffix("at most 5 bytes\nNothing is doubtful."))
+    }
+
+    @Test("Schemas come from Swift files, or from one file as it is printed; what is neither is said")
+    func files() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "tally-lint-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }  // What is left in /tmp harms nobody.
+        func file(_ name: String, _ text: String) throws -> String {
+            let place = folder.appending(path: name)
+            try Data(text.utf8).write(to: place)
+            return place.path
+        }
+        let options = try SwiftReadingOptions.parse([])
+        let swift = try file(
+            "A.swift",
+            "struct Game: ActivityAttributes { struct ContentState: Codable { var a: Int } }"
+        )
+        let imported = try await SchemaFiles.read([swift], options)
+        #expect(imported.typeName == "Game")
+        let printed = try file(
+            "a.json",
+            JSONValue.object([
+                "type": "Game", "attributes_schema": imported.attributes, "content_state_schema": imported.contentState,
+            ]).text
+        )
+        #expect(try await SchemaFiles.read([printed], options) == imported)
+        let half = try file("b.json", #"{"attributes_schema": {}}"#)
+        let broken = try file("c.json", #"{"attributes_schema": {"type": "x"}, "content_state_schema": {}}"#)
+        for (paths, words) in [
+            ([half], "no 'content_state_schema'"), ([broken], "'/attributes_schema/type'"),
+            ([swift, printed], "one JSON file"),
+        ] {
+            let error = await #expect(throws: UsageError.self) { try await SchemaFiles.read(paths, options) }
+            #expect(error?.message.contains(words) == true, "\(error?.message ?? "")")
+        }
     }
 }

@@ -83,7 +83,7 @@ package enum SchemaPart: String, Sendable, Hashable, CaseIterable {
 /// Something that a look at a schema found: a hint (`lint`) or a break with the version before (`compatibility`).
 package struct SchemaFinding: Sendable, Hashable {
     package var part: SchemaPart
-    /// Into the schema document.
+    /// Into the schema document; of a hint about content, into the content.
     package var pointer: JSONPointer
     /// Stable word for programs.
     package var code: String

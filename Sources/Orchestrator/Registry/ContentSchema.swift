@@ -5,14 +5,19 @@ import SwiftContent
 
 /// The schema of attributes or of a content state, with the Swift types that it names.
 package struct ContentSchema: Sendable {
+    private let document: JSONValue
     private let schema: CompiledSchema
     private let types: TypedContent
 
     /// Reads a schema document.
     package init(_ document: JSONValue) throws(SchemaError) {
+        self.document = document
         schema = try CompiledSchema(document)
         types = TypedContent(document)
     }
+
+    /// What is doubtful about content, though a phone may decode it.
+    func lint(_ content: JSONValue) -> [LintFinding] { ContentLint.findings(in: content, document) }
 
     /// Content as it goes to the phone, with times in place of texts in fields that are declared as `Date`, and everything in
     /// it that the phone could not decode.

@@ -25,7 +25,12 @@ extension Orchestrator {
             try schemas.check(policy)
             guard let newest = stored.newest else {
                 try await Self.insertVersion(1, app, name, schemas, request.minAppVersion, connection)
-                return TypeRegistration(version: 1, changed: true, lint: [], compatibility: .init(compatible: true))
+                return TypeRegistration(
+                    version: 1,
+                    changed: true,
+                    lint: schemas.lint,
+                    compatibility: .init(compatible: true)
+                )
             }
             let wanted = WantedType(schemas: schemas, policy: policy, minAppVersion: request.minAppVersion)
             return try await Self.changeType(
@@ -65,7 +70,7 @@ extension Orchestrator {
             return TypeRegistration(
                 version: newest.version,
                 changed: false,
-                lint: [],
+                lint: wanted.schemas.lint,
                 compatibility: .init(compatible: true)
             )
         }
@@ -93,7 +98,7 @@ extension Orchestrator {
         return TypeRegistration(
             version: version,
             changed: true,
-            lint: [],
+            lint: wanted.schemas.lint,
             compatibility: .init(compatible: findings.isEmpty, findings: findings)
         )
     }

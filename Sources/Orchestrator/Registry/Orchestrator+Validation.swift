@@ -43,8 +43,15 @@ extension Orchestrator {
         return ValidationAnswer(
             valid: errors.isEmpty,
             errors: errors,
-            bytes: .init(attributes: sizes.0, contentState: sizes.1, together: together)
+            bytes: .init(attributes: sizes.0, contentState: sizes.1, together: together),
+            lint: Self.lint(attributes, version.attributesSchema, .attributes)
+                + Self.lint(contentState, version.contentStateSchema, .contentState)
         )
+    }
+
+    private static func lint(_ content: JSONValue?, _ schema: ContentSchema, _ part: SchemaPart) -> [SchemaFinding] {
+        guard let content else { return [] }
+        return schema.lint(content).map { SchemaFinding($0, in: part) }
     }
 
     /// Content as it would go to the phone; what is wrong with it is added to the errors, with the field before its place.

@@ -65,6 +65,9 @@ struct TypeSchemas {
         }
     }
 
+    /// What is doubtful about them.
+    var lint: [SchemaFinding] { SchemaFinding.lint(attributes: attributesDocument, contentState: contentStateDocument) }
+
     /// Whether a policy fits the schemas: its `id_attribute` must be declared.
     ///
     /// - Throws: 422 with the pointer into the policy.

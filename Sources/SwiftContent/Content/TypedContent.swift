@@ -97,7 +97,9 @@ struct TypedContentReader {
         node.otherItems = readIfPresent("items", of: object, at: place)
         node.parts = list("allOf", of: object, at: place)
         node.alternatives = ["anyOf", "oneOf"].map { list($0, of: object, at: place) }.filter { !$0.isEmpty }
-        if let reference = object["$ref"]?.string, let target = target(of: reference), let schema = document[target] {
+        if let reference = object["$ref"]?.string, let target = LocalReference.target(of: reference),
+            let schema = document[target]
+        {
             node.parts.append(read(schema, at: target))
         }
         nodes[id] = node
@@ -112,23 +114,5 @@ struct TypedContentReader {
         (object[keyword]?.array ?? []).enumerated().map { index, schema in
             read(schema, at: place.appending(keyword).appending(index: index))
         }
-    }
-
-    /// The place that a reference into the document names; nil for anchors and other documents.
-    private func target(of reference: String) -> JSONPointer? {
-        guard reference.hasPrefix("#") else { return nil }
-        var bytes: [UInt8] = []
-        var rest = reference.utf8.dropFirst()
-        while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "%"),
-                let escaped = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
-            {
-                bytes.append(escaped)
-                rest = rest.dropFirst(2)
-            } else {
-                bytes.append(byte)
-            }
-        }
-        return JSONPointer(String(decoding: bytes, as: UTF8.self))
     }
 }

@@ -79,10 +79,7 @@ extension TypeResource: Listable, Presentable {
 extension TypeRegistration: Presentable {
     var text: String {
         let headline = changed ? "Version \(version) is registered." : "Version \(version); nothing changed."
-        let lines = (lint + compatibility.findings).map {
-            "  \($0.part.rawValue) \($0.pointer): \($0.code): \($0.message)"
-        }
-        return ([headline] + lines).joined(separator: "\n")
+        return ([headline] + (lint + compatibility.findings).map(\.text)).joined(separator: "\n")
     }
 }
 
@@ -93,8 +90,7 @@ extension ValidationAnswer: Presentable {
             let version = error.schemaVersion.map { " (schema version \($0))" } ?? ""
             return "  \(error.pointer): \(error.code): \(error.message)\(version)"
         }
-        let hints = lint.map { "  \($0.part.rawValue) \($0.pointer): \($0.code): \($0.message)" }
-        return ([headline] + places + hints).joined(separator: "\n")
+        return ([headline] + places + lint.map(\.text)).joined(separator: "\n")
     }
 }
 

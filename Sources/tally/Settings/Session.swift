@@ -33,9 +33,23 @@ struct Session {
     }
 }
 
-/// A command that talks to the server.
-protocol ClientCommand: AsyncParsableCommand {
+/// A command that says in its own way what goes wrong.
+protocol ReportingCommand: AsyncParsableCommand {
     var global: GlobalOptions { get }
+}
+
+extension ReportingCommand {
+    /// Says what went wrong; what to throw for the exit code.
+    func reported(_ error: any Error) -> any Error {
+        // What ArgumentParser knows, it reports itself.
+        guard let report = ErrorReport(error) else { return error }
+        Console.printError(global.json ? report.json.text : report.text)
+        return report.exitCode
+    }
+}
+
+/// A command that talks to the server.
+protocol ClientCommand: ReportingCommand {
     /// The app given on the command line, where the command takes one.
     var appName: String? { get }
 
@@ -63,13 +77,5 @@ extension ClientCommand {
             readFile: Files.readIfPresent
         )
         return try Session(settings, json: global.json)
-    }
-
-    /// Says what went wrong; what to throw for the exit code.
-    func reported(_ error: any Error) -> any Error {
-        // What ArgumentParser knows, it reports itself.
-        guard let report = ErrorReport(error) else { return error }
-        Console.printError(global.json ? report.json.text : report.text)
-        return report.exitCode
     }
 }

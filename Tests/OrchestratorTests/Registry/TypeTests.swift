@@ -31,7 +31,8 @@ struct TypeTests {
             let first = try await registry.putType(app, game, request(state, policy: policy), force: false)
             #expect(first.version == 1)
             #expect(first.changed)
-            #expect(first.lint == [])
+            #expect(first.lint.map(\.code) == ["unbounded_string"])
+            #expect(first.lint.map(\.pointer.description) == ["/properties/id"])
             #expect(first.compatibility.compatible)
             let again = try await registry.putType(app, game, request(state), force: false)
             #expect(again.version == 1)
@@ -143,6 +144,19 @@ struct TypeTests {
             )
             #expect(good.valid)
             #expect(good.bytes == .init(attributes: 10, contentState: 11, together: 21))
+            #expect(good.lint.isEmpty)
+            let doubtful = try await registry.validate(
+                app,
+                game,
+                ValidationRequest(json: json(#"{"attributes":{"ID":"x"},"content_state":{"score":1,"clock":null}}"#))
+            )
+            #expect(doubtful.valid)
+            #expect(
+                doubtful.lint.map { "\($0.part.rawValue) \($0.pointer) \($0.code)" } == [
+                    "attributes /ID undeclared_key", "content_state /clock undeclared_key",
+                    "content_state /clock null_value",
+                ]
+            )
             let bad = try await registry.validate(
                 app,
                 game,

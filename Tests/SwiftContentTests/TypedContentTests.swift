@@ -1,6 +1,5 @@
 import JSON
 import SwiftContent
-import SwiftSchemaImport
 import Testing
 
 struct TypedContentTests {

@@ -1,0 +1,73 @@
+internal import JSON
+
+// Numbers, dates, texts.
+extension SchemaLint {
+    /// The largest whole number up to which `Double`, and so JavaScript, holds all.
+    private static let exactLimit: JSONNumber = 9_007_199_254_740_992
+    private static let wideIntegers: Set<String> = ["Int64", "UInt64", "UInt", "Int128", "UInt128"]
+
+    mutating func lookAtValue(_ schema: SchemaObject) {
+        if schema.types.contains("number") { lookAtNumber(schema) }
+        if schema.types.contains("integer") { lookAtInteger(schema) }
+        lookForDate(schema)
+        if schema.types.contains("string"), sizes.bytes(at: schema.place) == nil {
+            report(
+                .unboundedString,
+                schema.place,
+                "this text may be of any length, and attributes and content state share \(Self.contentBytes) bytes; "
+                    + "say maxLength, or cut it where it is made"
+            )
+        }
+        if let values = schema["enum"]?.array?.filter({ $0.string != nil }), values.count > 1 {
+            report(
+                .closedEnum,
+                schema.place,
+                "a value that a later version of the app adds is none that this one decodes, and its devices then get no "
+                    + "update with it; if that may come, let the property be optional or a text"
+            )
+        }
+    }
+
+    private mutating func lookAtNumber(_ schema: SchemaObject) {
+        let takesFractions = schema["multipleOf"]?.number?.isInteger != true
+        guard [nil, "Double", "Float"].contains(schema.swiftType), schema.words.readsAsCount, takesFractions else {
+            return
+        }
+        report(
+            .floatForCount,
+            schema.place,
+            "'\(schema.name ?? "")' reads as a count, but 2.5 is let in; if it counts, declare an Int (\"integer\")"
+        )
+    }
+
+    private mutating func lookAtInteger(_ schema: SchemaObject) {
+        let limits = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "const"]
+            .compactMap { schema[$0]?.number }
+        let isBeyond = limits.contains { $0 > Self.exactLimit || $0 < JSONNumber(-9_007_199_254_740_992) }
+        let isWide: Bool
+        switch schema.swiftType {
+        case "Int"?, nil: isWide = schema.words.readsAsIdentifier && (isBeyond || limits.isEmpty)
+        case let type?: isWide = Self.wideIntegers.contains(type)
+        }
+        guard isWide || schema.swiftType == nil && isBeyond else { return }
+        report(
+            .inexactInteger,
+            schema.place,
+            "whole numbers beyond 2^53 (\(Self.exactLimit.digits)) lose digits in JavaScript and other writers of JSON; "
+                + "send a text, or say a lower maximum"
+        )
+    }
+
+    private mutating func lookForDate(_ schema: SchemaObject) {
+        let isText = schema.types.contains("string")
+        let hasFormat = isText && ["date-time", "date"].contains(schema["format"]?.string)
+        let isNumber = !schema.types.isDisjoint(with: ["number", "integer"])
+        guard schema.swiftType == nil, hasFormat || (isText || isNumber) && schema.words.readsAsDate else { return }
+        report(
+            .dateWithoutType,
+            schema.place,
+            "this reads as a date, and a Date of Swift's is decoded from seconds since 2001 and nothing else; if the property is "
+                + "one, say so with x-swift-type (\"Date\"), else with \"String\", \"Double\" or what it is"
+        )
+    }
+}

@@ -1,0 +1,49 @@
+import APITypes
+import JSON
+import SwiftContent
+
+/// What is said about the schemas of a type.
+struct LintReport {
+    let typeName: String
+    let findings: [SchemaFinding]
+    /// The most bytes of content; nil if there is no bound.
+    let largest: (attributes: Int?, contentState: Int?)
+
+    init(_ schemas: ImportedSchemas) {
+        typeName = schemas.typeName
+        findings = SchemaFinding.lint(attributes: schemas.attributes, contentState: schemas.contentState)
+        largest = (SchemaLint.largestSize(of: schemas.attributes), SchemaLint.largestSize(of: schemas.contentState))
+    }
+
+    /// A size that is absent has no bound.
+    var json: JSONValue {
+        var bytes = ObjectWriter()
+        bytes.add("attributes", largest.attributes)
+        bytes.add("content_state", largest.contentState)
+        var fields = ObjectWriter()
+        fields.add("type", typeName)
+        fields.add("largest_bytes", bytes.json)
+        fields.add("lint", findings)
+        return fields.json
+    }
+
+    var text: String {
+        let sizes = Card([
+            ("type", typeName),
+            ("attributes", Self.words(largest.attributes)),
+            ("content state", Self.words(largest.contentState)),
+        ])
+        return sizes.text + "\n"
+            + (findings.isEmpty ? "Nothing is doubtful." : findings.map(\.text).joined(separator: "\n"))
+    }
+
+    private static func words(_ bytes: Int?) -> String { bytes.map { "at most \($0) bytes" } ?? "of any size" }
+}
+
+extension SchemaFinding {
+    /// Two lines: where it is and of what kind, and the sentence.
+    var text: String {
+        let place = pointer.tokens.isEmpty ? "as a whole" : pointer.description
+        return "  \(part.rawValue) \(place): \(code)\n    \(message)"
+    }
+}
