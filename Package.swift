@@ -133,7 +133,7 @@ let package = Package(
             name: "Orchestrator",
             dependencies: [
                 "APITypes", "ActivityModel", "APNSTransport", "Cryptography", "JSON", "JSONSchema", "Postgres",
-                "SwiftContent", "SwiftImporter",
+                "Schema", "SwiftContent", "SwiftImporter",
                 logging, metrics, serviceLifecycle,
             ],
             swiftSettings: swiftSettings
@@ -176,7 +176,7 @@ let package = Package(
             dependencies: [
                 "APITypes", "APNSSimulator", "APNSTransport", "ActivityModel", "Cryptography", "HTTPAPI",
                 "LocalPostgres",
-                "Orchestrator", "Postgres", "Schema",
+                "Orchestrator", "Postgres", "TallyClient",
                 argumentParser, configuration, logging, metrics, serviceLifecycle, systemPackage, unixSignals,
             ],
             swiftSettings: swiftSettings

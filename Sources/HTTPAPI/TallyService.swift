@@ -27,6 +27,9 @@ package protocol TallyService: Sendable {
     func apiKeys(_ page: PageRequest, only: BundleID?) async throws -> Page<APIKeyResource>
     func revokeAPIKey(_ id: String, only: BundleID?) async throws
 
+    /// Looks at everything that sending depends on. `installation`: whether what concerns more than one app is told, too.
+    func examine(_ request: DoctorRequest, installation: Bool) async throws -> DoctorReport
+
     // MARK: Types
 
     func putType(

@@ -69,6 +69,7 @@ package final class Orchestrator: Sendable {
             KeptAnswersExpiry(orchestrator: self),
             PartitionDuty(orchestrator: self),
             HaltPatrol(orchestrator: self),
+            WorkGauges(orchestrator: self),
             intake,
         ]
     }

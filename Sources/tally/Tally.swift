@@ -12,10 +12,16 @@ struct Tally: AsyncParsableCommand {
 
               { "default": "local", "profiles": { "local": { "url": "http://127.0.0.1:8080", "key": "…", "app": "com.example.app" } } }
 
-            Exit codes: 0 done, 1 refused or failed, 3 no connection, 64 wrong usage.
+            Nobody but its owner may be able to read that file (chmod 600).
+
+            Exit codes: 0 done, 1 refused or failed, 3 no connection, 64 wrong usage; `doctor` and `activities watch` have \
+            one more each.
+
+            Completions: tally --generate-completion-script bash (or zsh, fish).
             """,
         subcommands: [
-            Apps.self, Keys.self, Types.self, Devices.self, Activities.self, Channels.self, Replay.self,
+            Apps.self, Keys.self, Types.self, Devices.self, Activities.self, Channels.self,
+            Schedules.self, Replay.self, Doctor.self,
         ]
     )
 }

@@ -5,7 +5,6 @@ import Logging
 import Metrics
 import Orchestrator
 import Postgres
-import Schema
 import ServiceLifecycle
 import UnixSignals
 
@@ -83,19 +82,12 @@ struct Daemon: Sendable {
         let database = try Database(url: configuration.databaseURL, configuration: pool, logger: logger)
         let result: Result<Void, any Error>
         do {
-            result = .success(try await Self.migrator().check(database))
+            result = .success(try await Migrator.ofThisVersion().check(database))
         } catch {
             result = .failure(error)
         }
         await database.shutDown()
         try result.get()
-    }
-
-    /// The migrations of this version.
-    static func migrator() throws -> Migrator {
-        try Migrator(
-            migrations: try Schema.migrations.map { try Migration(number: $0.number, name: $0.name, sql: $0.sql) }
-        )
     }
 
     /// Logs go to standard error, one line each.

@@ -6,7 +6,7 @@ struct Tallyd: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "tallyd",
         abstract: "Tells phones what is happening: keeps iOS Live Activities on the newest state.",
-        subcommands: [Serve.self, Migrate.self, ShowConfiguration.self, Dev.self]
+        subcommands: [Serve.self, Migrate.self, ShowConfiguration.self, Health.self, Dev.self]
     )
 }
 

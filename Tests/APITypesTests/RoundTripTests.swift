@@ -299,6 +299,15 @@ private func samples() throws -> [any APIValue & Hashable] {
             lostAt: time,
             reason: "400 ChannelNotRegistered"
         ),
+        DoctorRequest(),
+        DoctorRequest(bundleID: BundleID(stored: "com.example"), environment: .sandbox, triesChannels: true),
+        DoctorReport(
+            checkedAt: time,
+            checks: [
+                DoctorCheck("clock", .ok, "fine"),
+                DoctorCheck("apns", of: "production device", .broken, "No connection.", advice: "Look."),
+            ]
+        ),
         ReconcileRequest(),
         ReconcileRequest(environment: .sandbox, dryRun: true),
         ChannelReport(environment: .sandbox, dryRun: true, atApple: 0, known: 0, unused: 0, creating: 1),

@@ -244,6 +244,14 @@ struct Line: PushSender {
         }
     }
 
+    func endpoint(_ environment: APNSEnvironment, _ api: APNSAPI) -> APNSEndpoint {
+        APNSEndpoints.standard(environment, api)
+    }
+
+    func reach(_ environment: APNSEnvironment, _ api: APNSAPI, deadline: Duration) async -> ReachabilityOutcome {
+        isUp() ? .reached(.zero) : .failed(.unreachable, detail: "the network is cut")
+    }
+
     private static func read(_ body: [UInt8]) -> ArrivedPush? {
         guard let aps = (try? JSONValue.parse(body))?.object?["aps"]?.object,  // what is no JSON is no push of Tally's
             let event = aps["event"]?.string, let state = aps["content-state"]?.object,

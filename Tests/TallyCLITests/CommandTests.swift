@@ -144,6 +144,10 @@ struct CommandTests {
             ["activities", "update", "m", "--content-state", "{}", "--alert-title", "T"],
             ["activities", "list", "--limit", "0"],
             ["channels", "delete", "not-a-uuid"],
+            ["schedules", "cancel", "not-a-uuid"],
+            ["activities", "watch", "m", "--interval", "0"],
+            ["activities", "watch", "m", "--timeout", "0"],
+            ["doctor", "--environment", "staging"],
             ["replay", "x.json", "--speed", "0"],
             ["replay", "x.json", "--audience", "final"],
         ]
@@ -152,6 +156,25 @@ struct CommandTests {
         #expect { try Tally.parseAsRoot(words) } throws: { error in
             Tally.exitCode(for: error) == .validationFailure
         }
+    }
+
+    @Test(
+        "a word that is none of those allowed is answered with those that are",
+        arguments: [
+            (["doctor", "--environment", "prod"], ["sandbox", "production"]),
+            (["activities", "list", "--state", "running"], ["scheduled", "live", "ended"]),
+            (["channels", "create", "--storage", "all"], ["none", "most_recent"]),
+            (["keys", "create", "k", "--scope", "root"], ["admin", "operate", "publish", "register", "read"]),
+            (
+                ["activities", "update", "m", "--content-state", "{}", "--urgency", "high"],
+                ["routine", "notable", "critical"]
+            ),
+        ]
+    )
+    func typingMistakes(words: [String], allowed: [String]) throws {
+        let error = try #require(throws: (any Error).self) { try Tally.parseAsRoot(words) }
+        let text = Tally.fullMessage(for: error)
+        for word in allowed { #expect(text.contains("'\(word)'"), "\(text)") }
     }
 
     @Test("types import makes schemas of several files, with schemas that are supplied")
@@ -264,6 +287,28 @@ struct SettingsTests {
         #expect(noURL.message.contains("TALLY_URL"))
         let noKey = try #require(throws: UsageError.self) { try settings(["--url", "http://o"]) }
         #expect(noKey.message.contains("TALLY_API_KEY"))
+    }
+
+    @Test("a file with keys that others can open is refused with the command that mends it")
+    func permissions() throws {
+        let path = FileManager.default.temporaryDirectory.path + "/profiles-\(UUID().uuidString).json"
+        defer { try? FileManager.default.removeItem(atPath: path) }  // a leftover in the temporary folder does no harm
+        #expect(try Files.readPrivate(path) == nil)
+        for (mode, isPrivate) in [(0o600, true), (0o400, true), (0o644, false), (0o620, false), (0o604, false)] {
+            let made = FileManager.default.createFile(
+                atPath: path,
+                contents: Data("{}".utf8),
+                attributes: [.posixPermissions: mode]
+            )
+            try #require(made)
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+            if isPrivate {
+                #expect(try Files.readPrivate(path) == Array("{}".utf8))
+            } else {
+                let error = try #require(throws: UsageError.self) { try Files.readPrivate(path) }
+                #expect(error.message.contains("chmod 600 \(path)"))
+            }
+        }
     }
 
     @Test("a profile that is not there, or a file that is not JSON, is an error")

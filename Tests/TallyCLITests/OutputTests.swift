@@ -28,6 +28,39 @@ struct TableTests {
         )
     }
 
+    @Test("extra columns are left out, the last first, until the rest fits; without a width all are shown")
+    func narrow() {
+        let table = Table(
+            columns: [
+                .init(title: "NAME"), .init(title: "FIRST", isExtra: true), .init(title: "STATE"),
+                .init(title: "LAST", isExtra: true),
+            ],
+            rows: [["activity", "1", "live", "2"]]
+        )
+        func head(_ width: Int?) -> String { String(table.text(width: width).prefix { $0 != "\n" }) }
+        #expect(head(nil) == "NAME      FIRST  STATE  LAST")
+        #expect(head(28) == "NAME      FIRST  STATE  LAST")
+        #expect(head(27) == "NAME      FIRST  STATE")
+        #expect(head(21) == "NAME      STATE")
+        #expect(head(5) == "NAME      STATE", "what is not extra stays")
+    }
+
+    @Test(
+        "lists fit on 80 columns with ids as long as they usually are",
+        arguments: [
+            ("activities", ActivityResource.columns, [20, 15, 9, 8, 8, 7, 7, 7, 27]),
+            ("keys", APIKeyResource.columns, [36, 12, 18, 20, 27, 27, 27, 27]),
+            ("devices", DeviceResource.columns, [36, 12, 10, 5, 8, 15, 27]),
+            ("channels", ChannelResource.columns, [36, 24, 10, 11, 8, 20, 27]),
+            ("schedules", ScheduleResource.columns, [36, 11, 6, 20, 7, 20]),
+        ] as [(String, [Table.Column], [Int])]
+    )
+    func lists(name: String, columns: [Table.Column], widths: [Int]) {
+        let table = Table(columns: columns, rows: [widths.map { String(repeating: "x", count: $0) }])
+        let lines = table.text(width: 80).split(separator: "\n")
+        #expect(lines.allSatisfy { $0.count <= 80 }, "\(name): \(lines)")
+    }
+
     @Test("an empty table is its head")
     func empty() {
         #expect(Page<ChannelResource>(items: []).table.text.hasPrefix("CHANNEL  APNS CHANNEL"))
@@ -232,10 +265,27 @@ struct ErrorReportTests {
         #expect(report.json == problem.json)
     }
 
+    @Test("what can be mended is said with the way to mend it")
+    func advice() throws {
+        let unauthorized = try #require(
+            ErrorReport(ClientError(code: .refused, problem: .unauthorized(), detail: "x"))
+        )
+        #expect(unauthorized.text.contains("TALLY_API_KEY"))
+        let away = try #require(ErrorReport(ClientError(code: .unreachable, detail: "http://h cannot be reached")))
+        #expect(
+            away.text == """
+                tally: no_connection: http://h cannot be reached
+                  → Is tallyd running there? The address comes from --url, TALLY_URL or the profile.
+                """
+        )
+    }
+
     @Test("a missing scope is named")
     func missingScope() throws {
         let error = ClientError(code: .refused, problem: .missingScope(.publish), detail: "x")
-        #expect(try #require(ErrorReport(error)).text.contains("'publish'"))
+        let text = try #require(ErrorReport(error)).text
+        #expect(text.contains("'publish'"))
+        #expect(text.contains("tally keys create NAME --scope publish"))
     }
 
     @Test(

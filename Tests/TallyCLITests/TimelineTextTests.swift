@@ -88,8 +88,8 @@ struct TimelineTextTests {
         var answer = try answer(device: nil)
         answer.page.items = []
         #expect(TimelineText(answer: answer, style: plain).text.hasSuffix("\n\nNothing is on record."))
-        #expect(TimelineText.wrapped("a \(String(repeating: "b", count: 9)) c", width: 5) == ["a", "bbbbbbbbb", "c"])
-        #expect(TimelineText.wrapped("", width: 5) == [])
+        #expect(WrappedText.lines(of: "a \(String(repeating: "b", count: 9)) c", width: 5) == ["a", "bbbbbbbbb", "c"])
+        #expect(WrappedText.lines(of: "", width: 5) == [])
     }
 
     @Test("activities explain takes a device and a page")

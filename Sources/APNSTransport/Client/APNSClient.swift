@@ -19,6 +19,7 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
     private let loop: EventLoop
     private let engine: LoopBound<TransportEngine>
     private let providerTokens: ProviderTokens
+    private let endpoints: APNSEndpoints
 
     /// Makes a client and starts its thread. Nothing is sent.
     ///
@@ -55,6 +56,7 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
             ),
             to: loop
         )
+        self.endpoints = endpoints
         self.providerTokens = ProviderTokens(store: providerTokens)
     }
 
@@ -242,6 +244,30 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
             return .failed(answer.unusable("APNs listed the channels in an unknown way"))
         }
         return .listed(channels)
+    }
+
+    // MARK: Reachability
+
+    /// Where an API listens, as this client was configured.
+    package func endpoint(_ environment: APNSEnvironment, _ api: APNSAPI) -> APNSEndpoint {
+        endpoints[environment, api]
+    }
+
+    /// Connects to an API as pushes do and hangs up, without a request; over by `deadline`.
+    package func reach(
+        _ environment: APNSEnvironment,
+        _ api: APNSAPI,
+        deadline: Duration
+    ) async -> ReachabilityOutcome {
+        let endpoint = endpoint(environment, api)
+        return await withCheckedContinuation { continuation in
+            let accepted = loop.execute { [engine] in
+                engine.value.tryConnecting(to: endpoint, deadline: deadline) { continuation.resume(returning: $0) }
+            }
+            if !accepted {
+                continuation.resume(returning: .failed(.other, detail: "the transport is shut down"))
+            }
+        }
     }
 
     // MARK: The loop

@@ -18,6 +18,7 @@ final class TransportEngine {
     private let metrics: TransportMetrics
 
     private var pools: [ConnectionPool.Key: ConnectionPool] = [:]
+    private var trials: [ConnectionTrial] = []
     private var keysInUse = KeysInUse()
     private var tickTimer: TimerID?
     private var tidyTimer: TimerID?
@@ -86,10 +87,35 @@ final class TransportEngine {
         }
     }
 
+    /// Connects to an API once, apart from the pools; `completion` is called by `deadline` at the latest, on the loop.
+    func tryConnecting(
+        to endpoint: APNSEndpoint,
+        deadline: Duration,
+        completion: @escaping (ReachabilityOutcome) -> Void
+    ) {
+        guard !isClosing else {
+            return completion(.failed(.other, detail: "the transport is shutting down"))
+        }
+        let trial = ConnectionTrial(completion: completion) { [weak self] trial in
+            guard let self else {
+                return
+            }
+            trials.removeAll { $0 === trial }
+            if isClosing {
+                closeIfIdle()
+            }
+        }
+        trials.append(trial)
+        trial.begin(loop: loop, context: context, endpoint: endpoint, deadline: deadline)
+    }
+
     /// Takes no more work, lets what is under way end, closes all connections, then calls `done`.
     func close(abandoningWork: Bool, _ done: @escaping () -> Void) {
         isClosing = true
         whenClosed.append(done)
+        for trial in trials {
+            trial.abandon()
+        }
         if abandoningWork {
             abandonWork()
         }
@@ -148,7 +174,7 @@ final class TransportEngine {
         for pool in pools.values {
             pool.close()
         }
-        guard pools.values.allSatisfy(\.connections.isEmpty) else {
+        guard pools.values.allSatisfy(\.connections.isEmpty), trials.isEmpty else {
             return
         }
         if let tickTimer {

@@ -20,6 +20,7 @@ extension RouteTable {
                 + Route.subscriptions(service)
                 + Route.channels(service)
                 + Route.schedules(service)
+                + Route.doctor(service)
         )
     }
 

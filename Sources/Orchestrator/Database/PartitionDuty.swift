@@ -8,11 +8,8 @@ struct PartitionDuty: Service, CustomStringConvertible {
 
     private static let interval = Duration.seconds(600)
 
-    private var tables: [PartitionedTable] {
-        ["events", "timeline"].map {
-            PartitionedTable(name: $0, retention: orchestrator.settings.eventRetention)
-        }
-    }
+    /// The tables that have partitions.
+    static let tables = ["events", "timeline"]
 
     var description: String { "partition-duty" }
 
@@ -27,7 +24,8 @@ struct PartitionDuty: Service, CustomStringConvertible {
 
     /// Rows that find no partition go to the default one, so a failure costs nothing but a warning.
     private func tend() async {
-        for table in tables {
+        for name in Self.tables {
+            let table = PartitionedTable(name: name, retention: orchestrator.settings.eventRetention)
             do {
                 try await orchestrator.database.withTransaction { try await table.tend(on: $0) }
             } catch {

@@ -45,4 +45,16 @@ extension ForwardingSender {
     ) async -> ChannelDeletionOutcome {
         await base.deleteChannel(environment: environment, identity: identity, bundleID: bundleID, channelID: channelID)
     }
+
+    package func endpoint(_ environment: APNSEnvironment, _ api: APNSAPI) -> APNSEndpoint {
+        base.endpoint(environment, api)
+    }
+
+    package func reach(
+        _ environment: APNSEnvironment,
+        _ api: APNSAPI,
+        deadline: Duration
+    ) async -> ReachabilityOutcome {
+        await base.reach(environment, api, deadline: deadline)
+    }
 }

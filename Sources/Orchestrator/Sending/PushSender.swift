@@ -41,6 +41,12 @@ package protocol PushSender: Sendable {
         bundleID: BundleID,
         channelID: APNSChannelID
     ) async -> ChannelDeletionOutcome
+
+    /// Where an API listens.
+    func endpoint(_ environment: APNSEnvironment, _ api: APNSAPI) -> APNSEndpoint
+
+    /// Connects to an API as pushes do and hangs up, without a request.
+    func reach(_ environment: APNSEnvironment, _ api: APNSAPI, deadline: Duration) async -> ReachabilityOutcome
 }
 
 extension APNSClient: PushSender {}

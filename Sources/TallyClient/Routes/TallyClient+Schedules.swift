@@ -10,6 +10,11 @@ extension TallyClient {
         try await answer(Page<ScheduleResource>.self, to: .get("/v1/apps/\(app)/schedules", query: page.query))
     }
 
+    /// One schedule.
+    package func schedule(_ app: BundleID, _ id: String) async throws(ClientError) -> ScheduleResource {
+        try await answer(ScheduleResource.self, to: .get("/v1/apps/\(app)/schedules/\(APICall.encoded(id))"))
+    }
+
     /// Deletes a schedule that is pending, so that its change does not happen.
     package func cancelSchedule(_ app: BundleID, _ id: String) async throws(ClientError) {
         try await perform(.delete("/v1/apps/\(app)/schedules/\(APICall.encoded(id))"))

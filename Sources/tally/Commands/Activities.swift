@@ -6,7 +6,7 @@ import TallyClient
 struct Activities: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Live Activities: matches, orders.",
-        subcommands: [Start.self, Update.self, End.self, Show.self, List.self, Explain.self]
+        subcommands: [Start.self, Update.self, End.self, Show.self, List.self, Explain.self, Watch.self]
     )
 
     struct Start: ClientCommand {

@@ -4,9 +4,10 @@ import JSON
 
 extension ActivityResource: Listable, Presentable {
     static let columns: [Table.Column] = [
-        .init(title: "ACTIVITY"), .init(title: "TYPE"), .init(title: "STATE"), .init(title: "DELIVERY"),
-        .init(title: "REVISION", isNumber: true), .init(title: "DESTINATIONS", isNumber: true),
-        .init(title: "CURRENT", isNumber: true), .init(title: "PENDING", isNumber: true), .init(title: "CREATED"),
+        .init(title: "ACTIVITY"), .init(title: "TYPE", isExtra: true), .init(title: "STATE"),
+        .init(title: "DELIVERY", isExtra: true), .init(title: "REVISION", isNumber: true),
+        .init(title: "DESTINATIONS", isNumber: true), .init(title: "CURRENT", isNumber: true),
+        .init(title: "PENDING", isNumber: true), .init(title: "CREATED", isExtra: true),
     ]
 
     var row: [String] {

@@ -25,8 +25,13 @@ extension Session {
             Console.print(jsonText(page.json))
             return
         }
-        Console.print(page.table.text)
+        Console.print(page.table.text(width: Console.outputWidth))
         if let cursor = page.nextCursor { Console.printError("More follow: --cursor \(cursor)") }
+    }
+
+    /// Prints one of many that come one after the other: a line for people, or a line of JSON.
+    func show(line text: String, json value: JSONValue) {
+        Console.print(json ? value.text : text)
     }
 
     /// Says that something was done for which there is no answer; as JSON, nothing is said.

@@ -20,6 +20,14 @@ enum Console {
     static var errorIsTerminal: Bool { isatty(STDERR_FILENO) == 1 }
     static var outputIsTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
 
+    /// The columns of the terminal; nil where the output goes elsewhere, which has room for everything.
+    static var outputWidth: Int? {
+        guard outputIsTerminal else { return nil }
+        var size = winsize()
+        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
+        return Int(size.ws_col)
+    }
+
     private static func write(_ text: String, to handle: FileHandle) {
         // A reader that went away (`| head`) is no reason to fail.
         try? handle.write(contentsOf: Data(text.utf8))

@@ -10,6 +10,8 @@ struct ErrorReport: Equatable {
     var code: String
     var detail: String
     var errors: [FieldError] = []
+    /// What to do about it, where that is known.
+    var advice: String?
     var json: JSONValue
     var exitCode: ExitCode
 
@@ -49,6 +51,7 @@ struct ErrorReport: Equatable {
     private init(_ problem: Problem) {
         self.init(code: problem.code, detail: problem.detail, exitCode: .failure)
         errors = problem.errors
+        advice = Self.advice(for: problem)
         json = problem.json
     }
 
@@ -62,6 +65,21 @@ struct ErrorReport: Equatable {
             }
         let code = isConnection ? "no_connection" : error.code.description
         self.init(code: code, detail: error.detail, exitCode: exitCode)
+        if isConnection || error.code == .badAnswer {
+            advice = "Is tallyd running there? The address comes from --url, TALLY_URL or the profile."
+        }
+    }
+
+    private static func advice(for problem: Problem) -> String? {
+        switch problem.code {
+        case "unauthorized":
+            "The key comes from --key, TALLY_API_KEY or the profile. `tally keys list` shows which are good."
+        case "missing_scope":
+            (problem.extra["scope"]?.string).map { "Make a key that has it: tally keys create NAME --scope \($0)" }
+        case "unavailable": "Ask again in a moment; `tally doctor` says what is wrong if it stays."
+        case "internal_error": "The daemon's log says more, under the request id of the answer."
+        default: nil
+        }
     }
 
     private init(code: String, detail: String, exitCode: ExitCode) {
@@ -82,6 +100,7 @@ struct ErrorReport: Equatable {
             let version = error.schemaVersion.map { " (schema version \($0))" } ?? ""
             lines.append("  \(place): \(error.code): \(error.message)\(version)")
         }
+        if let advice { lines.append("  → " + advice) }
         return lines.joined(separator: "\n")
     }
 }

@@ -7,7 +7,7 @@ import JSON
 extension AppResource: Listable, Presentable {
     static let columns: [Table.Column] = [
         .init(title: "APP"), .init(title: "TEAM"), .init(title: "PRODUCTION KEY"), .init(title: "SANDBOX KEY"),
-        .init(title: "CHANNEL POOL", isNumber: true), .init(title: "UPDATED"),
+        .init(title: "CHANNEL POOL", isNumber: true, isExtra: true), .init(title: "UPDATED", isExtra: true),
     ]
 
     var row: [String] {
@@ -33,8 +33,9 @@ extension AppResource: Listable, Presentable {
 
 extension APIKeyResource: Listable, Presentable {
     static let columns: [Table.Column] = [
-        .init(title: "ID"), .init(title: "NAME"), .init(title: "SCOPES"), .init(title: "APP"), .init(title: "CREATED"),
-        .init(title: "EXPIRES"), .init(title: "LAST USED"), .init(title: "REVOKED"),
+        .init(title: "ID"), .init(title: "NAME"), .init(title: "SCOPES"), .init(title: "APP", isExtra: true),
+        .init(title: "CREATED", isExtra: true), .init(title: "EXPIRES", isExtra: true),
+        .init(title: "LAST USED", isExtra: true), .init(title: "REVOKED", isExtra: true),
     ]
 
     private var scopeText: String { scopes.map(\.rawValue).joined(separator: ",") }
@@ -96,8 +97,9 @@ extension ValidationAnswer: Presentable {
 
 extension DeviceResource: Listable, Presentable {
     static let columns: [Table.Column] = [
-        .init(title: "DEVICE"), .init(title: "USER"), .init(title: "ENVIRONMENT"), .init(title: "iOS"),
-        .init(title: "APP VERSION"), .init(title: "START TOKENS"), .init(title: "UPDATED"),
+        .init(title: "DEVICE"), .init(title: "USER"), .init(title: "ENVIRONMENT", isExtra: true), .init(title: "iOS"),
+        .init(title: "APP VERSION", isExtra: true), .init(title: "START TOKENS"),
+        .init(title: "UPDATED", isExtra: true),
     ]
 
     var row: [String] {
@@ -125,8 +127,9 @@ extension DeviceResource: Listable, Presentable {
 
 extension ChannelResource: Listable, Presentable {
     static let columns: [Table.Column] = [
-        .init(title: "CHANNEL"), .init(title: "APNS CHANNEL"), .init(title: "ENVIRONMENT"), .init(title: "STORAGE"),
-        .init(title: "STATE"), .init(title: "ACTIVITY"), .init(title: "CREATED"),
+        .init(title: "CHANNEL"), .init(title: "APNS CHANNEL", isExtra: true),
+        .init(title: "ENVIRONMENT", isExtra: true), .init(title: "STORAGE", isExtra: true), .init(title: "STATE"),
+        .init(title: "ACTIVITY"), .init(title: "CREATED", isExtra: true),
     ]
 
     var row: [String] {
@@ -148,8 +151,8 @@ extension ChannelResource: Listable, Presentable {
 
 extension ChannelReport: Presentable {
     private static let columns: [Table.Column] = [
-        .init(title: "FINDING"), .init(title: "APNS CHANNEL"), .init(title: "CHANNEL"), .init(title: "ACTIVITY"),
-        .init(title: "SEEN SINCE"), .init(title: "OUTCOME"),
+        .init(title: "FINDING"), .init(title: "APNS CHANNEL"), .init(title: "CHANNEL", isExtra: true),
+        .init(title: "ACTIVITY", isExtra: true), .init(title: "SEEN SINCE", isExtra: true), .init(title: "OUTCOME"),
     ]
 
     var text: String {
@@ -161,7 +164,7 @@ extension ChannelReport: Presentable {
             ("being made", String(creating)),
         ]).text
         guard !findings.isEmpty else { return card + "\n\nTally and Apple agree." }
-        return card + "\n\n" + Table(columns: Self.columns, rows: findings.map(\.row)).text
+        return card + "\n\n" + Table(columns: Self.columns, rows: findings.map(\.row)).text(width: Console.outputWidth)
             + (dryRun ? "\n\nNothing was changed (dry run)." : "")
     }
 }

@@ -1,26 +1,43 @@
 /// Rows under aligned columns, for people.
 struct Table: Equatable {
-    /// One column: its title, and whether its values are numbers, which stand at the right.
+    /// One column: its title, whether its values are numbers, which stand at the right, and whether it is left out first
+    /// where there is no room.
     struct Column: Equatable {
         var title: String
         var isNumber = false
+        var isExtra = false
     }
 
     var columns: [Column]
     var rows: [[String]] = []
 
     /// Two spaces between columns, no blanks at the ends of lines. Empty cells are shown as `-`.
-    var text: String {
+    var text: String { text(width: nil) }
+
+    /// The same on lines of at most `width` characters, as far as leaving out extra columns, the last first, gets it there.
+    func text(width: Int?) -> String {
         let cells = [columns.map(\.title)] + rows.map { row in row.map { $0.isEmpty ? "-" : $0 } }
         let widths = columns.indices.map { column in cells.map { $0[column].count }.max() ?? 0 }
+        let shown = Self.fitting(columns, widths, into: width)
         return cells.map { row in
-            let padded = columns.indices.map { column in
+            let padded = shown.map { column in
                 let blanks = String(repeating: " ", count: widths[column] - row[column].count)
                 return columns[column].isNumber ? blanks + row[column] : row[column] + blanks
             }
             return String(padded.joined(separator: "  ").trimmingEnd())
         }
         .joined(separator: "\n")
+    }
+
+    private static func fitting(_ columns: [Column], _ widths: [Int], into room: Int?) -> [Int] {
+        var shown = Array(columns.indices)
+        guard let room else { return shown }
+        while shown.map({ widths[$0] + 2 }).reduce(-2, +) > room,
+            let extra = shown.lastIndex(where: { columns[$0].isExtra })
+        {
+            shown.remove(at: extra)
+        }
+        return shown
     }
 }
 

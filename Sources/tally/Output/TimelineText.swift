@@ -17,7 +17,7 @@ struct TimelineText {
     private var heading: [String] {
         let whose = answer.deviceID.map { " on \($0)" } ?? ""
         let title = "\(answer.activityID)\(whose): \(answer.state.rawValue), revision \(answer.revision)"
-        let verdict = Self.wrapped(answer.verdict.text, width: Self.width)
+        let verdict = WrappedText.lines(of: answer.verdict.text, width: Self.width)
         return [style.text(title, .strong)] + verdict.map { style.text($0, Self.meaning(of: answer.verdict)) }
     }
 
@@ -40,7 +40,9 @@ struct TimelineText {
         let blanks = String(repeating: " ", count: Self.margin)
         let room = Self.width - Self.margin
         let whose = answer.deviceID == nil ? entry.deviceID.map { "\($0): " } ?? "" : ""
-        var lines = Self.wrapped(whose + entry.text, width: room).map { style.text($0, Self.meaning(of: entry)) }
+        var lines = WrappedText.lines(of: whose + entry.text, width: room).map {
+            style.text($0, Self.meaning(of: entry))
+        }
         // A single push can be looked up at Apple by this.
         if answer.deviceID != nil, let id = entry.apnsUniqueID ?? entry.apnsID {
             let name = entry.apnsUniqueID == nil ? "apns-id" : "apns-unique-id"
@@ -87,21 +89,6 @@ struct TimelineText {
         }
     }
 
-    // MARK: Lines
-
-    /// Words on lines of at most `width` characters; a longer word has a line of its own.
-    static func wrapped(_ text: String, width: Int) -> [String] {
-        var lines: [String] = []
-        var line = ""
-        for word in text.split(separator: " ") {
-            if !line.isEmpty, line.count + 1 + word.count > width {
-                lines.append(line)
-                line = ""
-            }
-            line += line.isEmpty ? String(word) : " \(word)"
-        }
-        return line.isEmpty ? lines : lines + [line]
-    }
 }
 
 extension String {

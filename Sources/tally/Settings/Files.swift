@@ -12,9 +12,17 @@ enum Files {
         }
     }
 
-    /// The bytes of a file; nil if it is not there.
-    static func readIfPresent(_ path: String) throws -> [UInt8]? {
-        FileManager.default.fileExists(atPath: path) ? try read(path) : nil
+    /// The bytes of a file that may hold secrets; nil if it is not there.
+    ///
+    /// - Throws: ``UsageError`` if anybody but its owner may read or change it.
+    static func readPrivate(_ path: String) throws -> [UInt8]? {
+        guard FileManager.default.fileExists(atPath: path) else { return nil }
+        var status = stat()
+        guard stat(path, &status) == 0 else { return try read(path) }
+        guard status.st_mode & 0o077 == 0 else {
+            throw UsageError("\(path) may hold API keys, and others can open it: chmod 600 \(path)")
+        }
+        return try read(path)
     }
 
     /// The text of a file.

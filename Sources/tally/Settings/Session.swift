@@ -74,7 +74,7 @@ extension ClientCommand {
             options: global,
             app: appName,
             environment: ProcessInfo.processInfo.environment,
-            readFile: Files.readIfPresent
+            readFile: Files.readPrivate
         )
         return try Session(settings, json: global.json)
     }

@@ -27,10 +27,13 @@ struct Settings: Equatable {
     ) throws {
         let profile = try Profile.find(named: options.profile, environment: environment, readFile: readFile)
         guard let url = options.url ?? environment["TALLY_URL"] ?? profile?.url else {
-            throw UsageError("Where is Tally? Give --url, or set TALLY_URL, such as http://127.0.0.1:8080.")
+            throw UsageError(
+                "Where is Tally? Give --url, or set TALLY_URL, such as http://127.0.0.1:8080; "
+                    + "or write a profile (tally --help)."
+            )
         }
         guard let key = options.key ?? environment["TALLY_API_KEY"] ?? profile?.key else {
-            throw UsageError("Which API key? Give --key, or set TALLY_API_KEY.")
+            throw UsageError("Which API key? Give --key, or set TALLY_API_KEY; or write a profile (tally --help).")
         }
         self.url = url
         self.key = key
@@ -67,7 +70,8 @@ struct Profile: Equatable {
         }
         guard let chosen = wanted ?? document["default"]?.string else { return nil }
         guard let profile = document["profiles"]?[chosen]?.object else {
-            throw UsageError("\(path) has no profile '\(chosen)'.")
+            let names = document["profiles"]?.object?.keys.sorted().joined(separator: ", ") ?? ""
+            throw UsageError("\(path) has no profile '\(chosen)'; it has: \(names.isEmpty ? "none" : names).")
         }
         return Profile(url: profile["url"]?.string, key: profile["key"]?.string, app: profile["app"]?.string)
     }

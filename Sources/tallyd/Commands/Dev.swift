@@ -60,7 +60,7 @@ struct Dev: AsyncParsableCommand {
             url: cluster.connectionString(database: "tally"),
             logger: Daemon.logger(level: .warning)
         )
-        _ = try await Daemon.migrator().migrate(database)
+        _ = try await Migrator.ofThisVersion().migrate(database)
         await database.shutDown()
 
         var simulation = SimulatorConfiguration(caFile: folder.path("apns-sim-ca.pem"))

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Logging
+import Orchestrator
 import Postgres
 
 /// `tallyd migrate`
@@ -17,7 +18,7 @@ struct Migrate: AsyncParsableCommand {
             url: try reader.required(.databaseURL),
             logger: Daemon.logger(level: .warning)
         )
-        let applied = try await Daemon.migrator().migrate(database)
+        let applied = try await Migrator.ofThisVersion().migrate(database)
         await database.shutDown()
         for migration in applied {
             print("applied V\(migration.number) \(migration.name)")

@@ -56,6 +56,49 @@ struct ReachabilityTests {
         try await server.stop()
     }
 
+    @Test("a trial connection reaches a server that speaks HTTP/2 under a trusted certificate, and asks it for nothing")
+    func trial() async throws {
+        try await ClientWorld.run(script: { _ in .ok }) { world async throws in
+            let outcome = await world.client.reach(.sandbox, .device, deadline: .seconds(50))
+            guard case .reached(let time) = outcome else {
+                Issue.record("\(outcome)")
+                return
+            }
+            #expect(time > .zero)
+            #expect(world.server.received.isEmpty)
+            #expect(try await world.send(1).accepted == 1)
+        }
+    }
+
+    @Test("a trial says what is in the way: the certificate, or that nobody listens")
+    func obstacles() async throws {
+        try await ClientWorld.run(caFile: TestCertificate.foreignCAFile, script: { _ in .ok }) { world async throws in
+            guard case .failed(.tls, let detail) = await world.client.reach(.sandbox, .device, deadline: .seconds(50))
+            else {
+                Issue.record("no failure of TLS")
+                return
+            }
+            #expect(detail.contains("certificate"), "\(detail)")
+        }
+        let server = try await ScriptedServer { _ in .ok }
+        let endpoint = server.endpoint
+        try await server.stop()
+        let client = try APNSClient(
+            endpoints: .all(at: endpoint),
+            caFile: TestCertificate.caFile,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+        guard case .failed(.unreachable, _) = await client.reach(.production, .channels, deadline: .seconds(50)) else {
+            Issue.record("reached although nobody listens")
+            return
+        }
+        await client.shutDown()
+        guard case .failed(.other, _) = await client.reach(.production, .channels, deadline: .seconds(50)) else {
+            Issue.record("a client that is shut down connects")
+            return
+        }
+    }
+
     @Test("a missing trust root is refused when the client is made")
     func missingCAFile() throws {
         let error = try #require(throws: APNSTransportError.self) {

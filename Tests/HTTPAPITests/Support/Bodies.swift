@@ -9,5 +9,6 @@ enum Bodies {
     static let update = #"{"content_state":{}}"#
     static let audience = #"{"add":{"all_of_type":true}}"#
     static let subscription = #"{"channel":true}"#
+    static let doctor = #"{"environment":"production"}"#
     static let empty = "{}"
 }

@@ -92,6 +92,10 @@ final class RecordingService: TallyService {
         try done("liftHalt \(app) \(environment.rawValue)\(reviving ? "" : " leaving")")
     }
 
+    func examine(_ request: DoctorRequest, installation: Bool) async throws -> DoctorReport {
+        try reach("examine \(request.bundleID?.rawValue ?? "-")\(installation ? " all" : "")")
+    }
+
     func createAPIKey(_ request: APIKeyRequest) async throws -> APIKeyResource {
         try reach("createAPIKey \(request.name)")
     }

@@ -45,6 +45,7 @@ struct RouteCase: CustomTestStringConvertible, Sendable {
             .scope(.operate),
             "liftHalt com.example.mine production leaving"
         ),
+        .init(.post, "/v1/doctor", .scope(.operate), body: Bodies.doctor, "examine - all"),
         .init(.post, "/v1/api-keys", .scope(.admin), body: Bodies.apiKey, "createAPIKey backend"),
         .init(.get, "/v1/api-keys", .scope(.admin), "apiKeys 100 - only -"),
         .init(.delete, "/v1/api-keys/\(uuid)", .scope(.admin), "revokeAPIKey \(uuid) only -"),

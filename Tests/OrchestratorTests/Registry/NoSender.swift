@@ -32,4 +32,10 @@ struct NoSender: PushSender {
         bundleID: BundleID,
         channelID: APNSChannelID
     ) async -> ChannelDeletionOutcome { .failed(PushOutcome(.notSent)) }
+    func endpoint(_ environment: APNSEnvironment, _ api: APNSAPI) -> APNSEndpoint {
+        APNSEndpoints.standard(environment, api)
+    }
+    func reach(_ environment: APNSEnvironment, _ api: APNSAPI, deadline: Duration) async -> ReachabilityOutcome {
+        .failed(.other, detail: "nothing leaves")
+    }
 }

@@ -49,6 +49,7 @@ final class Recorder: PushSender {
         var channels: [APNSChannelID] = []
         var lists: [ChannelListOutcome] = []
         var readings: [ChannelReadingOutcome] = []
+        var obstacles: [String: ReachabilityOutcome] = [:]
     }
 
     fileprivate struct Watcher {
@@ -85,6 +86,11 @@ final class Recorder: PushSender {
 
     func answerReading(with outcomes: ChannelReadingOutcome...) {
         state.withLock { $0.readings += outcomes }
+    }
+
+    /// One of the APIs cannot be reached from now on.
+    func block(_ environment: APNSEnvironment, _ api: APNSAPI, _ obstacle: ReachabilityOutcome.Obstacle) {
+        state.withLock { $0.obstacles["\(environment) \(api)"] = .failed(obstacle, detail: "blocked") }
     }
 
     /// Apple has a channel that this sender did not ask for.
@@ -276,6 +282,14 @@ final class Recorder: PushSender {
             state.channels.removeAll { $0 == channelID }
             return isThere ? .deleted : .alreadyGone
         }
+    }
+
+    func endpoint(_ environment: APNSEnvironment, _ api: APNSAPI) -> APNSEndpoint {
+        APNSEndpoints.standard(environment, api)
+    }
+
+    func reach(_ environment: APNSEnvironment, _ api: APNSAPI, deadline: Duration) async -> ReachabilityOutcome {
+        state.withLock { $0.obstacles["\(environment) \(api)"] ?? .reached(.milliseconds(3)) }
     }
 }
 

@@ -1,0 +1,137 @@
+package import ActivityModel
+package import JSON
+
+/// `POST /v1/doctor`.
+package struct DoctorRequest: Sendable, Hashable {
+    /// The only app that is looked at; nil: all that the key sees.
+    package var bundleID: BundleID?
+    /// The only environment that is looked at; nil: all that are configured.
+    package var environment: APNSEnvironment?
+    /// Whether a channel is made at Apple and deleted again for each app and environment, which proves key, team and the
+    /// broadcast capability.
+    package var triesChannels: Bool
+
+    package init(bundleID: BundleID? = nil, environment: APNSEnvironment? = nil, triesChannels: Bool = false) {
+        self.bundleID = bundleID
+        self.environment = environment
+        self.triesChannels = triesChannels
+    }
+}
+
+extension DoctorRequest: APIRequest {
+    package init?(reader: inout ObjectReader) {
+        let bundleID = reader.optional("bundle_id", .bundleID)
+        let environment = reader.optional("environment", .word(APNSEnvironment.self))
+        let triesChannels = reader.optional("try_channels", .bool)
+        guard reader.finish() else { return nil }
+        self.init(bundleID: bundleID, environment: environment, triesChannels: triesChannels ?? false)
+    }
+
+    package var json: JSONValue {
+        var fields = ObjectWriter()
+        fields.add("bundle_id", bundleID?.rawValue)
+        fields.add("environment", environment?.rawValue)
+        if triesChannels { fields.add("try_channels", true) }
+        return fields.json
+    }
+}
+
+/// How well something is; the worse, the greater.
+package enum DoctorVerdict: String, Sendable, Hashable, CaseIterable, Comparable {
+    case ok
+    /// Works, and somebody should look at it.
+    case warning
+    /// Does not work, or promises are not kept.
+    case broken
+
+    package static func < (left: DoctorVerdict, right: DoctorVerdict) -> Bool { left.rank < right.rank }
+
+    private var rank: Int {
+        switch self {
+        case .ok: 0
+        case .warning: 1
+        case .broken: 2
+        }
+    }
+}
+
+/// One thing that was looked at.
+package struct DoctorCheck: Sendable, Hashable {
+    /// A stable word, such as `signing_key`.
+    package var check: String
+    /// What of several it is about, such as an app and environment, or an address.
+    package var subject: String?
+    package var verdict: DoctorVerdict
+    /// What was found, in words.
+    package var finding: String
+    /// What to do next; never absent unless the verdict is `ok`.
+    package var advice: String?
+
+    package init(
+        _ check: String,
+        of subject: String? = nil,
+        _ verdict: DoctorVerdict,
+        _ finding: String,
+        advice: String? = nil
+    ) {
+        self.check = check
+        self.subject = subject
+        self.verdict = verdict
+        self.finding = finding
+        self.advice = advice
+    }
+}
+
+extension DoctorCheck: APIAnswer {
+    package init?(reader: inout ObjectReader) {
+        let check = reader.required("check", .string)
+        let subject = reader.optional("subject", .string)
+        let verdict = reader.required("verdict", .word(DoctorVerdict.self))
+        let finding = reader.required("finding", .string)
+        let advice = reader.optional("advice", .string)
+        guard reader.finish(), let check, let verdict, let finding else { return nil }
+        self.init(check, of: subject, verdict, finding, advice: advice)
+    }
+
+    package var json: JSONValue {
+        var fields = ObjectWriter()
+        fields.add("check", check)
+        fields.add("subject", subject)
+        fields.add("verdict", verdict.rawValue)
+        fields.add("finding", finding)
+        fields.add("advice", advice)
+        return fields.json
+    }
+}
+
+/// What the doctor found.
+package struct DoctorReport: Sendable, Hashable {
+    /// By the daemon's clock.
+    package var checkedAt: Instant
+    package var checks: [DoctorCheck]
+
+    package init(checkedAt: Instant, checks: [DoctorCheck]) {
+        self.checkedAt = checkedAt
+        self.checks = checks
+    }
+
+    /// That of the worst check.
+    package var verdict: DoctorVerdict { checks.map(\.verdict).max() ?? .ok }
+}
+
+extension DoctorReport: APIAnswer {
+    package init?(reader: inout ObjectReader) {
+        let checkedAt = reader.required("checked_at", .time)
+        let checks = reader.required("checks", .list(of: .object(DoctorCheck.self)))
+        guard reader.finish(), let checkedAt, let checks else { return nil }
+        self.init(checkedAt: checkedAt, checks: checks)
+    }
+
+    package var json: JSONValue {
+        var fields = ObjectWriter()
+        fields.add("verdict", verdict.rawValue)
+        fields.add("checked_at", checkedAt)
+        fields.add("checks", checks)
+        return fields.json
+    }
+}

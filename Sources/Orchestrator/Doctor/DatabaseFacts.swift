@@ -1,0 +1,107 @@
+import APITypes
+import Postgres
+
+/// What the database says of itself, and what is to be thought of it.
+struct DatabaseFacts: Sendable {
+    var versionNumber: Int32 = 0
+    var version = ""
+    /// By name, as `SHOW` tells them.
+    var settings: [String: String] = [:]
+    var isStandby = false
+    var connections: Int64 = 0
+    var maximumConnections: Int32 = 0
+    var bytes: Int64 = 0
+
+    /// The oldest major version that Tally is tested with.
+    static let oldestVersion: Int32 = 15
+
+    private static let settingNames = [
+        "fsync", "full_page_writes", "synchronous_commit", "autovacuum", "server_encoding", "transaction_read_only",
+    ]
+
+    static func read(from database: Database) async throws -> DatabaseFacts {
+        let answers = try await database.pipeline(
+            [
+                """
+                SELECT current_setting('server_version_num')::int4, current_setting('server_version'), pg_is_in_recovery(),
+                       (SELECT coalesce(sum(numbackends), 0)::int8 FROM pg_stat_database),
+                       current_setting('max_connections')::int4, pg_database_size(current_database())
+                """,
+                "SELECT name, current_setting(name) FROM unnest(\(settingNames)) AS name",
+            ],
+            timeout: Examination.patience
+        )
+        var facts = DatabaseFacts()
+        if let row = try answers[0].first(as: (Int32, String, Bool, Int64, Int32, Int64).self) {
+            (facts.versionNumber, facts.version, facts.isStandby) = (row.0, row.1, row.2)
+            (facts.connections, facts.maximumConnections, facts.bytes) = (row.3, row.4, row.5)
+        }
+        for (name, value) in try answers[1].decoded(as: (String, String).self) { facts.settings[name] = value }
+        return facts
+    }
+
+    // MARK: Judgement
+
+    var checks: [DoctorCheck] { [versionCheck, settingsCheck, connectionsCheck] }
+
+    private var versionCheck: DoctorCheck {
+        let major = versionNumber / 10_000
+        guard major < Self.oldestVersion else { return DoctorCheck("database_version", .ok, "PostgreSQL \(version)") }
+        return DoctorCheck(
+            "database_version",
+            .warning,
+            "PostgreSQL \(version) is older than \(Self.oldestVersion), the oldest that Tally is tested with.",
+            advice: "Upgrade Postgres (docs/upgrades.md)."
+        )
+    }
+
+    /// The worst that is wrong with the settings; what else is wrong stands beside it.
+    private var settingsCheck: DoctorCheck {
+        var broken: [String] = []
+        var doubtful: [String] = []
+        if isStandby || settings["transaction_read_only"] == "on" {
+            broken.append("it is read-only or a standby: TALLY_DATABASE_URL must name the primary")
+        }
+        if settings["fsync"] == "off" { broken.append("fsync is off: a crash of the machine can lose everything") }
+        if settings["server_encoding"] != "UTF8" { broken.append("its encoding is not UTF8") }
+        if settings["synchronous_commit"] == "off" {
+            broken.append("synchronous_commit is off: a crash can lose changes that were answered with 202")
+        }
+        if settings["full_page_writes"] == "off" {
+            doubtful.append("full_page_writes is off: a crash can damage pages, unless the file system prevents that")
+        }
+        if settings["autovacuum"] == "off" { doubtful.append("autovacuum is off: tables will grow without bound") }
+        let all = broken + doubtful
+        guard !all.isEmpty else { return DoctorCheck("database_settings", .ok, "durable, writable, UTF8") }
+        return DoctorCheck(
+            "database_settings",
+            broken.isEmpty ? .warning : .broken,
+            "Postgres: " + all.joined(separator: "; ") + ".",
+            advice: "Set them for the server, or with ALTER DATABASE, and reload (docs/configuration.md)."
+        )
+    }
+
+    private var connectionsCheck: DoctorCheck {
+        let text = "\(connections) of \(maximumConnections) connections in use"
+        guard connections * 10 >= Int64(maximumConnections) * 9 else {
+            return DoctorCheck("database_connections", .ok, text)
+        }
+        return DoctorCheck(
+            "database_connections",
+            .warning,
+            text + ".",
+            advice: "Raise max_connections, or lower TALLY_DATABASE_CONNECTIONS of the daemons."
+        )
+    }
+
+    /// How much room the database takes; how much is left, SQL does not tell.
+    var sizeCheck: DoctorCheck {
+        let megabytes = bytes / 1_048_576
+        let size = megabytes < 10_240 ? "\(megabytes) MiB" : "\(megabytes / 1_024) GiB"
+        return DoctorCheck(
+            "database_size",
+            .ok,
+            "\(size); how much the disk has left, only the database's machine can tell"
+        )
+    }
+}

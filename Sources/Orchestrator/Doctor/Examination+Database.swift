@@ -1,0 +1,64 @@
+import APITypes
+import Postgres
+
+extension Examination {
+    /// The database itself: what it is, how it is set, what time it has, which schema.
+    func databaseChecks() async throws -> [DoctorCheck] {
+        let facts = try await DatabaseFacts.read(from: database)
+        var checks = facts.checks
+        if installation { checks.append(facts.sizeCheck) }
+        checks.append(try await ClockComparison.read(from: database).check)
+        checks.append(try await schemaCheck())
+        checks += try await partitionChecks()
+        return checks
+    }
+
+    private func schemaCheck() async throws -> DoctorCheck {
+        do {
+            try await Migrator.ofThisVersion().check(database)
+        } catch let error as MigrationError {
+            return DoctorCheck("migrations", .broken, "\(error)", advice: Self.advice(for: error))
+        }
+        let rows = try await database.query(
+            "SELECT number::int4, name FROM schema_migrations ORDER BY number DESC LIMIT 1",
+            timeout: Self.patience
+        )
+        let newest = try rows.first(as: (Int32, String).self).map { "up to migration \($0) (\($1))" }
+        return DoctorCheck("migrations", .ok, newest ?? "up to date")
+    }
+
+    private static func advice(for error: MigrationError) -> String {
+        switch error.code {
+        case .databaseTooOld, .outOfOrder: "Run `tallyd migrate` of this version."
+        case .databaseTooNew: "Upgrade this daemon: another one has migrated the database further."
+        default: "Compare the versions of the daemons with the database (docs/upgrades.md)."
+        }
+    }
+
+    /// Whether today's and tomorrow's rows have partitions of their own.
+    private func partitionChecks() async throws -> [DoctorCheck] {
+        let rows = try await database.query(
+            """
+            SELECT t.name,
+                   (SELECT count(*) FROM generate_series(0, 1) AS ahead
+                    WHERE to_regclass(
+                        t.name || to_char((clock_timestamp() + ahead * interval '24 hours') AT TIME ZONE 'UTC', '"_"YYYYMMDD')
+                    ) IS NULL)
+            FROM unnest(\(PartitionDuty.tables)) AS t (name)
+            """,
+            timeout: Self.patience
+        )
+        return try rows.decoded(as: (String, Int64).self).map { table, missing in
+            guard missing > 0 else {
+                return DoctorCheck("partitions", of: table, .ok, "today's and tomorrow's are there")
+            }
+            return DoctorCheck(
+                "partitions",
+                of: table,
+                .warning,
+                "\(missing) of the partitions of today and tomorrow are missing; rows go to the default one, which is slower.",
+                advice: "A daemon makes them every ten minutes: look in its log for 'cannot tend partitions'."
+            )
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import APITypes
+import ActivityModel
+import Cryptography
+import Postgres
+
+/// A stored signing key.
+struct SigningKeyFacts: Sendable {
+    let app: BundleID
+    let environment: APNSEnvironment
+    let keyID: String
+    let sealed: [UInt8]
+
+    /// How a check names it.
+    var subject: String { "\(app) (\(environment.rawValue))" }
+}
+
+extension Examination {
+    /// The keys of the apps and environments that are looked at.
+    func signingKeys() async throws -> [SigningKeyFacts] {
+        let rows = try await database.query(
+            """
+            SELECT bundle_id, environment::text, key_id, private_key_sealed FROM signing_keys
+            WHERE (\(app)::text IS NULL OR bundle_id = \(app)) AND (\(environment)::text IS NULL OR environment::text = \(environment))
+            ORDER BY bundle_id, environment DESC
+            """,
+            timeout: Self.patience
+        )
+        return try rows.decoded(as: (String, String, String, [UInt8]).self).map { app, environment, keyID, sealed in
+            SigningKeyFacts(
+                app: BundleID(stored: app),
+                environment: try .stored(environment),
+                keyID: keyID,
+                sealed: sealed
+            )
+        }
+    }
+
+    /// Whether each of them opens with the daemon's master key and is P-256.
+    func signingKeyChecks(_ keys: [SigningKeyFacts]) -> [DoctorCheck] {
+        guard !keys.isEmpty else {
+            return [
+                DoctorCheck(
+                    "signing_key",
+                    .warning,
+                    "There is no app with a signing key here.",
+                    advice: "Register one with `tally apps put`."
+                )
+            ]
+        }
+        return keys.map { key in
+            do throws(CryptographyError) {
+                _ = try SigningKeySeal.open(
+                    key.sealed,
+                    app: key.app,
+                    environment: key.environment,
+                    masterKey: orchestrator.masterKey
+                )
+                return DoctorCheck("signing_key", of: key.subject, .ok, "key \(key.keyID) is P-256")
+            } catch {
+                return Self.check(of: key, error)
+            }
+        }
+    }
+
+    private static func check(of key: SigningKeyFacts, _ error: CryptographyError) -> DoctorCheck {
+        guard error.code == .authenticationFailed else {
+            return DoctorCheck(
+                "signing_key",
+                of: key.subject,
+                .broken,
+                "What is stored as key \(key.keyID) is no P-256 private key.",
+                advice: "Register the .p8 file anew with `tally apps put`."
+            )
+        }
+        return DoctorCheck(
+            "signing_key",
+            of: key.subject,
+            .broken,
+            "Key \(key.keyID) does not open with this daemon's TALLY_MASTER_KEY.",
+            advice:
+                "Start the daemon with the master key that was in use when the .p8 file was registered, or register it anew "
+                + "with `tally apps put`."
+        )
+    }
+
+    /// Whether Apple has complained of the provider tokens.
+    func credentialChecks() async throws -> [DoctorCheck] {
+        let rows = try await database.query(
+            """
+            SELECT DISTINCT p.team_id, p.key_id FROM provider_tokens AS p
+            JOIN signing_keys AS k USING (key_id) JOIN apps AS a ON a.bundle_id = k.bundle_id AND a.team_id = p.team_id
+            WHERE p.kept_until > clock_timestamp() AND (\(app)::text IS NULL OR k.bundle_id = \(app))
+            ORDER BY 1, 2
+            """,
+            timeout: Self.patience
+        )
+        return try rows.decoded(as: (String, String).self).map { team, key in
+            DoctorCheck(
+                "provider_token",
+                of: "team \(team), key \(key)",
+                .warning,
+                "APNs has answered TooManyProviderTokenUpdates; no new token is signed for a while.",
+                advice: "Let nothing but Tally sign with this key, or give the other system a key of its own."
+            )
+        }
+    }
+}

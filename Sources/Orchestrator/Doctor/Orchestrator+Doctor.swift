@@ -1,0 +1,60 @@
+package import APITypes
+import ActivityModel
+import Postgres
+
+extension Orchestrator {
+    /// Looks at everything that sending depends on, and says what is wrong and what to do about it. Repairs nothing.
+    ///
+    /// Never throws: a database that is away is a finding. Over within half a minute, or a minute if it tries channels.
+    /// `installation`: whether what concerns the installation as a whole is told, and not one app alone.
+    package func examine(_ request: DoctorRequest, installation: Bool) async -> DoctorReport {
+        let examination = Examination(orchestrator: self, request: request, installation: installation)
+        return DoctorReport(checkedAt: .wallClock(), checks: await examination.checks())
+    }
+}
+
+/// One visit of the doctor's.
+struct Examination: Sendable {
+    let orchestrator: Orchestrator
+    let request: DoctorRequest
+    let installation: Bool
+
+    /// How long the database may take for one question.
+    static let patience = Duration.seconds(5)
+
+    var database: Database { orchestrator.database }
+    /// The app that is looked at, as SQL takes it.
+    var app: String? { request.bundleID?.rawValue }
+    /// The environment that is looked at, as SQL takes it.
+    var environment: String? { request.environment?.rawValue }
+
+    func checks() async -> [DoctorCheck] {
+        var checks: [DoctorCheck] = []
+        var keys: [SigningKeyFacts]?
+        do {
+            checks += try await databaseChecks()
+            let found = try await signingKeys()
+            keys = found
+            checks += signingKeyChecks(found)
+            checks += try await credentialChecks()
+            checks += try await workChecks()
+            checks += try await channelChecks()
+        } catch {
+            checks.append(Self.unanswered(error))
+        }
+        checks += await connectionChecks(of: keys)
+        if request.triesChannels { checks += await channelTrials(of: keys ?? []) }
+        return checks
+    }
+
+    private static func unanswered(_ error: any Error) -> DoctorCheck {
+        DoctorCheck(
+            "database",
+            .broken,
+            "The database did not answer: \(error)",
+            advice:
+                "Look whether Postgres runs and can be reached from here with TALLY_DATABASE_URL; nothing is accepted or "
+                + "sent until it does."
+        )
+    }
+}

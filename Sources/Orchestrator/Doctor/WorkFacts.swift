@@ -1,0 +1,99 @@
+import APITypes
+import Postgres
+
+/// How the work stands: who is at it, and how long something has been waiting that could be done.
+struct WorkFacts: Sendable {
+    /// Segments and sweeps that a daemon works on now.
+    var held: Int64 = 0
+    /// Those whose lease has run out although there is work: their daemon is gone, and no other has taken over.
+    var stale: Int64 = 0
+    /// For how many seconds the oldest work of each kind has been due without being taken up.
+    var waiting: [Kind: Double] = [:]
+
+    /// What may be due.
+    enum Kind: String, Sendable, CaseIterable {
+        case segment, schedule
+        case channelDeletion = "channel_deletion"
+
+        fileprivate var words: String {
+            switch self {
+            case .segment: "a segment's pushes"
+            case .schedule: "a schedule"
+            case .channelDeletion: "a channel's deletion"
+            }
+        }
+    }
+
+    /// How long work may wait before it is worth a word, and before promises are broken.
+    private static let (patience, limit) = (10.0, 60.0)
+
+    var checks: [DoctorCheck] { [leaseCheck, dueCheck] }
+
+    private var leaseCheck: DoctorCheck {
+        guard stale > 0 else { return DoctorCheck("leases", .ok, "\(held) held, none left behind") }
+        return DoctorCheck(
+            "leases",
+            .broken,
+            "\(stale) leases have run out with work left, and nobody has taken it over; \(held) are held.",
+            advice: "Look whether a daemon runs and what it logs: one takes over within seconds."
+        )
+    }
+
+    private var dueCheck: DoctorCheck {
+        guard let oldest = waiting.max(by: { $0.value < $1.value }), oldest.value > 0 else {
+            return DoctorCheck("due_work", .ok, "nothing is waiting")
+        }
+        let seconds = Int(oldest.value)
+        guard oldest.value >= Self.patience else {
+            return DoctorCheck("due_work", .ok, "the oldest, \(oldest.key.words), is due for \(seconds) s")
+        }
+        return DoctorCheck(
+            "due_work",
+            oldest.value >= Self.limit ? .broken : .warning,
+            "The oldest due work, \(oldest.key.words), has been waiting for \(seconds) s.",
+            advice:
+                "If sending is halted, see there. Else look at the load and the log of the daemons; more daemons share the work."
+        )
+    }
+}
+
+extension WorkFacts {
+    /// Reads them, of one app or of all.
+    static func read(app: String?, from database: Database) async throws -> WorkFacts {
+        let answers = try await database.pipeline(
+            [
+                """
+                SELECT count(*) FILTER (WHERE s.lease_until > clock_timestamp()),
+                       count(*) FILTER (WHERE s.lease_until < clock_timestamp() - interval '2 seconds'
+                                          AND s.due_at < clock_timestamp()),
+                       coalesce(max(extract(epoch FROM clock_timestamp() - greatest(s.due_at, s.lease_until)))
+                           FILTER (WHERE s.due_at < clock_timestamp()
+                               AND (s.lease_until IS NULL OR s.lease_until < clock_timestamp())), 0)::float8
+                FROM segments AS s JOIN activities AS a USING (activity_key)
+                WHERE (s.due_at IS NOT NULL OR s.lease_until IS NOT NULL) AND (\(app)::text IS NULL OR a.bundle_id = \(app))
+                """,
+                """
+                SELECT coalesce(max(extract(epoch FROM clock_timestamp() - greatest(s.due_at, s.lease_until))), 0)::float8
+                FROM schedules AS s JOIN activities AS a USING (activity_key)
+                WHERE s.state = 'pending' AND s.due_at < clock_timestamp()
+                  AND (s.lease_until IS NULL OR s.lease_until < clock_timestamp())
+                  AND (\(app)::text IS NULL OR a.bundle_id = \(app))
+                """,
+                """
+                SELECT coalesce(max(extract(epoch FROM clock_timestamp() - c.delete_at)), 0)::float8 FROM channels AS c
+                WHERE c.delete_at < clock_timestamp() AND c.state IN ('ready', 'deleting')
+                  AND (\(app)::text IS NULL OR c.bundle_id = \(app))
+                """,
+            ],
+            timeout: Examination.patience
+        )
+        var facts = WorkFacts()
+        if let (held, stale, seconds) = try answers[0].first(as: (Int64, Int64, Double).self) {
+            (facts.held, facts.stale) = (held, stale)
+            facts.waiting[.segment] = seconds
+        }
+        facts.waiting[.schedule] = try answers[1].single(Double.self) ?? 0
+        facts.waiting[.channelDeletion] = try answers[2].single(Double.self) ?? 0
+        return facts
+    }
+}

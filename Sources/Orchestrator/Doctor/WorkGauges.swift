@@ -1,0 +1,41 @@
+import Logging
+import Metrics
+import Postgres
+import ServiceLifecycle
+
+/// Tells the metrics system how the work stands and what the clocks say, for alerts: the same from every daemon, but for the
+/// way from there to the database.
+struct WorkGauges: Service, CustomStringConvertible {
+    let orchestrator: Orchestrator
+
+    private static let interval = Duration.seconds(15)
+
+    var description: String { "work-gauges" }
+
+    func run() async {
+        await cancelWhenGracefulShutdown {
+            while !Task.isCancelled {
+                do {
+                    try await update()
+                    Gauge(label: "tally_database_reachable").record(1)
+                } catch {
+                    Gauge(label: "tally_database_reachable").record(0)
+                    orchestrator.logger.warning("cannot look at the work", metadata: ["error": "\(error)"])
+                }
+                try? await Task.sleep(for: Self.interval)  // throws only when cancelled
+            }
+        }
+    }
+
+    private func update() async throws {
+        let facts = try await WorkFacts.read(app: nil, from: orchestrator.database)
+        for kind in WorkFacts.Kind.allCases {
+            Gauge(label: "tally_work_waiting_seconds", dimensions: [("kind", kind.rawValue)])
+                .record(facts.waiting[kind] ?? 0)
+        }
+        Gauge(label: "tally_leases_held").record(facts.held)
+        Gauge(label: "tally_leases_stale").record(facts.stale)
+        let clocks = try await ClockComparison.read(from: orchestrator.database)
+        Gauge(label: "tally_clock_skew_seconds").record(Double(clocks.skew) / 1_000_000)
+    }
+}

@@ -1,0 +1,83 @@
+import APITypes
+import ActivityModel
+import ArgumentParser
+import TallyClient
+
+struct Schedules: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Starts, updates and ends that are due later.",
+        subcommands: [List.self, Show.self, Cancel.self]
+    )
+
+    struct List: ClientCommand {
+        static let configuration = CommandConfiguration(abstract: "The schedules of an app.")
+
+        @OptionGroup var app: AppOption
+        @OptionGroup var page: PageOptions
+        @OptionGroup var global: GlobalOptions
+
+        var appName: String? { app.app }
+
+        func run(_ session: Session) async throws {
+            session.show(try await session.client.schedules(session.app(), page.request))
+        }
+    }
+
+    struct Show: ClientCommand {
+        static let configuration = CommandConfiguration(abstract: "One schedule, and why it failed if it did.")
+
+        @Argument(help: "The schedule's id, a UUID.") var id: Checked<ScheduleName>
+        @OptionGroup var app: AppOption
+        @OptionGroup var global: GlobalOptions
+
+        var appName: String? { app.app }
+
+        func run(_ session: Session) async throws {
+            session.show(try await session.client.schedule(session.app(), id.value.text))
+        }
+    }
+
+    struct Cancel: ClientCommand {
+        static let configuration = CommandConfiguration(abstract: "Let a pending schedule not happen.")
+
+        @Argument(help: "The schedule's id, a UUID.") var id: Checked<ScheduleName>
+        @OptionGroup var app: AppOption
+        @OptionGroup var global: GlobalOptions
+
+        var appName: String? { app.app }
+
+        func run(_ session: Session) async throws {
+            try await session.client.cancelSchedule(session.app(), id.value.text)
+            session.show(done: "The schedule is cancelled.")
+        }
+    }
+}
+
+/// The id of a schedule: a UUID.
+struct ScheduleName: CommandLineValue {
+    let text: String
+
+    init?(commandLine text: String) {
+        // Ids of channels are UUIDs, too, and know what one looks like.
+        guard let id = ChannelID(text) else { return nil }
+        self.text = id.rawValue
+    }
+}
+
+extension ScheduleResource: Listable, Presentable {
+    static let columns: [Table.Column] = [
+        .init(title: "SCHEDULE"), .init(title: "ACTIVITY"), .init(title: "KIND", isExtra: true), .init(title: "DUE"),
+        .init(title: "STATE"), .init(title: "REASON", isExtra: true),
+    ]
+
+    var row: [String] {
+        [id, activityID.rawValue, kind.rawValue, dueAt.description, state.rawValue, reason ?? ""]
+    }
+
+    var text: String {
+        Card([
+            ("schedule", id), ("activity", activityID.rawValue), ("kind", kind.rawValue), ("due", dueAt.description),
+            ("state", state.rawValue), ("reason", reason),
+        ]).text
+    }
+}

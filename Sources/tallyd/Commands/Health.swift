@@ -1,0 +1,59 @@
+import ArgumentParser
+import Foundation
+import TallyClient
+
+/// `tallyd health`
+struct Health: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Ask the daemon on this machine whether it is ready; exit code 1 if it is not.",
+        discussion:
+            "For health checks of containers, which have no curl. The address comes from the daemon's own configuration."
+    )
+
+    @OptionGroup var options: ConfigurationOptions
+
+    @Option(help: "Where to ask instead, such as http://127.0.0.1:8080.")
+    var url: String?
+
+    @Option(help: "Seconds to wait for an answer.")
+    var timeout = 5
+
+    func validate() throws {
+        guard (1...60).contains(timeout) else { throw ValidationError("--timeout must be from 1 to 60.") }
+    }
+
+    func run() async throws {
+        let reader = try await ConfigurationReader(file: options.config)
+        let limit = Duration.seconds(timeout)
+        // The question is open to everybody, so there is no key to give.
+        let client = try TallyClient(
+            .init(url: try url ?? Self.address(reader), key: "none", requestTimeout: limit, deadline: limit, retry: nil)
+        )
+        do {
+            try await client.waitUntilReady()
+        } catch {
+            FileHandle.standardError.write(Data("not ready: \(error.detail)\n".utf8))
+            throw ExitCode.failure
+        }
+        print("ready")
+    }
+
+    /// Where this machine reaches a daemon of that configuration.
+    static func address(_ reader: ConfigurationReader) throws -> String {
+        let configured = reader.text(.httpHost) ?? "127.0.0.1"
+        let host =
+            switch configured {
+            case "0.0.0.0": "127.0.0.1"
+            case "::": "::1"
+            default: configured
+            }
+        let port = try reader.integer(.httpPort, in: 0...65535) ?? 8080
+        guard port > 0 else {
+            throw ConfigurationError(
+                key: ConfigurationKey.httpPort.name,
+                message: "is 0, so that nobody knows the port: give --url"
+            )
+        }
+        return host.contains(":") ? "http://[\(host)]:\(port)" : "http://\(host):\(port)"
+    }
+}

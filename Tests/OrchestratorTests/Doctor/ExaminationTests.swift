@@ -1,0 +1,239 @@
+import APITypes
+import APNSTransport
+import ActivityModel
+import Cryptography
+import JSON
+import Postgres
+import Testing
+
+@testable import Orchestrator
+
+/// What the doctor finds in a real database, before and after somebody has broken something.
+@Suite("The doctor's examination")
+struct ExaminationTests {
+    private static func checks(_ world: World, _ request: DoctorRequest = DoctorRequest()) async -> [DoctorCheck] {
+        await world.orchestrator.examine(request, installation: true).checks
+    }
+
+    private static func check(_ name: String, _ world: World) async throws -> DoctorCheck {
+        try #require(await checks(world).first { $0.check == name })
+    }
+
+    @Test("everything is looked at once, and what is not well comes with advice")
+    func everything() async throws {
+        try await withWorld { world in
+            let checks = await Self.checks(world)
+            let names = checks.reduce(into: [String]()) { if $0.last != $1.check { $0.append($1.check) } }
+            #expect(
+                names == [
+                    "database_version", "database_settings", "database_connections", "database_size", "clock",
+                    "migrations",
+                    "partitions", "signing_key", "leases", "due_work", "stamps", "sending", "apns",
+                ]
+            )
+            #expect(checks.allSatisfy { ($0.verdict == .ok) == ($0.advice == nil) })
+            let places = checks.filter { $0.check == "apns" }.compactMap(\.subject)
+            let environments = try await world.number("SELECT count(DISTINCT environment) FROM signing_keys")
+            #expect(places.count == 3 * Int(environments ?? 0))
+            #expect(places.contains("production channels, https://api-manage-broadcast.push.apple.com:2196"))
+        }
+    }
+
+    @Test("a cluster without fsync is said to be broken: it cannot keep what was accepted")
+    func settings() async throws {
+        // The clusters of tests are such.
+        try await withWorld { world in
+            let check = try await Self.check("database_settings", world)
+            #expect(check.verdict == .broken)
+            #expect(check.finding.contains("fsync is off"))
+        }
+    }
+
+    @Test("a daemon with another master key hears which key does not open, and what is no key is told apart from it")
+    func keys() async throws {
+        try await withWorld { world in
+            #expect(try await Self.check("signing_key", world).verdict == .ok)
+            let stranger = Orchestrator(
+                database: world.database,
+                sender: world.recorder,
+                masterKey: try SymmetricKey(bytes: [UInt8](repeating: 99, count: SymmetricKey.byteCount)),
+                settings: OrchestratorSettings(),
+                logger: world.orchestrator.logger
+            )
+            let other = await stranger.examine(DoctorRequest(), installation: true).checks
+            let check = try #require(other.first { $0.check == "signing_key" })
+            #expect(check.verdict == .broken)
+            #expect(check.finding.contains("TALLY_MASTER_KEY"))
+            let sealed = try SigningKeySeal.seal(
+                "no key",
+                app: world.app,
+                environment: .production,
+                masterKey: world.orchestrator.masterKey
+            )
+            try await world.database.execute("UPDATE signing_keys SET private_key_sealed = \(sealed)")
+            let broken = try await Self.check("signing_key", world)
+            #expect(broken.verdict == .broken)
+            #expect(broken.finding.contains("P-256"))
+        }
+    }
+
+    @Test("missing partitions are found, and found no more once a daemon has tended them")
+    func partitions() async throws {
+        try await withWorld { world in
+            #expect(try await Self.check("partitions", world).verdict == .warning)
+            for name in PartitionDuty.tables {
+                let table = PartitionedTable(name: name, retention: .seconds(86_400))
+                try await world.database.withTransaction { try await table.tend(on: $0) }
+            }
+            #expect(try await Self.check("partitions", world).verdict == .ok)
+        }
+    }
+
+    @Test("work that nobody takes up is found by its age, and a lease that was left behind with it")
+    func dueWork() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.settle()
+            #expect(try await Self.check("due_work", world).verdict == .ok)
+            #expect(try await Self.check("leases", world).verdict == .ok)
+            try await world.database.execute(
+                """
+                UPDATE segments SET due_at = clock_timestamp() - interval '5 minutes', lease_owner = gen_random_uuid(),
+                    lease_until = clock_timestamp() + interval '1 minute'
+                """
+            )
+            #expect(try await Self.check("due_work", world).verdict == .ok)
+            #expect(try await Self.check("leases", world).finding.hasPrefix("1 held"))
+            try await world.database.execute(
+                "UPDATE segments SET lease_until = clock_timestamp() - interval '30 seconds'"
+            )
+            #expect(try await Self.check("leases", world).verdict == .broken)
+            let late = try await Self.check("due_work", world)
+            #expect(late.verdict == .warning)
+            #expect(late.finding.contains("a segment's pushes"))
+            try await world.database.execute(
+                "UPDATE segments SET lease_until = clock_timestamp() - interval '90 seconds'"
+            )
+            #expect(try await Self.check("due_work", world).verdict == .broken)
+        }
+    }
+
+    @Test("a schedule that is overdue is due work")
+    func overdueSchedule() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.settle()
+            try await world.database.execute(
+                """
+                INSERT INTO schedules (activity_key, kind, due_at, body)
+                SELECT activity_key, 'end', clock_timestamp() - interval '20 seconds', '{}' FROM activities
+                """
+            )
+            let check = try await Self.check("due_work", world)
+            #expect(check.verdict == .warning)
+            #expect(check.finding.contains("a schedule"))
+        }
+    }
+
+    @Test("stamps far ahead of the clock are found while the activity runs")
+    func stamps() async throws {
+        try await withWorld { world in
+            try await world.start()
+            #expect(try await Self.check("stamps", world).verdict == .ok)
+            try await world.database.execute("UPDATE activities SET stamp = stamp + 600")
+            #expect(try await Self.check("stamps", world).verdict == .warning)
+        }
+    }
+
+    @Test("halted sending is broken, and the advice names the command that lifts it")
+    func halt() async throws {
+        try await withWorld { world in
+            try await world.database.execute(
+                """
+                INSERT INTO sending_halts (bundle_id, environment, suspect_from, answers, rejections, probe_at)
+                VALUES (\(world.app.rawValue), 'production', now(), 200, 150, now())
+                """
+            )
+            let check = try await Self.check("sending", world)
+            #expect(check.verdict == .broken)
+            #expect(check.finding.contains("150 of 200"))
+            #expect(check.advice?.contains("tally apps resume \(world.app) --environment production") == true)
+        }
+    }
+
+    @Test("a host that cannot be reached is named with its port")
+    func unreachable() async throws {
+        try await withWorld { world in
+            world.recorder.block(.production, .channels, .timedOut)
+            let checks = await Self.checks(world, DoctorRequest(environment: .production)).filter { $0.check == "apns" }
+            #expect(checks.map(\.verdict) == [.ok, .ok, .broken])
+            #expect(checks.last?.advice == "Let the firewall pass outgoing TCP to port 2196.")
+        }
+    }
+
+    @Test("the broadcast capability is tried with a channel that is deleted again, and only when asked")
+    func channels() async throws {
+        try await withWorld { world in
+            // Not inside #expect: Swift 6.3.1 mixes up a closure there, beside an await, with those that follow.
+            let unasked = await Self.checks(world)
+            #expect(!unasked.map(\.check).contains("broadcast"))
+            #expect(world.recorder.createdChannels == 0)
+            let request = DoctorRequest(environment: .production, triesChannels: true)
+            let good = await Self.checks(world, request).filter { $0.check == "broadcast" }
+            #expect(good.map(\.verdict) == [.ok])
+            #expect(world.recorder.createdChannels == 1)
+            #expect(world.recorder.channels == [])
+            world.recorder.answerCreation(
+                with: .failed(PushOutcome(.credential, status: 400, reason: "BroadcastFeatureNotEnabled"))
+            )
+            let again = await Self.checks(world, request)
+            let bad = again.filter { $0.check == "broadcast" }
+            #expect(bad.map(\.verdict) == [.broken])
+            #expect(bad.first?.advice?.contains("capability") == true)
+        }
+    }
+
+    @Test("one app's examination tells nothing of another's keys and halts")
+    func otherApps() async throws {
+        try await withWorld { world in
+            try await world.database.execute(
+                """
+                WITH app AS (INSERT INTO apps (bundle_id, team_id) VALUES ('com.example.other', 'OTHERTEAM1') RETURNING bundle_id)
+                INSERT INTO signing_keys (bundle_id, environment, key_id, private_key_sealed)
+                SELECT bundle_id, 'production', 'OTHERKEY12', '' FROM app
+                """
+            )
+            try await world.database.execute(
+                """
+                INSERT INTO sending_halts (bundle_id, environment, suspect_from, answers, rejections, probe_at)
+                VALUES ('com.example.other', 'production', now(), 200, 150, now())
+                """
+            )
+            let all = await world.orchestrator.examine(DoctorRequest(), installation: true)
+            #expect(all.checks.contains { $0.subject?.contains("com.example.other") == true })
+            let mine = await world.orchestrator.examine(DoctorRequest(bundleID: world.app), installation: false)
+            #expect(!mine.json.text.contains("other"))
+            #expect(!mine.checks.contains { $0.check == "database_size" })
+        }
+    }
+
+    @Test("a database that is away is a finding, and the way to Apple is tried all the same")
+    func away() async throws {
+        try await withWorld { world in
+            var pool = Database.Configuration()
+            pool.acquireTimeout = .milliseconds(300)
+            pool.connectTimeout = .milliseconds(300)
+            let nowhere = try Database(
+                url: "postgres://nobody@127.0.0.1:1/nothing",
+                configuration: pool,
+                logger: world.orchestrator.logger
+            )
+            let orchestrator = Orchestrator.test(on: nowhere, Recorder(), settings: OrchestratorSettings())
+            let report = await orchestrator.examine(DoctorRequest(), installation: true)
+            await nowhere.shutDown()
+            #expect(report.verdict == .broken)
+            #expect(report.checks.first?.check == "database")
+            #expect(report.checks.count { $0.check == "apns" && $0.verdict == .ok } == 6)
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import APITypes
+import Testing
+
+@testable import Orchestrator
+
+/// Figures in, verdicts out.
+@Suite("The doctor's judgement")
+struct JudgementTests {
+    private static let healthy: DatabaseFacts = {
+        var facts = DatabaseFacts(versionNumber: 150_020, version: "15.20", connections: 20, maximumConnections: 100)
+        facts.settings = [
+            "fsync": "on", "full_page_writes": "on", "synchronous_commit": "on", "autovacuum": "on",
+            "server_encoding": "UTF8", "transaction_read_only": "off",
+        ]
+        return facts
+    }()
+
+    @Test("a server as it should be has nothing against it")
+    func healthyServer() {
+        #expect(Self.healthy.checks.map(\.verdict) == [.ok, .ok, .ok])
+    }
+
+    @Test(
+        "each setting that breaks a promise is broken, each that only risks something a warning",
+        arguments: [
+            ("fsync", "off", DoctorVerdict.broken), ("synchronous_commit", "off", .broken),
+            ("synchronous_commit", "local", .ok), ("server_encoding", "SQL_ASCII", .broken),
+            ("transaction_read_only", "on", .broken), ("full_page_writes", "off", .warning),
+            ("autovacuum", "off", .warning),
+        ]
+    )
+    func setting(name: String, value: String, verdict: DoctorVerdict) throws {
+        var facts = Self.healthy
+        facts.settings[name] = value
+        let check = try #require(facts.checks.first { $0.check == "database_settings" })
+        #expect(check.verdict == verdict)
+        #expect((check.advice == nil) == (verdict == .ok))
+    }
+
+    @Test("an old server and one without connections left are worth a warning, a standby is broken")
+    func server() {
+        var facts = Self.healthy
+        facts.versionNumber = 140_011
+        #expect(facts.checks.map(\.verdict) == [.warning, .ok, .ok])
+        facts = Self.healthy
+        facts.connections = 90
+        #expect(facts.checks.map(\.verdict) == [.ok, .ok, .warning])
+        facts = Self.healthy
+        facts.isStandby = true
+        #expect(facts.checks.map(\.verdict) == [.ok, .broken, .ok])
+    }
+
+    @Test(
+        "clocks are compared with what the question's way may have taken in their favour",
+        arguments: [
+            // asked, answered, database, all in ms; the skew in ms, the verdict
+            (0, 10, 5, 0, DoctorVerdict.ok), (0, 3_000, 2_900, 0, .ok), (0, 10, 1_010, 1_000, .ok),
+            (0, 10, 2_010, 2_000, .warning), (0, 10, -2_000, -2_000, .warning), (0, 10, 60_010, 60_000, .broken),
+            (0, 10, -3_600_000, -3_600_000, .broken),
+        ] as [(Int64, Int64, Int64, Int64, DoctorVerdict)]
+    )
+    func clocks(asked: Int64, answered: Int64, database: Int64, skew: Int64, verdict: DoctorVerdict) {
+        func instant(_ milliseconds: Int64) -> Instant {
+            Instant(microseconds: 1_763_700_000_000_000 + milliseconds * 1_000)
+        }
+        let clocks = ClockComparison(
+            asked: instant(asked),
+            answered: instant(answered),
+            database: instant(database)
+        )
+        #expect(clocks.skew == skew * 1_000)
+        #expect(clocks.check.verdict == verdict)
+    }
+
+    @Test(
+        "channels: failures, the quota and unknown ones",
+        arguments: [
+            (nil, 0, 0, DoctorVerdict.ok), (8_999, 0, 0, .ok), (9_000, 0, 0, .warning), (10_000, 0, 0, .broken),
+            (5, 0, 1, .warning), (5, 2, 0, .warning),
+        ] as [(Int?, Int, Int, DoctorVerdict)]
+    )
+    func quota(atApple: Int?, failures: Int, unknown: Int, verdict: DoctorVerdict) {
+        let quota = ChannelQuota(atApple: atApple, failures: failures, unknown: unknown)
+        #expect(quota.check(of: "com.example (production)", app: "com.example").verdict == verdict)
+    }
+}
