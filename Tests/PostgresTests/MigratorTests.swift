@@ -89,6 +89,12 @@ struct MigratorTests {
         Verdict(testDescription: "all there", applied: [(1, 1), (2, 2)], known: [1, 2], code: nil),
         Verdict(testDescription: "newer and compatible", applied: [(1, 1), (2, 1)], known: [1], code: nil),
         Verdict(
+            testDescription: "not compatible, whatever a later one says",
+            applied: [(1, 1), (2, 2), (3, 1)],
+            known: [1],
+            code: .databaseTooNew
+        ),
+        Verdict(
             testDescription: "newer and not compatible",
             applied: [(1, 1), (2, 2)],
             known: [1],

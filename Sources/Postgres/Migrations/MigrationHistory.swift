@@ -28,12 +28,15 @@ struct MigrationHistory: Sendable {
                 "migration \(migration.number) (\(migration.name)) was applied from another text than this program has"
             )
         }
-        if let newest = applied.max(by: { $0.number < $1.number }), newest.compatibleFrom > programVersion {
+        // What one migration has made impossible stays so, whatever a later one says of itself.
+        if let strictest = applied.max(by: { $0.compatibleFrom < $1.compatibleFrom }),
+            strictest.compatibleFrom > programVersion
+        {
             throw MigrationError(
                 .databaseTooNew,
                 """
-                the database has migration \(newest.number) (\(newest.name)), which needs a program of schema version \
-                \(newest.compatibleFrom) or later; this one has \(programVersion)
+                the database has migration \(strictest.number) (\(strictest.name)), which needs a program of schema version \
+                \(strictest.compatibleFrom) or later; this one has \(programVersion)
                 """
             )
         }
