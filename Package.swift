@@ -117,6 +117,7 @@ let package = Package(
                 .embedInCode("V0007_channels.sql"),
                 .embedInCode("V0008_answer_counts.sql"),
                 .embedInCode("V0009_timeline.sql"),
+                .embedInCode("V0010_channel_alerts.sql"),
             ],
             swiftSettings: swiftSettings
         ),

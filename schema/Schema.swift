@@ -13,5 +13,6 @@ package enum Schema {
         (7, "channels", PackageResources.V0007_channels_sql),
         (8, "answer_counts", PackageResources.V0008_answer_counts_sql),
         (9, "timeline", PackageResources.V0009_timeline_sql),
+        (10, "channel_alerts", PackageResources.V0010_channel_alerts_sql),
     ]
 }

@@ -21,6 +21,8 @@ struct ChannelTurn: Sendable {
         let readAt: PGTimestamp
         /// Whether it was made so long ago that all of Apple's hosts know it.
         let isSettled: Bool
+        /// The stamp under which it last told an alert.
+        let alertStamp: Timestamp?
     }
 
     func run(_ stored: Carousel) async throws -> SegmentWorker.Turn {
@@ -42,12 +44,14 @@ struct ChannelTurn: Sendable {
                     WHERE s.activity_key = c.activity_key AND s.mode = 'channel' AND s.state = 'due'
                       AND s.due_at <= now()),
                    clock_timestamp(),
-                   coalesce(c.ready_at < clock_timestamp() - \(Duration.seconds(ChannelComparison.settlingTime)), false)
+                   coalesce(c.ready_at < clock_timestamp() - \(Duration.seconds(ChannelComparison.settlingTime)), false),
+                   (SELECT g.alert_stamp FROM segments AS g
+                    WHERE g.activity_key = c.activity_key AND g.segment = \(lease.segment))
             FROM channels AS c WHERE c.activity_key = \(activity.key) AND c.lost_at IS NULL
             """
         )
-        for (id, apnsID, storage, state, behind, readAt, isSettled) in try rows.decoded(
-            as: (String, String?, String, String, Int64, PGTimestamp, Bool).self
+        for (id, apnsID, storage, state, behind, readAt, isSettled, alertStamp) in try rows.decoded(
+            as: (String, String?, String, String, Int64, PGTimestamp, Bool, Int64?).self
         ) {
             return Channel(
                 id: ChannelID(stored: id),
@@ -56,7 +60,8 @@ struct ChannelTurn: Sendable {
                 state: try .stored(state),
                 behind: Int(behind),
                 readAt: readAt,
-                isSettled: isSettled
+                isSettled: isSettled,
+                alertStamp: alertStamp
             )
         }
         return nil
@@ -128,9 +133,17 @@ struct ChannelTurn: Sendable {
         ])
     }
 
-    /// The statement for an activity that ended before its channel was made: it needs none.
+    /// The statement for an activity that ended before its channel was made: it needs none. Apple may have made one all the
+    /// same and the answer was lost, so somebody has to look, also where the app has no other channel.
     static func withdrawal(of activityKey: Int64) -> Query {
-        "DELETE FROM channels WHERE activity_key = \(activityKey) AND state = 'creating'"
+        """
+        WITH withdrawn AS (
+            DELETE FROM channels WHERE activity_key = \(activityKey) AND state = 'creating' RETURNING bundle_id, environment
+        )
+        INSERT INTO channel_sweeps (bundle_id, environment)
+        SELECT bundle_id, environment FROM withdrawn JOIN signing_keys USING (bundle_id, environment)
+        ON CONFLICT DO NOTHING
+        """
     }
 
     /// The channel is gone, so nobody who listens to it can be told anything any more.
@@ -154,7 +167,7 @@ struct ChannelTurn: Sendable {
         case .rest where channel.behind > 0: (revision, alertRevision, isRepeat) = (carousel.completed, nil, true)
         case .rest: return .idle
         }
-        guard let change = try await changeToSend(revision, isRepeat: isRepeat) else { return .idle }
+        guard let change = try await changeToSend(revision, isRepeat: isRepeat, on: channel) else { return .idle }
         let outcome = try await push(change, alertRevision, to: apnsID, storage: channel.storage)
         switch outcome.class {
         case .accepted, .requestInvalid:
@@ -166,6 +179,7 @@ struct ChannelTurn: Sendable {
             }
             carousel.acknowledge(through: nil, reachedBound: true)
             statements.append(caughtUp(revision, channel.readAt))
+            if alertRevision != nil { statements.append(alertTold(under: change.timestamp)) }
             if change.kind == .end {
                 statements.append(deletion(of: channel))
             }
@@ -201,12 +215,18 @@ struct ChannelTurn: Sendable {
         }
     }
 
-    /// What is repeated for those who joined late brings no alert. Where it did at first, these are other bytes, which
-    /// need a stamp of their own (promise 3).
-    private func changeToSend(_ revision: Revision, isRepeat: Bool) async throws -> ChangeToSend? {
+    /// What is repeated for those who joined late brings no alert. Where its stamp was broadcast with one, these are other
+    /// bytes, which need a stamp of their own (promise 3).
+    private func changeToSend(_ revision: Revision, isRepeat: Bool, on channel: Channel) async throws -> ChangeToSend? {
         let change = try await orchestrator.changes.stamped(revision, under: lease)
-        guard isRepeat, change?.alert != nil else { return change }
+        guard isRepeat, let change, change.timestamp == channel.alertStamp else { return change }
         return try await orchestrator.changes.stamped(revision, under: lease, anew: true)
+    }
+
+    private func alertTold(under stamp: Timestamp) -> Query {
+        """
+        UPDATE segments SET alert_stamp = \(stamp) WHERE activity_key = \(activity.key) AND segment = \(lease.segment)
+        """
     }
 
     private func push(

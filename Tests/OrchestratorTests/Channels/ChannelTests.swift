@@ -190,6 +190,32 @@ struct ChannelTests {
         }
     }
 
+    @Test("What is repeated for late subscribers tells no alert, and only other bytes take another stamp")
+    func repeats() async throws {
+        try await withWorld { world in
+            try await world.start(delivery: .channel)
+            try await world.settle()
+            world.recorder.answer("channel1", with: .unavailable)
+            try await world.update(score: 1, alert: "Messi")
+            try await world.settle()
+            // The alert of the first rides on the second.
+            try await world.update(score: 2)
+            try await world.pass(3)
+            try await world.settle()
+            for device in ["d1", "d2"] {
+                try await world.report(device, .channel)
+                try await world.pass(2)
+                try await world.settle()
+            }
+            let pushes = world.recorder.take().suffix(3)
+            #expect(pushes.map(\.score) == [2, 2, 2])
+            #expect(pushes.map(\.alert) == ["Messi", nil, nil])
+            let stamps = pushes.map(\.timestamp)
+            #expect(stamps[0] < stamps[1])
+            #expect(stamps[1] == stamps[2])
+        }
+    }
+
     @Test(
         "The end is broadcast, and the channel is deleted after its grace time",
         arguments: [
@@ -237,6 +263,8 @@ struct ChannelTests {
             try await world.settle()
             #expect(world.recorder.createdChannels == 0)
             #expect(try await world.show().channel == nil)
+            // Nobody knows whether Apple has made it nevertheless, so it is looked after.
+            #expect(try await world.number("SELECT count(*) FROM channel_sweeps") == 1)
             try await world.orchestrator.deleteApp(world.app)
         }
     }

@@ -47,7 +47,7 @@ struct World: Sendable {
             ("starts", ["due_at", "claimed_at"], []),
             ("start_tokens", ["registered_at"], []),
             ("subscriptions", ["due_at", "registered_at", "started_at", "check_at"], []),
-            ("segments", ["due_at", "pushed_at"], []),
+            ("segments", ["due_at", "pushed_at"], ["alert_stamp"]),
             ("budget_ledger", ["decided_at"], []),
             ("timeline", ["at"], []),
             ("channels", ["created_at", "ready_at", "delete_at", "deleted_at", "lost_at"], []),
