@@ -46,6 +46,8 @@ extension Event {
         package static let clockSkew = Kind("clock_skew")
         /// A started phone has not reported its update token in time.
         package static let tokenWaitOverdue = Kind("token_wait_overdue")
+        /// Changes were replaced by a newer one before any push of them left.
+        package static let changesMerged = Kind("changes_merged")
         /// A change was sent with less priority than it asked for.
         package static let demoted = Kind("demoted")
     }

@@ -38,8 +38,8 @@ enum EventRows {
             """
     }
 
-    /// The SQL that writes one event for each row `r` of `source`, a common table expression with the columns `activity_key`
-    /// and `device_key` (either may be null), as far as `condition` holds. For what the database itself finds out.
+    /// The SQL that writes one event for each row `r` of `source`, a table or a subquery with the columns `activity_key` and
+    /// `device_key` (either may be null), as far as `condition` holds. For what the database itself finds out.
     ///
     /// `detail` is an SQL expression of type `json` over `r`. What callers sent has no place in it.
     static func insertion(
@@ -58,6 +58,26 @@ enum EventRows {
         WHERE \(condition)
         """
     }
+
+    /// The SQL that writes one event per activity for the changes in `source`, a common table expression with the columns
+    /// `activity_key`, `revision` and `merged_into`.
+    static func merge(from source: String) -> String {
+        let merges = """
+            (SELECT activity_key, NULL::bigint AS device_key, merged_into, array_agg(revision ORDER BY revision) AS revisions
+             FROM \(source) GROUP BY activity_key, merged_into)
+            """
+        return insertion(
+            of: .changesMerged,
+            from: merges,
+            detail: """
+                json_build_object('into', r.merged_into, 'revisions', r.revisions[:\(mostRevisions)], \
+                'count', cardinality(r.revisions))
+                """
+        )
+    }
+
+    /// How many merged revisions an event names.
+    private static let mostRevisions = 100
 
     /// Which token of a device is meant.
     enum TokenKind: String {

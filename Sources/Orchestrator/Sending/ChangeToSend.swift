@@ -123,11 +123,15 @@ struct ChangeStore: Sendable {
         return stored.changeUnderItsStamp ?? stored.change(Stamping.whenSent(now: stored.now, last: last))
     }
 
-    /// The statement that records the revisions which the walk jumped over.
+    /// The statement that records the revisions which the walk jumped over, and tells of it.
     static func merge(_ key: Int64, after begun: Revision, into revision: Revision) -> Query {
         """
-        UPDATE changes SET merged_into = \(revision)
-        WHERE activity_key = \(key) AND revision > \(begun) AND revision < \(revision) AND merged_into IS NULL
+        WITH merged AS (
+            UPDATE changes SET merged_into = \(revision)
+            WHERE activity_key = \(key) AND revision > \(begun) AND revision < \(revision) AND merged_into IS NULL
+            RETURNING activity_key, revision, merged_into
+        )
+        \(unescaped: EventRows.merge(from: "merged"))
         """
     }
 

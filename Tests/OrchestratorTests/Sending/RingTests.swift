@@ -1,5 +1,6 @@
 import APITypes
 import ActivityModel
+import JSON
 import Postgres
 import Testing
 
@@ -46,6 +47,9 @@ struct RingTests {
             #expect(pushes.map(\.score) == [2])
             #expect(pushes.map(\.alert) == ["Di Maria"])
             #expect(try await world.number("SELECT count(*) FROM changes WHERE merged_into = 4") == 2)
+            #expect(
+                try await world.events(.changesMerged).map(\.detail) == [["into": 4, "revisions": [2, 3], "count": 2]]
+            )
         }
     }
 

@@ -1,5 +1,6 @@
 import APITypes
 import ActivityModel
+import JSON
 import Postgres
 import Testing
 
@@ -44,6 +45,9 @@ struct SmallRingTests {
             #expect(pushes.allSatisfy { $0.priority == .five })
             #expect(try await resting(world) == 5)
             #expect(try await world.number("SELECT count(*) FROM changes WHERE revision = 2 AND merged_into = 3") == 1)
+            #expect(
+                try await world.events(.changesMerged).map(\.detail) == [["into": 3, "revisions": [2], "count": 1]]
+            )
             #expect(
                 try await world.number(
                     """

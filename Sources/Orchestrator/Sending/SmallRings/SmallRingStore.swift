@@ -26,6 +26,9 @@ extension SegmentStore {
                 UPDATE changes AS c SET merged_into = mine.revision FROM mine
                 WHERE c.activity_key = mine.activity_key AND c.revision > mine.begun AND c.revision < mine.revision
                   AND c.merged_into IS NULL
+                RETURNING c.activity_key, c.revision, c.merged_into
+            ), told AS (
+                \(unescaped: EventRows.merge(from: "merged"))
             ), decided AS (
                 \(unescaped: Self.decision(on: "mine"))
             )
