@@ -41,7 +41,7 @@ package final class Orchestrator: Sendable {
         logger: Logger
     ) {
         self.database = database
-        halts = SendingHalts(database: database, logger: logger)
+        halts = SendingHalts(database: database, uptime: settings.uptime, logger: logger)
         self.sender = WatchedSender(base: sender, halts: halts)
         self.masterKey = masterKey
         self.settings = settings
@@ -93,6 +93,8 @@ package struct OrchestratorSettings: Sendable {
     package var eventRetention: Duration
     /// Where in its range a delay before another try falls, from 0 to 1; asked each time.
     package var jitter: @Sendable () -> Double
+    /// How long this daemon has run, by a clock that only goes on; for what is counted within a minute.
+    package var uptime: @Sendable () -> Duration
 
     package init(
         bootstrapKey: String? = nil,
@@ -102,7 +104,8 @@ package struct OrchestratorSettings: Sendable {
         pollInterval: Duration = .milliseconds(200),
         concurrentSegments: Int = 8,
         eventRetention: Duration = .seconds(7 * 86_400),
-        jitter: @escaping @Sendable () -> Double = { .random(in: 0...1) }
+        jitter: @escaping @Sendable () -> Double = { .random(in: 0...1) },
+        uptime: @escaping @Sendable () -> Duration = Self.processTime
     ) {
         self.bootstrapKey = bootstrapKey
         self.retryCap = retryCap
@@ -112,7 +115,13 @@ package struct OrchestratorSettings: Sendable {
         self.concurrentSegments = concurrentSegments
         self.eventRetention = eventRetention
         self.jitter = jitter
+        self.uptime = uptime
     }
+
+    private static let beginning = ContinuousClock.now
+
+    /// Since the process has first asked.
+    @Sendable package static func processTime() -> Duration { beginning.duration(to: .now) }
 
     /// The waits between tries of the same push.
     var backoff: Backoff { Backoff(cap: retryCap, jitter: jitter) }

@@ -18,6 +18,12 @@ final class Apple: Sendable {
         let push: ArrivedPush
         let priority: PushPriority
         let outcome: PushOutcome
+        /// When it left, milliseconds since 1970.
+        let at: Int64
+        /// The same by a clock that nobody sets.
+        let uptime: Int64
+        /// Which turn of a daemon it belongs to.
+        let turn: Turn
     }
 
     struct State {
@@ -27,8 +33,14 @@ final class Apple: Sendable {
         /// What Apple took and has not handed on yet.
         var late: [(destination: String, push: ArrivedPush)] = []
         var areFaultsOn = true
+        /// A wrong key or topic: no token is taken.
+        var isStorm = false
+        /// Turns whose daemon died or lost its lease: nobody knows what of them was stored.
+        var brokenTurns: Set<Int> = []
         /// Milliseconds since 1970, as the database has it.
         var now: Int64 = 0
+        /// Milliseconds since the beginning, by a clock that nobody sets.
+        var uptime: Int64 = 0
         /// Tokens that were replaced, and when.
         var replaced: [String: Int64] = [:]
         var channels: [String: Bool] = [:]
@@ -53,6 +65,10 @@ final class Apple: Sendable {
 extension Apple.State {
     /// What becomes of a push to a token.
     mutating func take(_ push: ArrivedPush, token: String) -> PushOutcome {
+        if isStorm {
+            rejected.insert(token)
+            return PushOutcome(.tokenRejected, status: 400, reason: "BadDeviceToken")
+        }
         guard isCurrent(token) else {
             if let died = replaced[token] {
                 // Apple may know of it, or learn of it later.
@@ -165,14 +181,17 @@ struct Line: PushSender {
         guard isUp(), let push = Self.read(batch.body) else {
             return BatchOutcome(count: batch.tokens.count, allAre: Self.cut)
         }
-        let outcomes = apple.with { state in
-            (0..<batch.tokens.count).map { index in
+        let (outcomes, delay) = apple.with { state in
+            let outcomes = (0..<batch.tokens.count).map { index in
                 let token = String(decoding: batch.tokens[index], as: UTF8.self)
                 let outcome = state.take(push, token: token)
                 state.note(daemon, token, push, batch.headers.priority, outcome)
                 return outcome
             }
+            return (outcomes, Int.random(in: 0...3, using: &state.random))
         }
+        // Batches that left side by side are answered in any order. What a daemon does with an answer waits at its gate.
+        for _ in 0..<delay { await Task.yield() }
         let exceptions = outcomes.enumerated().compactMap { index, outcome in
             outcome.isAccepted ? nil : BatchOutcome.Exception(index: index, outcome: outcome)
         }
@@ -290,7 +309,10 @@ extension Apple.State {
                 destination: destination,
                 push: push,
                 priority: priority,
-                outcome: outcome
+                outcome: outcome,
+                at: now,
+                uptime: uptime,
+                turn: Turn.current
             )
         )
     }

@@ -8,7 +8,10 @@ import Postgres
 extension Universe {
     /// The app comes to the front: it registers its device with the start token that it has.
     func launchApp() async throws {
-        let phone = apple.with { Int.random(in: 0..<$0.phones.count, using: &$0.random) }
+        try await launchApp(of: apple.with { Int.random(in: 0..<$0.phones.count, using: &$0.random) })
+    }
+
+    func launchApp(of phone: Int) async throws {
         let (id, token, version) = apple.with { state in
             (state.phones[phone].id, state.phones[phone].startToken, state.phones[phone].osVersion)
         }
@@ -92,6 +95,22 @@ extension Universe {
             return state.phones[phone].id
         }
         note("\(name) rotates its start token")
+    }
+
+    /// Apple replaces the update tokens of many cards at once; their apps report that one after the other.
+    func rotateMany(percent: Int) {
+        let count = apple.with { state in
+            var count = 0
+            for phone in state.phones.indices {
+                for card in state.phones[phone].cards.indices where !state.phones[phone].cards[card].isGone {
+                    guard Int.random(in: 0..<100, using: &state.random) < percent else { continue }
+                    state.rotateUpdateToken(of: phone, card: card)
+                    count += 1
+                }
+            }
+            return count
+        }
+        note("\(count) update tokens are replaced")
     }
 
     func swipeAway() {

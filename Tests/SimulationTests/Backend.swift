@@ -27,12 +27,15 @@ extension Universe {
     static func alert(_ title: String) -> AlertContent { AlertContent(title: .plain(title), body: .plain("Look")) }
 
     func startMatch() async throws {
-        let id = "match\(number())"
-        let score = Int64(number())
         let phones = apple.with { $0.phones.map(\.id) }.filter { _ in chance(60) }
         let audience =
             chance(30) ? Audience(allOfType: true) : Audience(devices: phones.map { DeviceID(stored: $0) })
-        let delivery: Delivery = chance(50) ? .tokens : chance(50) ? .channel : .hybrid
+        try await startMatch(for: audience, by: chance(50) ? .tokens : chance(50) ? .channel : .hybrid)
+    }
+
+    func startMatch(for audience: Audience, by delivery: Delivery) async throws {
+        let id = "match\(number())"
+        let score = Int64(number())
         let request = StartRequest(
             type: Self.game,
             attributes: JSONObject([("match", .string(id))]),

@@ -33,6 +33,8 @@ struct Phone: Sendable {
     let id: String
     let osVersion: String
     var startToken: String
+    /// Every start token that it has had.
+    var startTokens: [String] = []
     var isStartTokenKnown = false
     var cards: [Card] = []
     /// Counts what it has handed out, so that no two tokens are alike.
@@ -45,6 +47,7 @@ struct Phone: Sendable {
         // One in five knows no channels.
         osVersion = number.isMultiple(of: 5) ? "17.4" : "18.1"
         startToken = "a0" + Self.hex(number) + "0000"
+        startTokens = [startToken]
     }
 
     static func hex(_ number: Int) -> String {
@@ -64,6 +67,7 @@ struct Phone: Sendable {
 
     mutating func rotateStartToken() {
         startToken = newToken("a0")
+        startTokens.append(startToken)
         isStartTokenKnown = false
     }
 

@@ -16,23 +16,21 @@ struct BrokenPromise: Error, CustomStringConvertible {
     var description: String { "promise \(number) is broken: \(what)" }
 }
 
-private struct Shown: Hashable {
-    let event: String
-    let score: Int64
-}
-
 /// What must hold at the end of every run.
 extension Universe {
     func check() async throws {
         try await recordScheduled()
         try await checkAccepted()
-        try checkConvergence()
+        try await checkConvergence()
         try checkAlerts()
         try checkTime()
         try await checkStarts()
         try await checkTokens()
+        try await checkHalts()
         try await checkBudget()
         try await checkChannels()
+        try await checkPool()
+        try await checkChannelsAtApple()
     }
 
     /// What was scheduled has happened, or has failed for a reason, or is to come.
@@ -65,29 +63,6 @@ extension Universe {
         }
     }
 
-    /// Promise 4: the newest alert reaches every card that was there when it was accepted, and so does each alert that must
-    /// be delivered; but an end waits for nothing.
-    private func checkAlerts() throws {
-        let (phones, sent) = apple.with { ($0.phones, $0.sent) }
-        for match in matches where !match.hasEnded {
-            let owed =
-                match.accepted.filter { $0.mustDeliver && $0.alert != nil }
-                + (match.accepted.filter { $0.alert != nil }.max { $0.revision < $1.revision }.map { [$0] } ?? [])
-            for phone in phones {
-                guard let index = phone.newestCard(of: match.id) else { continue }
-                let card = phone.cards[index]
-                // Of tokens that were replaced nobody knows what became of the pushes to them.
-                guard card.isKnown, !card.isGone, card.tokens.count == 1, let since = card.knownSince else { continue }
-                let heard = Set(sent.filter { $0.destination == card.updateToken }.compactMap(\.push.alert))
-                for change in owed where change.revision > since {
-                    guard let alert = change.alert, heard.contains(alert) else {
-                        throw BrokenPromise(4, "\(phone.id) never got '\(change.alert ?? "")' of \(match.id)")
-                    }
-                }
-            }
-        }
-    }
-
     /// Promise 1: what was accepted is there, each under the revision that the backend was told.
     private func checkAccepted() async throws {
         for match in matches {
@@ -113,14 +88,17 @@ extension Universe {
     }
 
     /// Promise 2: every card that Tally knows shows the newest state, or the end.
-    private func checkConvergence() throws {
+    private func checkConvergence() async throws {
         let (phones, channels) = apple.with { ($0.phones, $0.channels) }
+        let rejected = try await rejectedTokens()
         for phone in phones {
             for match in matches {
                 guard let index = phone.newestCard(of: match.id), let newest = match.newest else { continue }
                 let card = phone.cards[index]
                 // What listens to a channel that Apple has lost is out of reach until its app asks for another.
                 guard card.isKnown, !card.isGone, card.channel.map({ channels[$0] == true }) ?? true else { continue }
+                // A token that Apple has rejected waits for a report or an operator (promise 9).
+                guard card.updateToken.map({ !rejected.contains($0) }) ?? true else { continue }
                 guard card.score == newest.score else {
                     throw BrokenPromise(
                         2,
@@ -155,11 +133,9 @@ extension Universe {
                     )
                 }
             }
-            // An alert may be missing in the repeat: a late subscriber of a channel is not to hear it, nor is a card whose
-            // first worker was paused past its lease.
             for (timestamp, alike) in Dictionary(grouping: pushes, by: \.push.timestamp) {
-                guard Set(alike.map { Shown(event: $0.push.event, score: $0.push.score) }).count == 1 else {
-                    throw BrokenPromise(3, "\(destination) got different states under the timestamp \(timestamp)")
+                guard Set(alike.map(\.push)).count == 1 else {
+                    throw BrokenPromise(3, "\(destination) got different bytes under the timestamp \(timestamp)")
                 }
             }
             if let end = pushes.filter({ $0.push.event == "end" }).map(\.push.timestamp).min(),
@@ -226,20 +202,6 @@ extension Universe {
         for (activity, budgetClass, count) in try rows.decoded(as: (String, String, Int64).self) {
             guard count < 10 || budgetClass == "frequent" else {
                 throw BrokenPromise(10, "\(count) updates of \(activity) had priority 10 in an hour for \(budgetClass)")
-            }
-        }
-    }
-
-    /// Promise 11: a channel serves one activity.
-    private func checkChannels() async throws {
-        let sent = apple.with { $0.sent }
-        for (channel, pushes) in Dictionary(
-            grouping: sent.filter { $0.destination.hasPrefix("channel") },
-            by: \.destination
-        ) {
-            let activities = Set(pushes.map(\.push.activity))
-            guard activities.count == 1 else {
-                throw BrokenPromise(11, "\(channel) served \(activities.sorted().joined(separator: " and "))")
             }
         }
     }

@@ -1,3 +1,4 @@
+import APITypes
 import ActivityModel
 import Postgres
 
@@ -9,22 +10,53 @@ extension Universe {
         (14, .post), (2, .end), (2, .start), (2, .postAgain),
         (6, .launch), (9, .report), (3, .rotateUpdateToken), (1, .rotateStartToken), (1, .swipeAway),
         (14, .work), (60, .goOn), (4, .arrive),
-        (10, .moment), (3, .while), (1, .long), (2, .kill), (1, .loseChannel), (1, .stepBack),
+        (10, .moment), (3, .while), (1, .long), (2, .kill), (1, .loseChannel), (1, .stepClock), (1, .tokensDie),
     ]
 
     private enum Happening {
         case post, end, start, postAgain, launch, report, rotateUpdateToken, rotateStartToken, swipeAway
-        case work, goOn, arrive, moment, `while`, long, kill, loseChannel, stepBack
+        case work, goOn, arrive, moment, `while`, long, kill, loseChannel, stepClock, tokensDie
     }
 
     /// A life of so many steps, each of them by chance; at least one match is played, and at most three.
     func live(steps: Int) async throws {
-        try await launchApp()
-        try await startMatch()
-        for _ in 0..<steps {
+        if storm != nil {
+            try await gather()
+        } else {
+            try await launchApp()
+            try await startMatch()
+        }
+        for step in 0..<steps {
+            if let storm { try await weather(at: step, storm) }
             try await happen()
             try await replaceTheDead()
         }
+    }
+
+    /// A match that every phone of the crowd follows by token.
+    private func gather() async throws {
+        apple.with { $0.areFaultsOn = false }
+        for phone in 0..<apple.with({ $0.phones.count }) { try await launchApp(of: phone) }
+        try await startMatch(for: Audience(allOfType: true), by: .tokens)
+        try await settle()
+        while !reportsDue.isEmpty { try await report() }
+        try await settle()
+        apple.with { $0.areFaultsOn = true }
+    }
+
+    private func weather(at step: Int, _ storm: Range<Int>) async throws {
+        if step == storm.lowerBound {
+            note("Apple rejects every token")
+            apple.with { $0.isStorm = true }
+            try await post(.update)
+        }
+        if step == storm.upperBound { endStorm() }
+    }
+
+    private func endStorm() {
+        guard apple.with({ $0.isStorm }) else { return }
+        note("Apple takes tokens again")
+        apple.with { $0.isStorm = false }
     }
 
     private func happen() async throws {
@@ -55,11 +87,14 @@ extension Universe {
         case .kill: kill()
         case .loseChannel:
             if chance(30), let channel = apple.with({ $0.loseChannel() }) { note("Apple loses \(channel)") }
-        case .stepBack:
-            if chance(20) {
-                note("the clock steps back")
-                try await pass(milliseconds: -.random(in: 1...3_000, using: &random))
+        case .stepClock:
+            switch Int.random(in: 0..<10, using: &random) {
+            case 0..<3: try await stepClock(by: -.random(in: 1...3_000, using: &random))
+            case 3: try await stepClock(by: -.random(in: 3_000...90_000, using: &random))
+            case 4: try await stepClock(by: .random(in: 1_000...600_000, using: &random))
+            default: break
             }
+        case .tokensDie: if chance(20) { rotateMany(percent: 30) }
         }
     }
 
@@ -80,7 +115,8 @@ extension Universe {
             for lease in try await orchestrator.segments.claim(limit: 2) {
                 let actor = Stage.Actor(daemon: daemon.name, number: number())
                 note("\(actor) takes segment \(lease.segment) of \(lease.activityKey)")
-                await stage.begin(actor) { await Self.serve(lease, of: orchestrator) }
+                let turn = Turn(number: actor.number, since: now)
+                await stage.begin(actor) { [apple] in await Self.serve(lease, of: orchestrator, apple, turn) }
             }
             if chance(20) { try await Self.lookAfter(orchestrator) }
         } catch is PostgresError {
@@ -95,16 +131,21 @@ extension Universe {
         let sweeper = ChannelSweeper(orchestrator: orchestrator)
         try await sweeper.sweepDue()
         try await sweeper.deleteDue()
+        try await orchestrator.halts.share()
+        try await HaltPatrol(orchestrator: orchestrator).look()
     }
 
     /// What a worker does, apart from keeping its lease: time passes between its steps as the simulation says.
-    static func serve(_ lease: SegmentLease, of orchestrator: Orchestrator) async {
-        do {
-            try await SegmentGroup.work(lease, of: orchestrator)
-        } catch is LeaseLost {
-            // Another daemon goes on.
-        } catch {
-            await SegmentWorker(orchestrator: orchestrator, lease: lease).rescue()
+    private static func serve(_ lease: SegmentLease, of orchestrator: Orchestrator, _ apple: Apple, _ turn: Turn) async
+    {
+        await Turn.$current.withValue(turn) {
+            do {
+                try await SegmentGroup.work(lease, of: orchestrator)
+            } catch {
+                apple.with { _ = $0.brokenTurns.insert(turn.number) }
+                // Where the lease is lost, another daemon goes on.
+                if !(error is LeaseLost) { await SegmentWorker(orchestrator: orchestrator, lease: lease).rescue() }
+            }
         }
     }
 
@@ -119,20 +160,41 @@ extension Universe {
     /// two tries and 5 s (promise 2), after the repeat of starts that are in doubt.
     func calmDown() async throws {
         note("the faults stop")
+        endStorm()
         apple.with { $0.areFaultsOn = false }
         for daemon in daemons where daemon.isDoomed { daemon.kill() }
         while let actor = stage.waiting.first { await stage.goOn(actor) }
         try await replaceTheDead()
         while !unanswered.isEmpty { try await postAgain() }
-        let end = now + Self.patience
+        try await goOnCalmly()
+        try await waitForProbes()
+        let end = now + Self.patience + steppedBack
         while now < end {
             try await pass(milliseconds: min(try await millisecondsUntilWork(), end - now))
-            apple.with { state in
-                while !state.late.isEmpty { state.handOnLate() }
-            }
-            for _ in 0..<50 where !reportsDue.isEmpty { try await report() }
-            try await settle()
+            try await goOnCalmly()
         }
+    }
+
+    private func goOnCalmly() async throws {
+        apple.with { state in
+            while !state.late.isEmpty { state.handOnLate() }
+        }
+        for _ in 0..<200 where !reportsDue.isEmpty { try await report() }
+        try await settle()
+    }
+
+    /// Where sending is halted, a few pushes are tried now and then, at the latest every 15 minutes (promise 9).
+    private func waitForProbes() async throws {
+        let end = now + 900_000 + Self.patience + steppedBack
+        while try await isHalted() {
+            guard now < end else { throw BrokenPromise(9, "Apple takes tokens again, and sending is still halted") }
+            try await pass(milliseconds: 5_000)
+            try await goOnCalmly()
+        }
+    }
+
+    private func isHalted() async throws -> Bool {
+        try await clock.database.query("SELECT EXISTS (SELECT FROM sending_halts)").first(as: Bool.self) ?? false
     }
 
     /// Milliseconds in which everything must be well: starts in doubt are repeated after 20 s, then come the longest wait
@@ -155,14 +217,16 @@ extension Universe {
     }
 
     /// All that is due now is done, by one daemon after the other.
-    private func settle() async throws {
+    func settle() async throws {
         for round in 0..<200 {
             let orchestrator = daemons[round % daemons.count].orchestrator
             try await Self.lookAfter(orchestrator)
             try await orchestrator.segments.takeAnnouncements()
             let leases = try await orchestrator.segments.claim(limit: 100)
             if leases.isEmpty { return }
-            for lease in leases { await Self.serve(lease, of: orchestrator) }
+            for lease in leases {
+                await Self.serve(lease, of: orchestrator, apple, Turn(number: number(), since: now))
+            }
         }
         throw BrokenPromise(2, "the segments never come to rest")
     }

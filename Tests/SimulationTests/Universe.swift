@@ -39,6 +39,10 @@ final class Universe {
 
     static let app = BundleID(stored: "com.example.app")
     static let game = ActivityTypeName(stored: "Game")
+    /// One life in so many has a crowd of phones.
+    private static let livesPerCrowd: UInt64 = 25
+    /// With fewer answers than 100 nothing is said of mass rejections.
+    private static let crowdSize = 140
 
     let clock: VirtualClock
     /// The connections of all daemons.
@@ -48,6 +52,12 @@ final class Universe {
     let masterKey = SymmetricKey.generate()
     var random: SeededRandom
     var now = VirtualClock.beginning
+    /// By how many milliseconds the clock was set back.
+    var steppedBack: Int64 = 0
+    /// Channels that are kept ready.
+    let channelPool: Int
+    /// In a crowd there is weather: between these steps Apple rejects every token.
+    let storm: Range<Int>?
     var daemons: [Daemon] = []
     var matches: [Match] = []
     var unanswered: [Unanswered] = []
@@ -58,7 +68,14 @@ final class Universe {
         random = SeededRandom(seed: seed)
         self.clock = clock
         self.database = database
-        apple = Apple(seed: seed ^ 0x5EED, phones: 5)
+        channelPool = Int.random(in: 0..<100, using: &random) < 30 ? 2 : 0
+        if seed.isMultiple(of: Self.livesPerCrowd) {
+            let beginning = Int.random(in: 5...40, using: &random)
+            storm = beginning..<beginning + .random(in: 10...80, using: &random)
+        } else {
+            storm = nil
+        }
+        apple = Apple(seed: seed ^ 0x5EED, phones: storm == nil ? 5 : Self.crowdSize)
     }
 
     func number() -> Int {
@@ -85,6 +102,7 @@ final class Universe {
             Self.app,
             AppRequest(
                 teamID: TeamID(stored: "ABCDE12345"),
+                channelPool: channelPool,
                 environments: [
                     .production: SigningKeyRequest(
                         keyID: KeyID(stored: "KEY1234567"),
@@ -131,7 +149,10 @@ final class Universe {
                 masterKey: masterKey,
                 apple: apple,
                 stage: stage,
-                settings: OrchestratorSettings(jitter: { jitter.next() })
+                settings: OrchestratorSettings(
+                    jitter: { jitter.next() },
+                    uptime: { [apple] in .milliseconds(apple.with { $0.uptime }) }
+                )
             )
         )
         note("\(name) starts")
@@ -156,9 +177,21 @@ final class Universe {
     // MARK: Time
 
     func pass(milliseconds: Int64) async throws {
-        now += milliseconds
-        try await clock.set(now)
-        apple.with { [now] in $0.now = now }
+        apple.with { $0.uptime += milliseconds }
+        try await setClock(now + milliseconds)
+    }
+
+    /// The database's clock is set to another time, and no time passes.
+    func stepClock(by milliseconds: Int64) async throws {
+        note("the clock is set \(milliseconds < 0 ? "back" : "forth") by \(abs(milliseconds)) ms")
+        steppedBack += max(-milliseconds, 0)
+        try await setClock(now + milliseconds)
+    }
+
+    private func setClock(_ time: Int64) async throws {
+        now = time
+        try await clock.set(time)
+        apple.with { $0.now = time }
     }
 }
 

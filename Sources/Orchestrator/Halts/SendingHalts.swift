@@ -34,11 +34,12 @@ final class SendingHalts: Sendable {
     private let logger: Logger
     /// Tells this daemon's counts from those of others.
     private let daemon = UUID()
-    private let start = ContinuousClock.now
+    private let uptime: @Sendable () -> Duration
     private let places = Mutex<[HaltScope: Place]>([:])
 
-    init(database: Database, logger: Logger) {
+    init(database: Database, uptime: @escaping @Sendable () -> Duration, logger: Logger) {
         self.database = database
+        self.uptime = uptime
         self.logger = logger
     }
 
@@ -46,7 +47,7 @@ final class SendingHalts: Sendable {
 
     /// Answers came; halts if there are too many rejections.
     func observe(_ count: AnswerWatch.Count, of scope: HaltScope) async {
-        let second = start.duration(to: .now).components.seconds
+        let second = uptime().components.seconds
         let excess = places.withLock { $0[scope, default: Place()].watch.observe(count, at: second) }
         guard let excess else { return }
         do {
@@ -60,7 +61,7 @@ final class SendingHalts: Sendable {
     /// Tells the other daemons what this one has counted, and halts what all have seen too many rejections of together.
     func share() async throws {
         let counts = places.withLock { places in
-            let second = start.duration(to: .now).components.seconds
+            let second = uptime().components.seconds
             return places.keys.compactMap { scope in
                 let count = places[scope]?.watch.count(at: second) ?? AnswerWatch.Count()
                 return count.answers > 0 ? (scope: scope, count: count) : nil

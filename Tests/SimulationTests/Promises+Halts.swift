@@ -1,0 +1,102 @@
+import APNSTransport
+import Postgres
+
+@testable import Orchestrator
+
+/// Promise 9: mass rejections halt sending, and erase nothing.
+extension Universe {
+    /// Times in milliseconds since 1970.
+    private struct Halt {
+        let from: Int64
+        let to: Int64
+    }
+
+    func checkHalts() async throws {
+        let halts = try await halts()
+        if storm == nil, !halts.isEmpty { throw BrokenPromise(9, "sending was halted although Apple rejected nothing") }
+        let sent = apple.with { $0.sent }
+        for halt in halts {
+            note("sending was halted for \((halt.to - halt.from) / 1_000) s")
+            // What began before the halt may still have sent a slice.
+            let answered = sent.filter {
+                $0.turn.since > halt.from && $0.at > halt.from && $0.at < halt.to && $0.outcome.status != nil
+            }
+            let probes = (halt.to - halt.from) / 60_000 + 1
+            guard answered.count <= AnswerWatch.probeSize * Int(probes) else {
+                throw BrokenPromise(
+                    9,
+                    "\(answered.count) pushes left while sending was halted, in \(probes) probes at most"
+                )
+            }
+        }
+        try checkMassRejections(sent, halts)
+        try await checkRevival(halts)
+    }
+
+    /// What one daemon has seen too much of within a minute led to a halt, unless the daemon died over it.
+    private func checkMassRejections(_ sent: [Apple.Sent], _ halts: [Halt]) throws {
+        let brokenTurns = apple.with { $0.brokenTurns }
+        let answered = sent.filter { $0.outcome.status != nil && !$0.destination.hasPrefix("channel") }
+        for (daemon, answers) in Dictionary(grouping: answered, by: \.daemon) {
+            var first = 0
+            for last in answers.indices {
+                let (answer, next) = (answers[last], answers.dropFirst(last + 1).first)
+                // A batch is looked at as a whole.
+                if next?.turn == answer.turn, next?.push == answer.push { continue }
+                while answers[first].uptime / 1_000 <= answer.uptime / 1_000 - 60 { first += 1 }
+                let window = answers[first...last]
+                let rejections = window.count { $0.outcome.class == .tokenRejected }
+                guard window.count >= 100, rejections * 5 > window.count else { continue }
+                let isHalted = halts.contains { ($0.from...$0.to).contains(answer.at) }
+                // What was counted before a halt or its end says nothing any more.
+                let isForgotten = halts.contains { (window[first].at...answer.at).overlaps($0.from...$0.to) }
+                guard isHalted || isForgotten || brokenTurns.contains(answer.turn.number) else {
+                    throw BrokenPromise(9, "\(daemon) saw \(rejections) of \(window.count) answers reject, and went on")
+                }
+            }
+        }
+    }
+
+    /// What was rejected on the way to a halt is tried again after it.
+    private func checkRevival(_ halts: [Halt]) async throws {
+        let rows = try await clock.database.query(
+            """
+            SELECT encode(update_token, 'hex'), floor(extract(epoch FROM rejected_at) * 1000)::bigint
+            FROM subscriptions WHERE state = 'rejected'
+            """
+        )
+        for (token, rejectedAt) in try rows.decoded(as: (String, Int64?).self) {
+            guard let rejectedAt else { continue }
+            if halts.contains(where: { ($0.from - 60_000..<$0.to).contains(rejectedAt) }) {
+                throw BrokenPromise(9, "\(token) stayed rejected after the halt that it led to")
+            }
+        }
+    }
+
+    /// The tokens of cards that Tally keeps and does not send to.
+    func rejectedTokens() async throws -> Set<String> {
+        let rows = try await clock.database.query(
+            "SELECT encode(update_token, 'hex') FROM subscriptions WHERE state = 'rejected'"
+        )
+        return Set(try rows.decoded(as: String.self))
+    }
+
+    private func halts() async throws -> [Halt] {
+        let rows = try await clock.database.query(
+            """
+            SELECT kind, floor(extract(epoch FROM at) * 1000)::bigint FROM events
+            WHERE kind IN ('provider_halted', 'provider_resumed') ORDER BY event_id
+            """
+        )
+        var halts: [Halt] = []
+        var from: Int64?
+        for (kind, at) in try rows.decoded(as: (String, Int64).self) {
+            if kind == "provider_halted" {
+                from = at
+            } else if let begun = from.take() {
+                halts.append(Halt(from: begun, to: at))
+            }
+        }
+        return halts
+    }
+}
