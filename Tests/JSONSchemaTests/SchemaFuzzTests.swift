@@ -27,7 +27,7 @@ struct SchemaFuzzTests {
                 #expect(error.message.hasSuffix("."), "seed \(seed): \(error.message)")
             }
         }
-        #expect(accepted > FuzzSeeds.range.count / 20)
+        #expect(accepted >= FuzzSeeds.range.count / 20)
     }
 
     @Test("Every text is a pattern or refused as one")
@@ -48,7 +48,7 @@ struct SchemaFuzzTests {
                 }
             }
         }
-        #expect(accepted > FuzzSeeds.range.count)
+        #expect(accepted >= FuzzSeeds.range.count)
     }
 }
 

@@ -1,8 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The modules that peers' bytes reach, and their tests, as a package of their own: `tools/test` builds it with
-// AddressSanitizer, which for the whole project would cost minutes. Folders and settings are those of the root package.
+// The modules that peers' and callers' bytes reach, and their tests, as a package of their own: `tools/test` builds it with
+// AddressSanitizer, which for the whole project would cost minutes. The importer of Swift sources is not among them: for
+// swift-syntax that alone would be minutes, and it runs in a process of its own. Folders and settings are those of the root package.
 let swiftSettings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .enableUpcomingFeature("ExistentialAny"),
@@ -30,6 +31,18 @@ let package = Package(
             dependencies: ["CNGHTTP2", "Reactor", "TLSEngine"],
             swiftSettings: mechanismSettings
         ),
+        .target(name: "JSON", swiftSettings: swiftSettings),
+        .target(
+            name: "JSONSchema",
+            dependencies: ["JSON"],
+            exclude: ["MetaSchemas/LICENSE"],
+            resources: [
+                "schema", "core", "applicator", "unevaluated", "validation", "meta-data", "format-annotation",
+                "format-assertion", "content",
+            ].map { .embedInCode("MetaSchemas/\($0).json") },
+            swiftSettings: swiftSettings
+        ),
+        .target(name: "SwiftContent", dependencies: ["JSON"], swiftSettings: swiftSettings),
         .target(name: "LocalPostgres", dependencies: ["Reactor"], swiftSettings: swiftSettings),
         // Without its database, which would bring half of the project.
         .target(
@@ -37,6 +50,17 @@ let package = Package(
             dependencies: ["LocalPostgres", "Reactor"],
             path: "Tests/TestSupport",
             exclude: ["TestCluster.swift"],
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"], swiftSettings: swiftSettings),
+        .testTarget(
+            name: "JSONSchemaTests",
+            dependencies: ["JSON", "JSONSchema", "TestSupport"],
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(
+            name: "SwiftContentTests",
+            dependencies: ["JSON", "JSONSchema", "SwiftContent", "TestSupport"],
             swiftSettings: swiftSettings
         ),
         .testTarget(

@@ -62,57 +62,66 @@ package struct TypedContent: Sendable {
     }
 }
 
-/// Reads a schema into nodes.
+/// Reads a schema into nodes; not by recursion, because references can form chains as long as the document.
 struct TypedContentReader {
     private let document: JSONValue
     private var nodes: [TypedContent.Node] = []
-    private var places: [JSONPointer: Int] = [:]
-    private var namesTypes = false
+    /// Where the node of the same number is described.
+    private var places: [JSONPointer] = []
+    private var numbers: [JSONPointer: Int] = [:]
 
     init(document: JSONValue) { self.document = document }
 
     /// The nodes, the root first; none if no Swift type is named anywhere.
     mutating func read() -> [TypedContent.Node] {
-        _ = read(document, at: JSONPointer())
+        _ = number(of: JSONPointer())
+        var namesTypes = false
+        var next = 0
+        while next < nodes.count {
+            if case .object(let object)? = document[places[next]] {
+                nodes[next] = node(object, at: places[next])
+                if nodes[next].swiftType != nil { namesTypes = true }
+            }
+            next += 1
+        }
         return namesTypes ? nodes : []
     }
 
-    private mutating func read(_ schema: JSONValue, at place: JSONPointer) -> Int {
-        if let known = places[place] { return known }
-        let id = nodes.count
+    /// The number of the node for a place, which is read later if it is new.
+    private mutating func number(of place: JSONPointer) -> Int {
+        if let known = numbers[place] { return known }
+        let number = nodes.count
         nodes.append(TypedContent.Node())
-        places[place] = id
-        guard case .object(let object) = schema else { return id }
+        places.append(place)
+        numbers[place] = number
+        return number
+    }
+
+    private mutating func node(_ object: JSONObject, at place: JSONPointer) -> TypedContent.Node {
         var node = TypedContent.Node()
         node.swiftType = object["x-swift-type"]?.string
         node.rawType = object["x-swift-raw-type"]?.string
-        if node.swiftType != nil { namesTypes = true }
         let kinds = object["type"]?.string.map { [$0] } ?? object["type"]?.array?.compactMap(\.string)
         node.kinds = kinds.map(Set.init)
-        for (key, member) in object["properties"]?.object?.entries ?? [] {
-            node.properties[ExactText(key)] = read(member, at: place.appending("properties").appending(key))
+        for key in object["properties"]?.object?.keys ?? [] {
+            node.properties[ExactText(key)] = number(of: place.appending("properties").appending(key))
         }
-        node.otherProperties = readIfPresent("additionalProperties", of: object, at: place)
+        node.otherProperties = numberIfPresent("additionalProperties", of: object, at: place)
         node.firstItems = list("prefixItems", of: object, at: place)
-        node.otherItems = readIfPresent("items", of: object, at: place)
+        node.otherItems = numberIfPresent("items", of: object, at: place)
         node.parts = list("allOf", of: object, at: place)
         node.alternatives = ["anyOf", "oneOf"].map { list($0, of: object, at: place) }.filter { !$0.isEmpty }
-        if let reference = object["$ref"]?.string, let target = LocalReference.target(of: reference),
-            let schema = document[target]
-        {
-            node.parts.append(read(schema, at: target))
+        if let target = object["$ref"]?.string.flatMap(LocalReference.target), document[target] != nil {
+            node.parts.append(number(of: target))
         }
-        nodes[id] = node
-        return id
+        return node
     }
 
-    private mutating func readIfPresent(_ keyword: String, of object: JSONObject, at place: JSONPointer) -> Int? {
-        object[keyword].map { read($0, at: place.appending(keyword)) }
+    private mutating func numberIfPresent(_ keyword: String, of object: JSONObject, at place: JSONPointer) -> Int? {
+        object[keyword] == nil ? nil : number(of: place.appending(keyword))
     }
 
     private mutating func list(_ keyword: String, of object: JSONObject, at place: JSONPointer) -> [Int] {
-        (object[keyword]?.array ?? []).enumerated().map { index, schema in
-            read(schema, at: place.appending(keyword).appending(index: index))
-        }
+        (object[keyword]?.array ?? []).indices.map { number(of: place.appending(keyword).appending(index: $0)) }
     }
 }

@@ -64,9 +64,10 @@ struct TypedContentWalk {
     }
 
     /// Whether a value of this kind may be meant by a node; a text may be meant by a date.
-    private func hasRoom(for value: JSONValue, _ id: Int, depth: Int) -> Bool {
+    private mutating func hasRoom(for value: JSONValue, _ id: Int, depth: Int) -> Bool {
         let node = nodes[id]
-        guard depth < 16 else { return true }
+        steps += 1
+        guard steps <= Self.maximumSteps, depth < 16 else { return true }
         let isInside = node.parts.allSatisfy { hasRoom(for: value, $0, depth: depth + 1) }
         if case .string = value, node.swiftType.flatMap(DateEncoding.init(rawValue:)) != nil { return true }
         guard let kinds = node.kinds else { return isInside }
