@@ -31,6 +31,7 @@ struct Activities: AsyncParsableCommand {
         @Option(help: "End it then without a request, RFC 3339.") var endsAt: Checked<Instant>?
         @Option(help: "Seconds after which the phone shows it as out of date.") var staleAfter: Int64?
         @Option(help: "Decides which of several activities a phone shows.") var relevanceScore: Double?
+        @Flag(help: "Only say what would be sent, to whom and why so; write and send nothing.") var dryRun = false
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
 
@@ -59,7 +60,11 @@ struct Activities: AsyncParsableCommand {
         }
 
         func run(_ session: Session) async throws {
-            session.show(try await session.client.start(session.app(), id.value, request()).answer)
+            let client = session.client
+            guard !dryRun else {
+                return session.show(try await client.dryRunStart(session.app(), id.value, request()))
+            }
+            session.show(try await client.start(session.app(), id.value, request()).answer)
         }
     }
 
@@ -77,6 +82,7 @@ struct Activities: AsyncParsableCommand {
         var eventTime: Checked<Instant>?
         @Option(help: "Post it later, RFC 3339.") var at: Checked<Instant>?
         @Flag(help: "Send it even if nothing changed.") var force = false
+        @Flag(help: "Only say what would be sent, to whom and why so; write and send nothing.") var dryRun = false
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
 
@@ -97,7 +103,11 @@ struct Activities: AsyncParsableCommand {
         }
 
         func run(_ session: Session) async throws {
-            session.show(try await session.client.update(session.app(), id.value, request()))
+            let client = session.client
+            guard !dryRun else {
+                return session.show(try await client.dryRunUpdate(session.app(), id.value, request()))
+            }
+            session.show(try await client.update(session.app(), id.value, request()))
         }
     }
 
@@ -111,6 +121,7 @@ struct Activities: AsyncParsableCommand {
         @Option(help: "Seconds that the card stays, 0 to 14400.") var dismissAfter: Int64?
         @Option(help: "When the card goes, RFC 3339.") var dismissAt: Checked<Instant>?
         @Option(help: "End it later, RFC 3339.") var at: Checked<Instant>?
+        @Flag(help: "Only say what would be sent, to whom and why so; write and send nothing.") var dryRun = false
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
 
@@ -132,7 +143,11 @@ struct Activities: AsyncParsableCommand {
         }
 
         func run(_ session: Session) async throws {
-            session.show(try await session.client.end(session.app(), id.value, request()))
+            let client = session.client
+            guard !dryRun else {
+                return session.show(try await client.dryRunEnd(session.app(), id.value, request()))
+            }
+            session.show(try await client.end(session.app(), id.value, request()))
         }
     }
 

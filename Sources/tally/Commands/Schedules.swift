@@ -6,7 +6,7 @@ import TallyClient
 struct Schedules: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Starts, updates and ends that are due later.",
-        subcommands: [List.self, Show.self, Cancel.self]
+        subcommands: [List.self, Show.self, Cancel.self, Run.self]
     )
 
     struct List: ClientCommand {
@@ -49,6 +49,25 @@ struct Schedules: AsyncParsableCommand {
         func run(_ session: Session) async throws {
             try await session.client.cancelSchedule(session.app(), id.value.text)
             session.show(done: "The schedule is cancelled.")
+        }
+    }
+}
+
+extension Schedules {
+    struct Run: ClientCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Run a pending schedule now instead of at its time.",
+            discussion: "One that has run already is shown as it is."
+        )
+
+        @Argument(help: "The schedule's id, a UUID.") var id: Checked<ScheduleName>
+        @OptionGroup var app: AppOption
+        @OptionGroup var global: GlobalOptions
+
+        var appName: String? { app.app }
+
+        func run(_ session: Session) async throws {
+            session.show(try await session.client.runSchedule(session.app(), id.value.text))
         }
     }
 }
