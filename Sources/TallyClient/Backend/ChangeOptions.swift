@@ -1,0 +1,150 @@
+internal import APITypes
+internal import ActivityModel
+public import Foundation
+internal import JSON
+
+/// What lights the screen beside a change.
+public struct ChangeAlert: Sendable, Hashable {
+    public var title: String
+    public var body: String
+    /// `default`, or a sound file of the app's; nil: silent.
+    public var sound: String?
+
+    public init(title: String, body: String, sound: String? = nil) {
+        self.title = title
+        self.body = body
+        self.sound = sound
+    }
+
+    fileprivate var content: AlertContent { AlertContent(title: .plain(title), body: .plain(body), sound: sound) }
+}
+
+/// What a caller says of a change; Tally chooses the priority.
+public enum ChangeUrgency: String, Sendable, Hashable, CaseIterable {
+    case routine, notable, critical
+
+    // The same words in both.
+    fileprivate var urgency: Urgency? { Urgency(rawValue: rawValue) }
+}
+
+/// How phones are reached.
+public enum ActivityDelivery: String, Sendable, Hashable, CaseIterable {
+    /// One push per phone.
+    case tokens
+    /// One push for all, from iOS 18 on.
+    case channel
+    /// By channel from iOS 18 on, by token before.
+    case hybrid
+}
+
+/// What a start may say besides its state.
+public struct StartOptions: Sendable, Hashable {
+    /// The users whose devices show it.
+    public var users: [String] = []
+    /// The devices that show it.
+    public var devices: [String] = []
+    /// Whether every device with a start token for the type shows it.
+    public var everyDevice = false
+    /// Needed where phones are to show it, unless the type's policy has one.
+    public var alert: ChangeAlert?
+    public var delivery = ActivityDelivery.tokens
+    /// Whether it belongs to the sandbox; false: production if the app has it.
+    public var isSandbox = false
+    public var startsAt: Date?
+    public var endsAt: Date?
+    /// After how many seconds phones show it as out of date.
+    public var staleAfterSeconds: Int64?
+
+    public init() {}
+
+    func apply(to request: inout StartRequest) throws(TallyError) {
+        request.audience.users = []
+        for user in users { request.audience.users.append(try TallyBackend.checked(user, "a user id", UserID.init)) }
+        for device in devices {
+            request.audience.devices.append(try TallyBackend.checked(device, "a device id", DeviceID.init))
+        }
+        request.audience.allOfType = everyDevice
+        request.alert = alert?.content
+        request.delivery = Delivery(rawValue: delivery.rawValue) ?? .tokens
+        request.environment = isSandbox ? .sandbox : nil
+        request.startsAt = startsAt.map { Instant($0) }
+        request.endsAt = endsAt.map { Instant($0) }
+        request.staleAfterSeconds = staleAfterSeconds
+    }
+}
+
+/// What an update may say besides its state.
+public struct UpdateOptions: Sendable, Hashable {
+    public var alert: ChangeAlert?
+    /// Nil: what the type's policy says of what has changed, else routine.
+    public var urgency: ChangeUrgency?
+    /// Whether every phone gets a push of its own for this change.
+    public var mustDeliver = false
+    /// When it happened: what is older than the newest accepted one is refused.
+    public var eventTime: Date?
+    /// When to post it; nil: now.
+    public var at: Date?
+    public var staleAfterSeconds: Int64?
+
+    public init() {}
+
+    func apply(to request: inout UpdateRequest) {
+        request.alert = alert?.content
+        request.urgency = urgency?.urgency
+        request.mustDeliver = mustDeliver
+        request.eventTime = eventTime.map { Instant($0) }
+        request.at = at.map { Instant($0) }
+        request.staleAfterSeconds = staleAfterSeconds
+    }
+}
+
+/// What an end may say besides its state.
+public struct EndOptions: Sendable, Hashable {
+    public var alert: ChangeAlert?
+    /// How many seconds the card stays, 0 to 14400; nil: what the type's policy says.
+    public var dismissAfterSeconds: Int64?
+    /// When to end it; nil: now.
+    public var at: Date?
+
+    public init() {}
+
+    func request(contentState: JSONObject?) -> EndRequest {
+        EndRequest(
+            contentState: contentState,
+            dismissal: dismissAfterSeconds.map { .after(seconds: $0) },
+            alert: alert?.content,
+            at: at.map { Instant($0) }
+        )
+    }
+}
+
+/// What Tally has accepted.
+public struct AcceptedChange: Sendable, Hashable {
+    /// The activity's revision; nil for a change that is scheduled.
+    public let revision: Int64?
+    /// The state was the newest one already: nothing is sent.
+    public let isUnchanged: Bool
+    /// The schedule's id, for a change that happens later.
+    public let scheduleID: String?
+
+    init(revision: Int64?, isUnchanged: Bool, scheduleID: String? = nil) {
+        self.revision = revision
+        self.isUnchanged = isUnchanged
+        self.scheduleID = scheduleID
+    }
+
+    init(_ answer: ChangeAnswer) {
+        switch answer {
+        case .accepted(_, let revision, _, let unchanged):
+            self.init(revision: revision, isUnchanged: unchanged)
+        case .scheduled(let id):
+            self.init(revision: nil, isUnchanged: false, scheduleID: id)
+        }
+    }
+}
+
+extension Instant {
+    fileprivate init(_ date: Date) {
+        self.init(microseconds: Int64((date.timeIntervalSince1970 * 1_000_000).rounded()))
+    }
+}

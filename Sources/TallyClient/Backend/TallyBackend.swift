@@ -1,0 +1,164 @@
+internal import APITypes
+internal import ActivityModel
+internal import Foundation
+internal import JSON
+
+/// Tally for a backend: starts, updates and ends the Live Activities of one app.
+///
+/// A value may be shared by everything in the process, and shares its connections. Every call goes on trying until it has an
+/// answer or its deadline passes, with the same idempotency key, so that it takes effect once. An answer means that Tally has
+/// committed the change: every phone that follows will show the newest state.
+///
+/// Attributes and content states are the app's own `Codable` structs. Dates in them leave as RFC 3339; Tally makes of them
+/// what the phone decodes, for fields that the registered type declares as `Date`.
+public struct TallyBackend: Sendable {
+    private let client: TallyClient
+    private let app: BundleID
+
+    /// Connects to nothing yet.
+    ///
+    /// - Parameters:
+    ///   - url: Where Tally is, such as `https://tally.example.com`.
+    ///   - key: An API key with the scope `publish`; secret.
+    ///   - app: The app's bundle id.
+    ///   - maximumConnections: Connections kept open, and so the most requests at a time.
+    ///   - deadline: How long one call may take with all its tries.
+    /// - Throws: ``TallyError`` for an address or a bundle id that is none.
+    public init(
+        url: String,
+        key: String,
+        app: String,
+        maximumConnections: Int = 16,
+        deadline: Duration = .seconds(30)
+    ) throws(TallyError) {
+        self.app = try Self.checked(app, "a bundle id", BundleID.init)
+        do {
+            client = try TallyClient(
+                .init(url: url, key: key, maximumConnections: maximumConnections, deadline: deadline)
+            )
+        } catch {
+            throw TallyError(error)
+        }
+    }
+
+    /// Starts an activity under an id of yours. The very same start again changes nothing.
+    ///
+    /// - Throws: ``TallyError`` with the code `activity_exists` or `attributes_conflict` for another start under that id, and
+    ///   `alert_required` where phones are to show it and there is no alert.
+    @discardableResult
+    public func start(
+        _ id: String,
+        type: String,
+        attributes: some Encodable,
+        contentState: some Encodable,
+        options: StartOptions = StartOptions()
+    ) async throws(TallyError) -> AcceptedChange {
+        var request = StartRequest(
+            type: try Self.checked(type, "the name of an activity type", ActivityTypeName.init),
+            attributes: try Self.object(attributes, "the attributes"),
+            contentState: try Self.object(contentState, "the content state")
+        )
+        try options.apply(to: &request)
+        let id = try Self.activityID(id)
+        return try await call { client throws(ClientError) in
+            let answer = try await client.start(app, id, request).answer
+            return AcceptedChange(revision: Int64(answer.revision), isUnchanged: false)
+        }
+    }
+
+    /// Posts a new state.
+    ///
+    /// - Parameter idempotencyKey: For a caller that repeats posts itself, over restarts of its own; else one is made.
+    /// - Throws: ``TallyError`` with the code `activity_ended`, `late_event`, `invalid_content_state` and others.
+    /// - Returns: What was accepted.
+    @discardableResult
+    public func update(
+        _ id: String,
+        contentState: some Encodable,
+        options: UpdateOptions = UpdateOptions(),
+        idempotencyKey: String? = nil
+    ) async throws(TallyError) -> AcceptedChange {
+        var request = UpdateRequest(contentState: try Self.object(contentState, "the content state"))
+        options.apply(to: &request)
+        let id = try Self.activityID(id)
+        return try await call { client throws(ClientError) in
+            try await AcceptedChange(client.update(app, id, request, idempotencyKey: idempotencyKey))
+        }
+    }
+
+    /// Ends an activity for good, with the newest state.
+    @discardableResult
+    public func end(
+        _ id: String,
+        options: EndOptions = EndOptions(),
+        idempotencyKey: String? = nil
+    ) async throws(TallyError) -> AcceptedChange {
+        try await end(id, request: options.request(contentState: nil), idempotencyKey)
+    }
+
+    /// Ends an activity for good, with a last state.
+    @discardableResult
+    public func end(
+        _ id: String,
+        contentState: some Encodable,
+        options: EndOptions = EndOptions(),
+        idempotencyKey: String? = nil
+    ) async throws(TallyError) -> AcceptedChange {
+        let state = try Self.object(contentState, "the content state")
+        return try await end(id, request: options.request(contentState: state), idempotencyKey)
+    }
+
+    private func end(
+        _ id: String,
+        request: EndRequest,
+        _ idempotencyKey: String?
+    ) async throws(TallyError) -> AcceptedChange {
+        let id = try Self.activityID(id)
+        return try await call { client throws(ClientError) in
+            try await AcceptedChange(client.end(app, id, request, idempotencyKey: idempotencyKey))
+        }
+    }
+
+    // MARK: From Swift to the API
+
+    private func call<Answer>(
+        _ body: (TallyClient) async throws(ClientError) -> Answer
+    ) async throws(TallyError) -> Answer {
+        do {
+            return try await body(client)
+        } catch {
+            throw TallyError(error)
+        }
+    }
+
+    private static func activityID(_ text: String) throws(TallyError) -> ActivityID {
+        try checked(text, "the id of an activity: 1 to 128 characters out of A-Z a-z 0-9 . _ : ~ -", ActivityID.init)
+    }
+
+    static func checked<Value>(
+        _ text: String,
+        _ what: String,
+        _ make: (String) -> Value?
+    ) throws(TallyError) -> Value {
+        guard let value = make(text) else {
+            throw TallyError(code: "invalid_argument", detail: "'\(text)' is not \(what).")
+        }
+        return value
+    }
+
+    private static func object(_ value: some Encodable, _ what: String) throws(TallyError) -> JSONObject {
+        let encoder = JSONEncoder()
+        encoder.dateEncodingStrategy = .iso8601
+        do {
+            let json = try JSONValue.parse([UInt8](try encoder.encode(value)))
+            guard let object = json.object else {
+                throw TallyError(code: "invalid_argument", detail: "\(what) must be encoded as a JSON object.")
+            }
+            return object
+        } catch let error as TallyError {
+            throw error
+        } catch {
+            throw TallyError(code: "invalid_argument", detail: "\(what) cannot be encoded: \(error)")
+        }
+    }
+}

@@ -1,0 +1,49 @@
+internal import APITypes
+internal import JSON
+
+/// Why a call to Tally did not do what was asked for.
+public struct TallyError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// One thing that is wrong in what was posted.
+    public struct Issue: Sendable, Hashable {
+        /// Where, as a JSON pointer into the request.
+        public let pointer: String
+        /// An open set of words.
+        public let code: String
+        public let message: String
+    }
+
+    /// An open set of words: those of the API (`invalid_content_state`, `activity_ended`, …), `unreachable`, `timedOut`,
+    /// `cancelled`, `badAnswer`, `invalidAddress`, and `invalid_argument` for what was refused before it was sent.
+    public let code: String
+    /// The HTTP status of the refusal; nil if no answer of Tally's came.
+    public let status: Int?
+    /// For people; holds no key and no content.
+    public let detail: String
+    /// What is wrong, place by place.
+    public let issues: [Issue]
+
+    /// Whether it is not known if the change was accepted: a repeat with the same idempotency key is safe.
+    public var isUnknown: Bool {
+        status == nil && ["unreachable", "timedOut", "cancelled", "badAnswer"].contains(code)
+    }
+
+    public var description: String {
+        ([code + ": " + detail] + issues.map { "\($0.pointer): \($0.message)" }).joined(separator: "; ")
+    }
+
+    init(code: String, detail: String) {
+        self.code = code
+        self.detail = detail
+        status = nil
+        issues = []
+    }
+
+    init(_ error: ClientError) {
+        code = error.problem?.code ?? error.code.description
+        status = error.problem?.status
+        detail = error.problem?.detail ?? error.detail
+        issues = (error.problem?.errors ?? []).map {
+            Issue(pointer: $0.pointer.description, code: $0.code, message: $0.message)
+        }
+    }
+}
