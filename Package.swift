@@ -39,6 +39,8 @@ let package = Package(
         .executable(name: "tallyd", targets: ["tallyd"]),
         .executable(name: "tally", targets: ["tally"]),
         .executable(name: "apns-sim", targets: ["apns-sim"]),
+        // For backends; its public API is that of the folder Backend.
+        .library(name: "TallyClient", targets: ["TallyClient"]),
         .executable(name: "tally-import", targets: ["tally-import"]),
     ],
     dependencies: [
@@ -256,6 +258,17 @@ let package = Package(
             ],
             swiftSettings: swiftSettings
         ),
+        // What the documents say, held against the programs; and their samples, compiled.
+        .testTarget(
+            name: "DocumentationTests",
+            dependencies: [
+                "ActivityKit", "JSON", "TallyClient", "TestSupport", "apns-sim", "tally", "tallyd", argumentParser,
+                hummingbird,
+            ],
+            swiftSettings: swiftSettings
+        ),
+        // Stands in for Apple's, by name and types.
+        .target(name: "ActivityKit", path: "Tests/Stubs/ActivityKit", swiftSettings: swiftSettings),
         .testTarget(
             name: "LibPQTests",
             dependencies: ["LibPQ", "Reactor", "TestSupport"],

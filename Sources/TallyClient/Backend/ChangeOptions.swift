@@ -5,11 +5,14 @@ internal import JSON
 
 /// What lights the screen beside a change.
 public struct ChangeAlert: Sendable, Hashable {
+    /// The first line.
     public var title: String
+    /// The second line.
     public var body: String
     /// `default`, or a sound file of the app's; nil: silent.
     public var sound: String?
 
+    /// An alert of plain texts.
     public init(title: String, body: String, sound: String? = nil) {
         self.title = title
         self.body = body
@@ -47,14 +50,18 @@ public struct StartOptions: Sendable, Hashable {
     public var everyDevice = false
     /// Needed where phones are to show it, unless the type's policy has one.
     public var alert: ChangeAlert?
+    /// How phones are reached; cannot be changed later.
     public var delivery = ActivityDelivery.tokens
     /// Whether it belongs to the sandbox; false: production if the app has it.
     public var isSandbox = false
+    /// When to start it; nil: now.
     public var startsAt: Date?
+    /// When to end it without a request.
     public var endsAt: Date?
     /// After how many seconds phones show it as out of date.
     public var staleAfterSeconds: Int64?
 
+    /// An activity that apps start themselves, if no audience is added.
     public init() {}
 
     func apply(to request: inout StartRequest) throws(TallyError) {
@@ -75,6 +82,7 @@ public struct StartOptions: Sendable, Hashable {
 
 /// What an update may say besides its state.
 public struct UpdateOptions: Sendable, Hashable {
+    /// Nil: the card changes without a sound.
     public var alert: ChangeAlert?
     /// Nil: what the type's policy says of what has changed, else routine.
     public var urgency: ChangeUrgency?
@@ -84,8 +92,10 @@ public struct UpdateOptions: Sendable, Hashable {
     public var eventTime: Date?
     /// When to post it; nil: now.
     public var at: Date?
+    /// After how many seconds phones show it as out of date.
     public var staleAfterSeconds: Int64?
 
+    /// A routine update, now.
     public init() {}
 
     func apply(to request: inout UpdateRequest) {
@@ -100,12 +110,14 @@ public struct UpdateOptions: Sendable, Hashable {
 
 /// What an end may say besides its state.
 public struct EndOptions: Sendable, Hashable {
+    /// Nil: the card ends without a sound.
     public var alert: ChangeAlert?
     /// How many seconds the card stays, 0 to 14400; nil: what the type's policy says.
     public var dismissAfterSeconds: Int64?
     /// When to end it; nil: now.
     public var at: Date?
 
+    /// An end, now.
     public init() {}
 
     func request(contentState: JSONObject?) -> EndRequest {

@@ -66,11 +66,10 @@ public struct TallyBackend: Sendable {
         }
     }
 
-    /// Posts a new state.
+    /// Posts a new state. An `idempotencyKey` is for callers that repeat posts themselves, over restarts of their own; without
+    /// one, the tries of this call share a new one.
     ///
-    /// - Parameter idempotencyKey: For a caller that repeats posts itself, over restarts of its own; else one is made.
     /// - Throws: ``TallyError`` with the code `activity_ended`, `late_event`, `invalid_content_state` and others.
-    /// - Returns: What was accepted.
     @discardableResult
     public func update(
         _ id: String,

@@ -9,6 +9,7 @@ public struct TallyError: Error, Sendable, Hashable, CustomStringConvertible {
         public let pointer: String
         /// An open set of words.
         public let code: String
+        /// For people.
         public let message: String
     }
 
@@ -27,6 +28,7 @@ public struct TallyError: Error, Sendable, Hashable, CustomStringConvertible {
         status == nil && ["unreachable", "timedOut", "cancelled", "badAnswer"].contains(code)
     }
 
+    /// Code, detail and issues in one line.
     public var description: String {
         ([code + ": " + detail] + issues.map { "\($0.pointer): \($0.message)" }).joined(separator: "; ")
     }

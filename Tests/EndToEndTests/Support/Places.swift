@@ -10,11 +10,14 @@ enum Places {
     }()
 
     /// A file of `docs/samples`.
-    static func sample(_ name: String) -> URL {
+    static func sample(_ name: String) -> URL { document("samples/\(name)") }
+
+    /// A file of `docs`.
+    static func document(_ name: String) -> URL {
         // Four steps up: the file, Support, EndToEndTests, Tests.
         var root = URL(fileURLWithPath: #filePath)
         for _ in 1...4 { root.deleteLastPathComponent() }
-        return root.appending(path: "docs/samples/\(name)")
+        return root.appending(path: "docs/\(name)")
     }
 }
 

@@ -100,10 +100,13 @@ final class TallySystem: Sendable {
         guard line == "listening on \(url)" else { throw Failure("'\(line)' instead of \(url)") }
     }
 
-    /// Starts another daemon on the same database, with an address of its own.
-    func startAnotherDaemon() async throws -> (program: RunningProgram, url: String) {
+    /// Starts another daemon on the same database, if no setting says otherwise, with an address of its own.
+    func startAnotherDaemon(
+        environment: [String: String] = [:]
+    ) async throws -> (program: RunningProgram, url: String) {
         let address = Self.newAddress()
         let settings = settings.merging(["TALLY_HTTP_HOST": address.host, "TALLY_HTTP_PORT": "\(address.port)"]) { $1 }
+            .merging(environment) { $1 }
         let program = try await RunningProgram.start("tallyd", ["serve"], environment: settings, in: folder)
         others.withLock { $0.append(program) }
         let line = try await program.line(beginningWith: "listening on ")

@@ -1,0 +1,62 @@
+import ArgumentParser
+import TestSupport
+import Testing
+
+@testable import apns_sim
+@testable import tally
+@testable import tallyd
+
+/// Every command of ours that a document shows is one that the programs take.
+@Suite("Commands in the documents")
+struct CommandSampleTests {
+    @Test(
+        "every script is one that bash can read, and every command of ours has the arguments that it knows",
+        arguments: Document.all
+    )
+    func commands(page: Document) async throws {
+        for block in try page.blocks() where block.language == "sh" {
+            let checked = try await Program("bash").run(["-n", "-c", block.text])
+            #expect(checked.status == 0, "\(block.text)\n\(checked.text)")
+            for words in ShellWords.commands(in: block.text) {
+                guard let error = Self.error(words) else { continue }
+                Issue.record("\(words.joined(separator: " ")): \(error)")
+            }
+        }
+    }
+
+    /// What the program says of the command; nil if nothing, or if it is not one of ours.
+    private static func error(_ words: [String]) -> String? {
+        let arguments = Array(words.dropFirst()).filter { $0 != "--help" }
+        func complaint(_ parser: any ParsableCommand.Type) -> String? {
+            do {
+                _ = try parser.parseAsRoot(arguments)
+                return nil
+            } catch {
+                return parser.exitCode(for: error) == .success ? nil : parser.message(for: error)
+            }
+        }
+        switch words.first {
+        case "tally": return complaint(Tally.self)
+        case "tallyd": return complaint(Tallyd.self)
+        case "apns-sim": return complaint(APNSSim.self)
+        default: return nil
+        }
+    }
+
+    @Test("the reader of scripts takes quotes, comments and lines that go on as a shell does")
+    func words() {
+        let script = """
+            export A=1  # tally nothing
+            tally activities start m --attributes '{"a": 1}' \\
+                --alert-title "Ajax – PSV"
+            cat x | tally replay y && tallyd migrate
+            """
+        #expect(
+            ShellWords.commands(in: script) == [
+                ["export", "A=1"],
+                ["tally", "activities", "start", "m", "--attributes", #"{"a": 1}"#, "--alert-title", "Ajax – PSV"],
+                ["cat", "x"], ["tally", "replay", "y"], ["tallyd", "migrate"],
+            ]
+        )
+    }
+}

@@ -1,0 +1,82 @@
+import ArgumentParser
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+@testable import tallyd
+
+/// The files in docs/samples/deploy, read by the programs that they are for, or by a parser of their language.
+@Suite("Samples for deployment")
+struct DeploymentSampleTests {
+    private static func sample(_ name: String) -> URL { Document.root.appending(path: "docs/samples/\(name)") }
+
+    @Test("the lines of tally.env are settings that exist")
+    func environmentFile() throws {
+        let text = try String(contentsOf: Self.sample("deploy/tally.env"), encoding: .utf8)
+        let names = text.split(separator: "\n").filter { !$0.hasPrefix("#") }.compactMap {
+            $0.split(separator: "=").first
+        }
+        #expect(!names.isEmpty)
+        for name in names { #expect(DaemonConfiguration.keys.contains { $0.name == name }, "\(name)") }
+    }
+
+    @Test("the unit has no line that systemd would not understand, and drains for longer than the daemon takes")
+    func unit() throws {
+        let text = try String(contentsOf: Self.sample("deploy/tallyd.service"), encoding: .utf8)
+        var section = ""
+        var settings: [String: String] = [:]
+        for line in text.split(separator: "\n") where !line.hasPrefix("#") {
+            if line.hasPrefix("[") {
+                section = String(line)
+            } else {
+                let parts = line.split(separator: "=", maxSplits: 1)
+                #expect(parts.count > 0 && line.contains("="), "\(line)")
+                settings["\(section)\(parts[0])"] = parts.count > 1 ? String(parts[1]) : ""
+            }
+        }
+        #expect(settings["[Service]ExecStart"] == "/usr/local/bin/tallyd serve")
+        #expect(settings["[Service]NoNewPrivileges"] == "yes")
+        #expect(settings["[Service]CapabilityBoundingSet"] == "")
+        #expect((Int(settings["[Service]TimeoutStopSec"] ?? "") ?? 0) > 30)
+        #expect(settings["[Install]WantedBy"] == "multi-user.target")
+    }
+
+    @Test("compose.yaml and alerts.yaml are YAML with what they should have")
+    func yaml() async throws {
+        let script = """
+            import json, sys, yaml
+            print(json.dumps([yaml.safe_load(open(path)) for path in sys.argv[1:]]))
+            """
+        let paths = ["deploy/compose.yaml", "monitoring/alerts.yaml"].map { Self.sample($0).path }
+        let output = try await Program.python().run(["-c", script] + paths)
+        #expect(output.status == 0, "\(output.text)")
+        let documents = try #require(try JSONValue(parsing: output.text).array)
+        let services = try #require(documents[0]["services"])
+        #expect(services["migrate"]?["command"]?.array == ["migrate"])
+        #expect(services["tally"]?["cap_drop"]?.array == ["ALL"])
+        #expect(services["tally"]?["depends_on"]?["migrate"]?["condition"]?.string == "service_completed_successfully")
+        let rules = try #require(documents[1]["groups"]?.array?.first?["rules"]?.array)
+        for rule in rules {
+            #expect(rule["expr"]?.string?.contains("tally") == true)
+            #expect(["page", "ticket"].contains(rule["labels"]?["severity"]?.string ?? ""))
+            #expect(rule["annotations"]?["summary"]?.string?.isEmpty == false)
+        }
+    }
+
+    @Test("the Dockerfile builds products that exist, and runs as nobody in particular")
+    func dockerfile() throws {
+        let text = try String(contentsOf: Document.root.appending(path: "Dockerfile"), encoding: .utf8)
+        let manifest = try String(contentsOf: Document.root.appending(path: "Package.swift"), encoding: .utf8)
+        let products = text.matches(of: /--product ([a-z-]+)/).map { String($0.output.1) }
+        #expect(products == ["tallyd", "tally"])
+        for product in products { #expect(manifest.contains("name: \"\(product)\"")) }
+        let lines = text.split(separator: "\n").map(String.init)
+        let stages = lines.filter { $0.hasPrefix("FROM ") }
+        #expect(stages.count == 2)
+        #expect(lines.contains("USER 10001"))
+        #expect(lines.contains { $0.hasPrefix("HEALTHCHECK") && $0.contains(#"["tallyd", "health"]"#) })
+        #expect(try Tallyd.parseAsRoot(["health"]) is Health)
+        #expect(try Tallyd.parseAsRoot(["serve"]) is Serve)
+    }
+}

@@ -1,0 +1,83 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+@testable import tallyd
+
+/// Lists in the documents are whole, and name nothing that does not exist.
+@Suite("References in the documents")
+struct ReferenceTests {
+    @Test("configuration.md has every setting, and no other")
+    func configuration() throws {
+        let rows = try Document(path: "docs/configuration.md").tableRows()
+        let documented = rows.compactMap(\.first).filter { $0.hasPrefix("`TALLY_") }
+            .map { $0.trimmingCharacters(in: ["`"]) }
+        #expect(Set(documented) == Set(DaemonConfiguration.keys.map(\.name)))
+        #expect(documented.count == Set(documented).count)
+    }
+
+    @Test("metrics.md has every metric of the sources, and no other")
+    func metrics() throws {
+        let documented = Set(
+            try Document(path: "docs/metrics.md").tableRows().compactMap(\.first).filter { $0.hasPrefix("`tally_") }
+                .map { $0.trimmingCharacters(in: ["`"]) }
+        )
+        let inSources = try Self.metricsOfTheSources()
+        #expect(inSources.count > 10)
+        #expect(documented.subtracting(inSources) == [])
+        #expect(inSources.subtracting(documented) == [])
+    }
+
+    @Test("alerts and dashboard use no metric that is not documented, and every alert has its section in the runbook")
+    func alerts() throws {
+        let documented = try Document(path: "docs/metrics.md").text()
+        let alerts = try Document(path: "docs/samples/monitoring/alerts.yaml").text()
+        let dashboard = try Document(path: "docs/samples/monitoring/dashboard.json").text()
+        #expect(try JSONValue(parsing: dashboard)["panels"]?.array?.isEmpty == false)
+        for name in (alerts + dashboard).matches(of: /tally_[a-z_]+/).map({ String($0.output) }) {
+            let family = name.replacing(/_(bucket|sum|count)$/, with: "")
+            #expect(documented.contains("`\(family)`") || documented.contains("`\(name)`"), "\(name)")
+        }
+        let names = Set(alerts.matches(of: /alert: ([A-Za-z]+)/).map { String($0.output.1) })
+        let sections = Set(
+            try Document(path: "docs/runbook.md").text().matches(of: /\n## (Tally[A-Za-z]+)/).map {
+                String($0.output.1)
+            }
+        )
+        #expect(names.count > 10)
+        #expect(names == sections)
+        for name in names { #expect(alerts.contains("docs/runbook.md#\(name.lowercased())")) }
+    }
+
+    @Test("every link between documents leads somewhere", arguments: Document.all)
+    func links(page: Document) throws {
+        let folder = Document.root.appending(path: page.path).deletingLastPathComponent()
+        for link in try page.text().matches(of: /\]\(([^)#\s]+)(#[^)]*)?\)/).map({ String($0.output.1) })
+        where !link.contains("://") && !link.hasPrefix("mailto:") {
+            let target = folder.appending(path: link).standardizedFileURL
+            #expect(FileManager.default.fileExists(atPath: target.path), "\(link)")
+        }
+    }
+
+    /// The names under which the labels in the sources are served.
+    private static func metricsOfTheSources() throws -> Set<String> {
+        var names: Set<String> = []
+        for path in Document.files(in: "Sources", ending: ".swift") {
+            let text = try Document(path: path).text()
+            for match in text.matches(of: /(Counter|Gauge|Timer|gauge)?\(?\s*(?:label: )?"(tally[_.][a-z_.]+)"/) {
+                let label = String(match.output.2)
+                // The channel of LISTEN and NOTIFY, and a lock.
+                guard label != "tally_work", !label.hasPrefix("tally.app") else { continue }
+                names.insert(label.replacing(".", with: "_"))
+            }
+        }
+        return Set(names.map { Self.served[$0] ?? $0 })
+    }
+
+    /// Labels of which Prometheus has another name, because counters and timers have suffixes.
+    private static let served = [
+        "tally_http_requests": "tally_http_requests_total",
+        "tally_http_request_duration": "tally_http_request_duration_seconds",
+    ]
+}

@@ -1,0 +1,84 @@
+import Hummingbird
+import TallyClient
+
+struct MatchState: Codable, Sendable {
+    var homeScore: Int
+    var awayScore: Int
+    var minute: Int
+    var period: String
+}
+
+struct MatchAttributes: Codable, Sendable {
+    var homeTeam: String
+    var awayTeam: String
+    var competition: String
+}
+
+/// What the feed of results posts.
+struct Goal: Decodable, Sendable {
+    /// The feed's own id of the message, which it may send again.
+    var messageID: String
+    var scorer: String
+    var state: MatchState
+}
+
+/// A part of a Hummingbird backend that keeps the cards of a match up to date.
+struct MatchController: Sendable {
+    let tally: TallyBackend
+
+    func addRoutes(to router: Router<some RequestContext>) {
+        router.post("matches/:id/kick-off", use: kickOff)
+        router.post("matches/:id/goals", use: goal)
+        router.post("matches/:id/full-time", use: fullTime)
+    }
+
+    @Sendable func kickOff(_ request: Request, context: some RequestContext) async throws -> HTTPResponse.Status {
+        let match = try await request.decode(as: MatchAttributes.self, context: context)
+        var options = StartOptions()
+        options.everyDevice = true
+        options.delivery = .hybrid
+        options.alert = ChangeAlert(title: "\(match.homeTeam) – \(match.awayTeam)", body: "Kick-off")
+        let state = MatchState(homeScore: 0, awayScore: 0, minute: 0, period: "firstHalf")
+        return try await answer {
+            try await tally.start(
+                try context.parameters.require("id"),
+                type: "GameAttributes",
+                attributes: match,
+                contentState: state,
+                options: options
+            )
+        }
+    }
+
+    @Sendable func goal(_ request: Request, context: some RequestContext) async throws -> HTTPResponse.Status {
+        let goal = try await request.decode(as: Goal.self, context: context)
+        var options = UpdateOptions()
+        options.urgency = .notable
+        options.alert = ChangeAlert(title: "Goal!", body: goal.scorer, sound: "default")
+        return try await answer {
+            try await tally.update(
+                try context.parameters.require("id"),
+                contentState: goal.state,
+                options: options,
+                // The feed repeats what we do not answer; with its own key, Tally takes it once.
+                idempotencyKey: goal.messageID
+            )
+        }
+    }
+
+    @Sendable func fullTime(_ request: Request, context: some RequestContext) async throws -> HTTPResponse.Status {
+        var options = EndOptions()
+        options.dismissAfterSeconds = 3_600
+        return try await answer { try await tally.end(try context.parameters.require("id"), options: options) }
+    }
+
+    /// Tally's word is passed on: 202 means that every phone that follows will show it.
+    private func answer(_ post: () async throws -> AcceptedChange) async throws -> HTTPResponse.Status {
+        do {
+            _ = try await post()
+            return .accepted
+        } catch let error as TallyError {
+            throw HTTPError(error.isUnknown ? .serviceUnavailable : .conflict, message: error.description)
+        }
+    }
+}

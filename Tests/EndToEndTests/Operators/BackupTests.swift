@@ -1,0 +1,62 @@
+import APITypes
+import ActivityModel
+import Postgres
+import TallyClient
+import TestSupport
+import Testing
+
+/// What docs/backup.md says, carried out on a match under way.
+@Suite("Backup and restore")
+struct BackupTests {
+    @Test(
+        "after a restore, the backend's next post reaches every phone, although they had seen more than the backup knew"
+    )
+    func restores() async throws {
+        try await TallySystem.with { system in
+            let stage = OperatorStage(system: system)
+            try await stage.kickOff(phones: 3)
+            try await stage.post(minute: 1)
+            try await eventually("all show minute 1") { try await stage.allShow(minute: 1) }
+            try await Shell.run(
+                try DocumentBlock.read("backup", in: "backup.md"),
+                environment: ["TALLY_DATABASE_URL": system.settings["TALLY_DATABASE_URL"] ?? ""],
+                in: system.folder
+            )
+            // These the backup does not know.
+            try await stage.post(minute: 2)
+            try await stage.post(minute: 3)
+            try await eventually("all show minute 3") { try await stage.allShow(minute: 3) }
+            try await system.killDaemon()
+
+            let name = "restored_after_backup"
+            try await system.database.execute("CREATE DATABASE \(identifier: name)")
+            let restored = ["TALLY_DATABASE_URL": try await TestCluster.shared.url(database: name)]
+            try await Shell.run(
+                try DocumentBlock.read("restore", in: "backup.md"),
+                environment: restored,
+                in: system.folder
+            )
+            let (_, url) = try await system.startAnotherDaemon(environment: restored)
+            try await system.reportPhones(to: url)
+            let look = try await Shell.run(
+                try DocumentBlock.read("after-restore", in: "backup.md"),
+                environment: [
+                    "TALLY_URL": url, "TALLY_API_KEY": TallySystem.adminKey, "TALLY_APP": TallySystem.app.rawValue,
+                ],
+                in: system.folder,
+                stopsAtFailure: false
+            )
+            #expect(look.contains("signing_key com.example.matchday (production): key ABC123DEFG is P-256"), "\(look)")
+            #expect(look.contains(OperatorStage.id.rawValue))
+            let client = try system.client(url: url)
+            #expect(try await client.activity(TallySystem.app, OperatorStage.id).revision == 2)
+
+            _ = try await client.update(
+                TallySystem.app,
+                OperatorStage.id,
+                UpdateRequest(contentState: OperatorStage.content(minute: 4))
+            )
+            try await eventually("all show minute 4") { try await stage.allShow(minute: 4) }
+        }
+    }
+}

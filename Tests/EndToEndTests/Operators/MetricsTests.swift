@@ -1,0 +1,39 @@
+import Foundation
+import Testing
+
+/// What a daemon serves under `/metrics` after it has done some of everything.
+@Suite("The metrics that are served")
+struct MetricsTests {
+    @Test("every family is documented with its type")
+    func documented() async throws {
+        let page = try String(contentsOf: Places.document("metrics.md"), encoding: .utf8)
+        var documented: [String: String] = [:]
+        for line in page.split(separator: "\n") where line.hasPrefix("| `tally_") {
+            let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+            documented[cells[0].trimmingCharacters(in: ["`"])] = cells[1]
+        }
+        try await TallySystem.with { system in
+            let stage = OperatorStage(system: system)
+            try await stage.kickOff(phones: 1)
+            try await stage.post(minute: 1)
+            try await eventually("it has been sent") { try await stage.allShow(minute: 1) }
+            try await eventually("the gauges of the work are there") {
+                let answer = try await system.api().send("GET", "/metrics")
+                return String(decoding: answer.body, as: UTF8.self).contains("tally_work_waiting_seconds")
+            }
+            let text = String(decoding: try await system.api().send("GET", "/metrics").body, as: UTF8.self)
+            let families = text.split(separator: "\n").filter { $0.hasPrefix("# TYPE ") }.map {
+                $0.split(separator: " ")
+            }
+            #expect(families.count >= 8)
+            for family in families {
+                let (name, type) = (String(family[2]), String(family[3]))
+                #expect(
+                    documented[name] == type,
+                    "\(name) is a \(type); docs/metrics.md: \(documented[name] ?? "nothing")"
+                )
+            }
+            #expect(text.contains("tally_database_reachable 1"))
+        }
+    }
+}

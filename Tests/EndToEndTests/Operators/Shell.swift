@@ -1,0 +1,48 @@
+import Foundation
+import TestSupport
+
+/// Runs what a document says.
+enum Shell {
+    /// Runs commands in a folder until one fails; what they print comes back.
+    @discardableResult
+    static func run(
+        _ script: String,
+        environment: [String: String] = [:],
+        in folder: PrivateFolder,
+        stopsAtFailure: Bool = true
+    ) async throws -> String {
+        let path = [
+            Places.programs.path, postgresPrograms, ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin",
+        ]
+        let variables = environment.merging(["PATH": path.joined(separator: ":")]) { $1 }.map { "\($0)=\($1)" }
+        let output = try await Program("env").run(
+            ["-C", folder.url.path] + variables + ["bash", stopsAtFailure ? "-euo" : "-uo", "pipefail", "-c", script],
+            within: .seconds(120)
+        )
+        guard output.status == 0 || !stopsAtFailure else {
+            throw Failure("\(script)\n\(output.status)\n\(output.text)")
+        }
+        return output.text
+    }
+
+    /// Where Debian keeps those of the newest version.
+    private static let postgresPrograms: String = {
+        let parent = "/usr/lib/postgresql"
+        // Without it, the PATH has to do.
+        let versions = (try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? []
+        let newest = versions.max { (Double($0) ?? 0) < (Double($1) ?? 0) }
+        return newest.map { "\(parent)/\($0)/bin" } ?? "/usr/bin"
+    }()
+}
+
+/// A piece of a document that a test carries out: the fenced block after `<!-- test: NAME -->`.
+enum DocumentBlock {
+    static func read(_ name: String, in page: String) throws -> String {
+        let text = try String(contentsOf: Places.document(page), encoding: .utf8)
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        guard let mark = lines.firstIndex(of: "<!-- test: \(name) -->"), lines[mark + 1].hasPrefix("```"),
+            let end = lines[(mark + 2)...].firstIndex(of: "```")
+        else { throw Failure("\(page) has no block '\(name)'") }
+        return lines[(mark + 2)..<end].joined(separator: "\n")
+    }
+}
