@@ -1,0 +1,154 @@
+import APITypes
+import Foundation
+import JSON
+import TallyClient
+import Testing
+
+/// The face for backends: Codable structs in, the API's bodies out.
+@Suite("Tally for backends")
+struct TallyBackendTests {
+    private struct Order: Encodable, Sendable {
+        var number: String
+    }
+
+    private struct Progress: Encodable, Sendable {
+        var step: String
+        var eta: Date
+    }
+
+    private static let eta = Date(timeIntervalSince1970: 1_671_375_600)
+    private static let progress = Progress(step: "baking", eta: eta)
+    private static let accepted = #"{"activity_id":"o-1","revision":2,"timestamp":null}"#
+
+    private func withBackend(
+        script: @escaping @Sendable (Int, ScriptedServer.Received) -> ScriptedServer.Reply,
+        _ body: (TallyBackend, ScriptedServer) async throws -> Void
+    ) async throws {
+        let server = try ScriptedServer(script: script)
+        defer { server.stop() }
+        try await body(try TallyBackend(url: server.url, key: "secret", app: "com.example.pizza"), server)
+    }
+
+    @Test("a start carries attributes, state, audience and alert; dates leave as RFC 3339")
+    func start() async throws {
+        let answer = #"{"activity_id":"o-1","state":"live","revision":1,"audience":{"devices":1,"unknown_users":0}}"#
+        try await withBackend { _, _ in
+            .answer(status: 202, body: answer)
+        } _: { tally, server in
+            var options = StartOptions()
+            options.users = ["u1"]
+            options.delivery = .hybrid
+            options.alert = ChangeAlert(title: "Order", body: "In the oven", sound: "default")
+            options.endsAt = Self.eta
+            let change = try await tally.start(
+                "o-1",
+                type: "OrderAttributes",
+                attributes: Order(number: "7"),
+                contentState: Self.progress,
+                options: options
+            )
+            #expect(change.revision == 1)
+            let request = try #require(server.received.first)
+            #expect(request.method == "PUT")
+            #expect(request.target == "/v1/apps/com.example.pizza/activities/o-1")
+            let body = try JSONValue(parsing: request.body)
+            #expect(body["attributes"] == ["number": "7"])
+            #expect(body["content_state"] == ["step": "baking", "eta": "2022-12-18T15:00:00Z"])
+            #expect(body["audience"]?["users"]?.array == ["u1"])
+            #expect(body["delivery"]?.string == "hybrid")
+            #expect(body["alert"]?["sound"]?.string == "default")
+            #expect(body["ends_at"]?.string == "2022-12-18T15:00:00Z")
+            #expect(try StartRequest(json: body).alert != nil, "the server takes it")
+        }
+    }
+
+    @Test("an update is repeated under one key, the caller's where there is one")
+    func update() async throws {
+        try await withBackend { number, _ in
+            number == 0
+                ? .answer(status: 503, body: Problem.unavailable().json.text)
+                : .answer(status: 202, body: Self.accepted)
+        } _: { tally, server in
+            var options = UpdateOptions()
+            options.urgency = .critical
+            options.mustDeliver = true
+            let change = try await tally.update(
+                "o-1",
+                contentState: Self.progress,
+                options: options,
+                idempotencyKey: "feed-9"
+            )
+            #expect(change.revision == 2 && !change.isUnchanged)
+            #expect(server.received.map { $0.headers["idempotency-key"] } == ["feed-9", "feed-9"])
+            let body = try JSONValue(parsing: try #require(server.received.last).body)
+            #expect(body["urgency"]?.string == "critical")
+            #expect(body["must_deliver"]?.bool == true)
+        }
+    }
+
+    @Test("a scheduled end has a schedule's id and no revision")
+    func end() async throws {
+        try await withBackend { _, _ in
+            .answer(status: 202, body: #"{"schedule_id":"s-1"}"#)
+        } _: { tally, server in
+            var options = EndOptions()
+            options.dismissAfterSeconds = 0
+            options.at = Self.eta
+            let change = try await tally.end("o-1", options: options)
+            #expect(change.scheduleID == "s-1" && change.revision == nil)
+            let body = try JSONValue(parsing: try #require(server.received.first).body)
+            #expect(body == ["dismiss_after_seconds": 0, "at": "2022-12-18T15:00:00Z"])
+        }
+    }
+
+    @Test("a refusal has the API's code, its status and the places that are wrong")
+    func refusal() async throws {
+        let issue = FieldError(
+            pointer: JSONPointer(tokens: ["content_state", "step"]),
+            code: "type",
+            message: "No text."
+        )
+        let problem = Problem.invalidContentState([issue])
+        try await withBackend { _, _ in
+            .answer(status: problem.status, body: problem.json.text)
+        } _: { tally, _ in
+            let error = try await #require(throws: TallyError.self) {
+                try await tally.update("o-1", contentState: Self.progress)
+            }
+            #expect(error.code == "invalid_content_state" && error.status == 422 && !error.isUnknown)
+            #expect(error.issues.map(\.pointer) == ["/content_state/step"])
+            #expect(error.description.contains("No text."))
+        }
+    }
+
+    @Test("what cannot be an id, a bundle id or a state is refused before anything is sent")
+    func arguments() async throws {
+        #expect(throws: TallyError.self) { try TallyBackend(url: "http://h", key: "k", app: "not a bundle id") }
+        #expect(throws: TallyError.self) { try TallyBackend(url: "nowhere", key: "k", app: "com.example") }
+        try await withBackend { _, _ in
+            .answer(status: 202, body: Self.accepted)
+        } _: { tally, server in
+            let id = try await #require(throws: TallyError.self) {
+                try await tally.update("o 1", contentState: Self.progress)
+            }
+            #expect(id.code == "invalid_argument")
+            let state = try await #require(throws: TallyError.self) {
+                try await tally.update("o-1", contentState: [1, 2])
+            }
+            #expect(state.detail.contains("JSON object"))
+            #expect(server.received.isEmpty)
+        }
+    }
+
+    @Test("without an answer it is not known what became of the change, and that is said")
+    func unknown() async throws {
+        let tally = try TallyBackend(
+            url: "http://127.0.0.1:\(try ScriptedServer.closedPort())",
+            key: "k",
+            app: "com.example",
+            deadline: .milliseconds(300)
+        )
+        let error = try await #require(throws: TallyError.self) { try await tally.end("o-1") }
+        #expect(error.isUnknown && error.status == nil)
+    }
+}
