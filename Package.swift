@@ -120,6 +120,7 @@ let package = Package(
                 .embedInCode("V0008_answer_counts.sql"),
                 .embedInCode("V0009_timeline.sql"),
                 .embedInCode("V0010_channel_alerts.sql"),
+                .embedInCode("V0011_change_events.sql"),
             ],
             swiftSettings: swiftSettings
         ),

@@ -14,5 +14,6 @@ package enum Schema {
         (8, "answer_counts", PackageResources.V0008_answer_counts_sql),
         (9, "timeline", PackageResources.V0009_timeline_sql),
         (10, "channel_alerts", PackageResources.V0010_channel_alerts_sql),
+        (11, "change_events", PackageResources.V0011_change_events_sql),
     ]
 }

@@ -130,4 +130,17 @@ package protocol TallyService: Sendable {
     func cancelSchedule(_ app: BundleID, _ id: String) async throws
     /// Runs it now, and only this once; one that has run already is answered as it is.
     func runSchedule(_ app: BundleID, _ id: String) async throws -> ScheduleResource
+
+    // MARK: Events
+
+    /// A page of events from the oldest on; it may be short and not be the last.
+    func events(matching filter: EventFilter, _ page: PageRequest) async throws -> Page<EventResource>
+    /// Where a reader goes on that remembers the text of a place; nil: from now on.
+    func eventPlace(_ text: String?) async throws -> EventCursor
+    /// What happens after a place, as soon as something does; after `patience` perhaps nothing but a place to go on from.
+    func nextEvents(
+        after place: EventCursor,
+        matching filter: EventFilter,
+        within patience: Duration
+    ) async throws -> EventPage
 }

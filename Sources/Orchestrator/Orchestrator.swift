@@ -30,6 +30,8 @@ package final class Orchestrator: Sendable {
     let sweeps: ChannelSweepStore
     let timeline: Timeline
     let importer = SwiftImporter()
+    let eventStore: EventStore
+    let eventFeed: EventFeed
     /// What never changes of an activity, by its ids.
     let facts: ExpiringCache<ActivityFacts.Name, ActivityFacts>
 
@@ -53,6 +55,8 @@ package final class Orchestrator: Sendable {
         ledger = BudgetLedger(database: database)
         sweeps = ChannelSweepStore(database: database)
         timeline = Timeline(database: database)
+        eventStore = EventStore(database: database)
+        eventFeed = EventFeed(store: eventStore, interval: settings.pollInterval, logger: logger)
         facts = ExpiringCache(lifetime: .seconds(60), limit: 100_000) { ContinuousClock().now }
     }
 
@@ -70,6 +74,7 @@ package final class Orchestrator: Sendable {
             PartitionDuty(orchestrator: self),
             HaltPatrol(orchestrator: self),
             WorkGauges(orchestrator: self),
+            eventFeed,
             intake,
         ]
     }

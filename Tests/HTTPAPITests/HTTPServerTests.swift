@@ -1,6 +1,7 @@
 import Foundation
 import FoundationNetworking
 import Logging
+import Orchestrator
 import ServiceLifecycle
 import Testing
 
@@ -39,6 +40,45 @@ struct HTTPServerTests {
             let header = String(repeating: "x", count: 20_000)
             #expect(try await Self.status(api + "/health/live", key: header) != 200)
             await group.triggerGracefulShutdown()
+            try await tasks.waitForAll()
+        }
+    }
+
+    @Test(
+        "It ends the streams of its readers when the group shuts down, and waits for no more",
+        .timeLimit(.minutes(1))
+    )
+    func endsStreams() async throws {
+        let (addresses, listening) = AsyncStream.makeStream(of: ListeningAddress.self)
+        let service = RecordingService()
+        service.answer(EventCursor.oldest)
+        service.holdReaders()
+        let server = HTTPServer(
+            service: service,
+            configuration: HTTPServerConfiguration(port: 0),
+            metrics: PrometheusMetrics(),
+            readiness: { Readiness(isReady: true) },
+            onListening: { listening.yield($0) },
+            logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+        )
+        let group = ServiceGroup(configuration: .init(services: [server], logger: Logger(label: "group")))
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await group.run() }
+            var iterator = addresses.makeAsyncIterator()
+            let url = try #require(await iterator.next()).url
+            var request = URLRequest(url: try #require(URL(string: url + "/v1/events")))
+            request.setValue("Bearer admin", forHTTPHeaderField: "Authorization")
+            let session = URLSession(configuration: .ephemeral)
+            defer { session.invalidateAndCancel() }
+            async let answer = session.data(for: request)
+            while !service.calls.contains("nextEvents after 0-0 - - - -") {
+                try await Task.sleep(for: .milliseconds(5))
+            }
+            await group.triggerGracefulShutdown()
+            let (data, response) = try await answer
+            #expect((response as? HTTPURLResponse)?.statusCode == 200)
+            #expect(String(decoding: data, as: UTF8.self) == "retry: 1000\n: \nid: 0-0\n\n")
+            session.invalidateAndCancel()
             try await tasks.waitForAll()
         }
     }

@@ -226,6 +226,17 @@ extension Problem {
         )
     }
 
+    /// 429: so many readers follow events already, with this key or at all.
+    package static func tooManyReaders(limit: Int, retryAfter: Int) -> Problem {
+        Problem(
+            status: 429,
+            code: "too_many_readers",
+            detail: "\(limit) connections follow events already.",
+            extra: JSONObject([("limit", .number(JSONNumber(limit)))]),
+            retryAfter: retryAfter
+        )
+    }
+
     /// 500: our bug. Says nothing of its cause.
     package static func internalError() -> Problem {
         Problem(status: 500, code: "internal_error", detail: "The server failed to carry out the request.")

@@ -23,6 +23,7 @@ struct AuthenticationMiddleware: RouterMiddleware {
         }
         var context = context
         context.principal = principal
+        context.authenticateAgain = { try await authenticate(secret) }
         return try await next(request, context)
     }
 

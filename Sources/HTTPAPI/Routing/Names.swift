@@ -15,6 +15,8 @@ enum MetricLabel {
     static let requests = "tally.http.requests"
     /// Histogram by `method` and `route`; from the head of the request to the answer, in seconds.
     static let requestDuration = "tally.http.request.duration"
+    /// Gauge: readers that follow events.
+    static let eventReaders = "tally.http.event.readers"
     /// The `route` of a request that leads to no route; its path could be anything.
     static let unmatched = "unmatched"
 }
@@ -22,5 +24,7 @@ enum MetricLabel {
 extension HTTPField.Name {
     // The texts are valid field names, so these are never nil; the fall-back keeps a slip from becoming a trap.
     static let requestID = HTTPField.Name("X-Request-Id") ?? .server
+    static let lastEventID = HTTPField.Name("Last-Event-ID") ?? .server
+    static let accelBuffering = HTTPField.Name("X-Accel-Buffering") ?? .server
     static let idempotencyKey = HTTPField.Name("Idempotency-Key") ?? .server
 }

@@ -7,8 +7,25 @@ import NIOCore
 /// What a route answers.
 struct RouteAnswer: Sendable {
     let status: HTTPResponse.Status
-    /// The media type and the bytes; nil without a body.
-    let content: (type: String, bytes: ByteBuffer)?
+    let headers: HTTPFields
+    let body: ResponseBody
+
+    /// A body of that media type, unless there is none.
+    init(status: HTTPResponse.Status, content: (type: String, bytes: ByteBuffer)? = nil) {
+        self.status = status
+        headers = content.map { [.contentType: $0.type] } ?? [:]
+        body = content.map { ResponseBody(byteBuffer: $0.bytes) } ?? ResponseBody()
+    }
+
+    /// 200 with a body that is written as it comes, by `write`, to its end.
+    init(
+        streaming headers: HTTPFields,
+        _ write: @escaping @Sendable @concurrent (inout any ResponseBodyWriter) async throws -> Void
+    ) {
+        status = .ok
+        self.headers = headers
+        body = ResponseBody(write)
+    }
 
     /// A JSON body.
     static func json(_ value: JSONValue, status: HTTPResponse.Status = .ok) -> RouteAnswer {
@@ -25,19 +42,12 @@ struct RouteAnswer: Sendable {
     static func accepted(_ answer: some APIAnswer) -> RouteAnswer { json(answer.json, status: .accepted) }
 
     /// 204.
-    static let noContent = RouteAnswer(status: .noContent, content: nil)
+    static let noContent = RouteAnswer(status: .noContent)
 
     /// 200 with text.
     static func text(_ text: String, type: String) -> RouteAnswer {
         RouteAnswer(status: .ok, content: (type, ByteBuffer(string: text)))
     }
 
-    var response: Response {
-        guard let content else { return Response(status: status) }
-        return Response(
-            status: status,
-            headers: [.contentType: content.type],
-            body: ResponseBody(byteBuffer: content.bytes)
-        )
-    }
+    var response: Response { Response(status: status, headers: headers, body: body) }
 }

@@ -20,6 +20,8 @@ struct RouteCall: Sendable {
     let body: [UInt8]
     /// The header of that name, as it was sent.
     let idempotencyHeader: String?
+    /// What matters only to an answer that goes on and on.
+    let streaming: StreamTerms
 
     /// The body as JSON.
     ///

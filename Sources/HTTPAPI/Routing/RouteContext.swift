@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import Logging
+import NIOCore
 import Orchestrator
 
 /// What is known of a request on its way through the middleware.
@@ -12,14 +13,21 @@ struct RouteContext: RequestContext {
     var route: Route?
     /// The caller; nil on open routes.
     var principal: Principal?
+    /// Looks up the caller once more, by the same key.
+    var authenticateAgain: @Sendable () async throws -> Principal? = { nil }
+    /// Ends the connection at once, for a peer that does not read; nil if there is no connection.
+    let hangUp: (@Sendable () -> Void)?
 
     init(source: ApplicationRequestContextSource) {
         coreContext = CoreRequestContextStorage(source: source)
+        let channel = source.channel
+        hangUp = { channel.close(promise: nil) }
     }
 
     /// A context for a request that comes from no connection.
     init(logger: Logger) {
         coreContext = CoreRequestContextStorage(source: LoggerSource(logger: logger))
+        hangUp = nil
     }
 
     private struct LoggerSource: RequestContextSource {

@@ -22,7 +22,13 @@ struct RouteResponder: HTTPResponder {
             segments: segments,
             query: query,
             body: body,
-            idempotencyHeader: request.headers[.idempotencyKey]
+            idempotencyHeader: request.headers[.idempotencyKey],
+            streaming: StreamTerms(
+                accept: request.headers[.accept],
+                lastEventID: request.headers[.lastEventID],
+                authenticateAgain: context.authenticateAgain,
+                hangUp: context.hangUp
+            )
         )
         return try await route.handler(call).response
     }

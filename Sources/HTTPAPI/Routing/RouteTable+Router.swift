@@ -21,6 +21,7 @@ extension RouteTable {
                 + Route.channels(service)
                 + Route.schedules(service)
                 + Route.doctor(service)
+                + Route.events(service, metrics: metrics)
         )
     }
 

@@ -2,19 +2,6 @@ import APITypes
 import ActivityModel
 import JSON
 
-extension Event.Kind {
-    /// A channel is gone at Apple although nobody had deleted it.
-    static let channelLost = Event.Kind("channel_lost")
-    /// Apple has channels that we have no record of, and has had them for a minute; said once of each.
-    static let channelUnknown = Event.Kind("channel_unknown")
-    /// An unknown channel, or one of ours that had come back, was deleted.
-    static let channelReclaimed = Event.Kind("channel_reclaimed")
-    /// Few channels are left of those that Apple gives an app.
-    static let channelQuotaLow = Event.Kind("channel_quota_low")
-    /// Apple refused to make the channel of an activity; said once for each reason in a row.
-    static let channelRefused = Event.Kind("channel_refused")
-}
-
 extension Event {
     static func channelLost(
         _ id: ChannelID,

@@ -3,7 +3,7 @@
 /// Events are in the order of their transactions' numbers, and within one transaction in the order of writing. Ids are
 /// given out before they are committed, so a reader also needs a bound above which nothing is final yet:
 /// ``EventPage/next`` never goes beyond it.
-package struct EventCursor: Sendable, Hashable, CustomStringConvertible {
+package struct EventCursor: Sendable, Hashable, Comparable, CustomStringConvertible {
     /// The database's number of the writing transaction.
     let transaction: UInt64
     let event: Int64
@@ -20,6 +20,16 @@ package struct EventCursor: Sendable, Hashable, CustomStringConvertible {
             let event = Int64(exactly: event)
         else { return nil }
         self.init(transaction: transaction, event: event)
+    }
+
+    /// Before every event.
+    package static let oldest = EventCursor(transaction: 0, event: 0)
+
+    /// Stands for the transactions of a database that this one was restored from: before every one of its own.
+    static let restored: UInt64 = 1
+
+    package static func < (left: EventCursor, right: EventCursor) -> Bool {
+        (left.transaction, left.event) < (right.transaction, right.event)
     }
 
     /// Digits alone: `Int` would take a sign as well.

@@ -15,6 +15,8 @@ final class RecordingService: TallyService {
         var answers: [ObjectIdentifier: any Sendable] = [:]
         var failure: (any Error)?
         var replay = false
+        var eventPages: [EventPage] = []
+        var holdsReaders = false
     }
 
     /// What a test throws for an outage of the database.
@@ -36,6 +38,16 @@ final class RecordingService: TallyService {
     /// What every later call that answers this type gives.
     func answer<Answer: Sendable>(_ answer: Answer) {
         state.withLock { $0.answers[ObjectIdentifier(Answer.self)] = answer }
+    }
+
+    /// What readers of events get, one after the other; then the daemon stops.
+    func tell(_ pages: [EventPage]) {
+        state.withLock { $0.eventPages += pages }
+    }
+
+    /// From now on readers of events that have everything wait until they are cancelled.
+    func holdReaders() {
+        state.withLock { $0.holdsReaders = true }
     }
 
     /// Whether later starts are replays.
@@ -236,6 +248,33 @@ final class RecordingService: TallyService {
     func cancelSchedule(_ app: BundleID, _ id: String) async throws { try done("cancelSchedule \(app) \(id)") }
     func runSchedule(_ app: BundleID, _ id: String) async throws -> ScheduleResource {
         try reach("runSchedule \(app) \(id)")
+    }
+
+    func events(matching filter: EventFilter, _ page: PageRequest) async throws -> Page<EventResource> {
+        try reach("events \(Self.text(filter)) \(text(page))")
+    }
+    func eventPlace(_ text: String?) async throws -> EventCursor {
+        try reach("eventPlace \(text ?? "-")")
+    }
+    func nextEvents(
+        after place: EventCursor,
+        matching filter: EventFilter,
+        within patience: Duration
+    ) async throws -> EventPage {
+        let page = state.withLock { state in
+            state.calls.append("nextEvents after \(place) \(Self.text(filter))")
+            return state.eventPages.isEmpty ? nil : state.eventPages.removeFirst()
+        }
+        if let page { return page }
+        // Nothing happens any more; the daemon stops, or has stopped already.
+        if state.withLock({ $0.holdsReaders }) { try await Task.sleep(for: .seconds(3_600)) }
+        throw CancellationError()
+    }
+
+    private static func text(_ filter: EventFilter) -> String {
+        let kinds = filter.kinds.map { $0.map(\.word).sorted().joined(separator: "+") }
+        return [filter.app?.rawValue, filter.activity?.rawValue, filter.device?.rawValue, kinds]
+            .map { $0 ?? "-" }.joined(separator: " ")
     }
 
     private func text(_ page: PageRequest) -> String { "\(page.limit) \(page.cursor ?? "-")" }

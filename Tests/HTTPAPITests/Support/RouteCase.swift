@@ -29,7 +29,7 @@ struct RouteCase: CustomTestStringConvertible, Sendable {
     static let uuid = "0d1b4f86-7f5c-4f0e-9d59-0a6f6e4f6c11"
 
     /// Every route that calls the service, written from the contract.
-    static let all: [RouteCase] = apps + types + devices + activities + channelsAndSchedules
+    static let all: [RouteCase] = apps + types + devices + activities + channelsAndSchedules + events
 
     private static let mine = "/v1/apps/com.example.mine"
 
@@ -146,6 +146,10 @@ struct RouteCase: CustomTestStringConvertible, Sendable {
             .scope(.read),
             "timeline com.example.mine a1 d1 7 abc"
         ),
+    ]
+
+    private static let events: [RouteCase] = [
+        .init(.get, "/v1/events", .scope(.read), "eventPlace -")
     ]
 
     private static let channelsAndSchedules: [RouteCase] = [

@@ -1,5 +1,7 @@
+import APITypes
 import APNSTransport
 import ActivityModel
+import Foundation
 import JSON
 import Postgres
 import Testing
@@ -41,6 +43,49 @@ import Testing
         }
     }
 
+    @Test("Every accepted change is an event, and one that is refused is none")
+    func everyAcceptedChangeIsAnEvent() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.update(score: 1)
+            try await world.update(score: 1)
+            try await world.end(score: 2)
+            await #expect(throws: Problem.self) { try await world.update(score: 3) }
+
+            let events = try await world.events(.changeAccepted)
+            #expect(events.map { $0.detail["event"] } == ["start", "update", "end"])
+            #expect(events.map { $0.detail["revision"] } == [1, 2, 3])
+            #expect(events.allSatisfy { $0.activity?.rawValue == "final" && $0.app == world.app })
+            #expect(events.allSatisfy { $0.environment == .production && $0.device == nil })
+        }
+    }
+
+    @Test("Pushes to many phones are one event, which counts their answers")
+    func pushesAreCounted() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.crowd(300)
+            try await world.settle()
+            try await world.writeTimeline()
+            let before = try await world.events(.pushesAnswered).count
+            world.recorder.answer(World.crowdToken(7), with: .unregistered(at: nil))
+            try await world.update(score: 1)
+            try await world.settle()
+            try await world.writeTimeline()
+
+            let events = try await world.events(.pushesAnswered).dropFirst(before)
+            #expect(events.count == 1)
+            #expect(events.first?.activity?.rawValue == "final")
+            #expect(events.first?.app == world.app)
+            #expect(
+                events.first?.detail == [
+                    "event": "update", "priority": 5, "destination": "devices", "pushes": 300,
+                    "answers": ["200": 299, "410 Unregistered": 1], "revision": 2,
+                ]
+            )
+        }
+    }
+
     @Test("A schedule that fails is reported") func aScheduleThatFailsIsReported() async throws {
         try await withWorld { world in
             try await world.start()
@@ -68,9 +113,10 @@ import Testing
             let first = Event(.clockSkew, of: .app(world.app, .production), ["n": 1])
             let second = Event(.clockSkew, of: .app(world.app, .production), ["n": 2])
             var read: [JSONValue?] = []
-            var place: EventCursor?
+            var place = EventCursor.oldest
+            let all = EventFilter()
             func readOn() async throws {
-                let page = try await world.orchestrator.events(after: place, limit: 1)
+                let page = try await world.orchestrator.eventStore.page(after: place, matching: all, limit: 1)
                 read += page.events.map { $0.detail["n"] }
                 place = page.next
             }
@@ -99,11 +145,23 @@ import Testing
             _ = try await world.database.execute(EventRows.insertion([event, event]))
             #expect(try await world.events(.clockSkew).count == 2)
             let none = EventFilter(app: world.app, activity: ActivityID(stored: "other"))
-            let page = try await world.orchestrator.events(after: nil, matching: none, limit: 10)
+            let page = try await world.orchestrator.eventStore.page(after: .oldest, matching: none, limit: 10)
             #expect(page.events.isEmpty)
-            let rest = try await world.orchestrator.events(after: page.next, limit: 10)
+            let rest = try await world.orchestrator.eventStore
+                .page(after: page.next, matching: EventFilter(), limit: 10)
             #expect(rest.events.isEmpty, "the place is behind what the filter left out")
         }
+    }
+
+    @Test("The page on events describes every kind that is written, and no other")
+    func everyKindIsDescribed() throws {
+        let file = URL(filePath: #filePath).appending(path: "../../../../docs/events.md")
+        let page = try String(contentsOf: file.standardized, encoding: .utf8)
+        let described = page.split(separator: "\n").compactMap { line in
+            line.hasPrefix("| `") ? line.dropFirst(3).prefix { $0 != "`" } : nil
+        }
+        #expect(Set(described.map(String.init)) == Set(Event.Kind.known.map(\.word)))
+        #expect(described.count == Event.Kind.known.count)
     }
 
     @Test(

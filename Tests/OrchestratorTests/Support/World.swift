@@ -219,10 +219,10 @@ struct World: Sendable {
     /// open; so this waits until everything that has been committed by now can be read.
     func events(_ kinds: Event.Kind...) async throws -> [EventRecord] {
         let now = try await word("SELECT pg_current_xact_id()::text").flatMap { UInt64($0) } ?? 0
-        let filter = EventFilter(kinds: kinds.isEmpty ? nil : kinds)
+        let filter = EventFilter(kinds: kinds.isEmpty ? nil : Set(kinds))
         let deadline = ContinuousClock.now + .seconds(60)
         while ContinuousClock.now < deadline {
-            let page = try await orchestrator.events(after: nil, matching: filter, limit: 1_000)
+            let page = try await orchestrator.eventStore.page(after: .oldest, matching: filter, limit: 1_000)
             if page.next.transaction > now { return page.events }
             try await Task.sleep(for: .milliseconds(2))
         }

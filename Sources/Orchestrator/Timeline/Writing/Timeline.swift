@@ -15,8 +15,10 @@ final class Timeline: Sendable {
         var rows: [TimelineRow] = []
         /// How many rows of each activity were lost.
         var lost: [Int64: Int] = [:]
+        /// What became of pushes, counted for the events; each adds up what was recorded since the last writing.
+        var answers: [PushCounts.Subject: PushCounts] = [:]
 
-        var isEmpty: Bool { rows.isEmpty && lost.isEmpty }
+        var isEmpty: Bool { rows.isEmpty && lost.isEmpty && answers.isEmpty }
     }
 
     fileprivate struct Buffer {
@@ -28,6 +30,9 @@ final class Timeline: Sendable {
 
     /// Activities of which it is remembered how much was lost.
     fileprivate static let lossesRemembered = 1_000
+
+    /// Changes whose pushes are counted at the same time.
+    fileprivate static let subjectsCounted = 20_000
 
     private let capacity: Int
     private let buffer = Mutex(Buffer())
@@ -63,7 +68,7 @@ final class Timeline: Sendable {
 
     /// Takes down what became of pushes to `devices`, which are in the order of the batch.
     func record(_ sending: TimelineSending, to devices: [Int64], _ answers: BatchOutcome) {
-        record(sending.rows(to: devices, answers), of: sending)
+        record(sending.rows(to: devices, answers), of: sending, PushCounts(answers))
     }
 
     /// Takes down what became of a push to the activity's channel.
@@ -74,7 +79,7 @@ final class Timeline: Sendable {
             uniqueID: outcome.uniqueID,
             latency: outcome.status == nil ? nil : latency
         )
-        record([sending.row(to: nil, outcome, receipt)], of: sending)
+        record([sending.row(to: nil, outcome, receipt)], of: sending, PushCounts(outcome))
     }
 
     /// Takes down that a request changed nothing. Only the problem's code is kept: the rest may repeat what was sent.
@@ -83,12 +88,15 @@ final class Timeline: Sendable {
         row.event = event
         row.status = problem.status
         row.reason = problem.code
-        record([row], of: nil)
+        record([row], of: nil, nil)
     }
 
-    private func record(_ rows: [TimelineRow], of sending: TimelineSending?) {
+    private func record(_ rows: [TimelineRow], of sending: TimelineSending?, _ counts: PushCounts?) {
         guard !rows.isEmpty else { return }
-        let lost = buffer.withLock { $0.add(rows, of: sending, capacity: capacity) }
+        let lost = buffer.withLock { buffer in
+            if let sending, let counts { buffer.count(counts, of: sending) }
+            return buffer.add(rows, of: sending, capacity: capacity)
+        }
         if lost > 0 { Self.countLost(lost) }
         arrived.yield()
     }
@@ -113,6 +121,7 @@ final class Timeline: Sendable {
             buffer.waiting = unwritten
             buffer.batches = [:]
             for (activity, count) in newer.lost { buffer.lose(count, of: activity) }
+            buffer.waiting.answers.merge(newer.answers) { $0 + $1 }
             return buffer.add(newer.rows, of: nil, capacity: capacity)
         }
         if lost > 0 { Self.countLost(lost) }
@@ -149,6 +158,13 @@ extension Timeline.Buffer {
             }
         }
         return lost
+    }
+
+    /// While the database is away only what is being counted already is counted on, so that nothing grows without bound.
+    fileprivate mutating func count(_ counts: PushCounts, of sending: TimelineSending) {
+        let subject = PushCounts.Subject(sending)
+        guard waiting.answers[subject] != nil || waiting.answers.count < Timeline.subjectsCounted else { return }
+        waiting.answers[subject, default: PushCounts()] += counts
     }
 
     fileprivate mutating func lose(_ count: Int, of activityKey: Int64) {

@@ -26,7 +26,7 @@ enum TimelineDetail: Sendable, Hashable {
 
 extension TimelineSending {
     /// The most characters kept of a word that came from APNs.
-    private static let longestReason = 200
+    static let longestReason = 200
 
     /// The rows that tell what became of pushes to `devices`, which are in the order of the batch.
     func rows(to devices: [Int64], _ answers: BatchOutcome) -> [TimelineRow] {
@@ -70,13 +70,8 @@ extension TimelineSending {
 
     private func batchRows(to devices: [Int64], _ answers: BatchOutcome, isRing: Bool) -> [TimelineRow] {
         guard let first = devices.min(), let last = devices.max() else { return [] }
-        var counts: [String: Int] = [:]
-        if answers.accepted > 0 { counts["200"] = answers.accepted }
-        for exception in answers.exceptions {
-            counts[String(exception.outcome.words.prefix(Self.longestReason)), default: 0] += 1
-        }
         var batch = row(.batch)
-        batch.counts = counts
+        batch.counts = PushCounts(answers).answers
         if isRing { batch.range = first...last }
         return [batch] + exceptionRows(to: devices, answers)
     }

@@ -4,7 +4,8 @@ import Logging
 import Postgres
 import ServiceLifecycle
 
-/// Writes what ``Timeline`` has taken down, in batches by COPY; what is left at the shutdown last of all.
+/// Writes what ``Timeline`` has taken down, in batches by COPY, and the events that sum it up; what is left at the shutdown
+/// last of all.
 struct TimelineWriter: Service, CustomStringConvertible {
     let timeline: Timeline
     let database: Database
@@ -60,6 +61,7 @@ struct TimelineWriter: Service, CustomStringConvertible {
         }
         let rows = waiting.rows + lost
         let devices = Set(rows.compactMap(\.deviceKey)).sorted()
+        let events = waiting.answers.map { subject, counts in counts.event(of: subject) }
         try await database.withTransaction { connection in
             let results = try await connection.pipeline([
                 TimelineErasure.exclusion(isForWriter: true),
@@ -71,6 +73,7 @@ struct TimelineWriter: Service, CustomStringConvertible {
             try await connection.copyIn(into: "timeline", columns: Self.columns, kept) { row, fields in
                 row.encode(into: &fields, clock)
             }
+            if !events.isEmpty { _ = try await connection.query(EventRows.insertion(events)) }
         }
     }
 

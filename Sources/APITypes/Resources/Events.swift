@@ -1,0 +1,74 @@
+package import ActivityModel
+package import JSON
+
+/// Something that happened, as `/v1/events` tells it. What each kind means stands in `docs/events.md`.
+package struct EventResource: Sendable, Hashable {
+    /// Its place in the stream: what `Last-Event-ID` and `cursor` take to go on after it.
+    package var id: String
+    package var at: Instant
+    /// An open set of words.
+    package var kind: String
+    package var bundleID: BundleID?
+    package var environment: APNSEnvironment?
+    package var activityID: ActivityID?
+    package var deviceID: DeviceID?
+    /// What else there is to say, by kind. Never a token, a key or a payload.
+    package var detail: JSONObject
+
+    package init(
+        id: String,
+        at: Instant,
+        kind: String,
+        bundleID: BundleID? = nil,
+        environment: APNSEnvironment? = nil,
+        activityID: ActivityID? = nil,
+        deviceID: DeviceID? = nil,
+        detail: JSONObject = [:]
+    ) {
+        self.id = id
+        self.at = at
+        self.kind = kind
+        self.bundleID = bundleID
+        self.environment = environment
+        self.activityID = activityID
+        self.deviceID = deviceID
+        self.detail = detail
+    }
+}
+
+extension EventResource: APIAnswer {
+    package init?(reader: inout ObjectReader) {
+        let id = reader.required("id", .string)
+        let at = reader.required("at", .time)
+        let kind = reader.required("kind", .string)
+        let bundleID = reader.optional("bundle_id", .bundleID)
+        let environment = reader.optional("environment", .word(APNSEnvironment.self))
+        let activityID = reader.optional("activity_id", .activityID)
+        let deviceID = reader.optional("device_id", .deviceID)
+        let detail = reader.required("detail", .object)
+        guard reader.finish(), let id, let at, let kind, let detail else { return nil }
+        self.init(
+            id: id,
+            at: at,
+            kind: kind,
+            bundleID: bundleID,
+            environment: environment,
+            activityID: activityID,
+            deviceID: deviceID,
+            detail: detail
+        )
+    }
+
+    package var json: JSONValue {
+        var fields = ObjectWriter()
+        fields.add("id", id)
+        fields.add("at", at)
+        fields.add("kind", kind)
+        fields.add("bundle_id", bundleID?.rawValue)
+        fields.add("environment", environment?.rawValue)
+        fields.add("activity_id", activityID?.rawValue)
+        fields.add("device_id", deviceID?.rawValue)
+        fields.add("detail", detail)
+        return fields.json
+    }
+}

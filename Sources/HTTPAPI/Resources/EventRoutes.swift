@@ -1,0 +1,67 @@
+import APITypes
+import ActivityModel
+import CoreMetrics
+import HTTPTypes
+import Orchestrator
+
+extension Route {
+    /// `/v1/events`: what happens, as it happens, or page by page for who asks for `application/json`.
+    static func events(_ service: any TallyService, metrics: any MetricsFactory) -> [Route] {
+        let slots = StreamSlots(limit: 1_000, limitPerKey: 100, metrics: metrics)
+        let query = paging.union(["bundle_id", "activity_id", "device_id", "kind"])
+        return [
+            Route(.get, "/v1/events", .scope(.read), query: query) { call in
+                let filter = try call.eventFilter()
+                guard call.streaming.wantsEventStream, let principal = call.principal else {
+                    return .ok(try await service.events(matching: filter, call.page()))
+                }
+                let slot = try slots.take(for: principal.keyID)
+                let stream = EventStream(
+                    service: service,
+                    filter: filter,
+                    start: try await service.eventPlace(call.streaming.lastEventID ?? call.page().cursor),
+                    principal: principal,
+                    terms: call.streaming,
+                    times: EventStream.Times()
+                )
+                // `no`: nginx would otherwise hold events back until it has a buffer full of them.
+                return RouteAnswer(
+                    streaming: [.contentType: "text/event-stream", .cacheControl: "no-store", .accelBuffering: "no"]
+                ) { writer in
+                    defer { withExtendedLifetime(slot) {} }
+                    try await stream.write(to: &writer)
+                }
+            }
+        ]
+    }
+}
+
+extension RouteCall {
+    /// Which events the query asks for. A bound key asks for those of its app, whatever it says.
+    ///
+    /// - Throws: 403 if a bound key names another app.
+    fileprivate func eventFilter() throws(Problem) -> EventFilter {
+        let app = try parameter("bundle_id", BundleID.init)
+        if let app, let principal, !principal.sees(app) { throw .appForbidden() }
+        return EventFilter(
+            app: principal?.app ?? app,
+            activity: try parameter("activity_id", ActivityID.init),
+            device: try parameter("device_id", DeviceID.init),
+            kinds: try eventKinds()
+        )
+    }
+
+    /// One kind, or several with commas between them.
+    private func eventKinds() throws(Problem) -> Set<Event.Kind>? {
+        guard let words = query["kind"] else { return nil }
+        var kinds: Set<Event.Kind> = []
+        for word in words.split(separator: ",", omittingEmptySubsequences: false) {
+            guard let kind = Event.Kind(known: String(word)) else {
+                let known = Event.Kind.known.map { "'\($0)'" }.joined(separator: ", ")
+                throw Self.invalid("The query parameter 'kind' takes, separated by commas: \(known).")
+            }
+            kinds.insert(kind)
+        }
+        return kinds
+    }
+}

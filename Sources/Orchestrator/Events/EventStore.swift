@@ -1,0 +1,95 @@
+import APITypes
+import ActivityModel
+import JSON
+import Postgres
+
+/// Reads events in their order: the rows of `events`, and those of `changes`, which are events of their own.
+struct EventStore: Sendable {
+    let database: Database
+
+    /// The most rows that one statement looks at, whatever the filter leaves of them.
+    static let scanned = 1_000
+
+    /// Events after a place as far as their order is final, at most `limit` of them: those of transactions that are not older
+    /// than every running one come a moment later.
+    ///
+    /// It looks at a bounded number of rows. A page that is not the last may so be short or empty; reading goes on at its
+    /// ``EventPage/next``.
+    func page(after cursor: EventCursor, matching filter: EventFilter, limit: Int) async throws -> EventPage {
+        let rows = try await database.query(Self.query(after: cursor))
+        var events: [EventRecord] = []
+        var bound = cursor
+        for (xmin, transaction, event, at, kind, app, environment, activity, device, detail) in try rows.decoded(
+            as: (
+                String, String?, Int64?, PGTimestamp?, String?, String?, String?, String?, String?, String?
+            ).self
+        ) {
+            bound = EventCursor(transaction: UInt64(xmin) ?? 0, event: 0)
+            guard let transaction = transaction.flatMap(UInt64.init), let event, let at, let kind, let detail else {
+                continue
+            }
+            events.append(
+                EventRecord(
+                    cursor: EventCursor(transaction: transaction, event: event),
+                    at: Instant(at),
+                    kind: Event.Kind(stored: kind),
+                    app: app.map(BundleID.init(stored:)),
+                    environment: try environment.map { word throws in try .stored(word) },
+                    activity: activity.map(ActivityID.init(stored:)),
+                    device: device.map(DeviceID.init(stored:)),
+                    detail: try JSONValue(parsing: detail).object ?? [:]
+                )
+            )
+        }
+        let isLast = events.count < Self.scanned
+        let end = isLast ? max(bound, cursor) : events.last?.cursor ?? bound
+        return filter.page(of: events, limit: limit, end: end, isLast: isLast)
+    }
+
+    /// One statement has one snapshot, so the bound and the events belong together.
+    private static func query(after cursor: EventCursor) -> Query {
+        """
+        SELECT bound.transaction_id::text, e.transaction_id::text, e.event_id, e.at, e.kind, e.bundle_id, e.environment::text,
+               e.activity_id, e.device_id, e.detail::text
+        FROM (SELECT pg_snapshot_xmin(pg_current_snapshot()) AS transaction_id) AS bound
+        LEFT JOIN LATERAL (
+            (SELECT transaction_id, event_id, at, kind, bundle_id, environment, activity_id, device_id, detail
+             FROM events
+             WHERE transaction_id < bound.transaction_id
+               AND (transaction_id, event_id) > (\(String(cursor.transaction))::xid8, \(cursor.event))
+             ORDER BY transaction_id, event_id LIMIT \(scanned))
+            UNION ALL
+            (SELECT c.transaction_id, c.event_id, c.accepted_at, \(Event.Kind.changeAccepted.word), a.bundle_id,
+                    a.environment, a.activity_id, NULL,
+                    json_build_object('revision', c.revision, 'event', c.kind, 'urgency', c.urgency,
+                        'alert', c.alert IS NOT NULL, 'must_deliver', c.must_deliver)
+             FROM changes AS c JOIN activities AS a USING (activity_key)
+             WHERE c.transaction_id < bound.transaction_id
+               AND (c.transaction_id, c.event_id) > (\(String(cursor.transaction))::xid8, \(cursor.event))
+             ORDER BY c.transaction_id, c.event_id LIMIT \(scanned))
+            ORDER BY transaction_id, event_id LIMIT \(scanned)
+        ) AS e ON true
+        ORDER BY e.transaction_id, e.event_id
+        """
+    }
+
+    /// The place after everything whose order is final by now.
+    func end() async throws -> EventCursor {
+        let rows = try await database.query("SELECT pg_snapshot_xmin(pg_current_snapshot())::text")
+        for xmin in try rows.decoded(as: String.self) { return EventCursor(transaction: UInt64(xmin) ?? 0, event: 0) }
+        return .oldest
+    }
+
+    /// Puts events whose transactions this database has not come to yet before all others: it was restored from a dump, and
+    /// counts its transactions anew.
+    func settleRestored() async throws {
+        for table in ["events", "changes"] {
+            _ = try await database.execute(
+                """
+                UPDATE \(unescaped: table) SET transaction_id = \(String(EventCursor.restored))::xid8
+                WHERE transaction_id >= pg_snapshot_xmax(pg_current_snapshot())
+                """
+            )
+        }
+    }
+}

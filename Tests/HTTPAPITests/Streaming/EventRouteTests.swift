@@ -1,0 +1,154 @@
+import APITypes
+import ActivityModel
+import HTTPTypes
+import JSON
+import Orchestrator
+import Testing
+
+@testable import HTTPAPI
+
+@Suite("The route of events")
+struct EventRouteTests {
+    private static let json: HTTPFields = [.accept: "application/json"]
+
+    private static func event(_ number: Int64) -> EventRecord {
+        EventRecord(
+            cursor: place(number),
+            at: Instant(unixSeconds: 1_671_375_600),
+            kind: .tokenDied,
+            app: BundleID(stored: "com.example.mine"),
+            environment: .production,
+            activity: ActivityID(stored: "final"),
+            device: nil,
+            detail: ["reason": "two\nlines"]
+        )
+    }
+
+    private static func place(_ number: Int64) -> EventCursor {
+        EventCursor("7-\(number)") ?? .oldest
+    }
+
+    @Test("Events come as server-sent events, each with its id, kind and data; what says nothing still moves the id on")
+    func stream() async throws {
+        let api = API()
+        api.service.answer(EventCursor.oldest)
+        api.service.tell([
+            EventPage(events: [Self.event(1), Self.event(2)], next: Self.place(3), isLast: true),
+            EventPage(events: [], next: Self.place(9), isLast: true),
+        ])
+        let answer = try await api.send(.get, "/v1/events")
+        #expect(answer.status == 200)
+        #expect(answer.headers[.contentType] == "text/event-stream")
+        #expect(answer.headers[.cacheControl] == "no-store")
+        let data =
+            #""at":"2022-12-18T15:00:00Z","kind":"token_died","bundle_id":"com.example.mine","environment":"production","#
+            + #""activity_id":"final","detail":{"reason":"two\nlines"}}"#
+        #expect(
+            answer.body == """
+                retry: 1000
+                : 
+                id: 0-0
+
+                id: 7-1
+                event: token_died
+                data: {"id":"7-1",\(data)
+
+                id: 7-2
+                event: token_died
+                data: {"id":"7-2",\(data)
+
+                : 
+                id: 7-9
+
+
+                """
+        )
+        #expect(
+            api.service.calls == [
+                "eventPlace -", "nextEvents after 0-0 - - - -", "nextEvents after 7-3 - - - -",
+                "nextEvents after 7-9 - - - -",
+            ]
+        )
+    }
+
+    @Test(
+        "A reader goes on after the last id that it saw, or after a cursor",
+        arguments: [
+            (["last-event-id": "7-1"], "", "eventPlace 7-1"), ([:], "?cursor=7-2", "eventPlace 7-2"),
+            (["last-event-id": "7-1"], "?cursor=7-2", "eventPlace 7-1"),
+        ] as [([String: String], String, String)]
+    )
+    func resume(headers: [String: String], query: String, call: String) async throws {
+        let api = API()
+        var fields = HTTPFields()
+        for (name, value) in headers { fields[try #require(HTTPField.Name(name))] = value }
+        _ = try await api.send(.get, "/v1/events\(query)", headers: fields)
+        #expect(api.service.calls.first == call)
+    }
+
+    @Test("Who asks for JSON alone gets a page")
+    func page() async throws {
+        let api = API()
+        let path = "/v1/events?limit=7&cursor=7-1&bundle_id=com.example.mine&activity_id=a&device_id=d"
+        let answer = try await api.send(.get, path + "&kind=token_died,demoted", headers: Self.json)
+        #expect(answer.code == "reached")
+        #expect(api.service.calls == ["events com.example.mine a d demoted+token_died 7 7-1"])
+    }
+
+    @Test(
+        "What is accepted decides the form",
+        arguments: [
+            (nil, true), ("*/*", true), ("text/event-stream", true), ("application/json, text/event-stream", true),
+            ("application/json", false), ("application/json;q=0.9, */*;q=0.1", false), ("Application/JSON", false),
+        ] as [(String?, Bool)]
+    )
+    func negotiation(accept: String?, isStream: Bool) {
+        #expect(StreamTerms(accept: accept).wantsEventStream == isStream)
+    }
+
+    @Test("A bound key follows its app alone, and may not name another")
+    func boundKey() async throws {
+        let api = API()
+        api.service.answer(EventCursor.oldest)
+        _ = try await api.send(.get, "/v1/events", key: "read@com.example.mine")
+        #expect(api.service.calls.last == "nextEvents after 0-0 com.example.mine - - -")
+        let other = try await api.send(.get, "/v1/events?bundle_id=com.example.other", key: "read@com.example.mine")
+        #expect(other.code == "app_forbidden")
+    }
+
+    @Test("A key without the scope is told which one, and a kind that does not exist which ones do")
+    func refusals() async throws {
+        let api = API()
+        #expect(try await api.send(.get, "/v1/events", key: "register").code == "missing_scope")
+        let typo = try await api.send(.get, "/v1/events?kind=token_dead")
+        #expect(typo.code == "invalid_request")
+        #expect(typo.detail?.contains("'token_died'") == true)
+        #expect(api.service.calls.isEmpty)
+    }
+
+    @Test("A key that holds too many connections is told to wait; one that is let go makes room")
+    func slots() throws {
+        let slots = StreamSlots(limit: 3, limitPerKey: 2, metrics: PrometheusMetrics())
+        var taken = [try slots.take(for: "a"), try slots.take(for: "a")]
+        let refusal = #expect(throws: Problem.self) { _ = try slots.take(for: "a") }
+        #expect(refusal?.code == "too_many_readers")
+        #expect(refusal?.retryAfter != nil)
+        taken.append(try slots.take(for: "b"))
+        #expect(throws: Problem.self) { _ = try slots.take(for: "c") }
+        taken.removeFirst()
+        taken.append(try slots.take(for: "c"))
+        #expect(taken.count == 3)
+    }
+
+    @Test("A reader that takes nothing is cut off", .timeLimit(.minutes(1)))
+    func slowReader() async throws {
+        let watch = WriteWatch(patience: .milliseconds(10))
+        let (cut, cutting) = AsyncStream.makeStream(of: Void.self)
+        async let watching: Void = watch.run { cutting.finish() }
+        // Waits as a write does whose reader's buffers are full.
+        watch.beginWriting()
+        for await _ in cut {}
+        watch.end()
+        await watching
+    }
+}
