@@ -22,6 +22,9 @@ struct HonestyTests {
     @Test("what does not exist or is in the wrong state", arguments: Refusal.states)
     func refusesStates(_ refusal: Refusal) async throws { try await check(refusal) }
 
+    @Test("types that are none", arguments: Refusal.types)
+    func refusesTypes(_ refusal: Refusal) async throws { try await check(refusal) }
+
     @Test("keys that do not fit", arguments: Refusal.keys)
     func refusesKeys(_ refusal: Refusal) async throws { try await check(refusal) }
 
