@@ -55,6 +55,27 @@ package struct JSONNumber: Sendable {
         return isNegative ? -value : value
     }
 
+    /// The value as a count of units of which one is 10 to the power of minus `fractionDigits`, if it is written without an exponent
+    /// and with few enough digits for `Int64`, which nearly every number is.
+    package var fixedPoint: (units: Int64, fractionDigits: Int)? {
+        let bytes = digits.utf8.span
+        let isNegative = bytes.count > 0 && bytes[0] == UInt8(ascii: "-")
+        guard bytes.count <= 18 + (isNegative ? 1 : 0) else { return nil }
+        var units: Int64 = 0
+        var point: Int?
+        for index in (isNegative ? 1 : 0)..<bytes.count {
+            let digit = bytes[index] &- UInt8(ascii: "0")
+            if digit < 10 {
+                units = units &* 10 &+ Int64(digit)
+            } else if bytes[index] == UInt8(ascii: ".") {
+                point = index
+            } else {
+                return nil
+            }
+        }
+        return (isNegative ? -units : units, point.map { bytes.count - 1 - $0 } ?? 0)
+    }
+
     /// The value in its one canonical decimal form.
     package var decimal: JSONDecimal { JSONDecimal(scanned: digits) }
 }

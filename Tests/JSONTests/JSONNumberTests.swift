@@ -83,3 +83,21 @@ struct JSONNumberTests {
         }
     }
 }
+
+@Suite("Numbers in fixed point")
+struct FixedPointTests {
+    @Test(
+        "Are read with their fraction, and not where Int64 or the notation has no room",
+        arguments: [
+            ("0", 0, 0), ("-0.0", 0, 1), ("12.50", 1250, 2), ("-0.57", -57, 2),
+            ("123456789012345678", 123_456_789_012_345_678, 0),
+            ("-12345678901234567.8", nil, 0), ("1234567890123456.7", 12_345_678_901_234_567, 1),
+            ("1e2", nil, 0), ("1234567890123456789", nil, 0),
+        ] as [(String, Int64?, Int)]
+    )
+    func fixedPoint(digits: String, units: Int64?, fractionDigits: Int) throws {
+        let number = try #require(JSONNumber(digits: digits))
+        #expect(number.fixedPoint?.units == units)
+        if units != nil { #expect(number.fixedPoint?.fractionDigits == fractionDigits) }
+    }
+}

@@ -15,13 +15,24 @@ struct NumberBound: Sendable {
 
     /// Whether a number is below the limit.
     func isAbove(_ number: JSONNumber) -> Bool {
-        if let int64, let value = number.plainInteger { return value < int64 }
+        if let (units, limit) = inUnits(of: number) { return units < limit }
         return number.decimal < decimal
     }
 
     /// Whether a number is beyond the limit.
     func isBelow(_ number: JSONNumber) -> Bool {
-        if let int64, let value = number.plainInteger { return value > int64 }
+        if let (units, limit) = inUnits(of: number) { return units > limit }
         return decimal < number.decimal
+    }
+
+    /// A number and the limit in units that both are whole multiples of; nil where `Int64` does not hold them.
+    private func inUnits(of number: JSONNumber) -> (units: Int64, limit: Int64)? {
+        guard var limit = int64, let (units, fractionDigits) = number.fixedPoint else { return nil }
+        for _ in 0..<fractionDigits {
+            let (product, isBeyond) = limit.multipliedReportingOverflow(by: 10)
+            guard !isBeyond else { return nil }
+            limit = product
+        }
+        return (units, limit)
     }
 }

@@ -41,8 +41,8 @@ extension Validator {
     private mutating func checkRequired(_ names: Range<Int>, _ object: JSONObject, _ id: SchemaNode.ID) -> Bool {
         var isValid = true
         for index in names {
+            if object.contains(program.tables.names[index], near: index - names.lowerBound) { continue }
             let name = program.tables.names[index]
-            if object.contains(name, near: index - names.lowerBound) { continue }
             isValid = refuse(id, "required", "'\(name)' is required")
             if isDone { return false }
         }
@@ -77,21 +77,25 @@ extension Validator {
 
     private mutating func checkMembers(_ object: JSONObject, _ members: MemberSchemas, _ id: SchemaNode.ID) -> Bool {
         var isValid = true
-        for index in object.entries.indices {
-            let (key, value) = object.entries[index]
+        // Members are looked at where they are: taking one out would count its owners up and down.
+        let entries = object.entries.span
+        for index in entries.indices {
             var isMeant = false
-            if let schema = program.schema(of: key, in: members, near: index) {
+            if let schema = program.schema(of: entries[index].key, in: members, near: index) {
                 isMeant = true
-                isValid = checkMember(value, key, schema, "properties", id) && isValid
+                isValid = checkMember(entries[index].value, entries[index].key, schema, "properties", id) && isValid
             }
-            for place in members.patterns where finds(program.tables.patternMembers[place].pattern, in: key) {
+            for place in members.patterns
+            where finds(program.tables.patternMembers[place].pattern, in: entries[index].key) {
                 isMeant = true
                 let schema = program.tables.patternMembers[place].schema
-                isValid = checkMember(value, key, schema, "patternProperties", id) && isValid
+                isValid =
+                    checkMember(entries[index].value, entries[index].key, schema, "patternProperties", id) && isValid
             }
             if !isMeant, let schema = members.others {
                 isMeant = true
-                isValid = checkMember(value, key, schema, "additionalProperties", id) && isValid
+                isValid =
+                    checkMember(entries[index].value, entries[index].key, schema, "additionalProperties", id) && isValid
             }
             if isMeant { evaluated?.mark(index) }
             if !isValid, isDone { return false }

@@ -45,22 +45,23 @@ extension Validator {
 
     private mutating func checkNumber(_ number: JSONNumber, _ rule: SchemaRule, _ id: SchemaNode.ID) -> Bool {
         switch rule {
+        // Asked of the table: a copy of the limit costs more than the comparison.
         case .minimum(let index):
-            let bound = program.tables.bounds[index]
-            return !bound.isAbove(number)
-                || refuse(undecodable: id, "minimum", "\(Phrasing.of(number)) is less than \(bound.digits)")
+            guard program.tables.bounds[index].isAbove(number) else { return true }
+            let limit = program.tables.bounds[index].digits
+            return refuse(undecodable: id, "minimum", "\(Phrasing.of(number)) is less than \(limit)")
         case .exclusiveMinimum(let index):
-            let bound = program.tables.bounds[index]
-            return bound.isBelow(number)
-                || refuse(id, "exclusiveMinimum", "\(Phrasing.of(number)) is not more than \(bound.digits)")
+            if program.tables.bounds[index].isBelow(number) { return true }
+            let limit = program.tables.bounds[index].digits
+            return refuse(id, "exclusiveMinimum", "\(Phrasing.of(number)) is not more than \(limit)")
         case .maximum(let index):
-            let bound = program.tables.bounds[index]
-            return !bound.isBelow(number)
-                || refuse(undecodable: id, "maximum", "\(Phrasing.of(number)) is more than \(bound.digits)")
+            guard program.tables.bounds[index].isBelow(number) else { return true }
+            let limit = program.tables.bounds[index].digits
+            return refuse(undecodable: id, "maximum", "\(Phrasing.of(number)) is more than \(limit)")
         case .exclusiveMaximum(let index):
-            let bound = program.tables.bounds[index]
-            return bound.isAbove(number)
-                || refuse(id, "exclusiveMaximum", "\(Phrasing.of(number)) is not less than \(bound.digits)")
+            if program.tables.bounds[index].isAbove(number) { return true }
+            let limit = program.tables.bounds[index].digits
+            return refuse(id, "exclusiveMaximum", "\(Phrasing.of(number)) is not less than \(limit)")
         case .multipleOf(let index):
             let divisor = program.tables.divisors[index]
             effort -= divisor.effort(for: number)
