@@ -59,6 +59,11 @@ package protocol TallyService: Sendable {
     func deleteDevice(_ app: BundleID, _ id: DeviceID) async throws
     func eraseUser(_ app: BundleID, _ id: UserID) async throws
 
+    /// The answer alone holds the ticket.
+    func createTicket(_ app: BundleID, _ request: RegistrationTicketRequest) async throws -> RegistrationTicketAnswer
+    /// Whether a ticket that names no activities is good for this one.
+    func isMeant(_ ticket: RegistrationTicket, for activity: ActivityID) async throws -> Bool
+
     func subscribe(
         _ app: BundleID,
         _ activity: ActivityID,

@@ -1,4 +1,3 @@
-package import Cryptography
 package import Logging
 package import Postgres
 package import ServiceLifecycle
@@ -14,8 +13,8 @@ import SwiftImporter
 package final class Orchestrator: Sendable {
     package let database: Database
     package let sender: any PushSender
-    /// Seals signing keys at rest.
-    package let masterKey: SymmetricKey
+    /// Seal signing keys at rest and sign tickets.
+    package let masterKeys: MasterKeys
     package let settings: OrchestratorSettings
     package let logger: Logger
     let registry = RegistryCaches()
@@ -38,18 +37,18 @@ package final class Orchestrator: Sendable {
     package init(
         database: Database,
         sender: any PushSender,
-        masterKey: SymmetricKey,
+        masterKeys: MasterKeys,
         settings: OrchestratorSettings,
         logger: Logger
     ) {
         self.database = database
         halts = SendingHalts(database: database, uptime: settings.uptime, logger: logger)
         self.sender = WatchedSender(base: sender, halts: halts)
-        self.masterKey = masterKey
+        self.masterKeys = masterKeys
         self.settings = settings
         self.logger = logger
         intake = ChangeIntake(database: database, wakeUps: wakeUps, skews: skews, logger: logger)
-        signing = SigningIdentities(database: database, masterKey: masterKey)
+        signing = SigningIdentities(database: database, masterKeys: masterKeys)
         segments = SegmentStore(database: database, lease: settings.lease)
         changes = ChangeStore(database: database, skews: skews)
         ledger = BudgetLedger(database: database)
@@ -72,6 +71,7 @@ package final class Orchestrator: Sendable {
             ScheduleRunner(orchestrator: self),
             KeptAnswersExpiry(orchestrator: self),
             PartitionDuty(orchestrator: self),
+            MasterKeyRotation(database: database, keys: masterKeys, logger: logger),
             HaltPatrol(orchestrator: self),
             WorkGauges(orchestrator: self),
             eventFeed,

@@ -29,12 +29,13 @@ struct Daemon: Sendable {
         pool.maximumConnections = configuration.databaseConnections
         let database = try Database(url: configuration.databaseURL, configuration: pool, logger: logger)
         try await checkSchema(logger)
+        let masterKeys = MasterKeys(configuration.masterKey, previous: configuration.previousMasterKey)
         let client = try APNSClient(
             endpoints: configuration.endpoints,
             caFile: configuration.apnsCAFile,
             providerTokens: SharedProviderTokens(
                 database: database,
-                masterKey: configuration.masterKey,
+                masterKeys: masterKeys,
                 logger: logger
             ),
             logger: logger
@@ -42,7 +43,7 @@ struct Daemon: Sendable {
         let orchestrator = Orchestrator(
             database: database,
             sender: client,
-            masterKey: configuration.masterKey,
+            masterKeys: masterKeys,
             settings: OrchestratorSettings(
                 bootstrapKey: configuration.bootstrapKey,
                 retryCap: configuration.apnsRetryMaximum,

@@ -85,6 +85,17 @@ private func samples() throws -> [any APIValue & Hashable] {
             createdAt: time,
             updatedAt: time
         ),
+        RegistrationTicketRequest(environment: .sandbox, deviceID: phone, ttlSeconds: 1),
+        RegistrationTicketRequest(
+            environment: .production,
+            deviceID: phone,
+            userID: fan,
+            activities: [match],
+            ttlSeconds: 86_400
+        ),
+        RegistrationTicketAnswer(ticket: "tally_ticket_a.b", expiresAt: time),
+        RegistrationReceipt(deviceID: phone),
+        RegistrationReceipt(deviceID: phone, activityID: match),
         DryRunAnswer(activityID: match, revision: 1, timestamp: 0, unchanged: true),
         DryRunAnswer(
             activityID: match,

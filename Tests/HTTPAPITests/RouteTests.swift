@@ -1,4 +1,5 @@
 import APITypes
+import ActivityModel
 import HTTPTypes
 import JSON
 import Testing
@@ -60,6 +61,88 @@ struct RouteTests {
         #expect(answer.status == 403)
         #expect(answer.code == "app_forbidden")
         #expect(api.service.calls.isEmpty)
+    }
+
+    @Test("A ticket reaches the report of its device and of its card, and nothing else", arguments: RouteCase.all)
+    func ticket(route: RouteCase) async throws {
+        let api = API()
+        let answer = try await api.send(route.method, route.path, key: "ticket", body: route.body)
+        let reports = ["/devices/d1", "/activities/a1/subscriptions/d1"]
+        if route.method == .put, reports.contains(where: { route.path.hasSuffix($0) }) {
+            #expect(answer.code == "reached")
+            #expect(api.service.calls == [route.call])
+        } else {
+            #expect(answer.status == 403)
+            #expect(answer.code == "ticket_forbidden")
+            #expect(api.service.calls.isEmpty)
+        }
+    }
+
+    @Test(
+        "A ticket for something else is 403 before anything is looked up",
+        arguments: [
+            ("/v1/apps/com.example.other/devices/d1", Bodies.device, "app_forbidden"),
+            ("/v1/apps/com.example.mine/devices/d2", Bodies.device, "ticket_forbidden"),
+            ("/v1/apps/com.example.mine/devices/d1", #"{"environment":"sandbox"}"#, "ticket_forbidden"),
+            (
+                "/v1/apps/com.example.mine/devices/d1", #"{"environment":"production","user_id":"u2"}"#,
+                "ticket_forbidden"
+            ),
+            ("/v1/apps/com.example.mine/activities/a2/subscriptions/d1", Bodies.subscription, "ticket_forbidden"),
+            ("/v1/apps/com.example.mine/activities/a1/subscriptions/d2", Bodies.subscription, "ticket_forbidden"),
+            (
+                "/v1/apps/com.example.mine/activities/a1/subscriptions/d1",
+                #"{"channel":true,"environment":"sandbox"}"#, "ticket_forbidden"
+            ),
+        ]
+    )
+    func ticketElsewhere(path: String, body: String, code: String) async throws {
+        let api = API()
+        let answer = try await api.send(.put, path, key: "ticket", body: body)
+        #expect(answer.status == 403)
+        #expect(answer.code == code)
+        #expect(api.service.calls.isEmpty)
+    }
+
+    @Test("What is reported with a ticket is answered with nothing that the app has not said")
+    func ticketReadsNothing() async throws {
+        let api = API()
+        let stored = DeviceResource(
+            deviceID: DeviceID(stored: "d1"),
+            environment: .production,
+            userID: UserID(stored: "secret-user"),
+            activitiesEnabled: true,
+            frequentPushesEnabled: false,
+            createdAt: Instant(unixSeconds: 0),
+            updatedAt: Instant(unixSeconds: 0)
+        )
+        api.service.answer(stored)
+        let device = try await api.send(
+            .put,
+            "/v1/apps/com.example.mine/devices/d1",
+            key: "ticket",
+            body: Bodies.device
+        )
+        #expect(device.status == 200)
+        #expect(device.body == #"{"device_id":"d1"}"#)
+        api.service.answer(
+            SubscriptionAnswer(
+                activityID: ActivityID(stored: "a1"),
+                deviceID: DeviceID(stored: "d1"),
+                mode: .token,
+                state: .due,
+                revision: 7,
+                activityState: .live
+            )
+        )
+        let card = try await api.send(
+            .put,
+            "/v1/apps/com.example.mine/activities/a1/subscriptions/d1",
+            key: "ticket",
+            body: Bodies.subscription
+        )
+        #expect(card.status == 200)
+        #expect(card.body == #"{"device_id":"d1","activity_id":"a1"}"#)
     }
 
     @Test(

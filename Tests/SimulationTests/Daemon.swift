@@ -33,7 +33,7 @@ final class Daemon: Sendable {
         orchestrator = Orchestrator(
             database: Database(database, behind: gate),
             sender: Line(apple: apple, daemon: name, isUp: { life.isOver == false }),
-            masterKey: masterKey,
+            masterKeys: MasterKeys(masterKey),
             settings: settings,
             logger: silence
         )

@@ -29,16 +29,39 @@ struct AccessMiddleware: RouterMiddleware {
     private static func check(_ access: Access, _ context: RouteContext) throws(Problem) {
         if access == .open { return }
         guard let principal = context.principal else { throw Problem.unauthorized() }
+        if let ticket = principal.ticket { return try check(ticket, access, context) }
         switch access {
         case .open:
             return
         case .scope(let scope):
-            if !principal.allows(scope) { throw Problem.missingScope(scope) }
-            guard let bound = principal.app, let segment = context.parameters.get("bundle_id") else { return }
-            if PercentEncoding.decode(segment) != bound.rawValue { throw Problem.appForbidden() }
+            try check(scope, of: principal, context)
+        case .registration:
+            try check(.register, of: principal, context)
         case .unboundAdmin:
             if !principal.allows(.admin) { throw Problem.missingScope(.admin) }
             if principal.app != nil { throw Problem.appForbidden("This needs an admin key that is bound to no app.") }
         }
+    }
+
+    private static func check(_ scope: Scope, of principal: Principal, _ context: RouteContext) throws(Problem) {
+        if !principal.allows(scope) { throw .missingScope(scope) }
+        guard let bound = principal.app, let segment = context.parameters.get("bundle_id") else { return }
+        if PercentEncoding.decode(segment) != bound.rawValue { throw .appForbidden() }
+    }
+
+    private static func check(
+        _ ticket: RegistrationTicket,
+        _ access: Access,
+        _ context: RouteContext
+    ) throws(Problem) {
+        guard access == .registration else { throw .ticketForbidden() }
+        func segment(_ name: String) -> String? { context.parameters.get(name).flatMap { PercentEncoding.decode($0) } }
+        let activity = segment("activity_id")
+        try ticket.check(
+            app: segment("bundle_id").flatMap { BundleID($0) },
+            device: segment("device_id").flatMap { DeviceID($0) },
+            activity: activity.flatMap { ActivityID($0) }
+        )
+        if activity != nil, activity.flatMap({ ActivityID($0) }) == nil { throw .ticketForbidden() }
     }
 }

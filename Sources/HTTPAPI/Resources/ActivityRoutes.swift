@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import HTTPTypes
+import Orchestrator
 
 extension Route {
     /// `…/activities`: start, update, end, audience, and looking at them.
@@ -62,11 +63,17 @@ extension Route {
     static func subscriptions(_ service: any TallyService) -> [Route] {
         let path = "/v1/apps/{bundle_id}/activities/{activity_id}/subscriptions/{device_id}"
         return [
-            Route(.put, path, .scope(.register), body: true) { call in
+            Route(.put, path, .registration, body: true) { call in
                 let app = try call.app()
                 let activity = try call.activity()
                 let device = try call.device()
-                return .ok(try await service.subscribe(app, activity, device, call.request(SubscriptionRequest.self)))
+                let request = try call.request(SubscriptionRequest.self)
+                guard let ticket = call.principal?.ticket else {
+                    return .ok(try await service.subscribe(app, activity, device, request))
+                }
+                let admitted = try await service.admit(request, by: ticket, for: activity)
+                _ = try await service.subscribe(app, activity, device, admitted)
+                return .ok(RegistrationReceipt(deviceID: device, activityID: activity))
             },
             Route(.delete, path, .scope(.register)) { call in
                 try await service.unsubscribe(call.app(), call.activity(), call.device())

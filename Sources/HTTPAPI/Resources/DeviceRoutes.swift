@@ -1,15 +1,21 @@
 import APITypes
 import ActivityModel
 import HTTPTypes
+import Orchestrator
 
 extension Route {
     /// `…/devices`, and the erasure of a user.
     static func devices(_ service: any TallyService) -> [Route] {
         [
-            Route(.put, "/v1/apps/{bundle_id}/devices/{device_id}", .scope(.register), body: true) { call in
+            Route(.put, "/v1/apps/{bundle_id}/devices/{device_id}", .registration, body: true) { call in
                 let app = try call.app()
                 let device = try call.device()
-                return .ok(try await service.putDevice(app, device, call.request(DeviceRequest.self)))
+                let request = try call.request(DeviceRequest.self)
+                guard let ticket = call.principal?.ticket else {
+                    return .ok(try await service.putDevice(app, device, request))
+                }
+                _ = try await service.putDevice(app, device, ticket.admit(request))
+                return .ok(RegistrationReceipt(deviceID: device))
             },
             Route(.get, "/v1/apps/{bundle_id}/devices", .scope(.read), query: paging) { call in
                 .ok(try await service.devices(call.app(), call.page()))

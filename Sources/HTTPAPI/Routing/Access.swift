@@ -6,6 +6,8 @@ enum Access: Sendable, Hashable {
     case open
     /// A key with this scope. On a path with a bundle id the key must see that app.
     case scope(Scope)
+    /// A key with the scope `register`, or a ticket for the device that the path names.
+    case registration
     /// An `admin` key that is bound to no app.
     case unboundAdmin
 }

@@ -16,6 +16,7 @@ extension RouteTable {
                 + Route.apiKeys(service)
                 + Route.types(service)
                 + Route.devices(service)
+                + Route.tickets(service)
                 + Route.activities(service)
                 + Route.subscriptions(service)
                 + Route.channels(service)

@@ -79,6 +79,7 @@ extension Orchestrator {
             return Principal(keyID: Principal.bootstrapKeyID, scopes: [.admin], app: nil)
         }
         if case .fresh(let principal) = registry.principals.lookUp(hash) { return principal }
+        if secret.hasPrefix(TicketSeal.prefix) { return try await authenticate(ticket: secret, hash: hash) }
         let answers = try await database.withConnection { connection in
             try await connection.pipeline([
                 """

@@ -111,7 +111,12 @@ extension Orchestrator {
                 )
                 continue
             }
-            sealed[environment] = try SigningKeySeal.seal(pem, app: id, environment: environment, masterKey: masterKey)
+            sealed[environment] = try SigningKeySeal.seal(
+                pem,
+                app: id,
+                environment: environment,
+                masterKeys: masterKeys
+            )
         }
         if !errors.isEmpty { throw Problem.invalidRequest(errors) }
         return sealed

@@ -13,10 +13,22 @@ package struct Principal: Sendable, Hashable {
     /// Stands for the key of the daemon's configuration, which is in no table.
     package static let bootstrapKeyID = "bootstrap"
 
+    /// What the caller may report, and nothing else; nil: it has a key.
+    package let ticket: RegistrationTicket?
+
     package init(keyID: String, scopes: Set<Scope>, app: BundleID?) {
         self.keyID = keyID
         self.scopes = scopes
         self.app = app
+        ticket = nil
+    }
+
+    /// The bearer of a ticket: no scope, only what the ticket allows.
+    package init(ticket: RegistrationTicket) {
+        keyID = "ticket"
+        scopes = []
+        app = ticket.app
+        self.ticket = ticket
     }
 
     /// Whether the key may do what needs `scope`, in whatever app it sees.

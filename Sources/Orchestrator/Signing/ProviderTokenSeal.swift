@@ -7,25 +7,26 @@ enum ProviderTokenSeal {
     static func seal(
         _ token: ProviderToken,
         of identity: SigningIdentity,
-        masterKey: SymmetricKey
+        masterKeys: MasterKeys
     ) throws(CryptographyError) -> [UInt8] {
-        try AESGCM.seal(Array(token.text.utf8), key: masterKey, authenticating: context(identity))
+        try masterKeys.seal(Array(token.text.utf8), authenticating: context(identity.teamID, identity.keyID))
     }
 
-    /// Opens what ``seal(_:of:masterKey:)`` made.
+    /// Opens what ``seal(_:of:masterKeys:)`` made.
     ///
     /// - Throws: `authenticationFailed` for another master key, team or key.
     static func open(
         _ sealed: [UInt8],
         issuedAt: Timestamp,
         of identity: SigningIdentity,
-        masterKey: SymmetricKey
+        masterKeys: MasterKeys
     ) throws(CryptographyError) -> ProviderToken {
-        let text = try AESGCM.open(sealed, key: masterKey, authenticating: context(identity))
+        let text = try masterKeys.open(sealed, authenticating: context(identity.teamID, identity.keyID))
         return ProviderToken(text: String(decoding: text, as: UTF8.self), issuedAt: issuedAt)
     }
 
-    private static func context(_ identity: SigningIdentity) -> [UInt8] {
-        Array("provider-token/\(identity.teamID.rawValue)/\(identity.keyID.rawValue)".utf8)
+    /// Authenticated with the token.
+    static func context(_ teamID: TeamID, _ keyID: KeyID) -> [UInt8] {
+        Array("provider-token/\(teamID.rawValue)/\(keyID.rawValue)".utf8)
     }
 }

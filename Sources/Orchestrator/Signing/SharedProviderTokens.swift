@@ -1,6 +1,6 @@
 package import APNSTransport
 import ActivityModel
-package import Cryptography
+import Cryptography
 package import Logging
 package import Postgres
 
@@ -10,12 +10,12 @@ package import Postgres
 /// are counted by the database's clock.
 package struct SharedProviderTokens: ProviderTokenStore {
     private let database: Database
-    private let masterKey: SymmetricKey
+    private let masterKeys: MasterKeys
     private let logger: Logger
 
-    package init(database: Database, masterKey: SymmetricKey, logger: Logger) {
+    package init(database: Database, masterKeys: MasterKeys, logger: Logger) {
         self.database = database
-        self.masterKey = masterKey
+        self.masterKeys = masterKeys
         self.logger = logger
     }
 
@@ -50,7 +50,7 @@ package struct SharedProviderTokens: ProviderTokenStore {
             let result = try body(&issuer, now)
             if issuer.current != current || issuer.keptUntil != keptUntil {
                 let sealed = try issuer.current.map { token throws in
-                    try ProviderTokenSeal.seal(token, of: identity, masterKey: masterKey)
+                    try ProviderTokenSeal.seal(token, of: identity, masterKeys: masterKeys)
                 }
                 _ = try await connection.pipeline([
                     row.update(sealed, issuedAt: issuer.current?.issuedAt, keptUntil: issuer.keptUntil),
@@ -64,7 +64,7 @@ package struct SharedProviderTokens: ProviderTokenStore {
     /// A token that does not open was sealed under another master key: a new one takes its place.
     private func open(_ sealed: [UInt8], issuedAt: Timestamp, of identity: SigningIdentity) -> ProviderToken? {
         do {
-            return try ProviderTokenSeal.open(sealed, issuedAt: issuedAt, of: identity, masterKey: masterKey)
+            return try ProviderTokenSeal.open(sealed, issuedAt: issuedAt, of: identity, masterKeys: masterKeys)
         } catch {
             logger.notice(
                 "a stored provider token does not open and is replaced",

@@ -21,12 +21,12 @@ final class SigningIdentities: Sendable {
     }
 
     private let database: Database
-    private let masterKey: SymmetricKey
+    private let masterKeys: MasterKeys
     private let identities: ExpiringCache<Key, SigningIdentity>
 
-    init(database: Database, masterKey: SymmetricKey) {
+    init(database: Database, masterKeys: MasterKeys) {
         self.database = database
-        self.masterKey = masterKey
+        self.masterKeys = masterKeys
         identities = ExpiringCache(lifetime: .seconds(5), limit: 1_000) { ContinuousClock().now }
     }
 
@@ -51,7 +51,7 @@ final class SigningIdentities: Sendable {
                 sealed,
                 app: bundleID,
                 environment: environment,
-                masterKey: masterKey
+                masterKeys: masterKeys
             )
         )
         identities.store(identity, for: key)

@@ -8,26 +8,26 @@ package enum SigningKeySeal {
         _ pem: String,
         app: BundleID,
         environment: APNSEnvironment,
-        masterKey: SymmetricKey
+        masterKeys: MasterKeys
     ) throws(CryptographyError) -> [UInt8] {
-        try AESGCM.seal(Array(pem.utf8), key: masterKey, authenticating: context(app, environment))
+        try masterKeys.seal(Array(pem.utf8), authenticating: context(app, environment))
     }
 
-    /// Opens what ``seal(_:app:environment:masterKey:)`` made.
+    /// Opens what ``seal(_:app:environment:masterKeys:)`` made.
     ///
     /// - Throws: `authenticationFailed` for another master key, app or environment; `invalidKey` if no P-256 key was sealed.
     package static func open(
         _ sealed: [UInt8],
         app: BundleID,
         environment: APNSEnvironment,
-        masterKey: SymmetricKey
+        masterKeys: MasterKeys
     ) throws(CryptographyError) -> P256PrivateKey {
-        let pem = try AESGCM.open(sealed, key: masterKey, authenticating: context(app, environment))
+        let pem = try masterKeys.open(sealed, authenticating: context(app, environment))
         return try P256PrivateKey(pem: String(decoding: pem, as: UTF8.self))
     }
 
     /// Authenticated with the key, so that a row that was copied elsewhere does not open.
-    private static func context(_ app: BundleID, _ environment: APNSEnvironment) -> [UInt8] {
+    static func context(_ app: BundleID, _ environment: APNSEnvironment) -> [UInt8] {
         Array("signing-key/\(app.rawValue)/\(environment.rawValue)".utf8)
     }
 }

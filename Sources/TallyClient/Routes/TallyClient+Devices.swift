@@ -24,6 +24,18 @@ extension TallyClient {
         try await answer(Page<DeviceResource>.self, to: .get("/v1/apps/\(app)/devices", query: page.query))
     }
 
+    /// Makes a ticket with which an app may report one device and its cards.
+    package func createTicket(
+        _ app: BundleID,
+        _ request: RegistrationTicketRequest
+    ) async throws(ClientError) -> RegistrationTicketAnswer {
+        // A ticket that is lost on the way is stored nowhere, so another one does no harm.
+        try await answer(
+            RegistrationTicketAnswer.self,
+            to: .post("/v1/apps/\(app)/registration-tickets", harmless: request)
+        )
+    }
+
     /// Forgets a device with its tokens and subscriptions.
     package func deleteDevice(_ app: BundleID, _ id: DeviceID) async throws(ClientError) {
         try await perform(.delete("/v1/apps/\(app)/devices/\(id)"))

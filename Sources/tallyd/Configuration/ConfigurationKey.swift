@@ -27,6 +27,11 @@ struct ConfigurationKey: Sendable {
         isSecret: true,
         "base64 of 32 bytes; seals signing keys at rest; required"
     )
+    static let previousMasterKey = ConfigurationKey(
+        "TALLY_MASTER_KEY_PREVIOUS",
+        isSecret: true,
+        "the master key before TALLY_MASTER_KEY, while it is being replaced; default none"
+    )
     static let bootstrapKey = ConfigurationKey(
         "TALLY_BOOTSTRAP_KEY",
         isSecret: true,

@@ -13,6 +13,8 @@ struct DaemonConfiguration: Sendable {
     /// 0: any free port.
     var httpPort = 8080
     var masterKey: SymmetricKey
+    /// Still believed while ``masterKey`` takes its place.
+    var previousMasterKey: SymmetricKey?
     var bootstrapKey: String?
     var endpoints = APNSEndpoints()
     var apnsCAFile: String?
@@ -33,6 +35,9 @@ extension DaemonConfiguration {
         if let count = try reader.integer(.databaseConnections, in: 2...500) { databaseConnections = count }
         if let host = reader.text(.httpHost) { httpHost = host }
         if let port = try reader.integer(.httpPort, in: 0...65535) { httpPort = port }
+        previousMasterKey = try reader.text(.previousMasterKey).map { text in
+            try Self.masterKey(text, named: .previousMasterKey)
+        }
         bootstrapKey = reader.text(.bootstrapKey)
         if let key = bootstrapKey, key.utf8.count < 16 {
             throw ConfigurationError(key: ConfigurationKey.bootstrapKey.name, message: "has fewer than 16 characters")
@@ -56,12 +61,12 @@ extension DaemonConfiguration {
         }
     }
 
-    static func masterKey(_ text: String) throws -> SymmetricKey {
+    static func masterKey(_ text: String, named key: ConfigurationKey = .masterKey) throws -> SymmetricKey {
         do {
             return try SymmetricKey(base64: text)
         } catch {
             throw ConfigurationError(
-                key: ConfigurationKey.masterKey.name,
+                key: key.name,
                 message: "is not the base64 text of 32 bytes; make one with: openssl rand -base64 32"
             )
         }
@@ -70,7 +75,8 @@ extension DaemonConfiguration {
     /// The keys in the order in which `tallyd config` shows them.
     static var keys: [ConfigurationKey] {
         [
-            .databaseURL, .databaseConnections, .httpHost, .httpPort, .masterKey, .bootstrapKey, .apnsCAFile,
+            .databaseURL, .databaseConnections, .httpHost, .httpPort, .masterKey, .previousMasterKey, .bootstrapKey,
+            .apnsCAFile,
             .apnsRetryMaximum, .eventRetention, .logLevel,
         ]
             + APNSEnvironment.allCases.flatMap { environment in

@@ -30,6 +30,16 @@ final class RecordingService: TallyService {
     /// Keys of every kind: the scope's word for one that sees all apps, `<scope>@com.example.mine` for a bound one.
     static let boundApp = BundleID(stored: "com.example.mine")
 
+    /// What the key `ticket` is.
+    static let ticket = RegistrationTicket(
+        app: boundApp,
+        environment: .production,
+        device: DeviceID(stored: "d1"),
+        user: UserID(stored: "u1"),
+        activities: [ActivityID(stored: "a1")],
+        expiresAt: 4_000_000_000
+    )
+
     private let state = Mutex(State())
 
     var calls: [String] { state.withLock { $0.calls } }
@@ -81,6 +91,7 @@ final class RecordingService: TallyService {
     // MARK: TallyService
 
     func authenticate(secret: String) async throws -> Principal? {
+        if secret == "ticket" { return Principal(ticket: Self.ticket) }
         let parts = secret.split(separator: "@")
         guard let scope = parts.first.flatMap({ Scope(rawValue: String($0)) }) else { return nil }
         return Principal(
@@ -150,6 +161,14 @@ final class RecordingService: TallyService {
     func device(_ app: BundleID, _ id: DeviceID) async throws -> DeviceResource { try reach("device \(app) \(id)") }
     func deleteDevice(_ app: BundleID, _ id: DeviceID) async throws { try done("deleteDevice \(app) \(id)") }
     func eraseUser(_ app: BundleID, _ id: UserID) async throws { try done("eraseUser \(app) \(id)") }
+
+    func createTicket(
+        _ app: BundleID,
+        _ request: RegistrationTicketRequest
+    ) async throws -> RegistrationTicketAnswer { try reach("createTicket \(app) \(request.deviceID)") }
+    func isMeant(_ ticket: RegistrationTicket, for activity: ActivityID) async throws -> Bool {
+        try reach("isMeant \(ticket.device) \(activity)")
+    }
 
     func subscribe(
         _ app: BundleID,

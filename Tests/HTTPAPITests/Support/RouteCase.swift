@@ -79,6 +79,13 @@ struct RouteCase: CustomTestStringConvertible, Sendable {
         .init(.delete, mine + "/devices/d1", .scope(.register), "deleteDevice com.example.mine d1"),
         .init(.delete, mine + "/users/u1", .scope(.register), "eraseUser com.example.mine u1"),
         .init(
+            .post,
+            mine + "/registration-tickets",
+            .scope(.register),
+            body: #"{"environment":"production","device_id":"d1","ttl_seconds":60}"#,
+            "createTicket com.example.mine d1"
+        ),
+        .init(
             .put,
             mine + "/activities/a1/subscriptions/d1",
             .scope(.register),

@@ -48,11 +48,11 @@ struct AppTests {
                 sealed,
                 app: app,
                 environment: .production,
-                masterKey: registry.masterKey
+                masterKeys: registry.masterKeys
             )
             #expect(try opened.pem() == pem)
             #expect(throws: CryptographyError.self) {
-                try SigningKeySeal.open(sealed, app: app, environment: .sandbox, masterKey: registry.masterKey)
+                try SigningKeySeal.open(sealed, app: app, environment: .sandbox, masterKeys: registry.masterKeys)
             }
             #expect(throws: CryptographyError.self) {
                 let other = BundleID(stored: "com.example.other")
@@ -60,7 +60,7 @@ struct AppTests {
                     sealed,
                     app: other,
                     environment: .production,
-                    masterKey: registry.masterKey
+                    masterKeys: registry.masterKeys
                 )
             }
         }

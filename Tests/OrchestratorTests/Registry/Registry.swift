@@ -19,7 +19,7 @@ func withRegistry(
         let orchestrator = Orchestrator(
             database: database,
             sender: NoSender(),
-            masterKey: .generate(),
+            masterKeys: MasterKeys(.generate()),
             settings: OrchestratorSettings(bootstrapKey: bootstrapKey),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )

@@ -19,10 +19,10 @@ struct SharedProviderTokenTests {
         )
     }
 
-    private func daemon(_ world: World, masterKey: SymmetricKey? = nil) -> SharedProviderTokens {
+    private func daemon(_ world: World, masterKeys: MasterKeys? = nil) -> SharedProviderTokens {
         SharedProviderTokens(
             database: world.database,
-            masterKey: masterKey ?? world.orchestrator.masterKey,
+            masterKeys: masterKeys ?? world.orchestrator.masterKeys,
             logger: world.orchestrator.logger
         )
     }
@@ -123,7 +123,7 @@ struct SharedProviderTokenTests {
                 try await world.database.query("SELECT token_sealed FROM provider_tokens").first(as: [UInt8].self)
             )
             #expect(!String(decoding: stored, as: UTF8.self).contains(first.prefix(20)))
-            let stranger = try await token(daemon(world, masterKey: .generate()))
+            let stranger = try await token(daemon(world, masterKeys: MasterKeys(.generate())))
             #expect(stranger != first)
         }
     }

@@ -349,7 +349,7 @@ extension World {
             orchestrator: Orchestrator(
                 database: database,
                 sender: recorder,
-                masterKey: orchestrator.masterKey,
+                masterKeys: orchestrator.masterKeys,
                 settings: settings ?? orchestrator.settings,
                 logger: orchestrator.logger
             ),
@@ -387,7 +387,7 @@ extension Orchestrator {
         Orchestrator(
             database: database,
             sender: recorder,
-            masterKey: .generate(),
+            masterKeys: MasterKeys(.generate()),
             settings: settings,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )

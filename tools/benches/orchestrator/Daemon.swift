@@ -39,7 +39,11 @@ struct Daemon: Sendable {
         client = try APNSClient(
             endpoints: endpoints,
             caFile: options.text("ca"),
-            providerTokens: SharedProviderTokens(database: database, masterKey: masterKey, logger: Self.logger),
+            providerTokens: SharedProviderTokens(
+                database: database,
+                masterKeys: MasterKeys(masterKey),
+                logger: Self.logger
+            ),
             logger: Self.logger,
             metrics: CountingMetrics()
         )
@@ -47,7 +51,7 @@ struct Daemon: Sendable {
         orchestrator = Orchestrator(
             database: database,
             sender: sender,
-            masterKey: masterKey,
+            masterKeys: MasterKeys(masterKey),
             settings: OrchestratorSettings(),
             logger: Self.logger
         )

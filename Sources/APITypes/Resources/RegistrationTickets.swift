@@ -1,0 +1,124 @@
+package import ActivityModel
+package import JSON
+
+/// `POST …/registration-tickets`: what an app may report with the ticket.
+package struct RegistrationTicketRequest: Sendable, Hashable {
+    /// The longest life of a ticket, in seconds.
+    package static let maximumSeconds: Int64 = 86_400
+    /// So many activities can be named at most: a ticket is a header field.
+    package static let maximumActivities = 64
+
+    package var environment: APNSEnvironment
+    package var deviceID: DeviceID
+    /// The user that the device is registered for; nil: for none.
+    package var userID: UserID?
+    /// The activities whose cards may be reported; nil: those that the device or its user is in the audience of.
+    package var activities: [ActivityID]?
+    /// 1 to ``maximumSeconds``.
+    package var ttlSeconds: Int64
+
+    package init(
+        environment: APNSEnvironment,
+        deviceID: DeviceID,
+        userID: UserID? = nil,
+        activities: [ActivityID]? = nil,
+        ttlSeconds: Int64
+    ) {
+        self.environment = environment
+        self.deviceID = deviceID
+        self.userID = userID
+        self.activities = activities
+        self.ttlSeconds = ttlSeconds
+    }
+}
+
+extension RegistrationTicketRequest: APIRequest {
+    package init?(reader: inout ObjectReader) {
+        let environment = reader.required("environment", .word(APNSEnvironment.self))
+        let deviceID = reader.required("device_id", .deviceID)
+        let userID = reader.optional("user_id", .userID)
+        let activities = reader.optional("activities", .list(of: .activityID))
+        if let activities, activities.count > Self.maximumActivities {
+            reader.refuse(
+                "activities",
+                code: FieldError.outOfRange,
+                message: "At most \(Self.maximumActivities) activities are expected."
+            )
+        }
+        let ttlSeconds = reader.required("ttl_seconds", .int64.within(1...Self.maximumSeconds))
+        guard reader.finish(), let environment, let deviceID, let ttlSeconds else { return nil }
+        self.init(
+            environment: environment,
+            deviceID: deviceID,
+            userID: userID,
+            activities: activities,
+            ttlSeconds: ttlSeconds
+        )
+    }
+
+    package var json: JSONValue {
+        var fields = ObjectWriter()
+        fields.add("environment", environment.rawValue)
+        fields.add("device_id", deviceID.rawValue)
+        fields.add("user_id", userID?.rawValue)
+        fields.add("activities", words: activities?.map(\.rawValue))
+        fields.add("ttl_seconds", ttlSeconds)
+        return fields.json
+    }
+}
+
+/// The answer to the making of a ticket, 201.
+package struct RegistrationTicketAnswer: Sendable, Hashable {
+    /// What the app sends after `Bearer`. Stored nowhere.
+    package var ticket: String
+    package var expiresAt: Instant
+
+    package init(ticket: String, expiresAt: Instant) {
+        self.ticket = ticket
+        self.expiresAt = expiresAt
+    }
+}
+
+extension RegistrationTicketAnswer: APIAnswer {
+    package init?(reader: inout ObjectReader) {
+        let ticket = reader.required("ticket", .string)
+        let expiresAt = reader.required("expires_at", .time)
+        guard reader.finish(), let ticket, let expiresAt else { return nil }
+        self.init(ticket: ticket, expiresAt: expiresAt)
+    }
+
+    package var json: JSONValue {
+        var fields = ObjectWriter()
+        fields.add("ticket", ticket)
+        fields.add("expires_at", expiresAt)
+        return fields.json
+    }
+}
+
+/// The answer to what was reported with a ticket, 200: that it was taken, and nothing that the app has not said itself.
+package struct RegistrationReceipt: Sendable, Hashable {
+    package var deviceID: DeviceID
+    /// The activity of a card; nil for a report of the device.
+    package var activityID: ActivityID?
+
+    package init(deviceID: DeviceID, activityID: ActivityID? = nil) {
+        self.deviceID = deviceID
+        self.activityID = activityID
+    }
+}
+
+extension RegistrationReceipt: APIAnswer {
+    package init?(reader: inout ObjectReader) {
+        let deviceID = reader.required("device_id", .deviceID)
+        let activityID = reader.optional("activity_id", .activityID)
+        guard reader.finish(), let deviceID else { return nil }
+        self.init(deviceID: deviceID, activityID: activityID)
+    }
+
+    package var json: JSONValue {
+        var fields = ObjectWriter()
+        fields.add("device_id", deviceID.rawValue)
+        fields.add("activity_id", activityID?.rawValue)
+        return fields.json
+    }
+}

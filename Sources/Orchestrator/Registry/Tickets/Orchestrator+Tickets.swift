@@ -1,0 +1,64 @@
+package import APITypes
+package import ActivityModel
+import Postgres
+
+extension Orchestrator {
+    /// Makes a ticket with which an app may report one device and its cards.
+    ///
+    /// - Throws: 404 for an unknown app; 422 for an environment that it does not have.
+    package func createTicket(
+        _ app: BundleID,
+        _ request: RegistrationTicketRequest
+    ) async throws -> RegistrationTicketAnswer {
+        let environment = try await environment(request.environment, of: app)
+        let rows = try await database.query("SELECT floor(extract(epoch FROM clock_timestamp()))::int8")
+        guard let now = try rows.single(Int64.self) else { throw Problem.internalError() }
+        let ticket = RegistrationTicket(
+            app: app,
+            environment: environment,
+            device: request.deviceID,
+            user: request.userID,
+            activities: request.activities,
+            expiresAt: now + request.ttlSeconds
+        )
+        return RegistrationTicketAnswer(
+            ticket: try TicketSeal(keys: masterKeys).seal(ticket),
+            expiresAt: Instant(unixSeconds: ticket.expiresAt)
+        )
+    }
+
+    /// Who has this ticket; nil for one that is not ours or over.
+    func authenticate(ticket text: String, hash: [UInt8]) async throws -> Principal? {
+        guard let ticket = try TicketSeal(keys: masterKeys).open(text) else { return nil }
+        let rows = try await database.query("SELECT clock_timestamp() < to_timestamp(\(ticket.expiresAt))")
+        guard try rows.single(Bool.self) == true else { return nil }
+        let principal = Principal(ticket: ticket)
+        registry.principals.store(principal, for: hash)
+        return principal
+    }
+
+    /// Whether a ticket that names no activities is good for this one: its device or its user is in the audience, or has
+    /// a card of it. An activity that does not exist is like one that is for others.
+    package func isMeant(_ ticket: RegistrationTicket, for activity: ActivityID) async throws -> Bool {
+        let rows = try await database.query(
+            """
+            SELECT EXISTS (
+                SELECT FROM activities AS a
+                WHERE a.bundle_id = \(ticket.app.rawValue) AND a.activity_id = \(activity.rawValue) AND (
+                    a.audience_all
+                    OR EXISTS (SELECT FROM audience_members AS m
+                               WHERE m.activity_key = a.activity_key AND m.kind = 'device'
+                                 AND m.member_id = \(ticket.device.rawValue))
+                    OR EXISTS (SELECT FROM audience_members AS m
+                               WHERE m.activity_key = a.activity_key AND m.kind = 'user'
+                                 AND m.member_id = \(ticket.user?.rawValue))
+                    OR EXISTS (SELECT FROM starts AS s JOIN devices AS d USING (device_key)
+                               WHERE s.activity_key = a.activity_key AND s.attempts > 0
+                                 AND d.bundle_id = a.bundle_id AND d.device_id = \(ticket.device.rawValue))
+                )
+            )
+            """
+        )
+        return try rows.single(Bool.self) ?? false
+    }
+}

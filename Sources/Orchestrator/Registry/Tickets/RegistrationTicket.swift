@@ -1,0 +1,106 @@
+package import APITypes
+package import ActivityModel
+import JSON
+
+/// What the bearer of a registration ticket may report: one device, for one user, and its cards.
+package struct RegistrationTicket: Sendable, Hashable {
+    package let app: BundleID
+    package let environment: APNSEnvironment
+    package let device: DeviceID
+    package let user: UserID?
+    /// Nil: those that the device or its user is in the audience of.
+    package let activities: [ActivityID]?
+    /// UNIX seconds of the database's clock.
+    package let expiresAt: Timestamp
+
+    package init(
+        app: BundleID,
+        environment: APNSEnvironment,
+        device: DeviceID,
+        user: UserID? = nil,
+        activities: [ActivityID]? = nil,
+        expiresAt: Timestamp
+    ) {
+        self.app = app
+        self.environment = environment
+        self.device = device
+        self.user = user
+        self.activities = activities
+        self.expiresAt = expiresAt
+    }
+}
+
+// MARK: What it allows
+
+extension RegistrationTicket {
+    /// - Throws: 403 unless the ticket is for this device, and for this activity where it names any.
+    package func check(app: BundleID?, device: DeviceID?, activity: ActivityID?) throws(Problem) {
+        if app != self.app { throw .appForbidden("The ticket is for another app.") }
+        if device != self.device { throw .ticketForbidden("The ticket is for another device.") }
+        if let activity, let activities, !activities.contains(activity) { throw .otherActivity }
+    }
+
+    /// The report with what the ticket fixes.
+    ///
+    /// - Throws: 403 where the report says something else.
+    package func admit(_ report: DeviceRequest) throws(Problem) -> DeviceRequest {
+        if report.environment != environment { throw .otherEnvironment }
+        if let named = report.userID, named != user { throw .ticketForbidden("The ticket is for another user.") }
+        var report = report
+        report.userID = user
+        return report
+    }
+
+    /// The same for the report of a card.
+    package func admit(_ report: SubscriptionRequest) throws(Problem) -> SubscriptionRequest {
+        if let named = report.environment, named != environment { throw .otherEnvironment }
+        var report = report
+        report.environment = environment
+        return report
+    }
+}
+
+extension Problem {
+    /// 403: the ticket does not allow this.
+    package static func ticketForbidden(
+        _ detail: String = "A registration ticket lets an app report its own device and cards, and nothing else."
+    ) -> Problem {
+        Problem(status: 403, code: "ticket_forbidden", detail: detail)
+    }
+
+    fileprivate static let otherActivity = ticketForbidden("The ticket is not for this activity.")
+    fileprivate static let otherEnvironment = ticketForbidden("The ticket is for the other environment.")
+}
+
+// MARK: As JSON
+
+extension RegistrationTicket {
+    /// The members are short: the whole is a header field.
+    var json: JSONValue {
+        var object = JSONObject()
+        object["app"] = .string(app.rawValue)
+        object["env"] = .string(environment.rawValue)
+        object["dev"] = .string(device.rawValue)
+        object["usr"] = user.map { .string($0.rawValue) }
+        object["act"] = activities.map { .array($0.map { .string($0.rawValue) }) }
+        object["exp"] = .number(JSONNumber(expiresAt))
+        return .object(object)
+    }
+
+    /// Reads what ``json`` made; nil for anything else.
+    init?(json: JSONValue) {
+        guard let app = json["app"]?.string.flatMap({ BundleID($0) }),
+            let environment = json["env"]?.string.flatMap({ APNSEnvironment(rawValue: $0) }),
+            let device = json["dev"]?.string.flatMap({ DeviceID($0) }),
+            let expiresAt = json["exp"]?.int64
+        else { return nil }
+        self.init(
+            app: app,
+            environment: environment,
+            device: device,
+            user: json["usr"]?.string.flatMap { UserID($0) },
+            activities: json["act"]?.array?.compactMap { $0.string.flatMap { ActivityID($0) } },
+            expiresAt: expiresAt
+        )
+    }
+}

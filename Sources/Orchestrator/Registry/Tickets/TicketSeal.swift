@@ -1,0 +1,32 @@
+import Cryptography
+import JSON
+
+/// Registration tickets as texts: what is allowed, and an HMAC over it, so that none has to be stored.
+///
+/// The key is derived from the master key for this use alone; it cannot open what the master key has sealed.
+struct TicketSeal: Sendable {
+    let keys: MasterKeys
+
+    /// What every ticket begins with, and no API key.
+    static let prefix = "tally_ticket_"
+
+    private static let use = "tally registration ticket v1"
+
+    func seal(_ ticket: RegistrationTicket) throws -> String {
+        let payload = ticket.json.serialized()
+        let key = try keys.derived(for: Self.use)[0]
+        let code = HMACSHA256.authenticationCode(for: payload, key: key)
+        return "\(Self.prefix)\(Base64URL.encode(payload)).\(Base64URL.encode(code))"
+    }
+
+    /// The ticket, whether or not it is over; nil for a text that ``seal(_:)`` of these keys did not make.
+    func open(_ text: String) throws -> RegistrationTicket? {
+        guard text.hasPrefix(Self.prefix) else { return nil }
+        let parts = text.dropFirst(Self.prefix.count).split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 2, let payload = Base64URL.decode(String(parts[0])),
+            let code = Base64URL.decode(String(parts[1])),
+            try keys.derived(for: Self.use).contains(where: { HMACSHA256.isValid(code, for: payload, key: $0) })
+        else { return nil }
+        return RegistrationTicket(json: try JSONValue.parse(payload))
+    }
+}

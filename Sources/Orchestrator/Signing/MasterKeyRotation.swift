@@ -1,0 +1,99 @@
+import ActivityModel
+import Cryptography
+import Logging
+import Postgres
+import ServiceLifecycle
+
+/// While the master key is being replaced: seals with the new one what lies in the database under the previous one.
+///
+/// It looks again every minute, because a daemon that does not know the new key yet may still seal with the old one.
+struct MasterKeyRotation: Service, CustomStringConvertible {
+    let database: Database
+    let keys: MasterKeys
+    let logger: Logger
+
+    /// What one pass found.
+    struct Findings: Equatable {
+        var resealed = 0
+        /// Sealed with neither key.
+        var unreadable = 0
+    }
+
+    private static let interval = Duration.seconds(60)
+
+    var description: String { "master-key-rotation" }
+
+    func run() async {
+        guard keys.previous != nil else {
+            // Nothing is being replaced.
+            try? await gracefulShutdown()  // throws only when cancelled
+            return
+        }
+        await cancelWhenGracefulShutdown {
+            while !Task.isCancelled {
+                do {
+                    report(try await pass())
+                } catch {
+                    logger.warning("secrets are not sealed anew", metadata: ["error": "\(error)"])
+                }
+                try? await Task.sleep(for: Self.interval)  // throws only when cancelled
+            }
+        }
+    }
+
+    private func report(_ findings: Findings) {
+        if findings.unreadable > 0 {
+            logger.error(
+                "secrets open neither with TALLY_MASTER_KEY nor with TALLY_MASTER_KEY_PREVIOUS",
+                metadata: ["count": "\(findings.unreadable)"]
+            )
+        } else if findings.resealed > 0 {
+            logger.notice(
+                "secrets are sealed with the new master key",
+                metadata: ["count": "\(findings.resealed)"]
+            )
+        }
+    }
+
+    func pass() async throws -> Findings {
+        var findings = Findings()
+        let keyRows = try await database.query(
+            "SELECT bundle_id, environment::text, private_key_sealed FROM signing_keys"
+        )
+        for (app, environment, sealed) in try keyRows.decoded(as: (String, String, [UInt8]).self) {
+            let context = SigningKeySeal.context(BundleID(stored: app), try .stored(environment))
+            guard let new = resealed(sealed, context, &findings) else { continue }
+            // Only what was read: an operator may have replaced it meanwhile.
+            findings.resealed += try await database.execute(
+                """
+                UPDATE signing_keys SET private_key_sealed = \(new)
+                WHERE bundle_id = \(app) AND environment = \(environment)::apns_environment
+                  AND private_key_sealed = \(sealed)
+                """
+            )
+        }
+        let tokenRows = try await database.query(
+            "SELECT team_id, key_id, public_key, token_sealed FROM provider_tokens WHERE token_sealed IS NOT NULL"
+        )
+        for (team, key, publicKey, sealed) in try tokenRows.decoded(as: (String, String, [UInt8], [UInt8]).self) {
+            let context = ProviderTokenSeal.context(TeamID(stored: team), KeyID(stored: key))
+            guard let new = resealed(sealed, context, &findings) else { continue }
+            findings.resealed += try await database.execute(
+                """
+                UPDATE provider_tokens SET token_sealed = \(new)
+                WHERE team_id = \(team) AND key_id = \(key) AND public_key = \(publicKey) AND token_sealed = \(sealed)
+                """
+            )
+        }
+        return findings
+    }
+
+    private func resealed(_ sealed: [UInt8], _ context: [UInt8], _ findings: inout Findings) -> [UInt8]? {
+        do {
+            return try keys.resealed(sealed, authenticating: context)
+        } catch {
+            findings.unreadable += 1
+            return nil
+        }
+    }
+}

@@ -1,0 +1,170 @@
+import APITypes
+import ActivityModel
+import Cryptography
+import JSON
+import Postgres
+import Testing
+
+@testable import Orchestrator
+
+@Suite("Registration tickets", .timeLimit(.minutes(2)))
+struct TicketTests {
+    private static let phone = DeviceID(stored: "phone")
+
+    private func request(
+        user: String? = nil,
+        activities: [String]? = nil,
+        seconds: Int64 = 60
+    ) -> RegistrationTicketRequest {
+        RegistrationTicketRequest(
+            environment: .production,
+            deviceID: Self.phone,
+            userID: user.map { UserID(stored: $0) },
+            activities: activities?.map { ActivityID(stored: $0) },
+            ttlSeconds: seconds
+        )
+    }
+
+    @Test("A ticket is good for what it was made for, until it is over; nothing of it is stored")
+    func authenticates() async throws {
+        try await withRegistry { registry, app in
+            let answer = try await registry.createTicket(app, request(user: "fan", activities: ["final"]))
+            let principal = try await registry.authenticate(secret: answer.ticket)
+            let ticket = try #require(principal?.ticket)
+            #expect(ticket.app == app)
+            #expect(ticket.environment == .production)
+            #expect(ticket.device == Self.phone)
+            #expect(ticket.user == UserID(stored: "fan"))
+            #expect(ticket.activities == [ActivityID(stored: "final")])
+            #expect(principal?.scopes.isEmpty == true)
+            #expect(answer.expiresAt.unixSeconds == ticket.expiresAt)
+            let over = try TicketSeal(keys: registry.masterKeys).seal(
+                RegistrationTicket(app: app, environment: .production, device: Self.phone, expiresAt: 1_700_000_000)
+            )
+            #expect(try await registry.authenticate(secret: over) == nil)
+        }
+    }
+
+    @Test("A ticket of which one character differs is nobody's")
+    func tampered() async throws {
+        try await withRegistry { registry, app in
+            let ticket = try await registry.createTicket(app, request()).ticket
+            for place in stride(from: TicketSeal.prefix.count, to: ticket.count, by: 7) {
+                var characters = Array(ticket)
+                characters[place] = characters[place] == "A" ? "B" : "A"
+                #expect(try TicketSeal(keys: registry.masterKeys).open(String(characters)) == nil, "\(place)")
+            }
+            #expect(try await registry.authenticate(secret: TicketSeal.prefix) == nil)
+            #expect(try await registry.authenticate(secret: ticket + ".") == nil)
+        }
+    }
+
+    @Test("A ticket of another master key is nobody's; one of the previous key is good while that is known")
+    func masterKeys() throws {
+        let old = SymmetricKey.generate()
+        let new = SymmetricKey.generate()
+        let ticket = RegistrationTicket(
+            app: BundleID(stored: "com.example.app"),
+            environment: .sandbox,
+            device: Self.phone,
+            expiresAt: 4_000_000_000
+        )
+        let text = try TicketSeal(keys: MasterKeys(old)).seal(ticket)
+        #expect(try TicketSeal(keys: MasterKeys(old)).open(text) == ticket)
+        #expect(try TicketSeal(keys: MasterKeys(new)).open(text) == nil)
+        #expect(try TicketSeal(keys: MasterKeys(new, previous: old)).open(text) == ticket)
+        // The signing key is not the master key itself.
+        let payload = ticket.json.serialized()
+        let naive = HMACSHA256.authenticationCode(for: payload, key: old.secretBytes())
+        let forged = "\(TicketSeal.prefix)\(Base64URL.encode(payload)).\(Base64URL.encode(naive))"
+        #expect(try TicketSeal(keys: MasterKeys(old)).open(forged) == nil)
+    }
+
+    @Test("Another device, user, environment or activity is 403")
+    func forbids() throws {
+        let app = BundleID(stored: "com.example.app")
+        let ticket = RegistrationTicket(
+            app: app,
+            environment: .production,
+            device: Self.phone,
+            user: UserID(stored: "fan"),
+            activities: [ActivityID(stored: "final")],
+            expiresAt: 4_000_000_000
+        )
+        func code(_ body: () throws(Problem) -> Void) -> String? {
+            do throws(Problem) {
+                try body()
+                return nil
+            } catch {
+                #expect(error.status == 403)
+                return error.code
+            }
+        }
+        func check(_ app: BundleID, _ device: String, _ activity: String?) -> String? {
+            code { () throws(Problem) in
+                try ticket.check(
+                    app: app,
+                    device: DeviceID(stored: device),
+                    activity: activity.map { ActivityID(stored: $0) }
+                )
+            }
+        }
+        #expect(check(app, "phone", nil) == nil)
+        #expect(check(app, "phone", "final") == nil)
+        #expect(check(BundleID(stored: "com.example.other"), "phone", nil) == "app_forbidden")
+        #expect(check(app, "other", nil) == "ticket_forbidden")
+        #expect(check(app, "phone", "semifinal") == "ticket_forbidden")
+
+        func report(_ environment: APNSEnvironment, user: String?) -> String? {
+            var request = DeviceRequest(environment: environment)
+            request.userID = user.map { UserID(stored: $0) }
+            return code { () throws(Problem) in
+                let admitted = try ticket.admit(request)
+                #expect(admitted.userID == UserID(stored: "fan"))
+            }
+        }
+        #expect(report(.production, user: nil) == nil)
+        #expect(report(.production, user: "fan") == nil)
+        #expect(report(.sandbox, user: "fan") == "ticket_forbidden")
+        #expect(report(.production, user: "somebody") == "ticket_forbidden")
+        let card = SubscriptionRequest(.channel, environment: .sandbox)
+        let elsewhere = code { () throws(Problem) in _ = try ticket.admit(card) }
+        #expect(elsewhere == "ticket_forbidden")
+    }
+
+    @Test("A ticket that names no activities is good for those of its device or user alone")
+    func audience() async throws {
+        try await withWorld { world in
+            let ticket = RegistrationTicket(
+                app: world.app,
+                environment: .production,
+                device: Self.phone,
+                user: UserID(stored: "fan"),
+                expiresAt: 4_000_000_000
+            )
+            try await world.start("mine", to: World.devices("phone"))
+            try await world.start("of-user", to: Audience(users: [UserID(stored: "fan")]))
+            try await world.start("of-all", to: Audience(allOfType: true))
+            try await world.start("of-others", to: World.devices("other"))
+            var allowed: [String] = []
+            for id in ["mine", "of-user", "of-all", "of-others", "none"]
+            where try await world.orchestrator.isMeant(ticket, for: ActivityID(stored: id)) {
+                allowed.append(id)
+            }
+            #expect(allowed == ["mine", "of-user", "of-all"])
+        }
+    }
+
+    @Test("A ticket for an app that does not exist is 404, for an environment without a key 422")
+    func refused() async throws {
+        try await withRegistry { registry, app in
+            let none = BundleID(stored: "com.example.none")
+            let unknown = try await problem { _ = try await registry.createTicket(none, request()) }
+            #expect(unknown?.status == 404)
+            var sandbox = request()
+            sandbox.environment = .sandbox
+            let keyless = try await problem { _ = try await registry.createTicket(app, sandbox) }
+            #expect(keyless?.status == 422)
+        }
+    }
+}

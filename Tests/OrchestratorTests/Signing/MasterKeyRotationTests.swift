@@ -1,0 +1,53 @@
+import APITypes
+import APNSTransport
+import ActivityModel
+import Cryptography
+import Postgres
+import Testing
+
+@testable import Orchestrator
+
+@Suite("Replacing the master key", .timeLimit(.minutes(2)))
+struct MasterKeyRotationTests {
+    @Test("What the previous key sealed is read at once, and sealed with the new one for good")
+    func rotation() async throws {
+        try await withWorld { world in
+            let old = world.orchestrator.masterKeys.current
+            let keys = MasterKeys(.generate(), previous: old)
+            func tokens(_ keys: MasterKeys) -> SharedProviderTokens {
+                SharedProviderTokens(database: world.database, masterKeys: keys, logger: world.orchestrator.logger)
+            }
+            func signer(_ keys: MasterKeys) async throws -> SigningIdentity {
+                try await SigningIdentities(database: world.database, masterKeys: keys)
+                    .identity(of: world.app, .production)
+            }
+            let identity = try await signer(MasterKeys(old))
+            let token = try await tokens(MasterKeys(old)).token(for: identity, replacing: nil).token
+
+            #expect(try await signer(keys).keyID == identity.keyID)
+            #expect(try await tokens(keys).token(for: identity, replacing: nil).token == token)
+
+            let rotation = MasterKeyRotation(database: world.database, keys: keys, logger: world.orchestrator.logger)
+            #expect(try await rotation.pass() == MasterKeyRotation.Findings(resealed: 2))
+            #expect(try await rotation.pass() == MasterKeyRotation.Findings())
+
+            let alone = MasterKeys(keys.current)
+            #expect(try await signer(alone).keyID == identity.keyID)
+            #expect(try await tokens(alone).token(for: identity, replacing: nil).token == token)
+            await #expect(throws: CryptographyError.self) { _ = try await signer(MasterKeys(old)) }
+        }
+    }
+
+    @Test("What opens with neither key is left as it is, and counted")
+    func unreadable() async throws {
+        try await withWorld { world in
+            let rotation = MasterKeyRotation(
+                database: world.database,
+                keys: MasterKeys(.generate(), previous: .generate()),
+                logger: world.orchestrator.logger
+            )
+            #expect(try await rotation.pass() == MasterKeyRotation.Findings(unreadable: 1))
+            _ = try await world.orchestrator.signing.identity(of: world.app, .production)
+        }
+    }
+}
