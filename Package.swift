@@ -121,6 +121,7 @@ let package = Package(
                 .embedInCode("V0009_timeline.sql"),
                 .embedInCode("V0010_channel_alerts.sql"),
                 .embedInCode("V0011_change_events.sql"),
+                .embedInCode("V0012_pushes.sql"),
             ],
             swiftSettings: swiftSettings
         ),

@@ -15,5 +15,6 @@ package enum Schema {
         (9, "timeline", PackageResources.V0009_timeline_sql),
         (10, "channel_alerts", PackageResources.V0010_channel_alerts_sql),
         (11, "change_events", PackageResources.V0011_change_events_sql),
+        (12, "pushes", PackageResources.V0012_pushes_sql),
     ]
 }

@@ -117,6 +117,9 @@ package protocol TallyService: Sendable {
         _ page: PageRequest
     ) async throws -> TimelineAnswer
 
+    /// Accepts an ordinary push; it is sent from the queue.
+    func push(_ app: BundleID, _ request: PushRequest, idempotency: IdempotencyKey?) async throws -> PushAnswer
+
     // MARK: Channels and schedules
 
     func channels(_ app: BundleID, _ page: PageRequest) async throws -> Page<ChannelResource>

@@ -69,6 +69,7 @@ package final class Orchestrator: Sendable {
             ChannelSweeper(orchestrator: self),
             CardWatcher(orchestrator: self),
             ScheduleRunner(orchestrator: self),
+            PushQueue(orchestrator: self),
             KeptAnswersExpiry(orchestrator: self),
             PartitionDuty(orchestrator: self),
             MasterKeyRotation(database: database, keys: masterKeys, logger: logger),

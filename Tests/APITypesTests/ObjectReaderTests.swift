@@ -30,6 +30,25 @@ private func started(with fields: JSONObject) -> JSONValue {
 
 private let badBodies: [BadBody] = [
     BadBody(UpdateRequest.self, [], " wrong_type"),
+    BadBody(PushRequest.self, ["to": [:], "push_type": "letter"], "/to missing", "/push_type invalid_value"),
+    BadBody(
+        PushRequest.self,
+        ["to": ["device_id": "a", "token": "ab"], "push_type": "alert", "collapse_id": " x"],
+        "/to conflict",
+        "/collapse_id invalid_value"
+    ),
+    BadBody(
+        PushRequest.self,
+        ["to": ["device_id": "a", "environment": "sandbox"], "push_type": "background", "priority": 10],
+        "/to/environment conflict",
+        "/priority out_of_range"
+    ),
+    BadBody(PushRequest.self, ["to": ["user_id": "a"], "push_type": "voip"], "/to invalid_value"),
+    BadBody(
+        RegistrationTicketRequest.self,
+        ["environment": "production", "device_id": "a", "ttl_seconds": 86_401],
+        "/ttl_seconds out_of_range"
+    ),
     BadBody(UpdateRequest.self, "text", " wrong_type"),
     BadBody(UpdateRequest.self, [:], "/content_state missing"),
     BadBody(UpdateRequest.self, ["content_state": .null], "/content_state missing"),

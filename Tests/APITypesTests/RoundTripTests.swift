@@ -96,6 +96,17 @@ private func samples() throws -> [any APIValue & Hashable] {
         RegistrationTicketAnswer(ticket: "tally_ticket_a.b", expiresAt: time),
         RegistrationReceipt(deviceID: phone),
         RegistrationReceipt(deviceID: phone, activityID: match),
+        PushRequest(to: .user(fan), pushType: .background),
+        PushRequest(
+            to: .token(try token("aabb"), .sandbox),
+            pushType: .voip,
+            aps: [:],
+            custom: ["a": 1],
+            priority: .one,
+            expiresAt: time,
+            collapseID: "goal"
+        ),
+        PushAnswer(pushID: "p", destinations: 2),
         DryRunAnswer(activityID: match, revision: 1, timestamp: 0, unchanged: true),
         DryRunAnswer(
             activityID: match,

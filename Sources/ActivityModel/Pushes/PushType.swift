@@ -48,6 +48,16 @@ package enum PushType: String, Sendable, Hashable, CaseIterable {
         }
     }
 
+    /// Whether it goes to the token that an app gets by registering for remote notifications; the others have tokens of
+    /// their own (PushKit, location, push to talk, WidgetKit, device management).
+    package var goesToDeviceToken: Bool {
+        switch self {
+        case .alert, .background: true
+        case .liveActivity, .voip, .complication, .fileProvider, .mdm, .location, .pushToTalk, .widgets, .controls:
+            false
+        }
+    }
+
     /// How many bytes a push of this type to a device may have.
     package var sizeLimit: SizeLimit { self == .voip ? .call : .device }
 }

@@ -19,6 +19,7 @@ extension RouteTable {
                 + Route.tickets(service)
                 + Route.activities(service)
                 + Route.subscriptions(service)
+                + Route.pushes(service)
                 + Route.channels(service)
                 + Route.schedules(service)
                 + Route.doctor(service)

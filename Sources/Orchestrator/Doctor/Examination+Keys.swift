@@ -53,7 +53,7 @@ extension Examination {
                     key.sealed,
                     app: key.app,
                     environment: key.environment,
-                    masterKey: orchestrator.masterKey
+                    masterKeys: orchestrator.masterKeys
                 )
                 return DoctorCheck("signing_key", of: key.subject, .ok, "key \(key.keyID) is P-256")
             } catch {

@@ -7,7 +7,8 @@ package import JSON
 package struct Event: Sendable, Hashable {
     /// What it speaks of; names are looked up when it is written.
     package enum Subject: Sendable, Hashable {
-        case app(BundleID, APNSEnvironment)
+        /// An app, or one of its devices.
+        case app(BundleID, APNSEnvironment, deviceKey: Int64? = nil)
         /// An activity, or one device's part in it.
         case activity(key: Int64, deviceKey: Int64? = nil)
     }

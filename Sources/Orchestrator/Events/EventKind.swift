@@ -25,7 +25,7 @@ extension Event {
             changeAccepted, changesMerged, pushesAnswered, demoted, tokenDied, tokenWaitOverdue, scheduleFailed,
             clockSkew,
             providerHalted, providerResumed, channelLost, channelUnknown, channelReclaimed, channelRefused,
-            channelQuotaLow,
+            channelQuotaLow, pushSent, pushFailed,
         ]
     }
 }
@@ -61,4 +61,8 @@ extension Event.Kind {
     static let channelRefused = Event.Kind("channel_refused")
     /// Few channels are left of those that Apple gives an app.
     static let channelQuotaLow = Event.Kind("channel_quota_low")
+    /// APNs took an ordinary push.
+    package static let pushSent = Event.Kind("push_sent")
+    /// An ordinary push was refused, or could not be sent by its deadline.
+    package static let pushFailed = Event.Kind("push_failed")
 }

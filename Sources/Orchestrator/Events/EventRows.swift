@@ -12,11 +12,11 @@ enum EventRows {
         var devices: [Int64?] = []
         for event in events {
             switch event.subject {
-            case .app(let app, let environment):
+            case .app(let app, let environment, let device):
                 apps.append(app.rawValue)
                 environments.append(environment.rawValue)
                 activities.append(nil)
-                devices.append(nil)
+                devices.append(device)
             case .activity(let key, let device):
                 apps.append(nil)
                 environments.append(nil)

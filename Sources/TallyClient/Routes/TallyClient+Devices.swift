@@ -24,6 +24,16 @@ extension TallyClient {
         try await answer(Page<DeviceResource>.self, to: .get("/v1/apps/\(app)/devices", query: page.query))
     }
 
+    /// Sends an ordinary push. The key is that of ``update(_:_:_:idempotencyKey:)``.
+    package func push(
+        _ app: BundleID,
+        _ request: PushRequest,
+        idempotencyKey: String? = nil
+    ) async throws(ClientError) -> PushAnswer {
+        let key = idempotencyKey ?? Self.newIdempotencyKey()
+        return try await answer(PushAnswer.self, to: .post("/v1/apps/\(app)/pushes", request, key: key))
+    }
+
     /// Makes a ticket with which an app may report one device and its cards.
     package func createTicket(
         _ app: BundleID,

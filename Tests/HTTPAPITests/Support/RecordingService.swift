@@ -243,6 +243,11 @@ final class RecordingService: TallyService {
         try reach("timeline \(app) \(id) \(device?.rawValue ?? "-") \(text(page))")
     }
 
+    func push(_ app: BundleID, _ request: PushRequest, idempotency: IdempotencyKey?) async throws -> PushAnswer {
+        keep(idempotency)
+        return try reach("push \(app) \(request.pushType.rawValue)")
+    }
+
     func channels(_ app: BundleID, _ page: PageRequest) async throws -> Page<ChannelResource> {
         try reach("channels \(app) \(text(page))")
     }

@@ -160,6 +160,13 @@ struct RouteCase: CustomTestStringConvertible, Sendable {
     ]
 
     private static let channelsAndSchedules: [RouteCase] = [
+        .init(
+            .post,
+            mine + "/pushes",
+            .scope(.publish),
+            body: #"{"to":{"device_id":"d1"},"push_type":"alert","aps":{"alert":"Goal"}}"#,
+            "push com.example.mine alert"
+        ),
         .init(.post, mine + "/channels", .scope(.operate), body: Bodies.empty, "createChannel com.example.mine"),
         .init(
             .post,

@@ -56,7 +56,7 @@ struct ExaminationTests {
             let stranger = Orchestrator(
                 database: world.database,
                 sender: world.recorder,
-                masterKey: try SymmetricKey(bytes: [UInt8](repeating: 99, count: SymmetricKey.byteCount)),
+                masterKeys: MasterKeys(try SymmetricKey(bytes: [UInt8](repeating: 99, count: SymmetricKey.byteCount))),
                 settings: OrchestratorSettings(),
                 logger: world.orchestrator.logger
             )
@@ -68,7 +68,7 @@ struct ExaminationTests {
                 "no key",
                 app: world.app,
                 environment: .production,
-                masterKey: world.orchestrator.masterKey
+                masterKeys: world.orchestrator.masterKeys
             )
             try await world.database.execute("UPDATE signing_keys SET private_key_sealed = \(sealed)")
             let broken = try await Self.check("signing_key", world)

@@ -1,0 +1,190 @@
+package import ActivityModel
+package import JSON
+
+/// `POST …/pushes`: an ordinary push. Live Activities have routes of their own.
+package struct PushRequest: Sendable, Hashable {
+    /// Whom it goes to.
+    package enum Target: Sendable, Hashable {
+        /// The own token of a device.
+        case device(DeviceID)
+        /// The own tokens of all devices of a user.
+        case user(UserID)
+        /// A token that Tally does not keep, such as PushKit's; without an environment production, if the app has it.
+        case token(PushToken, APNSEnvironment?)
+    }
+
+    package var to: Target
+    package var pushType: PushType
+    /// Apple's `aps`; judged by the push type.
+    package var aps: JSONValue?
+    /// The app's own data, beside `aps`.
+    package var custom: JSONObject?
+    /// Nil: 10 where the push type allows it.
+    package var priority: PushPriority?
+    /// Until when it is tried, by Tally and by APNs; nil: a day by Tally, and by APNs as long as it likes.
+    package var expiresAt: Instant?
+    /// Replaces what the device shows under the same id.
+    package var collapseID: String?
+
+    package init(
+        to: Target,
+        pushType: PushType,
+        aps: JSONValue? = nil,
+        custom: JSONObject? = nil,
+        priority: PushPriority? = nil,
+        expiresAt: Instant? = nil,
+        collapseID: String? = nil
+    ) {
+        self.to = to
+        self.pushType = pushType
+        self.aps = aps
+        self.custom = custom
+        self.priority = priority
+        self.expiresAt = expiresAt
+        self.collapseID = collapseID
+    }
+}
+
+extension PushRequest: APIRequest {
+    package init?(reader: inout ObjectReader) {
+        let to = reader.required("to", .object(Target.self))
+        let pushType = reader.required("push_type", .word(PushType.self))
+        let aps = reader.optional("aps", .any)
+        let custom = reader.optional("custom", .object)
+        let priority = reader.optional("priority", .priority)
+        let expiresAt = reader.optional("expires_at", .time)
+        let collapseID = reader.optional("collapse_id", .collapseID)
+        if let pushType, let priority, !pushType.priorities.contains(priority) {
+            let allowed = pushType.priorities.map(\.rawValue).sorted().map(String.init).joined(separator: " or ")
+            reader.refuse(
+                "priority",
+                code: FieldError.outOfRange,
+                message: "A push of type '\(pushType.rawValue)' has priority \(allowed)."
+            )
+        }
+        if let pushType, let to, !to.isPossible(for: pushType) {
+            reader.refuse(
+                "to",
+                code: FieldError.invalidValue,
+                message:
+                    "A push of type '\(pushType.rawValue)' has tokens of its own, which Tally does not keep: name the 'token'."
+            )
+        }
+        guard reader.finish(), let to, let pushType else { return nil }
+        self.init(
+            to: to,
+            pushType: pushType,
+            aps: aps,
+            custom: custom,
+            priority: priority,
+            expiresAt: expiresAt,
+            collapseID: collapseID
+        )
+    }
+
+    package var json: JSONValue {
+        var fields = ObjectWriter()
+        fields.add("to", to)
+        fields.add("push_type", pushType.rawValue)
+        fields.add("aps", aps)
+        fields.add("custom", custom)
+        fields.add("priority", priority.map { $0.rawValue })
+        fields.add("expires_at", expiresAt)
+        fields.add("collapse_id", collapseID)
+        return fields.json
+    }
+}
+
+extension PushRequest.Target: APIRequest {
+    package init?(reader: inout ObjectReader) {
+        let device = reader.optional("device_id", .deviceID)
+        let user = reader.optional("user_id", .userID)
+        let token = reader.optional("token", .token)
+        let environment = reader.optional("environment", .word(APNSEnvironment.self))
+        let given = ["device_id", "user_id", "token"].filter(reader.has)
+        if given.count != 1 {
+            reader.refuse(
+                code: given.isEmpty ? FieldError.missing : FieldError.conflict,
+                message: "Exactly one of 'device_id', 'user_id' and 'token' is expected."
+            )
+        } else if reader.has("environment"), !reader.has("token") {
+            reader.refuse(
+                "environment",
+                code: FieldError.conflict,
+                message: "'environment' is for a 'token'; a device has its own."
+            )
+        }
+        guard reader.finish() else { return nil }
+        if let device {
+            self = .device(device)
+        } else if let user {
+            self = .user(user)
+        } else if let token {
+            self = .token(token, environment)
+        } else {
+            return nil
+        }
+    }
+
+    package var json: JSONValue {
+        var fields = ObjectWriter()
+        switch self {
+        case .device(let id): fields.add("device_id", id.rawValue)
+        case .user(let id): fields.add("user_id", id.rawValue)
+        case .token(let token, let environment):
+            fields.add("token", token.hex)
+            fields.add("environment", environment?.rawValue)
+        }
+        return fields.json
+    }
+
+    /// Whether Tally knows where such a push goes: what a device registers is the token of its notifications.
+    fileprivate func isPossible(for type: PushType) -> Bool {
+        switch self {
+        case .token: true
+        case .device, .user: type.goesToDeviceToken
+        }
+    }
+}
+
+extension FieldType where Value == String {
+    /// What `apns-collapse-id` takes: 1 to 64 bytes that a header field may have.
+    fileprivate static var collapseID: Self {
+        text("A text of 1 to 64 bytes without control characters, and without blanks at its ends,") { text in
+            let bytes = text.utf8
+            let isPrintable = bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+            let blank = UInt8(ascii: " ")
+            return (1...64).contains(bytes.count) && isPrintable && bytes.first != blank && bytes.last != blank
+                ? text : nil
+        }
+    }
+}
+
+/// The answer to a push, 202: stored, and sent as soon as APNs takes it.
+package struct PushAnswer: Sendable, Hashable {
+    /// A UUID, by which events speak of it.
+    package var pushID: String
+    /// To how many tokens it goes.
+    package var destinations: Int
+
+    package init(pushID: String, destinations: Int) {
+        self.pushID = pushID
+        self.destinations = destinations
+    }
+}
+
+extension PushAnswer: APIAnswer {
+    package init?(reader: inout ObjectReader) {
+        let pushID = reader.required("push_id", .string)
+        let destinations = reader.required("destinations", .int)
+        guard reader.finish(), let pushID, let destinations else { return nil }
+        self.init(pushID: pushID, destinations: destinations)
+    }
+
+    package var json: JSONValue {
+        var fields = ObjectWriter()
+        fields.add("push_id", pushID)
+        fields.add("destinations", destinations)
+        return fields.json
+    }
+}

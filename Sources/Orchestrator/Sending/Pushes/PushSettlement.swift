@@ -1,0 +1,84 @@
+import APNSTransport
+import ActivityModel
+import JSON
+import Postgres
+
+/// What is written when pushes were answered: what is settled leaves the table as an event, the rest is tried again.
+struct PushSettlement: Sendable {
+    struct Result: Sendable {
+        let push: QueuedPush
+        /// Nil if its deadline had passed.
+        let outcome: PushOutcome?
+
+        /// What becomes of the push.
+        var fate: Fate {
+            guard let outcome else { return .failed(reason: "expired") }
+            switch outcome.class {
+            case .accepted: return .sent
+            case .tokenDead, .tokenRejected, .requestInvalid, .channelGone: return .failed(reason: outcome.words)
+            case .retry, .credential, .unknown, .notSent: return .again
+            }
+        }
+    }
+
+    enum Fate: Equatable {
+        case sent
+        case failed(reason: String)
+        case again
+    }
+
+    let results: [Result]
+    let backoff: Backoff
+
+    var statements: [Query] {
+        var settled: [Int64] = []
+        var events: [Event] = []
+        var deaths: [DeviceTokens.Death] = []
+        var again: [(key: Int64, delay: Duration)] = []
+        for result in results {
+            let push = result.push
+            switch result.fate {
+            case .again:
+                again.append((push.key, backoff.delay(afterFailures: push.failures + 1)))
+            case .sent, .failed:
+                settled.append(push.key)
+                events.append(event(result))
+            }
+            if case .tokenDead(let milliseconds)? = result.outcome?.class, let deviceKey = push.deviceKey {
+                deaths.append(DeviceTokens.Death(deviceKey: deviceKey, token: push.token, at: milliseconds))
+            }
+        }
+        var statements: [Query] = []
+        if !settled.isEmpty {
+            // Before the rows are gone, so that the device can still be named.
+            statements.append(EventRows.insertion(events))
+            statements.append("DELETE FROM pushes WHERE push_key = ANY(\(settled))")
+        }
+        if !deaths.isEmpty { statements.append(DeviceTokens.forget(deaths)) }
+        if !again.isEmpty {
+            statements.append(
+                """
+                UPDATE pushes AS p
+                SET due_at = least(p.deadline, clock_timestamp() + r.delay), failures = least(p.failures + 1, 1000)
+                FROM unnest(\(again.map(\.key)), \(again.map(\.delay))) AS r(push_key, delay)
+                WHERE p.push_key = r.push_key
+                """
+            )
+        }
+        return statements
+    }
+
+    private func event(_ result: Result) -> Event {
+        let push = result.push
+        var detail: JSONObject = [
+            "push_id": .string(push.id), "push_type": .string(push.pushType.rawValue),
+            "apns_id": .string(push.apnsID.rawValue), "tries": .number(JSONNumber(push.failures + 1)),
+        ]
+        if case .failed(let reason) = result.fate { detail["reason"] = .string(reason) }
+        return Event(
+            result.fate == .sent ? .pushSent : .pushFailed,
+            of: .app(push.app, push.environment, deviceKey: push.deviceKey),
+            detail
+        )
+    }
+}

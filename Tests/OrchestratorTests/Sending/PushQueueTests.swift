@@ -1,0 +1,210 @@
+import APITypes
+import APNSTransport
+import ActivityModel
+import JSON
+import Postgres
+import Testing
+
+@testable import Orchestrator
+
+@Suite("Ordinary pushes", .timeLimit(.minutes(2)))
+struct PushQueueTests {
+    private func request(
+        _ to: PushRequest.Target,
+        _ type: PushType = .alert,
+        aps: JSONValue? = ["alert": "Goal"]
+    ) -> PushRequest {
+        PushRequest(to: to, pushType: type, aps: aps)
+    }
+
+    private func sendDue(_ world: World) async throws {
+        while try await PushQueue(orchestrator: world.orchestrator).sendDue() {}
+    }
+
+    private func waiting(_ world: World) async throws -> Int64? {
+        try await world.number("SELECT count(*) FROM pushes")
+    }
+
+    private static let phone = PushRequest.Target.device(DeviceID(stored: "phone"))
+
+    @Test("A push goes to every device of a user that has a token, with the header fields that were asked for")
+    func user() async throws {
+        try await withWorld { world in
+            try await world.register("phone", user: "fan", deviceToken: "aa01")
+            try await world.register("tablet", user: "fan", deviceToken: "aa02")
+            try await world.register("watch", user: "fan")
+            try await world.register("other", user: "other", deviceToken: "aa03")
+            var request = request(.user(UserID(stored: "fan")))
+            request.custom = ["order": 7]
+            request.collapseID = "goal-1"
+            request.priority = .five
+            request.expiresAt = Instant(unixSeconds: 4_000_000_000)
+            let answer = try await world.orchestrator.push(world.app, request)
+            #expect(answer.destinations == 2)
+            try await sendDue(world)
+            let pushes = world.recorder.take()
+            #expect(Set(pushes.map(\.destination)) == ["aa01", "aa02"])
+            #expect(pushes.allSatisfy { $0.topic == "com.example.app" && $0.type == .alert && $0.priority == .five })
+            #expect(pushes.allSatisfy { $0.expiration == 4_000_000_000 })
+            #expect(pushes.first?.body == ["aps": ["alert": "Goal"], "order": 7])
+            #expect(try await waiting(world) == 0)
+            let events = try await world.events(.pushSent)
+            #expect(events.map { $0.detail["push_id"]?.string } == [answer.pushID, answer.pushID])
+            #expect(Set(events.compactMap(\.device?.rawValue)) == ["phone", "tablet"])
+            #expect(events.allSatisfy { $0.app == world.app && $0.environment == .production })
+        }
+    }
+
+    @Test("Each push type has its topic and its limit", arguments: [PushType.voip, .pushToTalk, .widgets, .location])
+    func types(type: PushType) async throws {
+        try await withWorld { world in
+            let token = try #require(PushToken(hex: "bb01"))
+            let aps: JSONValue? = type == .widgets ? nil : [:]
+            _ = try await world.orchestrator.push(world.app, request(.token(token, nil), type, aps: aps))
+            try await sendDue(world)
+            #expect(world.recorder.take().map(\.topic) == [type.topic(of: world.app)])
+            var large = request(.token(token, nil), type, aps: aps)
+            large.custom = ["x": .string(String(repeating: "x", count: 4_500))]
+            let problem = try await problem { _ = try await world.orchestrator.push(world.app, large) }
+            #expect((problem == nil) == (type == .voip))
+            #expect(problem == nil || problem?.code == "payload_too_large")
+        }
+    }
+
+    @Test("A push that APNs cannot take now is tried again until its deadline, one that it refuses is not")
+    func retries() async throws {
+        try await withWorld { world in
+            try await world.register("phone", deviceToken: "aa01")
+            world.recorder.answer("aa01", with: .unavailable, .noAnswer)
+            _ = try await world.orchestrator.push(world.app, request(Self.phone))
+            for _ in 0..<3 {
+                try await sendDue(world)
+                _ = try await world.database.execute("UPDATE pushes SET due_at = clock_timestamp()")
+            }
+            #expect(world.recorder.take().count == 3)
+            #expect(try await world.events(.pushSent).map { $0.detail["tries"]?.int64 } == [3])
+
+            world.recorder.answer("aa01", with: .badKey)
+            _ = try await world.orchestrator.push(world.app, request(Self.phone))
+            try await sendDue(world)
+            _ = try await world.database.execute(
+                "UPDATE pushes SET due_at = clock_timestamp(), deadline = clock_timestamp()"
+            )
+            try await sendDue(world)
+            #expect(try await waiting(world) == 0)
+            #expect(world.recorder.take().count == 1)
+
+            world.recorder.answer("aa01", with: .badToken)
+            _ = try await world.orchestrator.push(world.app, request(Self.phone))
+            try await sendDue(world)
+            #expect(
+                try await world.events(.pushFailed).map { $0.detail["reason"]?.string } == [
+                    "expired", "400 BadDeviceToken",
+                ]
+            )
+            #expect(try await world.word("SELECT encode(device_token, 'hex') FROM devices") == "aa01")
+        }
+    }
+
+    @Test("A token that APNs calls dead is forgotten, unless the device has reported since")
+    func death() async throws {
+        try await withWorld { world in
+            try await world.register("phone", deviceToken: "aa01")
+            world.recorder.answer("aa01", with: .unregistered(at: 4_000_000_000_000))
+            _ = try await world.orchestrator.push(world.app, request(Self.phone))
+            try await sendDue(world)
+            #expect(try await world.word("SELECT encode(device_token, 'hex') FROM devices") == nil)
+            let none = try await problem { _ = try await world.orchestrator.push(world.app, request(Self.phone)) }
+            #expect(none?.code == "no_device_token")
+        }
+    }
+
+    @Test("A daemon that dies with pushes in its hands leaves them to another")
+    func crash() async throws {
+        try await withWorld { world in
+            try await world.register("phone", deviceToken: "aa01")
+            _ = try await world.orchestrator.push(world.app, request(Self.phone))
+            let taken = try await QueuedPush.claim(10, for: .seconds(15), from: world.database)
+            #expect(taken.count == 1)
+            try await sendDue(world)
+            #expect(world.recorder.take().isEmpty)
+            _ = try await world.database.execute("UPDATE pushes SET due_at = clock_timestamp()")
+            try await sendDue(world.sibling())
+            #expect(world.recorder.take().map(\.destination) == ["aa01"])
+        }
+    }
+
+    @Test("While sending is halted a push waits; its deadline passes all the same")
+    func halt() async throws {
+        try await withWorld { world in
+            try await world.register("phone", deviceToken: "aa01")
+            _ = try await world.orchestrator.push(world.app, request(Self.phone))
+            _ = try await world.database.execute(
+                """
+                INSERT INTO sending_halts (bundle_id, environment, suspect_from, answers, rejections, probe_at)
+                VALUES (\(world.app.rawValue), 'production', now(), 100, 100, now())
+                """
+            )
+            try await sendDue(world)
+            #expect(try await waiting(world) == 1)
+            _ = try await world.database.execute("UPDATE pushes SET deadline = clock_timestamp()")
+            try await sendDue(world)
+            #expect(try await waiting(world) == 0)
+            #expect(world.recorder.take().isEmpty)
+        }
+    }
+
+    @Test("One Idempotency-Key is one push; another body under it is refused")
+    func idempotency() async throws {
+        try await withWorld { world in
+            try await world.register("phone", deviceToken: "aa01")
+            func key(_ hash: UInt8) -> IdempotencyKey {
+                IdempotencyKey(apiKeyID: "k", method: "POST", path: "/pushes", key: "1", bodyHash: [hash])
+            }
+            let first = try await world.orchestrator.push(world.app, request(Self.phone), idempotency: key(1))
+            let again = try await world.orchestrator.push(world.app, request(Self.phone), idempotency: key(1))
+            #expect(again == first)
+            #expect(try await waiting(world) == 1)
+            let other = try await problem {
+                _ = try await world.orchestrator.push(world.app, request(Self.phone), idempotency: key(2))
+            }
+            #expect(other?.code == "idempotency_key_reused")
+        }
+    }
+
+    @Test("What cannot be sent is refused with its place")
+    func refusals() async throws {
+        try await withWorld { world in
+            try await world.register("phone", deviceToken: "aa01")
+            let token = PushRequest.Target.token(try #require(PushToken(hex: "bb01")), nil)
+            let none = PushRequest.Target.device(DeviceID(stored: "none"))
+            var past = request(Self.phone)
+            past.expiresAt = Instant(unixSeconds: 1)
+            let cases: [(PushRequest, Int, String)] = [
+                (request(none), 404, ""),
+                (request(.user(UserID(stored: "none"))), 404, ""),
+                (request(Self.phone, aps: [:]), 422, "/aps"),
+                (request(Self.phone, aps: ["alert": "x", "colour": 1]), 422, "/aps/colour"),
+                (request(Self.phone, .background, aps: ["sound": "x"]), 422, "/aps/sound"),
+                (request(token, .liveActivity, aps: [:]), 422, "/push_type"),
+                (past, 422, "/expires_at"),
+            ]
+            for (request, status, pointer) in cases {
+                let problem = try await problem { _ = try await world.orchestrator.push(world.app, request) }
+                #expect(problem?.status == status)
+                #expect(problem?.errors.first?.pointer.description ?? "" == pointer)
+            }
+            #expect(try await waiting(world) == 0)
+        }
+    }
+
+    @Test("A device that is erased takes its waiting pushes with it")
+    func erasure() async throws {
+        try await withWorld { world in
+            try await world.register("phone", user: "fan", deviceToken: "aa01")
+            _ = try await world.orchestrator.push(world.app, request(Self.phone))
+            try await world.orchestrator.eraseUser(world.app, UserID(stored: "fan"))
+            #expect(try await waiting(world) == 0)
+        }
+    }
+}
