@@ -1,4 +1,4 @@
-# tallyd and tally in an image without a compiler. docs/deployment.md says how it is used and how it was tried.
+# tallyd, tally and tally-import in an image without a compiler. docs/deployment.md says how it is used and how it was tried.
 ARG SWIFT=6.3-bookworm
 
 FROM swift:${SWIFT} AS build
@@ -9,7 +9,8 @@ WORKDIR /src
 COPY . .
 RUN swift build -c release --product tallyd \
  && swift build -c release --product tally \
- && install -D -m 755 -t /out .build/release/tallyd .build/release/tally
+ && swift build -c release --product tally-import \
+ && install -D -m 755 -t /out .build/release/tallyd .build/release/tally .build/release/tally-import
 
 FROM swift:${SWIFT}-slim
 RUN apt-get -q update \

@@ -69,7 +69,7 @@ struct DeploymentSampleTests {
         let text = try String(contentsOf: Document.root.appending(path: "Dockerfile"), encoding: .utf8)
         let manifest = try String(contentsOf: Document.root.appending(path: "Package.swift"), encoding: .utf8)
         let products = text.matches(of: /--product ([a-z-]+)/).map { String($0.output.1) }
-        #expect(products == ["tallyd", "tally"])
+        #expect(products == ["tallyd", "tally", "tally-import"])
         for product in products { #expect(manifest.contains("name: \"\(product)\"")) }
         let lines = text.split(separator: "\n").map(String.init)
         let stages = lines.filter { $0.hasPrefix("FROM ") }

@@ -123,6 +123,41 @@ struct OperatorTests {
         }
     }
 
+    @Test("events are listed from the oldest, and followed from now on over a restart of the daemon")
+    func events() async throws {
+        try await TallySystem.with { system in
+            let stage = OperatorStage(system: system)
+            try await stage.kickOff(phones: 1)
+            let following = try await RunningProgram.start(
+                "tally",
+                ["events", "--follow", "--kind", "change_accepted", "--json"],
+                environment: ["TALLY_URL": system.url, "TALLY_API_KEY": TallySystem.adminKey],
+                in: system.folder
+            )
+            try await eventually("the start is listed") {
+                try await stage.tally("events", "--activity", OperatorStage.id.rawValue).output
+                    .contains("change_accepted  \(TallySystem.app) \(OperatorStage.id)")
+            }
+            // It begins at some moment from now on; so it is fed until it has begun.
+            var minute: Int64 = 1
+            try await eventually("the follower hears of an update") {
+                try await stage.post(minute: minute)
+                minute += 1
+                return following.output.contains(#""event":"update""#)
+            }
+            #expect(!following.output.contains(#""event":"start""#))
+            try await system.killDaemon()
+            try await system.startDaemon()
+            _ = try await stage.tally("activities", "end", OperatorStage.id.rawValue)
+            let last = try await eventually("the follower hears of the end") {
+                following.output.split(separator: "\n").last { $0.contains(#""event":"end""#) }
+            }
+            let event = try EventResource(json: try JSONValue(parsing: String(last)))
+            #expect(event.kind == "change_accepted" && event.activityID == OperatorStage.id)
+            await following.kill()
+        }
+    }
+
     @Test("a profile serves as address and key, unless others can read its file; what is missing is said")
     func profiles() async throws {
         try await TallySystem.with { system in
