@@ -65,7 +65,7 @@ struct ReferenceTests {
         var names: Set<String> = []
         for path in Document.files(in: "Sources", ending: ".swift") {
             let text = try Document(path: path).text()
-            for match in text.matches(of: /(Counter|Gauge|Timer|gauge)?\(?\s*(?:label: )?"(tally[_.][a-z_.]+)"/) {
+            for match in text.matches(of: /(Counter|Gauge|Timer|gauge)?\(?\s*(?:label: )?"(tally[_.][a-z_.]*[a-z])"/) {
                 let label = String(match.output.2)
                 // The channel of LISTEN and NOTIFY, and a lock.
                 guard label != "tally_work", !label.hasPrefix("tally.app") else { continue }

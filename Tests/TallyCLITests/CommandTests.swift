@@ -96,6 +96,56 @@ struct CommandTests {
         #expect(look.dryRun && look.environment == .sandbox)
     }
 
+    @Test("send makes an alert of its words, or takes aps as it is, and knows the rules of the API before it sends")
+    func send() throws {
+        let alert = try parse(Send.self, "send", "--user", "fan", "--title", "T", "--body", "B", "--sound", "default")
+        #expect(
+            try alert.request()
+                == PushRequest(
+                    to: .user(UserID(stored: "fan")),
+                    pushType: .alert,
+                    aps: ["alert": ["title": "T", "body": "B"], "sound": "default"]
+                )
+        )
+        let background = try parse(
+            Send.self,
+            "send",
+            "--device",
+            "d",
+            "--type",
+            "background",
+            "--aps",
+            #"{"content-available":1}"#,
+            "--custom",
+            #"{"match":"final"}"#,
+            "--priority",
+            "5",
+            "--collapse-id",
+            "final"
+        )
+        let request = try background.request()
+        #expect(request.pushType == .background && request.priority == .five && request.collapseID == "final")
+        #expect(request.custom == ["match": "final"])
+        let wrong = try parse(Send.self, "send", "--device", "d", "--type", "voip", "--aps", "{}")
+        #expect(throws: Problem.self) { try wrong.request() }
+    }
+
+    @Test("a ticket is for what is named, and for an hour if nothing else is said")
+    func ticket() throws {
+        let words = ["devices", "ticket", "d", "--environment", "sandbox", "--user", "u", "--activity", "a"]
+        let command = try #require(try Tally.parseAsRoot(words) as? Devices.Ticket)
+        #expect(
+            command.request
+                == RegistrationTicketRequest(
+                    environment: .sandbox,
+                    deviceID: DeviceID(stored: "d"),
+                    userID: UserID(stored: "u"),
+                    activities: [ActivityID(stored: "a")],
+                    ttlSeconds: 3_600
+                )
+        )
+    }
+
     @Test("activities end knows both ways of dismissal")
     func end() throws {
         let after = try parse(Activities.End.self, "activities", "end", "m", "--dismiss-after", "0")
@@ -148,6 +198,13 @@ struct CommandTests {
             ["activities", "watch", "m", "--interval", "0"],
             ["activities", "watch", "m", "--timeout", "0"],
             ["doctor", "--environment", "staging"],
+            ["send", "--title", "T"],
+            ["send", "--device", "d", "--user", "u", "--title", "T"],
+            ["send", "--device", "d", "--environment", "sandbox", "--title", "T"],
+            ["send", "--device", "d", "--aps", "{}", "--title", "T"],
+            ["send", "--device", "d", "--type", "sms"],
+            ["send", "--device", "d", "--priority", "7"],
+            ["devices", "ticket", "d", "--environment", "sandbox", "--seconds", "86401"],
             ["replay", "x.json", "--speed", "0"],
             ["replay", "x.json", "--audience", "final"],
         ]

@@ -12,13 +12,14 @@ struct WorkFacts: Sendable {
 
     /// What may be due.
     enum Kind: String, Sendable, CaseIterable {
-        case segment, schedule
+        case segment, schedule, push
         case channelDeletion = "channel_deletion"
 
         fileprivate var words: String {
             switch self {
             case .segment: "a segment's pushes"
             case .schedule: "a schedule"
+            case .push: "an ordinary push"
             case .channelDeletion: "a channel's deletion"
             }
         }
@@ -84,6 +85,10 @@ extension WorkFacts {
                 WHERE c.delete_at < clock_timestamp() AND c.state IN ('ready', 'deleting')
                   AND (\(app)::text IS NULL OR c.bundle_id = \(app))
                 """,
+                """
+                SELECT coalesce(max(extract(epoch FROM clock_timestamp() - p.due_at)), 0)::float8 FROM pushes AS p
+                WHERE p.due_at < clock_timestamp() AND (\(app)::text IS NULL OR p.bundle_id = \(app))
+                """,
             ],
             timeout: Examination.patience
         )
@@ -94,6 +99,7 @@ extension WorkFacts {
         }
         facts.waiting[.schedule] = try answers[1].single(Double.self) ?? 0
         facts.waiting[.channelDeletion] = try answers[2].single(Double.self) ?? 0
+        facts.waiting[.push] = try answers[3].single(Double.self) ?? 0
         return facts
     }
 }

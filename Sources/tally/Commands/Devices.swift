@@ -6,7 +6,7 @@ import TallyClient
 struct Devices: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Installations of an app and their tokens.",
-        subcommands: [Put.self, List.self, Show.self, Delete.self]
+        subcommands: [Put.self, List.self, Show.self, Delete.self, Ticket.self]
     )
 
     struct Put: ClientCommand {

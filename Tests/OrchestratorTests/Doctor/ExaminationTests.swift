@@ -135,6 +135,22 @@ struct ExaminationTests {
         }
     }
 
+    @Test("an ordinary push that nobody sends is due work")
+    func overduePush() async throws {
+        try await withWorld { world in
+            try await world.database.execute(
+                """
+                INSERT INTO pushes (push_id, bundle_id, environment, token, push_type, priority, body, deadline, due_at)
+                VALUES (gen_random_uuid(), \(world.app.rawValue), 'production', 'x', 'alert', 10, '{}',
+                        clock_timestamp() + interval '1 day', clock_timestamp() - interval '70 seconds')
+                """
+            )
+            let check = try await Self.check("due_work", world)
+            #expect(check.verdict == .broken)
+            #expect(check.finding.contains("an ordinary push"))
+        }
+    }
+
     @Test("stamps far ahead of the clock are found while the activity runs")
     func stamps() async throws {
         try await withWorld { world in

@@ -1,0 +1,51 @@
+import APITypes
+import ActivityModel
+import ArgumentParser
+import TallyClient
+
+extension Devices {
+    struct Ticket: ClientCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Make a ticket with which an app may report one device and its cards, and nothing else.",
+            discussion: "Backends make them for their apps (docs/tickets.md); this is for trying."
+        )
+
+        @Argument(help: "The device.") var id: Checked<DeviceID>
+        @Option(help: "sandbox or production.") var environment: APNSEnvironment
+        @Option(help: "Whose device it is.") var user: Checked<UserID>?
+        @Option(
+            help:
+                "An activity whose card may be reported; repeat. Without any: those that the device is in the audience of."
+        )
+        var activity: [Checked<ActivityID>] = []
+        @Option(help: "How many seconds it lives, at most 86400.") var seconds: Int64 = 3_600
+        @OptionGroup var app: AppOption
+        @OptionGroup var global: GlobalOptions
+
+        var appName: String? { app.app }
+
+        func validate() throws {
+            guard (1...RegistrationTicketRequest.maximumSeconds).contains(seconds) else {
+                throw ValidationError("--seconds must be from 1 to \(RegistrationTicketRequest.maximumSeconds).")
+            }
+        }
+
+        var request: RegistrationTicketRequest {
+            RegistrationTicketRequest(
+                environment: environment,
+                deviceID: id.value,
+                userID: user?.value,
+                activities: activity.isEmpty ? nil : activity.map(\.value),
+                ttlSeconds: seconds
+            )
+        }
+
+        func run(_ session: Session) async throws {
+            session.show(try await session.client.createTicket(session.app(), request))
+        }
+    }
+}
+
+extension RegistrationTicketAnswer: Presentable {
+    var text: String { Card([("ticket", ticket), ("expires", expiresAt.description)]).text }
+}
