@@ -66,7 +66,7 @@ package struct TokenBuffer: Sendable {
     }
 
     /// The tokens at `indices`, in that order.
-    func selecting(_ indices: [Int]) -> TokenBuffer {
+    package func selecting(_ indices: [Int]) -> TokenBuffer {
         var selection = TokenBuffer()
         for index in indices {
             selection.text += self[index]
@@ -76,7 +76,7 @@ package struct TokenBuffer: Sendable {
     }
 
     /// The digits of the token at `index`.
-    subscript(index: Int) -> ArraySlice<UInt8> {
+    package subscript(index: Int) -> ArraySlice<UInt8> {
         text[(index == 0 ? 0 : ends[index - 1])..<ends[index]]
     }
 

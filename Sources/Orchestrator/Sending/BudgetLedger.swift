@@ -7,6 +7,22 @@ enum BudgetClass: String, Sendable, Hashable {
     case ordinary, frequent, channel
 }
 
+/// What the ledger decides by, apart from the change.
+struct PriorityCase: Hashable, Sendable {
+    let budgetClass: BudgetClass
+    let hasAlert: Bool
+
+    /// For a push to a device that allows frequent pushes, or does not.
+    init(frequent: Bool, hasAlert: Bool) {
+        self.init(frequent ? .frequent : .ordinary, hasAlert: hasAlert)
+    }
+
+    init(_ budgetClass: BudgetClass, hasAlert: Bool) {
+        self.budgetClass = budgetClass
+        self.hasAlert = hasAlert
+    }
+}
+
 /// The rows of `budget_ledger`: which priority each revision got, and why.
 ///
 /// A decision is made once per revision and class, so a retry or a late joiner spends nothing more (promise 10).
@@ -15,10 +31,10 @@ struct BudgetLedger: Sendable {
 
     func priority(
         of change: ChangeToSend,
-        hasAlert: Bool,
-        in activity: ActivitySnapshot,
-        for budgetClass: BudgetClass
+        _ push: PriorityCase,
+        in activity: ActivitySnapshot
     ) async throws -> PushPriority {
+        let (budgetClass, hasAlert) = (push.budgetClass, push.hasAlert)
         let (decision, decided) = try await Self.judge(change, hasAlert: hasAlert, in: activity, for: budgetClass) {
             try await database.query($0)
         }

@@ -15,7 +15,7 @@ struct CatchUpTurn: Sendable {
             """
             SELECT \(unescaped: Destination.columns) FROM subscriptions
             WHERE activity_key = \(activity.key) AND mode = 'token' AND state = 'due' AND due_at <= now()
-            ORDER BY due_at LIMIT \(activity.batch(RingTurn.batchSize))
+            ORDER BY due_at LIMIT \(activity.batch(RingWalk.batchSize))
             """,
             from: orchestrator.database
         )
@@ -64,43 +64,46 @@ struct CatchUpTurn: Sendable {
             alerts[heard] = try await orchestrator.changes
                 .newestAlert(activity.key, after: heard, upTo: revision)?.content
         }
-        let outcome = try await TokenPushes(orchestrator: orchestrator, lease: lease, activity: activity).send(
-            change,
-            to: destinations.map {
-                TokenPushes.Push($0, alert: alerts[$0.heardRevision], heardIfRefused: $0.heardRevision)
-            }
-        )
-        let done = outcome.accepted + outcome.unsendable
+        let (begun, exceptions) = try await TokenPushes(orchestrator: orchestrator, lease: lease, activity: activity)
+            .send(
+                change,
+                to: destinations.map {
+                    TokenPushes.Push($0, alert: alerts[$0.heardRevision], heardIfRefused: $0.heardRevision)
+                }
+            )
+        let done = exceptions.settled(of: begun)
         let settled =
             revision < activity.newest
             ? Destination.owedMore(done, activity.key, than: revision)
             : Destination.backOnRing(done, activity.key, revision)
-        try await store(outcome.exceptionStatements + [settled])
+        try await store(exceptions.statements + [settled])
     }
 
     /// Sends the newest state once more to tokens that replace others: APNs accepted it for those, which may have been
     /// void already. It is no news to a phone that has it, so it spends no budget and tells no alert.
     private func assure(_ destinations: [Destination]) async throws {
         guard let change = try await orchestrator.changes.stamped(activity.newest, under: lease) else { return }
-        let outcome = try await TokenPushes(orchestrator: orchestrator, lease: lease, activity: activity).send(
-            change,
-            to: destinations.map { TokenPushes.Push($0, alert: nil, heardIfRefused: $0.heardRevision) },
-            fixedPriority: change.kind == .end ? .ten : .five
-        )
-        let done = outcome.accepted + outcome.unsendable
-        try await store(outcome.exceptionStatements + [Destination.backOnRing(done, activity.key, change.revision)])
+        let (begun, exceptions) = try await TokenPushes(orchestrator: orchestrator, lease: lease, activity: activity)
+            .send(
+                change,
+                to: destinations.map { TokenPushes.Push($0, alert: nil, heardIfRefused: $0.heardRevision) },
+                fixedPriority: change.kind == .end ? .ten : .five
+            )
+        let done = exceptions.settled(of: begun)
+        try await store(exceptions.statements + [Destination.backOnRing(done, activity.key, change.revision)])
     }
 
     /// Ends cards while the activity goes on, and forgets them; also those that can never be reached.
     private func dismiss(_ leaving: [Destination]) async throws {
         guard let change = try await orchestrator.changes.stamped(activity.newest, under: lease) else { return }
-        let outcome = try await TokenPushes(orchestrator: orchestrator, lease: lease, activity: activity).send(
-            change.asEnd,
-            to: leaving.map { TokenPushes.Push($0, alert: nil, heardIfRefused: $0.heardRevision) },
-            fixedPriority: .ten
-        )
+        let (begun, exceptions) = try await TokenPushes(orchestrator: orchestrator, lease: lease, activity: activity)
+            .send(
+                change.asEnd,
+                to: leaving.map { TokenPushes.Push($0, alert: nil, heardIfRefused: $0.heardRevision) },
+                fixedPriority: .ten
+            )
         try await store(
-            outcome.exceptionStatements + [Destination.forget(outcome.accepted + outcome.unsendable, activity.key)]
+            exceptions.statements + [Destination.forget(exceptions.settled(of: begun), activity.key)]
         )
     }
 

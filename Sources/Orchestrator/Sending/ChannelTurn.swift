@@ -240,7 +240,7 @@ struct ChannelTurn: Sendable {
             alert = try await orchestrator.changes.alert(activity.key, revision: alertRevision)
         }
         let priority = try await orchestrator.ledger
-            .priority(of: change, hasAlert: alert != nil, in: activity, for: .channel)
+            .priority(of: change, PriorityCase(.channel, hasAlert: alert != nil), in: activity)
         let departure = ContinuousClock.now
         let outcome = await orchestrator.sender.broadcast(
             BroadcastPush(

@@ -94,9 +94,7 @@ struct SegmentStore: Sendable {
     func mayGoOn(_ lease: SegmentLease, newest: Revision) async throws -> Bool {
         let rows = try await database.query(
             """
-            SELECT a.revision = \(newest) AND NOT EXISTS (
-                SELECT FROM sending_halts AS h WHERE h.bundle_id = a.bundle_id AND h.environment = a.environment
-            )
+            SELECT a.revision = \(newest) AND \(unescaped: Self.isNotHalted)
             FROM segments AS s JOIN activities AS a USING (activity_key)
             WHERE s.activity_key = \(lease.activityKey) AND s.segment = \(lease.segment)
               AND s.lease_owner = \(lease.owner)::uuid AND s.lease_until > clock_timestamp()
@@ -105,6 +103,13 @@ struct SegmentStore: Sendable {
         guard let mayGoOn = try rows.single(Bool.self) else { throw LeaseLost() }
         return mayGoOn
     }
+
+    /// An SQL condition: sending does not stand still for the app of the activity `a`.
+    static let isNotHalted = """
+        NOT EXISTS (
+            SELECT FROM sending_halts AS h WHERE h.bundle_id = a.bundle_id AND h.environment = a.environment
+        )
+        """
 
     private static func lap(_ revision: Int64?, from origin: Int64?) -> Carousel.Lap? {
         guard let revision, let origin else { return nil }

@@ -143,8 +143,7 @@ struct SegmentWorker: Sendable {
         guard start.isIdle else { return start }
         let catchUp = try await CatchUpTurn(orchestrator: orchestrator, lease: lease, activity: activity).run()
         guard catchUp.isIdle else { return catchUp }
-        return try await RingTurn(orchestrator: orchestrator, lease: lease, activity: activity)
-            .run(look.progress.carousel)
+        return try await ring(Look(progress: look.progress, activity: activity))
     }
 
     /// One batch of each kind. Each is preceded by a look of its own: the one before may have waited for APNs.
@@ -166,10 +165,17 @@ struct SegmentWorker: Sendable {
         result = result.joined(with: catchUp)
         if !catchUp.isIdle { current = try await look() }
         guard let third = current else { return .idle }
-        return result.joined(
-            with: try await RingTurn(orchestrator: orchestrator, lease: lease, activity: third.activity)
-                .run(third.progress.carousel)
+        return result.joined(with: try await ring(third))
+    }
+
+    private func ring(_ look: Look) async throws -> Turn {
+        let turn = RingTurn(
+            orchestrator: orchestrator,
+            lease: lease,
+            activity: look.activity,
+            wakesSeen: look.progress.wakes
         )
+        return try await turn.run(look.progress.carousel)
     }
 
     private func keepLease() async throws -> Never {

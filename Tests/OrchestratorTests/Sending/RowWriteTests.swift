@@ -54,10 +54,10 @@ struct RowWriteTests {
             try await world.settle()
             let after = (try await written(world), try await written(world, to: "subscriptions"))
             #expect(world.recorder.take().count == destinations)
-            let batches = Int64(destinations / RingTurn.batchSize)
+            let parts = Int64(destinations / RingWalk.partSize)
             let rows = after.0 - before.0
-            #expect(rows > batches)
-            #expect(rows <= 6 * batches + 20)
+            #expect(rows > parts / 4)
+            #expect(rows <= 2 * parts + 20)
             #expect(after.1 == before.1)
         }
     }

@@ -40,6 +40,8 @@ final class Recorder: PushSender {
         var standing: PushOutcome?
         var offset: Timestamp = 0
         var gate: Gate?
+        /// A gate for the next call with a push to this token alone.
+        var gateOfOne: (destination: String, gate: Gate)?
         var watchers: [Watcher] = []
         var creations: [ChannelCreationOutcome] = []
         var created = 0
@@ -107,6 +109,13 @@ final class Recorder: PushSender {
     func close() -> Gate {
         let gate = Gate()
         state.withLock { $0.gate = gate }
+        return gate
+    }
+
+    /// Lets the next call with a push to a token wait at a gate, after it was written down.
+    func close(for destination: String) -> Gate {
+        let gate = Gate()
+        state.withLock { $0.gateOfOne = (destination, gate) }
         return gate
     }
 
@@ -179,7 +188,7 @@ final class Recorder: PushSender {
                     batch.body
                 )
             }
-            return (tokens.map { state.nextAnswer($0) }, state.gate)
+            return (tokens.map { state.nextAnswer($0) }, state.takeGate(for: tokens))
         }
         tellWatchers()
         await gate?.pass()
@@ -325,6 +334,12 @@ extension Recorder.State {
                 call: calls
             )
         )
+    }
+
+    fileprivate mutating func takeGate(for tokens: [String]) -> Gate? {
+        guard let one = gateOfOne, tokens.contains(one.destination) else { return gate }
+        gateOfOne = nil
+        return one.gate
     }
 
     fileprivate mutating func nextAnswer(_ destination: String) -> PushOutcome? {

@@ -147,10 +147,10 @@ struct TimelineTests {
         try await withWorld { world in
             try await world.start(alert: nil)
             try await world.settle()
-            try await world.crowd(5_300)
+            try await world.crowd(RingWalk.partSize + 300)
             try await world.update(score: 1)
             try await world.settle()
-            let story = try await world.explain("crowd5200")
+            let story = try await world.explain("crowd2700")
             #expect(story.verdict.code == "sent_low_priority")
             let batches = story.page.items.filter { $0.kind == "batch" }
             #expect(batches.map(\.text) == ["The update with revision 2 went to 300 phones: 300 × 200 (priority 5)."])
@@ -158,7 +158,7 @@ struct TimelineTests {
             #expect(whole.page.items.filter { $0.kind == "batch" }.count == 2)
             #expect(
                 whole.verdict
-                    == Verdict(code: "sent", text: "Revision 2 was accepted by APNs for all 5,300 destinations.")
+                    == Verdict(code: "sent", text: "Revision 2 was accepted by APNs for all 2,860 destinations.")
             )
         }
     }

@@ -66,17 +66,17 @@ struct TimelineWritingTests {
         try await withWorld { world in
             try await world.start(alert: nil)
             try await world.settle()
-            try await world.crowd(5_300)
+            try await world.crowd(RingWalk.partSize + 300)
             world.recorder.answer(World.crowdToken(700), with: .unregistered(at: nil))
-            world.recorder.answer(World.crowdToken(5_299), with: .badToken)
+            world.recorder.answer(World.crowdToken(2_859), with: .badToken)
             try await world.update(score: 1)
             try await world.settle()
             let told = try await rows(world).sorted()
             #expect(
                 told == [
+                    #"batch update 2 p5 {"200":2559,"410 Unregistered":1}"#,
                     #"batch update 2 p5 {"200":299,"400 BadDeviceToken":1}"#,
-                    #"batch update 2 p5 {"200":4999,"410 Unregistered":1}"#,
-                    "push crowd5299 update 2 p5 token_rejected 400 BadDeviceToken",
+                    "push crowd2859 update 2 p5 token_rejected 400 BadDeviceToken",
                     "push crowd700 update 2 p5 token_dead 410 Unregistered",
                 ]
             )
@@ -87,7 +87,7 @@ struct TimelineWritingTests {
                 ORDER BY t.first_device
                 """
             ).decoded(as: (String, String).self).map { "\($0)–\($1)" }
-            #expect(ranges == ["crowd1–crowd5000", "crowd5001–crowd5300"])
+            #expect(ranges == ["crowd1–crowd2560", "crowd2561–crowd2860"])
         }
     }
 
@@ -96,12 +96,14 @@ struct TimelineWritingTests {
         try await withWorld { world in
             try await world.start(alert: nil)
             try await world.settle()
-            try await world.crowd(5_300)
+            try await world.crowd(RingWalk.partSize + 300)
             world.recorder.answerAll(with: .unavailable)
             try await world.update(score: 1)
             try await world.settle()
             let told = try await rows(world)
-            #expect(told == [#"batch update 2 p5 {"503 ServiceUnavailable":5000}"#])
+            // How much has left before the first answers came is a matter of chance.
+            #expect((1...2).contains(told.count))
+            #expect(told.allSatisfy { $0.hasPrefix(#"batch update 2 p5 {"503 ServiceUnavailable":"#) })
         }
     }
 

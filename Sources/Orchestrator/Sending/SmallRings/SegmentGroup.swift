@@ -135,17 +135,16 @@ struct SegmentGroup: Sendable {
 
     private func send(_ ring: SmallRing) async throws -> Sending {
         let pushes = TokenPushes(orchestrator: orchestrator, lease: ring.lease, activity: ring.activity)
-        let outcome = try await pushes.send(
+        let (_, exceptions) = try await pushes.send(
             ring.change,
             to: ring.riders.map {
                 TokenPushes.Push($0, alert: nil, heardIfRefused: ring.change.heard(missing: nil))
             },
             fixedPriority: SmallRing.decision.priority,
-            isRing: true,
             isWhole: true
         )
-        guard !outcome.refused.isEmpty else { return .everybodyHasIt }
-        guard outcome.commonFailure == nil else {
+        guard !exceptions.refused.isEmpty else { return .everybodyHasIt }
+        guard exceptions.commonFailure == nil else {
             let delay = orchestrator.settings.backoff.delay(afterFailures: ring.failures + 1)
             try await store.backOff(ring.lease, for: delay)
             return .backsOff
@@ -154,7 +153,7 @@ struct SegmentGroup: Sendable {
         try await store.acknowledge(
             ring.lease,
             ring.completed,
-            with: [merge, SegmentStore.decision(of: ring)] + outcome.exceptionStatements
+            with: [merge, SegmentStore.decision(of: ring)] + exceptions.statements
         )
         return .hasExceptions
     }

@@ -59,6 +59,11 @@ final class Timeline: Sendable {
         isRing: Bool = false
     ) async throws -> TimelineDetail {
         if try await isWhole ? count <= TimelineScale.few : scale.isSmall(activityKey, batch: count) { return .pushes }
+        return batchDetail(isRing: isRing)
+    }
+
+    /// The next batch of an activity that has more.
+    func batchDetail(isRing: Bool) -> TimelineDetail {
         let number = buffer.withLock { buffer in
             buffer.batchNumber += 1
             return buffer.batchNumber

@@ -57,15 +57,15 @@ struct RingTests {
     func manyBatches() async throws {
         try await withWorld { world in
             try await world.start()
-            try await world.crowd(RingTurn.batchSize + 100)
+            try await world.crowd(RingWalk.batchSize + 100)
             try await world.update(score: 1)
             try await world.settle()
             let pushes = world.recorder.take()
-            #expect(pushes.count == RingTurn.batchSize + 100)
+            #expect(pushes.count == RingWalk.batchSize + 100)
             #expect(Set(pushes.map(\.destination)).count == pushes.count)
             let slices = Dictionary(grouping: pushes, by: \.call).mapValues(\.count)
             #expect(slices.values.max() == TokenPushes.sliceSize)
-            #expect(try await world.show().progress.current == RingTurn.batchSize + 100)
+            #expect(try await world.show().progress.current == RingWalk.batchSize + 100)
         }
     }
 

@@ -2,10 +2,49 @@ import APNSTransport
 import ActivityModel
 import Postgres
 
-extension TokenPushes.Outcome {
+/// The pushes of a batch that were not accepted, and what becomes of their destinations.
+struct PushExceptions: Sendable {
+    /// Where a push was to go, as far as it matters when it does not arrive.
+    struct Place: Sendable {
+        let deviceKey: Int64
+        let token: PushToken
+        /// Tries in a row that failed before.
+        let failures: Int
+        /// Kept as the destination's `heard_revision`.
+        let heardIfRefused: Revision
+    }
+
+    let activityKey: Int64
+    let backoff: Backoff
+    /// How many pushes of the batch were accepted.
+    private(set) var accepted = 0
+    private(set) var refused: [(place: Place, outcome: PushOutcome)] = []
+
+    init(activityKey: Int64, backoff: Backoff) {
+        self.activityKey = activityKey
+        self.backoff = backoff
+    }
+
+    /// Adds what became of a part of the batch; `place` tells where a push of it was to go.
+    mutating func add(_ outcome: BatchOutcome, place: (Int) -> Place?) {
+        accepted += outcome.accepted
+        for exception in outcome.exceptions {
+            guard let place = place(exception.index) else { continue }
+            refused.append((place, exception.outcome))
+        }
+    }
+
+    mutating func add(_ other: PushExceptions) {
+        accepted += other.accepted
+        refused += other.refused
+    }
+
+    /// Whether nobody was reached, whatever the reason.
+    var areAll: Bool { accepted == 0 && refused.count > 1 }
+
     /// Why nobody at all was reached, where it is not about the tokens: the whole batch is then tried again later.
     var commonFailure: String? {
-        guard accepted.isEmpty, refused.count > 1 else { return nil }
+        guard areAll else { return nil }
         let isAboutTokens = refused.contains { refused in
             switch refused.outcome.class {
             case .tokenDead, .tokenRejected, .requestInvalid, .accepted, .channelGone: true
@@ -15,30 +54,34 @@ extension TokenPushes.Outcome {
         return isAboutTokens ? nil : refused.first?.outcome.words
     }
 
-    /// Those that would be refused every time: nothing is wrong with the token, and the next change may be better.
-    var unsendable: [Destination] {
-        refused.filter { $0.outcome.class.isUnsendable }.map(\.push.destination)
+    /// An answer that every repeat would get, too, if there is one.
+    var refusalForGood: PushOutcome? { refused.first { $0.outcome.class.isUnsendable }?.outcome }
+
+    /// Those of the batch that were sent what there was to send, or can never be: nothing is wrong with such a token, and
+    /// the next change may be better.
+    func settled(of destinations: [Destination]) -> [Destination] {
+        let open = Set(refused.filter { !$0.outcome.class.isUnsendable }.map(\.place.deviceKey))
+        return open.isEmpty ? destinations : destinations.filter { !open.contains($0.deviceKey) }
     }
 
     /// The statements that give the refused destinations rows of their own (promise 9: tokens die only for token reasons).
     ///
     /// Each names the token that was sent to, so a token that was reported meanwhile is not touched.
-    var exceptionStatements: [Query] {
-        var dead: [(Destination, PushOutcome, Int64?, delay: Duration)] = []
-        var rejected: [(TokenPushes.Push, PushOutcome)] = []
-        var again: [(TokenPushes.Push, PushOutcome, delay: Duration)] = []
-        for (push, outcome) in refused {
-            let destination = push.destination
-            let delay = backoff.delay(afterFailures: destination.failures + 1)
+    var statements: [Query] {
+        var dead: [(Place, PushOutcome, Int64?, delay: Duration)] = []
+        var rejected: [(Place, PushOutcome)] = []
+        var again: [(Place, PushOutcome, delay: Duration)] = []
+        for (place, outcome) in refused {
+            let delay = backoff.delay(afterFailures: place.failures + 1)
             switch outcome.class {
             case .accepted, .requestInvalid, .channelGone:
                 continue
             case .tokenDead(let milliseconds):
-                dead.append((destination, outcome, milliseconds, delay))
+                dead.append((place, outcome, milliseconds, delay))
             case .tokenRejected:
-                rejected.append((push, outcome))
+                rejected.append((place, outcome))
             case .retry, .credential, .unknown, .notSent:
-                again.append((push, outcome, delay))
+                again.append((place, outcome, delay))
             }
         }
         var statements: [Query] = []
@@ -48,13 +91,13 @@ extension TokenPushes.Outcome {
         return statements
     }
 
-    private func retry(of again: [(TokenPushes.Push, PushOutcome, delay: Duration)]) -> Query {
+    private func retry(of again: [(Place, PushOutcome, delay: Duration)]) -> Query {
         """
         UPDATE subscriptions AS s
         SET state = 'due', reason = d.reason, due_at = clock_timestamp() + d.delay, heard_revision = d.heard,
             failures = least(s.failures + 1, 1000)
         FROM unnest(
-            \(again.map(\.0.destination.deviceKey)), \(again.map(\.0.destination.token.bytes)),
+            \(again.map(\.0.deviceKey)), \(again.map(\.0.token.bytes)),
             \(again.map(\.1.words)), \(again.map(\.delay)), \(again.map(\.0.heardIfRefused))
         ) AS d(device_key, token, reason, delay, heard)
         WHERE s.activity_key = \(activityKey) AND s.device_key = d.device_key AND s.update_token = d.token
@@ -63,13 +106,13 @@ extension TokenPushes.Outcome {
     }
 
     /// Kept, and not sent to. What the card has heard is noted for the case that its token is revived.
-    private func rejection(of rejected: [(TokenPushes.Push, PushOutcome)]) -> Query {
+    private func rejection(of rejected: [(Place, PushOutcome)]) -> Query {
         """
         UPDATE subscriptions AS s
         SET state = 'rejected', reason = d.reason, due_at = NULL, heard_revision = d.heard,
             failures = least(s.failures + 1, 1000)
         FROM unnest(
-            \(rejected.map(\.0.destination.deviceKey)), \(rejected.map(\.0.destination.token.bytes)),
+            \(rejected.map(\.0.deviceKey)), \(rejected.map(\.0.token.bytes)),
             \(rejected.map(\.1.words)), \(rejected.map(\.0.heardIfRefused))
         ) AS d(device_key, token, reason, heard)
         WHERE s.activity_key = \(activityKey) AND s.device_key = d.device_key AND s.update_token = d.token
@@ -78,7 +121,7 @@ extension TokenPushes.Outcome {
     }
 
     /// A token that the app reported after the moment at which APNs knew it as dead is tried again instead.
-    private func death(of dead: [(Destination, PushOutcome, Int64?, delay: Duration)]) -> Query {
+    private func death(of dead: [(Place, PushOutcome, Int64?, delay: Duration)]) -> Query {
         """
         WITH died AS (
             UPDATE subscriptions AS s

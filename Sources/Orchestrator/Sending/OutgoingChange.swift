@@ -1,0 +1,64 @@
+import APNSTransport
+import ActivityModel
+
+/// A change on its way to update tokens: what its pushes have in common, whoever they go to.
+struct OutgoingChange: Sendable {
+    let orchestrator: Orchestrator
+    let lease: SegmentLease
+    let activity: ActivitySnapshot
+    let change: ChangeToSend
+    let identity: SigningIdentity
+    let detail: TimelineDetail
+
+    /// A body and its header fields, made once for all pushes that are alike.
+    struct Form: Sendable {
+        let headers: PushHeaders
+        let body: [UInt8]
+    }
+
+    func form(alert: AlertContent?, priority: PushPriority) -> Form {
+        Form(
+            headers: PushHeaders(
+                bundleID: activity.bundleID,
+                priority: priority,
+                expiration: activity.policy.expiration(of: change.kind, at: change.timestamp)
+            ),
+            body: body(alert)
+        )
+    }
+
+    /// An alert that one card is owed from earlier was not measured with every later state; the state goes before it.
+    private func body(_ alert: AlertContent?) -> [UInt8] {
+        let body = LiveActivityRendering(change: change, alert: alert, activity: activity).body()
+        guard alert != nil, SizeLimit.device.excess(body.count) != nil else { return body }
+        return LiveActivityRendering(change: change, alert: nil, activity: activity).body()
+    }
+
+    /// Sends to tokens, and takes down what became of it. `deviceKeys` are those of the tokens, in their order.
+    func send(_ form: Form, to tokens: TokenBuffer, of deviceKeys: [Int64]) async -> BatchOutcome {
+        let outcome = await orchestrator.sender.send(
+            PushBatch(
+                environment: activity.environment,
+                identity: identity,
+                headers: form.headers,
+                body: form.body,
+                tokens: tokens,
+                deadline: orchestrator.settings.pushDeadline,
+                wantsReceipts: detail.wantsReceipts
+            )
+        )
+        orchestrator.timeline.record(
+            TimelineSending(
+                activityKey: activity.key,
+                segment: lease.segment,
+                event: change.kind == .end ? .end : .update,
+                revision: change.revision,
+                priority: form.headers.priority,
+                detail: detail
+            ),
+            to: deviceKeys,
+            outcome
+        )
+        return outcome
+    }
+}

@@ -1,0 +1,85 @@
+import APNSTransport
+import ActivityModel
+
+/// The forms in which a change leaves along a ring, each made when it is first needed.
+struct RingForms {
+    let orchestrator: Orchestrator
+    let pass: RingPass
+    /// What ``RingPass/alert`` says.
+    let alert: AlertContent?
+    let identity: SigningIdentity
+    private var known: [RingSlice.Trait: OutgoingChange.Form] = [:]
+    private var detail: TimelineDetail?
+    /// Pushes that were made under the present ``detail``.
+    private var told = 0
+
+    init(orchestrator: Orchestrator, pass: RingPass, alert: AlertContent?, identity: SigningIdentity) {
+        self.orchestrator = orchestrator
+        self.pass = pass
+        self.alert = alert
+        self.identity = identity
+    }
+
+    /// Destinations of a slice that get the change in the same form.
+    struct Part: Sendable {
+        let outgoing: OutgoingChange
+        let form: OutgoingChange.Form
+        let slice: RingSlice
+        let heardIfRefused: Revision
+    }
+
+    mutating func parts(of slice: RingSlice) async throws -> [Part] {
+        let outgoing = OutgoingChange(
+            orchestrator: orchestrator,
+            lease: pass.lease,
+            activity: pass.activity,
+            change: pass.change,
+            identity: identity,
+            detail: try await detail(of: slice)
+        )
+        var parts: [Part] = []
+        for (trait, slice) in slice.parts {
+            parts.append(
+                Part(
+                    outgoing: outgoing,
+                    form: try await form(for: trait, of: outgoing),
+                    slice: slice,
+                    heardIfRefused: pass.change.heard(missing: trait.hears ? pass.alert : nil)
+                )
+            )
+        }
+        return parts
+    }
+
+    private mutating func form(
+        for trait: RingSlice.Trait,
+        of outgoing: OutgoingChange
+    ) async throws -> OutgoingChange.Form {
+        if let form = known[trait] { return form }
+        let alert = trait.hears ? alert : nil
+        let priority = try await orchestrator.ledger.priority(
+            of: pass.change,
+            PriorityCase(frequent: trait.frequent, hasAlert: alert != nil),
+            in: pass.activity
+        )
+        let form = outgoing.form(alert: alert, priority: priority)
+        known[trait] = form
+        return form
+    }
+
+    /// How the timeline tells of the next slice. A ring that proves to be a large one is told of by batches.
+    private mutating func detail(of slice: RingSlice) async throws -> TimelineDetail {
+        let isTooLong = told + slice.count > (detail == .pushes ? TimelineScale.few : RingWalk.partSize)
+        if let detail, !isTooLong {
+            told += slice.count
+            return detail
+        }
+        let next =
+            detail == nil
+            ? try await orchestrator.timeline.detail(of: pass.activity.key, count: slice.count, isRing: true)
+            : orchestrator.timeline.batchDetail(isRing: true)
+        detail = next
+        told = slice.count
+        return next
+    }
+}

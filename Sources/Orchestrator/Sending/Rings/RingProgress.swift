@@ -1,0 +1,76 @@
+import ActivityModel
+import Postgres
+import Synchronization
+
+/// How far a walk has come, and the storing of it while the walk goes on.
+final class RingProgress: Sendable {
+    private struct State {
+        var carousel: Carousel
+        /// To be stored with the first part.
+        var firstStatements: [Query]
+        var window: RingWindow
+    }
+
+    private let segments: SegmentStore
+    private let lease: SegmentLease
+    private let state: Mutex<State>
+
+    /// `firstStatements` are stored with the first part: what turning to the change has come to.
+    init(
+        segments: SegmentStore,
+        lease: SegmentLease,
+        carousel: Carousel,
+        firstStatements: [Query],
+        nothing: PushExceptions
+    ) {
+        self.segments = segments
+        self.lease = lease
+        state = Mutex(
+            State(carousel: carousel, firstStatements: firstStatements, window: RingWindow(nothing: nothing))
+        )
+    }
+
+    func withWindow<R>(_ body: (inout RingWindow) -> sending R) -> sending R {
+        state.withLock { body(&$0.window) }
+    }
+
+    /// Stores a part that was taken from the window, while the walk goes on.
+    ///
+    /// - Throws: ``LeaseLost``.
+    func store(_ part: RingWindow.Part) async throws {
+        try await acknowledge(part, reachedBound: false)
+        withWindow { $0.partStored() }
+    }
+
+    /// Stores what is left when the walk is over and everything is answered. `reachedBound`: there is nobody left to send
+    /// to in the pass.
+    ///
+    /// - Returns: Why nobody was reached, if that is so for a reason that concerns all; then the walk begins again where
+    ///   this part began.
+    /// - Throws: ``LeaseLost``.
+    func finish(reachedBound: Bool) async throws -> String? {
+        let rest = withWindow { $0.rest }
+        guard let failure = rest.exceptions.commonFailure else {
+            try await acknowledge(rest, reachedBound: reachedBound)
+            return nil
+        }
+        // What the walk has turned to is kept, so that an alert is still owed when the failure is over.
+        let (carousel, merges) = state.withLock { ($0.carousel, $0.firstStatements) }
+        try await segments.acknowledge(lease, carousel, hasFailed: true, with: merges)
+        return failure
+    }
+
+    private func acknowledge(_ part: RingWindow.Part, reachedBound: Bool) async throws {
+        let (carousel, merges) = state.withLock { state in
+            state.carousel.acknowledge(through: part.lastKey, reachedBound: reachedBound)
+            defer { state.firstStatements = [] }
+            return (state.carousel, state.firstStatements)
+        }
+        try await segments.acknowledge(
+            lease,
+            carousel,
+            hasSent: part.count > 0,
+            with: merges + part.exceptions.statements
+        )
+    }
+}

@@ -1,0 +1,104 @@
+import APITypes
+import ActivityModel
+import Postgres
+import Testing
+
+@testable import Orchestrator
+
+@Suite("A walk along a long ring", .timeLimit(.minutes(3)))
+struct RingWalkTests {
+    @Test("What has left and is not stored stays within a batch, and the cursor is stored on the way")
+    func bounds() async throws {
+        try await withWorld { world in
+            let count = 2 * RingWalk.batchSize
+            try await world.start()
+            try await world.crowd(count)
+            try await world.settle()
+            _ = world.recorder.take()
+            try await world.update(score: 1)
+            let gate = world.recorder.close()
+            let walk = Task { try await world.settle() }
+            await gate.arrivals(RingWalk.batchSize / TokenPushes.sliceSize)
+            // All slices wait for their answers, and no more leave.
+            #expect(world.recorder.pushes.count == RingWalk.batchSize)
+            #expect(try await world.number("SELECT cursor FROM segments") == 0)
+            world.recorder.open()
+            await world.recorder.wait { $0.count > RingWalk.batchSize + RingWalk.partSize }
+            try await walk.value
+            let tokens = world.recorder.take().map(\.destination)
+            #expect(tokens.count == count)
+            #expect(Set(tokens).count == count)
+            #expect(try await world.show().progress.current == count)
+        }
+    }
+
+    @Test("A walk that is broken off by a crash repeats at most a batch")
+    func crash() async throws {
+        try await withWorld { world in
+            let count = 2 * RingWalk.batchSize
+            try await world.start()
+            try await world.crowd(count)
+            try await world.settle()
+            _ = world.recorder.take()
+            try await world.update(score: 1)
+            // The last of the ring are never answered, until the daemon's lease is lost.
+            let last = World.crowdToken(count)
+            let gate = world.recorder.close(for: last)
+            let dead = Task { try await world.settle() }
+            await gate.arrivals()
+            try await world.expireLeases()
+            try await world.sibling().settle()
+            gate.open()
+            try await dead.value
+            let pushes = Dictionary(grouping: world.recorder.take(), by: \.destination)
+            #expect(pushes.count == count)
+            let repeated = pushes.values.count { $0.count > 1 }
+            #expect(repeated > 0)
+            #expect(repeated <= RingWalk.batchSize)
+            #expect(Set(pushes.values.flatMap { $0 }.map(\.bytes)).count == 1)
+        }
+    }
+
+    @Test("Once the end is accepted a walk begins no more than one slice of what it was sending")
+    func end() async throws {
+        try await withWorld { world in
+            let count = 2 * RingWalk.batchSize
+            try await world.start()
+            try await world.crowd(count)
+            try await world.settle()
+            _ = world.recorder.take()
+            try await world.update(score: 1)
+            let gate = world.recorder.close()
+            let walk = Task { try await world.settle() }
+            await gate.arrivals(RingWalk.batchSize / TokenPushes.sliceSize)
+            try await world.end()
+            world.recorder.open()
+            try await walk.value
+            let pushes = world.recorder.take()
+            #expect(pushes.count { $0.event == "update" } <= RingWalk.batchSize + TokenPushes.sliceSize)
+            #expect(pushes.count { $0.event == "end" } == count)
+        }
+    }
+
+    @Test("Who joins late does not wait for the whole pass")
+    func lateJoiner() async throws {
+        try await withWorld { world in
+            let count = 5 * RingWalk.batchSize
+            try await world.start()
+            try await world.crowd(count)
+            try await world.settle()
+            _ = world.recorder.take()
+            try await world.update(score: 1)
+            let gate = world.recorder.close(for: World.crowdToken(1))
+            let walk = Task { try await world.settle() }
+            await gate.arrivals()
+            try await world.follow("late", token: "bb01")
+            gate.open()
+            try await walk.value
+            let pushes = world.recorder.take()
+            let place = try #require(pushes.firstIndex { $0.destination == "bb01" })
+            #expect(place < count)
+            #expect(pushes.count == count + 1)
+        }
+    }
+}
