@@ -158,6 +158,29 @@ struct OperatorTests {
         }
     }
 
+    @Test("an ordinary push is sent and told of, and a ticket lets an app report its own device and no other")
+    func sendAndTicket() async throws {
+        try await TallySystem.with { system in
+            let stage = OperatorStage(system: system)
+            let made = try await stage.tally("devices", "ticket", "mine", "--environment", "production", "--json")
+            let ticket = try #require(try JSONValue(parsing: made.output)["ticket"]?.string, "\(made.errors)")
+            let app = system.api(key: ticket)
+            let report = Array(#"{"environment":"production","device_token":"00aa11bb"}"#.utf8)
+            let devices = "/v1/apps/\(TallySystem.app)/devices"
+            #expect(try await app.send("PUT", "\(devices)/mine", report).status == 200)
+            #expect(try await app.send("PUT", "\(devices)/another", report).status == 403)
+            let dry = try await stage.tally("send", "--device", "mine", "--title", "Hello", "--dry-run", "--json")
+            #expect(try JSONValue(parsing: dry.output)["aps"]?["alert"]?["title"]?.string == "Hello")
+            let sent = try await stage.tally("send", "--device", "mine", "--title", "Hello")
+            #expect(sent.output.contains("accepted for 1 token"), "\(sent.errors)")
+            // The simulator knows no such token; what Apple says of it is told either way.
+            try await eventually("what came of the push is told") {
+                try await stage.tally("events", "--kind", "push_sent", "--kind", "push_failed").output
+                    .contains("\(TallySystem.app) mine")
+            }
+        }
+    }
+
     @Test("a profile serves as address and key, unless others can read its file; what is missing is said")
     func profiles() async throws {
         try await TallySystem.with { system in
