@@ -122,6 +122,7 @@ let package = Package(
                 .embedInCode("V0010_channel_alerts.sql"),
                 .embedInCode("V0011_change_events.sql"),
                 .embedInCode("V0012_pushes.sql"),
+                .embedInCode("V0013_audit.sql"),
             ],
             swiftSettings: swiftSettings
         ),

@@ -16,5 +16,6 @@ package enum Schema {
         (10, "channel_alerts", PackageResources.V0010_channel_alerts_sql),
         (11, "change_events", PackageResources.V0011_change_events_sql),
         (12, "pushes", PackageResources.V0012_pushes_sql),
+        (13, "audit", PackageResources.V0013_audit_sql),
     ]
 }

@@ -30,6 +30,9 @@ package protocol TallyService: Sendable {
     /// Looks at everything that sending depends on. `installation`: whether what concerns more than one app is told, too.
     func examine(_ request: DoctorRequest, installation: Bool) async throws -> DoctorReport
 
+    /// What operators did, the newest first; or what was done to one app.
+    func audit(_ filter: AuditFilter, _ page: PageRequest, only: BundleID?) async throws -> Page<AuditEntry>
+
     // MARK: Types
 
     func putType(

@@ -107,6 +107,19 @@ private func samples() throws -> [any APIValue & Hashable] {
             collapseID: "goal"
         ),
         PushAnswer(pushID: "p", destinations: 2),
+        AuditEntry(id: 1, at: time, keyID: "bootstrap", requestID: "r", action: "app_changed", subject: "s"),
+        AuditEntry(
+            id: 2,
+            at: time,
+            keyID: "k",
+            keyName: "ops",
+            requestID: "r",
+            action: "type_changed",
+            bundleID: app,
+            subject: "s",
+            before: ["version": 1],
+            after: ["version": 2]
+        ),
         DryRunAnswer(activityID: match, revision: 1, timestamp: 0, unchanged: true),
         DryRunAnswer(
             activityID: match,

@@ -170,6 +170,11 @@ struct RouteTests {
                 "revokeAPIKey \(RouteCase.uuid) only com.example.mine",
             ]
         )
+        _ = try await api.send(.get, "/v1/audit", key: "operate@com.example.mine")
+        #expect(api.service.calls.last == "audit - - - 100 - only com.example.mine")
+        let other = try await api.send(.get, "/v1/audit?bundle_id=com.example.other", key: "operate@com.example.mine")
+        #expect(other.code == "app_forbidden")
+        #expect(api.service.calls.count == 4)
     }
 
     @Test(

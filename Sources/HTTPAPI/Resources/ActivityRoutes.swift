@@ -46,7 +46,7 @@ extension Route {
                 query: paging.union(["type", "state"])
             ) { call in
                 let type = try call.parameter("type", ActivityTypeName.init)
-                let state = try call.parameter("state", ActivityState.init(rawValue:))
+                let state = try call.word("state", ActivityState.self)
                 return .ok(try await service.activities(call.app(), type: type, state: state, call.page()))
             },
             Route(.get, one, .scope(.read)) { call in

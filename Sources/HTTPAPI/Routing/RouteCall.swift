@@ -65,6 +65,19 @@ struct RouteCall: Sendable {
         try parameter(name) { $0 == "true" ? true : $0 == "false" ? false : nil } ?? false
     }
 
+    /// A query parameter that is one word of a list; nil if it is absent.
+    ///
+    /// - Throws: 422 that names the parameter and the words.
+    func word<Word>(_ name: String, _: Word.Type = Word.self) throws(Problem) -> Word?
+    where Word: RawRepresentable & CaseIterable, Word.RawValue == String {
+        guard let text = query[name] else { return nil }
+        guard let word = Word(rawValue: text) else {
+            let words = Word.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
+            throw Self.invalid("The query parameter '\(name)' must be one of \(words).")
+        }
+        return word
+    }
+
     /// `limit` and `cursor`.
     func page() throws(Problem) -> PageRequest {
         try PageRequest(limit: query["limit"], cursor: query["cursor"])

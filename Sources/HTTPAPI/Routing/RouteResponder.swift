@@ -2,6 +2,7 @@ import APITypes
 import HTTPTypes
 import Hummingbird
 import NIOCore
+import Orchestrator
 
 /// The last step of a request: reads the query and the body, calls the route, writes its answer.
 struct RouteResponder: HTTPResponder {
@@ -30,7 +31,8 @@ struct RouteResponder: HTTPResponder {
                 hangUp: context.hangUp
             )
         )
-        return try await route.handler(call).response
+        let caller = context.principal.map { Caller(keyID: $0.keyID, requestID: context.requestID) }
+        return try await Caller.$current.withValue(caller) { try await route.handler(call).response }
     }
 
     private func readQuery(of request: Request) throws(Problem) -> [String: String] {

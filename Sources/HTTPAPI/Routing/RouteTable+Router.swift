@@ -14,6 +14,7 @@ extension RouteTable {
                 + [Route.metrics(metrics)]
                 + Route.apps(service)
                 + Route.apiKeys(service)
+                + Route.audit(service)
                 + Route.types(service)
                 + Route.devices(service)
                 + Route.tickets(service)

@@ -70,7 +70,9 @@ extension Orchestrator {
     ) async throws -> ChannelResource {
         let rows = try await connection.query(ChannelRows.insertion(of: apnsID, app: app, environment, storage))
         guard let id = try rows.single(String.self) else { throw Problem.internalError() }
-        return try await channel(app, ChannelID(stored: id), on: { try await connection.query($0) })
+        let channel = try await channel(app, ChannelID(stored: id), on: { try await connection.query($0) })
+        try await AuditRows.record(.channelCreated, of: app, id, after: channel.json, on: connection)
+        return channel
     }
 
     /// Channels of an app, the newest first, deleted ones included.
@@ -119,14 +121,21 @@ extension Orchestrator {
     ///
     /// - Throws: 404; 409 `channel_in_use` while its activity runs; 502, 503 as for creating.
     package func deleteChannel(_ app: BundleID, _ id: ChannelID) async throws {
-        let claimed = try await database.execute(
-            """
-            UPDATE channels AS c SET state = 'deleting', delete_at = clock_timestamp()
-            WHERE c.bundle_id = \(app.rawValue) AND c.channel_id = \(id.rawValue)::uuid AND c.state IN ('ready', 'deleting')
-              AND (c.activity_key IS NULL
-                   OR EXISTS (SELECT FROM activities AS a WHERE a.activity_key = c.activity_key AND a.state = 'ended'))
-            """
-        )
+        let claimed = try await database.withTransaction { connection in
+            let claimed = try await connection.execute(
+                """
+                UPDATE channels AS c SET state = 'deleting', delete_at = clock_timestamp()
+                WHERE c.bundle_id = \(app.rawValue) AND c.channel_id = \(id.rawValue)::uuid AND c.state IN ('ready', 'deleting')
+                  AND (c.activity_key IS NULL
+                       OR EXISTS (SELECT FROM activities AS a WHERE a.activity_key = c.activity_key AND a.state = 'ended'))
+                """
+            )
+            if claimed > 0 {
+                let channel = try await Self.channel(app, id, on: { try await connection.query($0) })
+                try await AuditRows.record(.channelDeleted, of: app, id.rawValue, before: channel.json, on: connection)
+            }
+            return claimed
+        }
         let channel = try await channel(app, id)
         if channel.state == .deleted || channel.state == .lost { return }
         guard claimed > 0, let apnsID = channel.apnsChannelID else {

@@ -1,5 +1,6 @@
 package import APITypes
 package import ActivityModel
+import Postgres
 
 extension Orchestrator {
     /// Compares the channels of an app with Apple's list, and mends what differs; or only looks, in a dry run.
@@ -10,6 +11,9 @@ extension Orchestrator {
         let environment = try await environment(request.environment, of: app)
         if request.dryRun { return try await reconcile(app, environment, under: nil) }
         guard let lease = try await sweeps.claim(app, environment) else { throw Self.sweepInProgress() }
+        // Of many transactions; what they do is told by events.
+        let entry = AuditRows.entry(.channelsReconciled, of: app, environment.rawValue)
+        if !entry.isEmpty { _ = try await database.pipeline(entry) }
         let result: Result<ChannelReport, any Error>
         do {
             result = .success(try await reconcile(app, environment, under: lease))

@@ -1,3 +1,4 @@
+import APITypes
 import ActivityModel
 import FoundationEssentials
 import JSON
@@ -225,6 +226,17 @@ final class SendingHalts: Sendable {
                 Self.wakeAll(scope),
                 WorkNotifications.announcement,
             ])
+            let before: JSONValue = ["suspect_from": .string(Instant(suspectFrom).description)]
+            let after: JSONValue = ["reviving": .bool(reviving)]
+            let subject = scope.environment.rawValue
+            try await AuditRows.record(
+                .haltLifted,
+                of: scope.app,
+                subject,
+                before: before,
+                after: after,
+                on: connection
+            )
             return true
         }
         guard isLifted else { return false }

@@ -29,7 +29,11 @@ extension Orchestrator {
                 RETURNING \(unescaped: Self.apiKeyColumns)
                 """
             )
-            return try Self.apiKeys(rows).first
+            let key = try Self.apiKeys(rows).first
+            if let key {
+                try await AuditRows.record(.apiKeyCreated, of: key.bundleID, key.id, after: key.json, on: connection)
+            }
+            return key
         }
         guard var key else { throw Problem.internalError() }
         key.secret = secret
@@ -58,14 +62,34 @@ extension Orchestrator {
     ///
     /// - Throws: 404, also for a key that `only` does not see. A key that is revoked already stays so.
     package func revokeAPIKey(_ id: String, only: BundleID?) async throws {
-        let revoked = try await database.execute(
-            """
-            UPDATE api_keys SET revoked_at = coalesce(revoked_at, now())
-            WHERE api_key_id = \(id)::uuid AND (\(only?.rawValue)::text IS NULL OR bundle_id = \(only?.rawValue))
-            """
-        )
+        let isFound = try await database.withTransaction { connection in
+            let stored = try await connection.query(
+                """
+                SELECT \(unescaped: Self.apiKeyColumns) FROM api_keys
+                WHERE api_key_id = \(id)::uuid AND (\(only?.rawValue)::text IS NULL OR bundle_id = \(only?.rawValue))
+                FOR NO KEY UPDATE
+                """
+            )
+            guard let key = try Self.apiKeys(stored).first else { return false }
+            guard key.revokedAt == nil else { return true }
+            let revoked = try await connection.query(
+                """
+                UPDATE api_keys SET revoked_at = now() WHERE api_key_id = \(id)::uuid
+                RETURNING \(unescaped: Self.apiKeyColumns)
+                """
+            )
+            try await AuditRows.record(
+                .apiKeyRevoked,
+                of: key.bundleID,
+                key.id,
+                before: key.json,
+                after: try Self.apiKeys(revoked).first?.json,
+                on: connection
+            )
+            return true
+        }
         registry.principals.removeAll()
-        if revoked == 0 { throw Problem.notFound("the API key") }
+        if !isFound { throw Problem.notFound("the API key") }
     }
 
     // MARK: Authentication

@@ -13,6 +13,7 @@ extension Orchestrator {
     package func putApp(_ id: BundleID, _ request: AppRequest) async throws -> AppResource {
         let sealed = try sealedKeys(id, request)
         let app = try await database.withTransaction { connection in
+            let before = try await Self.readApps(id: id, connection).first
             _ = try await connection.execute(
                 """
                 INSERT INTO apps (bundle_id, team_id, channels_exclusive, channel_pool)
@@ -35,6 +36,14 @@ extension Orchestrator {
                     message: "an app needs at least one environment with its key"
                 )
             }
+            try await AuditRows.record(
+                .appChanged,
+                of: id,
+                id.rawValue,
+                before: before?.json,
+                after: app.json(replacingKeysOf: Array(sealed.keys)),
+                on: connection
+            )
             return app
         }
         return app
@@ -80,7 +89,9 @@ extension Orchestrator {
             if channels {
                 throw Problem.conflict(code: "app_in_use", detail: "Channels of this app still exist at Apple.")
             }
+            let before = try await Self.readApps(id: id, connection).first?.json
             _ = try await connection.execute("DELETE FROM apps WHERE bundle_id = \(id.rawValue)")
+            try await AuditRows.record(.appDeleted, of: id, id.rawValue, before: before, on: connection)
         }
         registry.principals.removeAll()
         registry.types.removeAll()
@@ -211,5 +222,19 @@ extension Orchestrator {
             )
         }
         return apps
+    }
+}
+
+extension AppResource {
+    /// As the audit log shows it: with a mark where the private key itself was replaced.
+    fileprivate func json(replacingKeysOf replaced: [APNSEnvironment]) -> JSONValue {
+        guard var app = json.object, var environments = app["environments"]?.object else { return json }
+        for environment in replaced {
+            guard var key = environments[environment.rawValue]?.object else { continue }
+            key["private_key"] = "replaced"
+            environments[environment.rawValue] = .object(key)
+        }
+        app["environments"] = .object(environments)
+        return .object(app)
     }
 }

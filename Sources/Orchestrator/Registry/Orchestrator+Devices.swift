@@ -1,5 +1,7 @@
 package import APITypes
 package import ActivityModel
+import Cryptography
+import JSON
 import Postgres
 
 extension Orchestrator {
@@ -144,23 +146,17 @@ extension Orchestrator {
     package func eraseUser(_ app: BundleID, _ id: UserID) async throws {
         try await database.withTransaction { connection in
             try await requireApp(app, connection)
-            _ = try await connection.execute(
-                """
-                DELETE FROM audience_members AS m
-                WHERE m.bundle_id = \(app.rawValue) AND (
-                    m.kind = 'user' AND m.member_id = \(id.rawValue)
-                    OR m.kind = 'device' AND m.member_id IN (
-                        SELECT device_id FROM devices
-                        WHERE bundle_id = \(app.rawValue) AND user_id = \(id.rawValue)
-                    )
-                )
-                """
-            )
-            _ = try await TimelineErasure.delete(
+            _ = try await connection.execute(UserErasure.audience(app, id))
+            try await UserErasure.starts(app, id, on: connection)
+            let devices = try await TimelineErasure.delete(
                 "DELETE FROM devices WHERE bundle_id = \(app.rawValue) AND user_id = \(id.rawValue) RETURNING device_key, device_id",
                 of: app,
                 on: connection
             )
+            // The log holds nobody's id; who knows it finds the entry by its hash.
+            let subject = "sha256:" + Base64URL.encode(SHA256.hash(id.rawValue))
+            let erased: JSONValue = ["devices": .number(JSONNumber(devices))]
+            try await AuditRows.record(.userErased, of: app, subject, before: erased, on: connection)
         }
     }
 }

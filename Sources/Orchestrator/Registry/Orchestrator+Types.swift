@@ -23,25 +23,21 @@ extension Orchestrator {
             let stored = try await Self.lockType(app, name, request.policy ?? Policy(), connection)
             let policy = request.policy ?? stored.policy
             try schemas.check(policy)
-            guard let newest = stored.newest else {
-                try await Self.insertVersion(1, app, name, schemas, request.minAppVersion, connection)
-                return TypeRegistration(
-                    version: 1,
-                    changed: true,
-                    lint: schemas.lint,
-                    compatibility: .init(compatible: true)
+            let wanted = WantedType(schemas: schemas, policy: policy, minAppVersion: request.minAppVersion)
+            let registration = try await Self.register(app, name, stored, as: wanted, force: force, connection)
+            if registration.changed {
+                let before = stored.newest.map { Self.auditJSON($0.version, stored.policy, $0.minAppVersion) }
+                let after = Self.auditJSON(registration.version, policy, request.minAppVersion)
+                try await AuditRows.record(
+                    .typeChanged,
+                    of: app,
+                    name.rawValue,
+                    before: before,
+                    after: after,
+                    on: connection
                 )
             }
-            let wanted = WantedType(schemas: schemas, policy: policy, minAppVersion: request.minAppVersion)
-            return try await Self.changeType(
-                app,
-                name,
-                from: stored.policy,
-                newest,
-                to: wanted,
-                force: force,
-                connection
-            )
+            return registration
         }
         registry.types.remove(RegistryCaches.TypeKey(app: app, name: name))
         return registration
@@ -51,6 +47,33 @@ extension Orchestrator {
         let schemas: TypeSchemas
         let policy: Policy
         let minAppVersion: AppVersion?
+    }
+
+    private static func register(
+        _ app: BundleID,
+        _ name: ActivityTypeName,
+        _ stored: (policy: Policy, newest: StoredVersion?),
+        as wanted: WantedType,
+        force: Bool,
+        _ connection: PostgresConnection
+    ) async throws -> TypeRegistration {
+        guard let newest = stored.newest else {
+            try await insertVersion(1, app, name, wanted.schemas, wanted.minAppVersion, connection)
+            return TypeRegistration(
+                version: 1,
+                changed: true,
+                lint: wanted.schemas.lint,
+                compatibility: .init(compatible: true)
+            )
+        }
+        return try await changeType(app, name, from: stored.policy, newest, to: wanted, force: force, connection)
+    }
+
+    /// A type as the audit log shows it. Its schemas are kept by version.
+    private static func auditJSON(_ version: Int, _ policy: Policy, _ minAppVersion: AppVersion?) -> JSONValue {
+        var type: JSONObject = ["version": .number(JSONNumber(version)), "policy": policy.json]
+        type["min_app_version"] = minAppVersion.map { .string($0.description) }
+        return .object(type)
     }
 
     private static func changeType(

@@ -74,29 +74,46 @@ extension Orchestrator {
     ///
     /// - Throws: 404.
     package func schedule(_ app: BundleID, _ id: String) async throws -> ScheduleResource {
-        let rows = try await database.query(
+        guard let schedule = try await Self.schedule(app, id, on: { try await database.query($0) }) else {
+            throw Problem.notFound("the schedule")
+        }
+        return schedule
+    }
+
+    private static func schedule(
+        _ app: BundleID,
+        _ id: String,
+        on query: (Query) async throws -> Rows
+    ) async throws -> ScheduleResource? {
+        let rows = try await query(
             """
             SELECT s.activity_key, s.schedule_id::text, a.activity_id, s.kind::text, s.due_at, s.state::text, s.reason
             FROM schedules AS s JOIN activities AS a USING (activity_key)
             WHERE a.bundle_id = \(app.rawValue) AND s.schedule_id = \(id)::uuid
             """
         )
-        guard let (_, schedule) = try ScheduleRows.decode(rows).first else { throw Problem.notFound("the schedule") }
-        return schedule
+        return try ScheduleRows.decode(rows).first?.1
     }
 
     /// Cancels a schedule that has not run.
     ///
     /// - Throws: 404; 409 `schedule_settled` if it has run, failed or was cancelled.
     package func cancelSchedule(_ app: BundleID, _ id: String) async throws {
-        let cancelled = try await database.execute(
-            """
-            UPDATE schedules AS s SET state = 'cancelled', settled_at = clock_timestamp(), lease_until = NULL
-            FROM activities AS a
-            WHERE a.activity_key = s.activity_key AND a.bundle_id = \(app.rawValue)
-              AND s.schedule_id = \(id)::uuid AND s.state = 'pending'
-            """
-        )
+        let cancelled = try await database.withTransaction { connection in
+            let before = try await Self.schedule(app, id) { try await connection.query($0) }
+            let cancelled = try await connection.execute(
+                """
+                UPDATE schedules AS s SET state = 'cancelled', settled_at = clock_timestamp(), lease_until = NULL
+                FROM activities AS a
+                WHERE a.activity_key = s.activity_key AND a.bundle_id = \(app.rawValue)
+                  AND s.schedule_id = \(id)::uuid AND s.state = 'pending'
+                """
+            )
+            if cancelled > 0 {
+                try await AuditRows.record(.scheduleCancelled, of: app, id, before: before?.json, on: connection)
+            }
+            return cancelled
+        }
         guard cancelled == 0 else { return }
         let schedule = try await schedule(app, id)
         throw Problem.conflict(code: "schedule_settled", detail: "The schedule is \(schedule.state.rawValue).")
@@ -109,6 +126,9 @@ extension Orchestrator {
     package func runSchedule(_ app: BundleID, _ id: String) async throws -> ScheduleResource {
         let before = try await schedule(app, id)
         if before.state == .pending {
+            // The change itself is committed with others of a group; who wanted it is on record before.
+            let entry = AuditRows.entry(.scheduleRun, of: app, id, before: before.json)
+            if !entry.isEmpty { _ = try await database.pipeline(entry) }
             do {
                 try await ScheduleRunner(orchestrator: self).runNow(app, id)
             } catch let problem as Problem where problem.status == 404 {

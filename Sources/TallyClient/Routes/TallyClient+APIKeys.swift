@@ -1,4 +1,5 @@
 package import APITypes
+import ActivityModel
 
 extension TallyClient {
     /// Makes a key; the answer is the only place where its secret is.
@@ -12,6 +13,18 @@ extension TallyClient {
     /// All keys, without their secrets.
     package func keys(_ page: PageRequest = PageRequest()) async throws(ClientError) -> Page<APIKeyResource> {
         try await answer(Page<APIKeyResource>.self, to: .get("/v1/api-keys", query: page.query))
+    }
+
+    /// What operators did, the newest first.
+    package func audit(
+        _ filter: AuditFilter = AuditFilter(),
+        _ page: PageRequest = PageRequest()
+    ) async throws(ClientError) -> Page<AuditEntry> {
+        let query: [(name: String, value: String?)] = [
+            ("bundle_id", filter.app?.rawValue), ("action", filter.action?.rawValue), ("key_id", filter.keyID),
+            ("since", filter.since?.description), ("until", filter.until?.description),
+        ]
+        return try await answer(Page<AuditEntry>.self, to: .get("/v1/audit", query: query + page.query))
     }
 
     /// Ends a key for good; `id` is not its secret.

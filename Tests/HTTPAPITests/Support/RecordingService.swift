@@ -129,6 +129,11 @@ final class RecordingService: TallyService {
         try done("revokeAPIKey \(id) only \(only?.rawValue ?? "-")")
     }
 
+    func audit(_ filter: AuditFilter, _ page: PageRequest, only: BundleID?) async throws -> Page<AuditEntry> {
+        let words = [filter.app?.rawValue, filter.action?.rawValue, filter.keyID].map { $0 ?? "-" }
+        return try reach("audit \(words.joined(separator: " ")) \(text(page)) only \(only?.rawValue ?? "-")")
+    }
+
     func putType(
         _ app: BundleID,
         _ name: ActivityTypeName,

@@ -29,7 +29,7 @@ struct RouteCase: CustomTestStringConvertible, Sendable {
     static let uuid = "0d1b4f86-7f5c-4f0e-9d59-0a6f6e4f6c11"
 
     /// Every route that calls the service, written from the contract.
-    static let all: [RouteCase] = apps + types + devices + activities + channelsAndSchedules + events
+    static let all: [RouteCase] = apps + audit + types + devices + activities + channelsAndSchedules + events
 
     private static let mine = "/v1/apps/com.example.mine"
 
@@ -49,6 +49,16 @@ struct RouteCase: CustomTestStringConvertible, Sendable {
         .init(.post, "/v1/api-keys", .scope(.admin), body: Bodies.apiKey, "createAPIKey backend"),
         .init(.get, "/v1/api-keys", .scope(.admin), "apiKeys 100 - only -"),
         .init(.delete, "/v1/api-keys/\(uuid)", .scope(.admin), "revokeAPIKey \(uuid) only -"),
+    ]
+
+    private static let audit: [RouteCase] = [
+        .init(.get, "/v1/audit", .scope(.operate), "audit - - - 100 - only -"),
+        .init(
+            .get,
+            "/v1/audit?bundle_id=com.example.mine&action=app_changed&key_id=k&since=2022-12-18T15:00:00Z&limit=7",
+            .scope(.operate),
+            "audit com.example.mine app_changed k 7 - only -"
+        ),
     ]
 
     private static let types: [RouteCase] = [

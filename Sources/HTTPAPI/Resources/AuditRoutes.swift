@@ -1,0 +1,29 @@
+import APITypes
+import ActivityModel
+import HTTPTypes
+import Orchestrator
+
+extension Route {
+    /// `/v1/audit`: what operators did. A bound key sees what was done to its app.
+    static func audit(_ service: any TallyService) -> [Route] {
+        [
+            Route(
+                .get,
+                "/v1/audit",
+                .scope(.operate),
+                query: paging.union(["bundle_id", "action", "key_id", "since", "until"])
+            ) { call in
+                let filter = AuditFilter(
+                    app: try call.parameter("bundle_id", BundleID.init),
+                    action: try call.word("action"),
+                    keyID: try call.parameter("key_id") { $0 },
+                    since: try call.parameter("since", Instant.init),
+                    until: try call.parameter("until", Instant.init)
+                )
+                let bound = call.principal?.app
+                if let bound, let named = filter.app, named != bound { throw Problem.appForbidden() }
+                return .ok(try await service.audit(filter, call.page(), only: bound))
+            }
+        ]
+    }
+}

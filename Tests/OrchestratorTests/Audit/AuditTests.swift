@@ -1,0 +1,174 @@
+import APITypes
+import ActivityModel
+import Cryptography
+import JSON
+import Postgres
+import Testing
+
+@testable import Orchestrator
+
+@Suite("Audit log", .timeLimit(.minutes(2)))
+struct AuditTests {
+    /// Acts as the bearer of a key.
+    private func acting<Result>(
+        as keyID: String = Principal.bootstrapKeyID,
+        _ body: () async throws -> Result
+    ) async throws -> Result {
+        try await Caller.$current.withValue(Caller(keyID: keyID, requestID: "request-1"), operation: body)
+    }
+
+    private func entries(
+        _ orchestrator: Orchestrator,
+        _ filter: AuditFilter = AuditFilter()
+    ) async throws -> [AuditEntry] {
+        try await orchestrator.audit(filter, PageRequest(), only: nil).items
+    }
+
+    @Test("Every action of an operator is on record: who, what, and how it stood before and after")
+    func actions() async throws {
+        try await withWorld { world in
+            let orchestrator = world.orchestrator
+            let app = world.app
+            let key = try await orchestrator.createAPIKey(APIKeyRequest(name: "ops", scopes: [.admin]))
+            #expect(try await entries(orchestrator).isEmpty)
+            try await world.start()
+            var request = UpdateRequest(contentState: World.state(1))
+            request.at = Instant(unixSeconds: 4_000_000_000)
+            func schedule() async throws -> String {
+                let answer = try await orchestrator.update(app, ActivityID(stored: "final"), request)
+                guard case .scheduled(let id) = answer else { throw Accepted.IsScheduled() }
+                return id
+            }
+            let (cancelled, run) = (try await schedule(), try await schedule())
+            _ = try await world.database.execute(
+                """
+                INSERT INTO sending_halts (bundle_id, environment, suspect_from, answers, rejections, probe_at)
+                VALUES (\(app.rawValue), 'production', now(), 100, 100, now())
+                """
+            )
+            try await acting(as: key.id) {
+                _ = try await orchestrator.putApp(app, .production(key: P256PrivateKey.generate().pem()))
+                var policy = Policy()
+                policy.wakeAfterSeconds = 60
+                let schemas = TypeRequest.Source.schemas(attributes: [:], contentState: [:])
+                let type = TypeRequest(source: schemas, policy: policy)
+                _ = try await orchestrator.putType(app, World.game, type, force: true)
+                let made = try await orchestrator.createAPIKey(
+                    APIKeyRequest(name: "app", scopes: [.read], bundleID: app)
+                )
+                try await orchestrator.revokeAPIKey(made.id, only: nil)
+                let channel = try await orchestrator.createChannel(app, ChannelRequest(storage: .none))
+                try await orchestrator.deleteChannel(app, channel.id)
+                try await orchestrator.cancelSchedule(app, cancelled)
+                _ = try await orchestrator.runSchedule(app, run)
+                try await orchestrator.liftHalt(app, .production, reviving: true)
+                try await orchestrator.eraseUser(app, UserID(stored: "fan-of-someone"))
+                try await world.end()
+                _ = try await orchestrator.reconcileChannels(app, ReconcileRequest())
+                try await orchestrator.deleteApp(app)
+            }
+            let entries = try await entries(orchestrator)
+            #expect(
+                entries.reversed().map(\.action) == [
+                    "app_changed", "type_changed", "api_key_created", "api_key_revoked", "channel_created",
+                    "channel_deleted", "schedule_cancelled", "schedule_run", "halt_lifted", "user_erased",
+                    "channels_reconciled", "app_deleted",
+                ]
+            )
+            #expect(entries.allSatisfy { $0.keyID == key.id && $0.keyName == "ops" && $0.requestID == "request-1" })
+            #expect(entries.allSatisfy { $0.bundleID == app })
+            let named = Dictionary(entries.map { ($0.action, $0) }) { first, _ in first }
+            #expect(named["app_changed"]?.before?["team_id"]?.string == "ABCDE12345")
+            #expect(named["app_changed"]?.after?["environments"]?["production"]?["private_key"]?.string == "replaced")
+            #expect(named["type_changed"]?.before?["version"]?.int64 == 1)
+            #expect(named["type_changed"]?.after?["version"]?.int64 == 2)
+            #expect(named["type_changed"]?.after?["policy"]?["wake_after_seconds"]?.int64 == 60)
+            #expect(named["api_key_created"]?.after?["scopes"] == ["read"])
+            #expect(named["api_key_revoked"]?.after?["revoked_at"]?.string != nil)
+            #expect(named["schedule_cancelled"]?.subject == cancelled)
+            #expect(named["app_deleted"]?.after == nil)
+            let everything = entries.map(\.json.text).joined()
+            for secret in ["BEGIN", "tally_", "fan-of-someone"] { #expect(!everything.contains(secret), "\(secret)") }
+        }
+    }
+
+    @Test("What is refused leaves no entry, and nothing Tally does by itself does")
+    func refused() async throws {
+        try await withWorld { world in
+            try await acting {
+                let none = "00000000-0000-0000-0000-000000000000"
+                _ = try await problem { try await world.orchestrator.cancelSchedule(world.app, none) }
+                _ = try await problem { try await world.orchestrator.revokeAPIKey(none, only: nil) }
+                _ = try await problem { try await world.orchestrator.deleteApp(BundleID(stored: "com.example.none")) }
+            }
+            #expect(try await entries(world.orchestrator).isEmpty)
+        }
+    }
+
+    @Test("Entries come page by page, the newest first, and by filter; a bound key sees its app's alone")
+    func reading() async throws {
+        try await withRegistry { registry, app in
+            let other = BundleID(stored: "com.example.other")
+            try await acting {
+                for _ in 0..<3 { _ = try await registry.putApp(app, .production(key: nil)) }
+                _ = try await registry.putApp(other, .production(key: P256PrivateKey.generate().pem()))
+                _ = try await registry.createAPIKey(APIKeyRequest(name: "all", scopes: [.read]))
+            }
+            var ids: [Int64] = []
+            var cursor: String?
+            repeat {
+                let page = try await registry.audit(AuditFilter(), PageRequest(limit: 2, cursor: cursor), only: nil)
+                ids += page.items.map(\.id)
+                cursor = page.nextCursor
+            } while cursor != nil
+            #expect(ids.count == 5)
+            #expect(ids == ids.sorted(by: >))
+            #expect(
+                try await registry.audit(AuditFilter(), PageRequest(), only: other).items.map(\.bundleID) == [other]
+            )
+            #expect(try await registry.audit(AuditFilter(app: app), PageRequest(), only: other).items.count == 1)
+            #expect(try await entries(registry, AuditFilter(action: .apiKeyCreated)).count == 1)
+            #expect(try await entries(registry, AuditFilter(app: app)).count == 3)
+            #expect(try await entries(registry, AuditFilter(keyID: "nobody")).isEmpty)
+            #expect(try await entries(registry, AuditFilter(since: Instant(unixSeconds: 4_000_000_000))).isEmpty)
+            #expect(try await entries(registry, AuditFilter(until: Instant(unixSeconds: 1))).isEmpty)
+        }
+    }
+
+    @Test("After an erasure no table holds the user's id or the ids of the user's devices")
+    func erasure() async throws {
+        try await withWorld { world in
+            try await world.register("erased-phone", token: "a1", user: "erased-user", deviceToken: "aa01")
+            try await world.register("kept-phone", token: "a2", user: "kept-user")
+            try await world.start(
+                to: Audience(
+                    users: [UserID(stored: "erased-user"), UserID(stored: "kept-user")],
+                    devices: [DeviceID(stored: "erased-phone"), DeviceID(stored: "kept-phone")]
+                )
+            )
+            try await world.settle()
+            try await world.follow("erased-phone", token: "b1")
+            try await world.update(score: 1)
+            try await world.settle()
+            let target = PushRequest.Target.user(UserID(stored: "erased-user"))
+            let push = PushRequest(to: target, pushType: .alert, aps: ["alert": "Hello"])
+            _ = try await world.orchestrator.push(world.app, push)
+            while try await PushQueue(orchestrator: world.orchestrator).sendDue() {}
+            _ = try await world.orchestrator.push(world.app, push)
+            try await acting { try await world.orchestrator.eraseUser(world.app, UserID(stored: "erased-user")) }
+            let tables = try await world.database.query(
+                """
+                SELECT table_name::text FROM information_schema.tables
+                WHERE table_schema = 'public' AND table_type = 'BASE TABLE'
+                """
+            ).decoded(as: String.self)
+            for table in tables {
+                let rows = try await world.database.query(Query(unescaped: "SELECT t::text FROM \(table) AS t"))
+                for row in try rows.decoded(as: String.self) {
+                    #expect(!row.contains("erased-user") && !row.contains("erased-phone"), "\(table)")
+                }
+            }
+            #expect(try await world.orchestrator.device(world.app, DeviceID(stored: "kept-phone")).userID != nil)
+        }
+    }
+}
