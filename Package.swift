@@ -23,6 +23,7 @@ let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hum
 let hummingbirdCore: Target.Dependency = .product(name: "HummingbirdCore", package: "hummingbird")
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
 let metricsTestKit: Target.Dependency = .product(name: "MetricsTestKit", package: "swift-metrics")
@@ -180,7 +181,7 @@ let package = Package(
         .executableTarget(
             name: "tallyd",
             dependencies: [
-                "APITypes", "APNSSimulator", "APNSTransport", "ActivityModel", "Cryptography", "HTTPAPI",
+                "APITypes", "APNSSimulator", "APNSTransport", "ActivityModel", "Cryptography", "HTTPAPI", "JSON",
                 "LocalPostgres",
                 "Orchestrator", "Postgres", "TallyClient",
                 argumentParser, configuration, logging, metrics, serviceLifecycle, systemPackage, unixSignals,
@@ -316,8 +317,9 @@ let package = Package(
         .testTarget(
             name: "HTTPAPITests",
             dependencies: [
-                "APITypes", "ActivityModel", "Cryptography", "HTTPAPI", "JSON", "Orchestrator",
-                hummingbird, httpTypes, nioCore, logging, metrics, coreMetrics, serviceLifecycle,
+                "APITypes", "APNSTransport", "ActivityModel", "Cryptography", "HTTPAPI", "JSON", "Orchestrator",
+                "Postgres", "Schema", "TestSupport",
+                hummingbird, httpTypes, nioCore, nioPosix, logging, metrics, coreMetrics, serviceLifecycle,
             ],
             swiftSettings: swiftSettings
         ),

@@ -22,7 +22,7 @@ struct Daemon: Sendable {
         companions: [any Service] = [],
         onListening: @escaping @Sendable (String, Orchestrator) async throws -> Void
     ) async throws {
-        let logger = Self.logger(level: configuration.logLevel)
+        let logger = Self.logger(level: configuration.logLevel, configuration.logFormat)
         let metrics = PrometheusMetrics()
         MetricsSystem.bootstrap(metrics)
         var pool = Database.Configuration()
@@ -53,7 +53,11 @@ struct Daemon: Sendable {
         )
         let server = HTTPServer(
             service: orchestrator,
-            configuration: HTTPServerConfiguration(host: configuration.httpHost, port: configuration.httpPort),
+            configuration: HTTPServerConfiguration(
+                host: configuration.httpHost,
+                port: configuration.httpPort,
+                drainDelay: configuration.drainDelay
+            ),
             metrics: metrics,
             readiness: { await Self.readiness(of: orchestrator) },
             onListening: { address in
@@ -92,8 +96,13 @@ struct Daemon: Sendable {
     }
 
     /// Logs go to standard error, one line each.
-    static func logger(level: Logger.Level) -> Logger {
-        var logger = Logger(label: "tallyd") { StreamLogHandler.standardError(label: $0) }
+    static func logger(level: Logger.Level, _ format: LogFormat = .text) -> Logger {
+        var logger = Logger(label: "tallyd") { label in
+            switch format {
+            case .text: StreamLogHandler.standardError(label: label)
+            case .json: JSONLogHandler(label: label)
+            }
+        }
         logger.logLevel = level
         return logger
     }

@@ -17,12 +17,20 @@ struct MetricFamily: Sendable {
         self.kind = kind
     }
 
-    /// Appends the type line and one or more lines for each series.
-    func render(into text: inout String) {
+    /// Appends the type line and one or more lines for each series; with `label`, for those that have it.
+    func render(only label: String? = nil, into text: inout String) {
+        let shown = series.filter { labels, _ in label.map { Self.has($0, labels) } ?? true }
+        guard !shown.isEmpty else { return }
         text += "# TYPE \(name) \(kind.rawValue)\n"
-        for (labels, one) in series.sorted(by: { $0.key < $1.key }) {
+        for (labels, one) in shown.sorted(by: { $0.key < $1.key }) {
             one.render(name: name, labels: labels, into: &text)
         }
+    }
+
+    /// Whether rendered labels have this one. A quote within a value is escaped, so none can look like another.
+    private static func has(_ label: String, _ labels: String) -> Bool {
+        labels == label || labels.hasPrefix(label + ",") || labels.hasSuffix("," + label)
+            || labels.contains("," + label + ",")
     }
 }
 

@@ -1,3 +1,4 @@
+package import ActivityModel
 package import CoreMetrics
 import Synchronization
 
@@ -15,13 +16,13 @@ package final class PrometheusMetrics: MetricsFactory, Sendable {
     /// Creates a factory that knows no metric yet.
     package init() {}
 
-    /// Every series in name order, then in label order.
-    package func render() -> String {
+    /// Every series in name order, then in label order; with `app`, those that name this app.
+    package func render(only app: BundleID? = nil) -> String {
         // Only references are copied under the lock; the text is built outside it.
         let snapshot = families.withLock { $0 }
         var text = ""
         for (_, family) in snapshot.sorted(by: { $0.key < $1.key }) {
-            family.render(into: &text)
+            family.render(only: app.map { MetricName.labels([("app", $0.rawValue)]) }, into: &text)
         }
         return text
     }

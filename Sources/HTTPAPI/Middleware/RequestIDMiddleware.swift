@@ -17,6 +17,10 @@ struct RequestIDMiddleware: RouterMiddleware {
         let id = request.headers[.requestID].flatMap(Self.harmless) ?? RequestID().description
         context.requestID = id
         context.logger[metadataKey: LogKey.requestID] = .string(id)
+        if let trace = request.headers[.traceParent].flatMap({ TraceParent($0) }) {
+            context.logger[metadataKey: LogKey.traceID] = .string(trace.traceID)
+            context.logger[metadataKey: LogKey.spanID] = .string(trace.spanID)
+        }
         var response = try await next(request, context)
         response.headers[.requestID] = id
         return response

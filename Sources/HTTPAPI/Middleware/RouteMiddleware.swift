@@ -27,6 +27,7 @@ struct RouteMiddleware: RouterMiddleware {
             metadata: [
                 LogKey.method: .string(request.method.rawValue),
                 LogKey.route: .string(context.route?.path ?? MetricLabel.unmatched),
+                LogKey.path: .string(request.uri.path),
                 LogKey.status: .stringConvertible(response.status.code),
             ]
         )

@@ -1,6 +1,7 @@
 import APITypes
 import HTTPTypes
 import JSON
+import Orchestrator
 
 extension Route {
     /// `/health/live`: the process answers. `/health/ready`: it can do its work.
@@ -16,7 +17,7 @@ extension Route {
         ]
     }
 
-    /// `/metrics` for a key that may read.
+    /// `/metrics` for a key that may read; a bound key sees the series of its app.
     static func metrics(_ metrics: PrometheusMetrics) -> Route {
         exposition(metrics, .scope(.read))
     }
@@ -27,8 +28,8 @@ extension Route {
     }
 
     private static func exposition(_ metrics: PrometheusMetrics, _ access: Access) -> Route {
-        Route(.get, "/metrics", access) { _ in
-            .text(metrics.render(), type: PrometheusMetrics.contentType)
+        Route(.get, "/metrics", access) { call in
+            .text(metrics.render(only: call.principal?.app), type: PrometheusMetrics.contentType)
         }
     }
 }

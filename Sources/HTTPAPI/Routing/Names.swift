@@ -3,6 +3,9 @@ import HTTPTypes
 /// Metadata keys of this module's log lines.
 enum LogKey {
     static let requestID = "request.id"
+    static let traceID = "trace.id"
+    static let spanID = "trace.parent_span"
+    static let path = "http.path"
     static let method = "http.method"
     static let route = "http.route"
     static let status = "http.status"

@@ -44,19 +44,21 @@ package struct HTTPServer: Service, CustomStringConvertible {
     ///
     /// - Throws: when an address cannot be bound.
     package func run() async throws {
-        let routes = RouteTable.api(service: service, metrics: metrics, readiness: readiness)
-        let api = application(.api, routes, host: configuration.host, port: configuration.port)
-        guard let listener = configuration.metricsListener else {
-            try await api.run()
-            return
-        }
-        let exposition = application(
-            .metrics,
-            RouteTable([.openMetrics(metrics)]),
-            host: listener.host,
-            port: listener.port
+        let drain = Drain()
+        let routes = RouteTable.api(
+            service: service,
+            metrics: metrics,
+            readiness: { [readiness] in drain.isBegun ? .stopping : await readiness() }
         )
-        try await ServiceGroup(configuration: .init(services: [exposition, api], logger: logger)).run()
+        var listeners: [any Service] = [application(.api, routes, host: configuration.host, port: configuration.port)]
+        if let listener = configuration.metricsListener {
+            let routes = RouteTable([.openMetrics(metrics)])
+            listeners.insert(application(.metrics, routes, host: listener.host, port: listener.port), at: 0)
+        }
+        try await drain.run(
+            ServiceGroup(configuration: .init(services: listeners, logger: logger)),
+            stoppingAfter: configuration.drainDelay
+        )
     }
 
     private func application(
@@ -66,12 +68,13 @@ package struct HTTPServer: Service, CustomStringConvertible {
         port: Int
     ) -> some ApplicationProtocol {
         let limit = configuration.maximumHeaderSize
+        let times = (head: configuration.headTimeout, exchange: configuration.exchangeTimeout)
         let onListening = onListening
         return Application(
             router: routes.router(service: service, metrics: metrics, maximumBodySize: configuration.maximumBodySize),
             server: .http1(
                 configuration: .init(
-                    idleTimeout: .nanoseconds(Int64(configuration.idleTimeout / .nanoseconds(1))),
+                    additionalChannelHandlers: [ConnectionDeadlines(head: times.head, exchange: times.exchange)],
                     httpDecoderConfiguration: .init(
                         maxHeaderFieldSize: limit,
                         maxHeaderListSize: limit,

@@ -12,8 +12,12 @@ package struct HTTPServerConfiguration: Sendable {
     package var maximumHeaderSize: Int
     /// Connections served at the same time; more of them wait in the kernel's queue.
     package var maximumConnections: Int
-    /// A connection that is silent for so long is closed.
-    package var idleTimeout: Duration
+    /// A connection on which no request begins for so long is closed, and one whose request's head takes longer.
+    package var headTimeout: Duration
+    /// A connection is closed if no answer begins so long after the head, be it that the body dribbles.
+    package var exchangeTimeout: Duration
+    /// So long `/health/ready` says 503 before no more connections are taken, when the daemon is told to stop.
+    package var drainDelay: Duration
 
     package init(
         host: String = "127.0.0.1",
@@ -22,7 +26,9 @@ package struct HTTPServerConfiguration: Sendable {
         maximumBodySize: Int = 1 << 20,
         maximumHeaderSize: Int = 16 << 10,
         maximumConnections: Int = 10_000,
-        idleTimeout: Duration = .seconds(90)
+        headTimeout: Duration = .seconds(90),
+        exchangeTimeout: Duration = .seconds(300),
+        drainDelay: Duration = .zero
     ) {
         self.host = host
         self.port = port
@@ -30,7 +36,9 @@ package struct HTTPServerConfiguration: Sendable {
         self.maximumBodySize = maximumBodySize
         self.maximumHeaderSize = maximumHeaderSize
         self.maximumConnections = maximumConnections
-        self.idleTimeout = idleTimeout
+        self.headTimeout = headTimeout
+        self.exchangeTimeout = exchangeTimeout
+        self.drainDelay = drainDelay
     }
 }
 

@@ -12,6 +12,9 @@ package struct Readiness: Sendable, Hashable {
         self.warnings = warnings
     }
 
+    /// Told to stop: requests are answered, and new ones should go elsewhere.
+    static let stopping = Readiness(isReady: false, warnings: ["The daemon is stopping."])
+
     var json: JSONValue {
         .object(
             JSONObject([

@@ -54,6 +54,15 @@ struct ConfigurationKey: Sendable {
         "trace, debug, info, notice, warning, error or critical; default info"
     )
 
+    static let logFormat = ConfigurationKey(
+        "TALLY_LOG_FORMAT",
+        "text, or json for one JSON object per line; default text"
+    )
+    static let drainDelay = ConfigurationKey(
+        "TALLY_DRAIN_SECONDS",
+        "after SIGTERM, how long /health/ready says 503 before no more connections are taken, 0 to 20; default 1"
+    )
+
     /// The URL of one of Apple's three APIs in one environment.
     static func apnsURL(_ environment: String, _ api: String) -> ConfigurationKey {
         ConfigurationKey(

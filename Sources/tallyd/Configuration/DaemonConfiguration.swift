@@ -21,6 +21,8 @@ struct DaemonConfiguration: Sendable {
     var apnsRetryMaximum = Duration.seconds(30)
     var eventRetention = Duration.seconds(7 * 86_400)
     var logLevel = Logger.Level.info
+    var logFormat = LogFormat.text
+    var drainDelay = Duration.seconds(1)
 }
 
 extension DaemonConfiguration {
@@ -52,6 +54,13 @@ extension DaemonConfiguration {
             }
             logLevel = level
         }
+        if let word = reader.text(.logFormat) {
+            guard let format = LogFormat(rawValue: word) else {
+                throw ConfigurationError(key: ConfigurationKey.logFormat.name, message: "is neither text nor json")
+            }
+            logFormat = format
+        }
+        if let seconds = try reader.integer(.drainDelay, in: 0...20) { drainDelay = .seconds(seconds) }
         for environment in APNSEnvironment.allCases {
             for api in APNSAPI.allCases {
                 let key = ConfigurationKey.apnsURL(environment.rawValue, api.rawValue)
@@ -77,7 +86,7 @@ extension DaemonConfiguration {
         [
             .databaseURL, .databaseConnections, .httpHost, .httpPort, .masterKey, .previousMasterKey, .bootstrapKey,
             .apnsCAFile,
-            .apnsRetryMaximum, .eventRetention, .logLevel,
+            .apnsRetryMaximum, .eventRetention, .logLevel, .logFormat, .drainDelay,
         ]
             + APNSEnvironment.allCases.flatMap { environment in
                 APNSAPI.allCases.map { ConfigurationKey.apnsURL(environment.rawValue, $0.rawValue) }

@@ -14,6 +14,12 @@ struct API {
     let log = LogLines()
     private let responder: RouterResponder<RouteContext>
 
+    /// Before the real service.
+    init(over real: any TallyService) {
+        let table = RouteTable.api(service: real, metrics: metrics, readiness: { Readiness(isReady: true) })
+        responder = table.router(service: real, metrics: metrics, maximumBodySize: 1 << 20).buildResponder()
+    }
+
     init(readiness: Readiness = Readiness(isReady: true), maximumBodySize: Int = 1 << 20) {
         let table = RouteTable.api(service: service, metrics: metrics, readiness: { readiness })
         responder = table.router(service: service, metrics: metrics, maximumBodySize: maximumBodySize).buildResponder()
