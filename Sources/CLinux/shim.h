@@ -21,6 +21,10 @@ static inline int CLinux_name_thread(const char *name) { return prctl(PR_SET_NAM
 extern int accept4(int, struct sockaddr *restrict, socklen_t *restrict, int);
 static inline int CLinux_accept(int fd) { return accept4(fd, 0, 0, SOCK_NONBLOCK | SOCK_CLOEXEC); }
 
+// A file in memory, closed on exec (1 is MFD_CLOEXEC), by another GNU extension.
+extern int memfd_create(const char *name, unsigned int flags);
+static inline int CLinux_memory_file(void) { return memfd_create("tally", 1); }
+
 // Two more GNU extensions: where a started program runs, and that it gets none of our descriptors from `from` on.
 extern int posix_spawn_file_actions_addchdir_np(posix_spawn_file_actions_t *, const char *);
 extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *, int from);

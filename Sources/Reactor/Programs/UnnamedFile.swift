@@ -1,27 +1,27 @@
+import CLinux
 import Glibc
 
-/// A file without a name, which is gone when this is.
-@safe
+/// A file in memory without a name, which is gone when this is. It needs no folder that can be written to, and daemons often
+/// have none.
 final class UnnamedFile {
-    private let stream: UnsafeMutablePointer<FILE>
+    /// Valid as long as this lives.
+    let descriptor: Int32
 
     /// Makes one with this content, to be read from its beginning.
     ///
     /// - Throws: ``ReactorError/Code/system``.
     init(_ content: [UInt8]) throws(ReactorError) {
-        guard let stream = unsafe tmpfile() else { throw ReactorError(operation: "tmpfile", errno: errno) }
-        unsafe self.stream = unsafe stream
-        let written = unsafe fwrite(content, 1, content.count, stream)
-        guard written == content.count, unsafe fflush(stream) == 0 else {
-            throw ReactorError(operation: "write", errno: errno)
+        descriptor = CLinux_memory_file()
+        guard descriptor >= 0 else { throw ReactorError(operation: "memfd_create", errno: errno) }
+        var written = 0
+        while written < content.count {
+            let part = Array(content[written...])
+            let count = unsafe write(descriptor, part, part.count)
+            guard count > 0 || errno == EINTR else { throw ReactorError(operation: "write", errno: errno) }
+            written += max(0, count)
         }
-        guard unsafe lseek(fileno(stream), 0, SEEK_SET) == 0 else {
-            throw ReactorError(operation: "lseek", errno: errno)
-        }
+        guard lseek(descriptor, 0, SEEK_SET) == 0 else { throw ReactorError(operation: "lseek", errno: errno) }
     }
-
-    /// Valid as long as this lives.
-    var descriptor: Int32 { unsafe fileno(stream) }
 
     /// All that is in it.
     var bytes: [UInt8] {
@@ -33,5 +33,5 @@ final class UnnamedFile {
         return bytes
     }
 
-    deinit { unsafe fclose(stream) }
+    deinit { close(descriptor) }
 }
