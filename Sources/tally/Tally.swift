@@ -21,7 +21,7 @@ struct Tally: AsyncParsableCommand {
             """,
         subcommands: [
             Apps.self, Keys.self, Types.self, Devices.self, Activities.self, Channels.self,
-            Schedules.self, Events.self, Send.self, Payload.self, Replay.self, Doctor.self,
+            Schedules.self, Events.self, Audit.self, Send.self, Payload.self, Replay.self, Doctor.self,
         ]
     )
 }

@@ -185,6 +185,26 @@ struct TableTests {
         #expect(report.text.hasSuffix("Tally and Apple agree."))
     }
 
+    @Test("an entry of the audit log names who did what, and which members changed")
+    func audit() {
+        let entry = AuditEntry(
+            id: 1,
+            at: time,
+            keyID: "k",
+            keyName: "ops",
+            requestID: "r",
+            action: "app_changed",
+            bundleID: BundleID(stored: "com.example"),
+            subject: "com.example",
+            before: ["channel_pool": 0, "team_id": "T"],
+            after: ["channel_pool": 5, "team_id": "T"]
+        )
+        #expect(
+            entry.row == ["2022-12-18T15:00:00Z", "ops", "app_changed", "com.example", "com.example", "channel_pool"]
+        )
+        #expect(entry.row.count == AuditEntry.columns.count)
+    }
+
     @Test("a new key is shown with its secret and a word that it is shown once")
     func newKey() {
         var key = APIKeyResource(id: "k", name: "n", scopes: [.publish, .read], createdAt: time, secret: "s3cret")

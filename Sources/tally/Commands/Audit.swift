@@ -1,0 +1,56 @@
+import APITypes
+import ActivityModel
+import ArgumentParser
+import JSON
+import TallyClient
+
+struct Audit: ClientCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "What operators did: who, what, when, and how it stood before and after.",
+        discussion:
+            "The newest first. On a terminal and in text, the first differences are shown; --json has all of it."
+    )
+
+    @Option(help: "Only actions of this kind.") var action: AuditAction?
+    @Option(help: "Only what was done with this API key; its id.") var keyID: String?
+    @Option(help: "Only from then on, RFC 3339.") var since: Checked<Instant>?
+    @Option(help: "Only until then, RFC 3339.") var until: Checked<Instant>?
+    @OptionGroup var app: AppOption
+    @OptionGroup var page: PageOptions
+    @OptionGroup var global: GlobalOptions
+
+    var appName: String? { app.app }
+
+    func run(_ session: Session) async throws {
+        let filter = AuditFilter(
+            app: app.app == nil ? nil : try session.app(),
+            action: action,
+            keyID: keyID,
+            since: since?.value,
+            until: until?.value
+        )
+        session.show(try await session.client.audit(filter, page.request))
+    }
+}
+
+extension AuditAction: ExpressibleByArgument {}
+
+extension AuditEntry: Listable {
+    static let columns: [Table.Column] = [
+        .init(title: "AT"), .init(title: "WHO"), .init(title: "ACTION"), .init(title: "SUBJECT"),
+        .init(title: "APP", isExtra: true), .init(title: "CHANGED", isExtra: true),
+    ]
+
+    var row: [String] {
+        [
+            Instant(unixSeconds: at.unixSeconds).description, keyName ?? keyID, action, subject,
+            bundleID?.rawValue ?? "", changed.joined(separator: ", "),
+        ]
+    }
+
+    /// The names of the members that differ.
+    private var changed: [String] {
+        let (old, new) = (before?.object ?? JSONObject(), after?.object ?? JSONObject())
+        return Set(old.keys).union(new.keys).filter { old[$0] != new[$0] }.sorted()
+    }
+}
