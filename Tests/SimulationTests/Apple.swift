@@ -37,6 +37,8 @@ final class Apple: Sendable {
         var isStorm = false
         /// Turns whose daemon died or lost its lease: nobody knows what of them was stored.
         var brokenTurns: Set<Int> = []
+        /// When daemons died, as ``uptime``.
+        var deaths: [String: Int64] = [:]
         /// Milliseconds since 1970, as the database has it.
         var now: Int64 = 0
         /// Milliseconds since the beginning, by a clock that nobody sets.

@@ -4,9 +4,10 @@ import ActivityModel
 
 /// Promise 4: latest wins, alerts are kept.
 extension Universe {
-    func checkAlerts() throws {
+    func checkAlerts() async throws {
         let (phones, channels) = apple.with { ($0.phones, $0.channels) }
         let sendings = Sendings(apple.with { $0.sent })
+        let rejected = try await rejectedTokens()
         let broken = apple.with { $0.brokenTurns }
         for match in matches {
             for phone in phones {
@@ -16,6 +17,8 @@ extension Universe {
                 guard let index = phone.newestCard(of: match.id) else { continue }
                 let card = phone.cards[index]
                 guard card.channel.map({ channels[$0] == true }) ?? true else { continue }
+                // A token that Apple has rejected waits for a report or an operator (promise 9).
+                guard card.updateToken.map({ !rejected.contains($0) }) ?? true else { continue }
                 try checkTold(card, of: phone, match, sendings)
             }
         }

@@ -35,7 +35,7 @@ extension Universe {
 
     /// What one daemon has seen too much of within a minute led to a halt, unless the daemon died over it.
     private func checkMassRejections(_ sent: [Apple.Sent], _ halts: [Halt]) throws {
-        let brokenTurns = apple.with { $0.brokenTurns }
+        let deaths = apple.with { $0.deaths }
         let answered = sent.filter { $0.outcome.status != nil && !$0.destination.hasPrefix("channel") }
         for (daemon, answers) in Dictionary(grouping: answered, by: \.daemon) {
             var first = 0
@@ -50,7 +50,7 @@ extension Universe {
                 let isHalted = halts.contains { ($0.from...$0.to).contains(answer.at) }
                 // What was counted before a halt or its end says nothing any more.
                 let isForgotten = halts.contains { (window[first].at...answer.at).overlaps($0.from...$0.to) }
-                guard isHalted || isForgotten || brokenTurns.contains(answer.turn.number) else {
+                guard isHalted || isForgotten || deaths[daemon] == answer.uptime else {
                     throw BrokenPromise(9, "\(daemon) saw \(rejections) of \(window.count) answers reject, and went on")
                 }
             }

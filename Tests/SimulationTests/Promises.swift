@@ -22,7 +22,7 @@ extension Universe {
         try await recordScheduled()
         try await checkAccepted()
         try await checkConvergence()
-        try checkAlerts()
+        try await checkAlerts()
         try checkTime()
         try await checkStarts()
         try await checkTokens()

@@ -167,6 +167,7 @@ final class Universe {
     func replaceTheDead() async throws {
         for daemon in daemons where daemon.isDead {
             note("\(daemon.name) is dead")
+            apple.with { $0.deaths[daemon.name] = $0.uptime }
             while let actor = stage.waiting.first(where: { $0.daemon == daemon.name }) { await stage.goOn(actor) }
             await daemon.bury()
             daemons.removeAll { $0 === daemon }
