@@ -41,8 +41,9 @@ final class Universe {
     static let game = ActivityTypeName(stored: "Game")
     /// One life in so many has a crowd of phones.
     private static let livesPerCrowd: UInt64 = 25
-    /// With fewer answers than 100 nothing is said of mass rejections.
-    private static let crowdSize = 140
+    /// Enough for mass rejections, with the answers of a minute before; and few enough to be one batch, so that nothing of a
+    /// turn goes on beside the step that it waits for.
+    private static let crowdSize = StartClaims.batchSize - 1
 
     let clock: VirtualClock
     /// The connections of all daemons.
