@@ -19,7 +19,7 @@ final class CrashMatch {
 
     static let byToken = knownGood(ActivityID("crash-by-token"))
     static let byChannel = knownGood(ActivityID("crash-by-channel"))
-    private let activities = [
+    static let activities = [
         FollowedActivity(
             id: byToken,
             delivery: .tokens,
@@ -64,8 +64,8 @@ final class CrashMatch {
                 let longest = post.kind == .end ? 700 : 1_300
                 recovery = crash(after: random.pause(upTo: longest), down: random.pause(upTo: 400))
             }
-            posts += try await withThrowingTaskGroup(of: PostedChange.self) { [activities, recording] group in
-                for activity in activities {
+            posts += try await withThrowingTaskGroup(of: PostedChange.self) { [recording] group in
+                for activity in Self.activities {
                     group.addTask { try await activity.post(post, of: recording, by: client) }
                 }
                 var accepted: [PostedChange] = []

@@ -1,7 +1,4 @@
-import APITypes
-import ActivityModel
 import Foundation
-import JSON
 import Testing
 
 @Suite("A daemon that is killed at random moments of a match")
@@ -21,44 +18,11 @@ struct CrashTests {
             let match = try CrashMatch(system, seed: seed)
             try await match.play()
 
-            let report = try await system.simulator.report(on: match.posts)
-            var tables = ""
-            if !report.isRight {
-                for id in [CrashMatch.byToken, CrashMatch.byChannel] {
-                    let phones = report.wrong.filter { $0.contains(id.rawValue) }.map {
-                        String($0.prefix { $0 != " " })
-                    }
-                    if !phones.isEmpty { tables += try await system.tables(of: id, devices: phones) }
-                }
-            }
-            #expect(report.wrong == [], "\(tables)")
-            #expect(report.phones == CrashMatch.phoneCount)
-            #expect(report.ignored("older_timestamp") == 0, "time went back for a phone")
-
-            for id in [CrashMatch.byToken, CrashMatch.byChannel] {
-                let posts = match.posts.filter { $0.activityID == id }
-                #expect(posts.map(\.revision) == (1...Int64(posts.count)).map(\.self), "each post took effect once")
-                let activity = try await system.activity(id)
-                #expect(activity.revision == posts.last?.revision)
-                #expect(activity.state == .ended)
-                #expect(activity.contentState == posts.last?.contentState)
-                try await expectRecordedSecondCards(of: id, activity.starts.repeated, in: system)
-            }
+            try await system.expectPromises(
+                after: match.posts,
+                of: CrashMatch.activities,
+                phones: CrashMatch.phoneCount
+            )
         }
-    }
-
-    /// Two cards are possible only where a start was repeated, and the repeat is on record.
-    private func expectRecordedSecondCards(
-        of id: ActivityID,
-        _ repeatedCount: Int,
-        in system: TallySystem
-    ) async throws {
-        let phones = try await system.simulator.phones().filter { $0.follows.contains(id.rawValue) }
-        let doubled = phones.filter { $0.secondCards > 0 }
-        let onRecord = try await system.repeatedStarts(of: id)
-        #expect(onRecord.count == repeatedCount)
-        #expect(Set(doubled.map(\.id)).isSubset(of: onRecord))
-        #expect(doubled.allSatisfy { $0.secondCards == 1 })
-        #expect(doubled.count <= repeatedCount)
     }
 }

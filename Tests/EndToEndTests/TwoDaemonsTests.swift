@@ -1,6 +1,5 @@
 import ActivityModel
 import Glibc
-import JSON
 import TestSupport
 import Testing
 
@@ -55,24 +54,12 @@ struct TwoDaemonsTests {
             await second.program.kill()
             try await system.reportPhones(to: system.url)
 
-            let report = try await simulator.report(on: posts)
-            var tables = ""
-            if !report.isRight {
-                for activity in [Self.byToken, Self.byChannel] {
-                    tables += try await system.tables(of: activity.id, devices: activity.audience)
-                }
-            }
-            #expect(report.wrong == [], "\(tables)")
-            #expect(report.phones == 32)
-            for activity in [Self.byToken, Self.byChannel] {
-                let revisions = posts.filter { $0.activityID == activity.id }.map(\.revision)
-                #expect(revisions == (1...Int64(recording.posts.count)).map(\.self))
-                let doubled = try await simulator.phones().filter {
-                    $0.secondCards > 0 && $0.follows.contains(activity.id.rawValue)
-                }
-                let onRecord = try await system.repeatedStarts(of: activity.id)
-                #expect(Set(doubled.map(\.id)).isSubset(of: onRecord))
-            }
+            try await system.expectPromises(
+                after: posts,
+                of: [Self.byToken, Self.byChannel],
+                phones: 32,
+                pausedDaemons: true
+            )
         }
     }
 }

@@ -3,6 +3,7 @@ import ActivityModel
 import Cryptography
 import Foundation
 import JSON
+import LocalPostgres
 import Postgres
 import Synchronization
 import TallyClient
@@ -21,6 +22,8 @@ final class TallySystem: Sendable {
         var tokenDelay = 20...100
         /// Further settings of the daemon.
         var environment: [String: String] = [:]
+        /// Whether it has a database server of its own, which a test may restart.
+        var hasOwnServer = false
     }
 
     let folder: PrivateFolder
@@ -35,16 +38,19 @@ final class TallySystem: Sendable {
     /// Further daemons on the same database.
     private let others = Mutex<[RunningProgram]>([])
 
-    private init(_ folder: PrivateFolder, _ database: Database, _ options: Options) async throws {
+    /// The database server, where the system has one of its own.
+    let server: LocalCluster?
+
+    private init(_ folder: PrivateFolder, _ place: DatabasePlace, _ options: Options) async throws {
         self.folder = folder
-        self.database = database
+        database = place.database
+        server = place.server
         simulator = try await Simulator.start(in: folder, tokenDelay: options.tokenDelay)
         let address = Self.newAddress()
         url = "http://\(address.host):\(address.port)"
-        let name = try await database.query("SELECT current_database()").first(as: String.self) ?? ""
         settings = simulator.environment.filter { $0.key.hasPrefix("TALLY_") }
             .merging([
-                "TALLY_DATABASE_URL": try await TestCluster.shared.url(database: name),
+                "TALLY_DATABASE_URL": place.url,
                 "TALLY_MASTER_KEY": Data(repeating: 7, count: 32).base64EncodedString(),
                 "TALLY_BOOTSTRAP_KEY": Self.adminKey,
                 "TALLY_HTTP_HOST": address.host,
@@ -63,8 +69,8 @@ final class TallySystem: Sendable {
         defer { slots.giveBack() }
         let folder = try PrivateFolder()
         defer { folder.remove() }
-        return try await withDatabase { database in
-            let system = try await TallySystem(folder, database, options)
+        return try await DatabasePlace.with(ownServerIn: options.hasOwnServer ? folder : nil) { place in
+            let system = try await TallySystem(folder, place, options)
             let result: Result<R, any Error>
             do {
                 try await system.setUp()
