@@ -8,7 +8,9 @@ struct SchemaRelease: Sendable {
     var load: [String] = []
 
     /// In the order of their versions.
-    static let all = [first, events, destinations, cards, halts, pacing, channels, counts, timeline, channelAlerts]
+    static let all = [
+        first, events, destinations, cards, halts, pacing, channels, counts, timeline, channelAlerts, changeEvents,
+    ]
 
     /// An activity of each kind in the middle of its life. The signing key is written by the test, which knows the secret.
     ///
@@ -194,5 +196,13 @@ struct SchemaRelease: Sendable {
     private static let channelAlerts = SchemaRelease(
         version: 10,
         rows: "UPDATE segments SET alert_stamp = 1781193600 WHERE segment = -1;"
+    )
+
+    private static let changeEvents = SchemaRelease(
+        version: 11,
+        rows: """
+            INSERT INTO events (kind, bundle_id, environment, activity_id, detail)
+            VALUES ('pushes_answered', 'com.example.app', 'production', 'running', '{"event": "update", "pushes": 2}');
+            """
     )
 }
