@@ -11,7 +11,7 @@ import Testing
 @testable import Orchestrator
 
 /// A database that programs of an older version have filled is migrated while they go on, and serves this version then.
-@Suite("Upgrades", .timeLimit(.minutes(5)))
+@Suite("Upgrades", .serialized, .timeLimit(.minutes(5)))
 struct UpgradeTests {
     private static let migrations = Result {
         try Schema.migrations.map { try Migration(number: $0.number, name: $0.name, sql: $0.sql) }
@@ -167,6 +167,8 @@ private struct OlderProgram: Sendable {
                 while !isStopped.isSet {
                     try await round(statements)
                     count += 1
+                    // The pace of a small backend: other tests want the machine, too.
+                    try await Task.sleep(for: .milliseconds(5))
                 }
                 try await round(statements)
                 return count + 1
