@@ -16,7 +16,8 @@ extension Universe {
         if storm == nil, !halts.isEmpty { throw BrokenPromise(9, "sending was halted although Apple rejected nothing") }
         let sent = apple.with { $0.sent }
         for halt in halts {
-            note("sending was halted from \(Double(halt.from - VirtualClock.beginning) / 1_000) to \(Double(halt.to - VirtualClock.beginning) / 1_000)")
+            let (from, to) = (halt.from - VirtualClock.beginning, halt.to - VirtualClock.beginning)
+            note("sending was halted from \(Double(from) / 1_000) to \(Double(to) / 1_000)")
             // What began before the halt may still have sent a slice.
             let answered = sent.filter {
                 $0.turn.since > halt.from && $0.at > halt.from && $0.at < halt.to && $0.outcome.status != nil
