@@ -10,6 +10,7 @@ struct SchemaRelease: Sendable {
     /// In the order of their versions.
     static let all = [
         first, events, destinations, cards, halts, pacing, channels, counts, timeline, channelAlerts, changeEvents,
+        pushes,
     ]
 
     /// An activity of each kind in the middle of its life. The signing key is written by the test, which knows the secret.
@@ -203,6 +204,15 @@ struct SchemaRelease: Sendable {
         rows: """
             INSERT INTO events (kind, bundle_id, environment, activity_id, detail)
             VALUES ('pushes_answered', 'com.example.app', 'production', 'running', '{"event": "update", "pushes": 2}');
+            """
+    )
+
+    private static let pushes = SchemaRelease(
+        version: 12,
+        rows: """
+            INSERT INTO pushes (push_id, bundle_id, environment, token, push_type, priority, body, deadline)
+            VALUES (gen_random_uuid(), 'com.example.app', 'production', decode('ab', 'hex'), 'alert', 10, '{}',
+                    now() + interval '1 hour');
             """
     )
 }

@@ -16,7 +16,7 @@ struct UpgradeTests {
     private static let migrations = Result {
         try Schema.migrations.map { try Migration(number: $0.number, name: $0.name, sql: $0.sql) }
     }
-    private static let masterKey = SymmetricKey.generate()
+    private static let masterKeys = MasterKeys(.generate())
 
     @Test("of every earlier schema lose nothing, and the promises hold after them", arguments: SchemaRelease.all)
     func upgrade(from release: SchemaRelease) async throws {
@@ -55,7 +55,7 @@ struct UpgradeTests {
             P256PrivateKey.generate().pem(),
             app: app,
             environment: .production,
-            masterKey: Self.masterKey
+            masterKeys: Self.masterKeys
         )
         _ = try await database.pipeline([
             "INSERT INTO apps (bundle_id, team_id) VALUES (\(app.rawValue), 'ABCDE12345')",
@@ -94,7 +94,7 @@ struct UpgradeTests {
             orchestrator: Orchestrator(
                 database: database,
                 sender: Recorder(),
-                masterKey: Self.masterKey,
+                masterKeys: Self.masterKeys,
                 settings: OrchestratorSettings(),
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             ),
