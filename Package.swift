@@ -124,6 +124,7 @@ let package = Package(
                 .embedInCode("V0011_change_events.sql"),
                 .embedInCode("V0012_pushes.sql"),
                 .embedInCode("V0013_audit.sql"),
+                .embedInCode("V0014_versions.sql"),
             ],
             swiftSettings: swiftSettings
         ),

@@ -17,5 +17,6 @@ package enum Schema {
         (11, "change_events", PackageResources.V0011_change_events_sql),
         (12, "pushes", PackageResources.V0012_pushes_sql),
         (13, "audit", PackageResources.V0013_audit_sql),
+        (14, "versions", PackageResources.V0014_versions_sql),
     ]
 }

@@ -48,6 +48,12 @@ package protocol TallyService: Sendable {
         _ name: ActivityTypeName,
         _ page: PageRequest
     ) async throws -> Page<TypeVersionResource>
+    func putTypeVersion(
+        _ app: BundleID,
+        _ name: ActivityTypeName,
+        _ version: Int,
+        _ request: TypeVersionRequest
+    ) async throws -> TypeVersionResource
     func validate(
         _ app: BundleID,
         _ name: ActivityTypeName,

@@ -80,16 +80,37 @@ package enum SchemaPart: String, Sendable, Hashable, CaseIterable {
     case contentState = "content_state"
 }
 
-/// Something that a look at a schema found: a hint (`lint`) or a break with the version before (`compatibility`).
+/// Something that a look at a schema found: a hint (`lint`) or a difference to an earlier version (`compatibility`).
 package struct SchemaFinding: Sendable, Hashable {
+    /// How much a difference matters.
+    package enum Severity: String, Sendable, Hashable, CaseIterable {
+        /// What runs now would be refused, or withheld from its phones, or sent to apps that cannot decode it.
+        case breaking
+        /// Content that makes use of it is refused as long as phones follow that cannot decode it; or nothing is known.
+        case warning
+    }
+
     package var part: SchemaPart
     /// Into the schema document; of a hint about content, into the content.
     package var pointer: JSONPointer
     /// Stable word for programs.
     package var code: String
     package var message: String
+    /// Nil for hints.
+    package var severity: Severity?
+    /// The earlier version that differs; nil where it is about what runs now, and for hints.
+    package var schemaVersion: Int?
 
-    package init(part: SchemaPart, pointer: JSONPointer, code: String, message: String) {
+    package init(
+        part: SchemaPart,
+        pointer: JSONPointer,
+        code: String,
+        message: String,
+        severity: Severity? = nil,
+        schemaVersion: Int? = nil
+    ) {
+        self.severity = severity
+        self.schemaVersion = schemaVersion
         self.part = part
         self.pointer = pointer
         self.code = code
@@ -103,8 +124,17 @@ extension SchemaFinding: APIAnswer {
         let pointer = reader.required("pointer", .pointer)
         let code = reader.required("code", .string)
         let message = reader.required("message", .string)
+        let severity = reader.optional("severity", .word(Severity.self))
+        let schemaVersion = reader.optional("schema_version", .int)
         guard reader.finish(), let part, let pointer, let code, let message else { return nil }
-        self.init(part: part, pointer: pointer, code: code, message: message)
+        self.init(
+            part: part,
+            pointer: pointer,
+            code: code,
+            message: message,
+            severity: severity,
+            schemaVersion: schemaVersion
+        )
     }
 
     package var json: JSONValue {
@@ -113,6 +143,8 @@ extension SchemaFinding: APIAnswer {
         fields.add("pointer", pointer.description)
         fields.add("code", code)
         fields.add("message", message)
+        fields.add("severity", severity?.rawValue)
+        fields.add("schema_version", schemaVersion)
         return fields.json
     }
 }
@@ -120,7 +152,7 @@ extension SchemaFinding: APIAnswer {
 /// Whether a version can follow the one before while activities run.
 package struct SchemaCompatibility: Sendable, Hashable {
     package var compatible: Bool
-    /// What breaks; empty if nothing does.
+    /// How it differs from the versions that phones decode now, and what of that breaks.
     package var findings: [SchemaFinding]
 
     package init(compatible: Bool, findings: [SchemaFinding] = []) {
@@ -260,14 +292,18 @@ package struct TypeVersionResource: Sendable, Hashable {
     package var contentStateSchema: JSONValue
     package var minAppVersion: AppVersion?
     package var createdAt: Instant
+    /// Since when it holds nothing back any more; nil: it does.
+    package var retiredAt: Instant?
 
     package init(
         version: Int,
         attributesSchema: JSONValue,
         contentStateSchema: JSONValue,
         minAppVersion: AppVersion? = nil,
-        createdAt: Instant
+        createdAt: Instant,
+        retiredAt: Instant? = nil
     ) {
+        self.retiredAt = retiredAt
         self.version = version
         self.attributesSchema = attributesSchema
         self.contentStateSchema = contentStateSchema
@@ -283,6 +319,7 @@ extension TypeVersionResource: APIAnswer {
         let contentStateSchema = reader.required("content_state_schema", .schema)
         let minAppVersion = reader.optional("min_app_version", .appVersion)
         let createdAt = reader.required("created_at", .time)
+        let retiredAt = reader.optional("retired_at", .time)
         guard reader.finish(), let version, let attributesSchema, let contentStateSchema, let createdAt else {
             return nil
         }
@@ -291,7 +328,8 @@ extension TypeVersionResource: APIAnswer {
             attributesSchema: attributesSchema,
             contentStateSchema: contentStateSchema,
             minAppVersion: minAppVersion,
-            createdAt: createdAt
+            createdAt: createdAt,
+            retiredAt: retiredAt
         )
     }
 
@@ -302,6 +340,30 @@ extension TypeVersionResource: APIAnswer {
         fields.add("content_state_schema", contentStateSchema)
         fields.add("min_app_version", minAppVersion?.description)
         fields.add("created_at", createdAt)
+        fields.add("retired_at", retiredAt)
+        return fields.json
+    }
+}
+
+/// `PUT /v1/apps/{b}/types/{type}/versions/{version}`: what an operator decides about a version.
+package struct TypeVersionRequest: Sendable, Hashable {
+    /// Whether the phones that decode nothing newer are given up: what they cannot decode is withheld from them instead of
+    /// being refused for all.
+    package var retired: Bool
+
+    package init(retired: Bool) { self.retired = retired }
+}
+
+extension TypeVersionRequest: APIRequest {
+    package init?(reader: inout ObjectReader) {
+        let retired = reader.required("retired", .bool)
+        guard reader.finish(), let retired else { return nil }
+        self.init(retired: retired)
+    }
+
+    package var json: JSONValue {
+        var fields = ObjectWriter()
+        fields.add("retired", retired)
         return fields.json
     }
 }

@@ -12,6 +12,12 @@ package struct SubscriptionRequest: Sendable, Hashable {
         case channel
         /// The card is gone; nothing is sent.
         case ended
+
+        /// Whether pushes go to a token of this card alone.
+        package var isByToken: Bool {
+            if case .updateToken = self { return true }
+            return false
+        }
     }
 
     package var report: Report

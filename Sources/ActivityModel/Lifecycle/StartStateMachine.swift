@@ -35,6 +35,8 @@ package struct StartStateMachine: Sendable, Hashable {
     package enum Obstacle: Sendable, Hashable {
         /// The device cannot show the activity at all.
         case incapable(DeviceCapability.WithheldReason)
+        /// Its app could not decode what would be sent.
+        case incompatibleVersion
         /// There is nothing to send it to; the app may report a token yet.
         case noStartToken
         /// The phone would drop it: its starts of the window are used up until a time, in microseconds since 1970.
@@ -44,6 +46,7 @@ package struct StartStateMachine: Sendable, Hashable {
         package var word: String {
             switch self {
             case .incapable(let reason): reason.rawValue
+            case .incompatibleVersion: "incompatible_version"
             case .noStartToken: "no_start_token"
             case .budget: "start_budget"
             }

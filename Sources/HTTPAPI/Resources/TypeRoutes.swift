@@ -21,6 +21,14 @@ extension Route {
             Route(.get, "/v1/apps/{bundle_id}/types/{type}/versions", .scope(.read), query: paging) { call in
                 .ok(try await service.typeVersions(call.app(), call.type(), call.page()))
             },
+            Route(.put, "/v1/apps/{bundle_id}/types/{type}/versions/{version}", .scope(.operate), body: true) { call in
+                let app = try call.app()
+                let name = try call.type()
+                let version = try call.segment("version") { Int($0) }
+                return .ok(
+                    try await service.putTypeVersion(app, name, version, call.request(TypeVersionRequest.self))
+                )
+            },
             Route(.post, "/v1/apps/{bundle_id}/types/{type}/validate", .scope(.read), body: true) { call in
                 let app = try call.app()
                 let name = try call.type()

@@ -76,7 +76,7 @@ extension SchemaCompiler {
     }
 
     /// Undoes the escapes of a URI; `nil` if one is broken or the result is not UTF-8.
-    private static func percentDecoded(_ text: String) -> String? {
+    static func percentDecoded(_ text: String) -> String? {
         var bytes: [UInt8] = []
         var rest = text.utf8[...]
         while let byte = rest.popFirst() {

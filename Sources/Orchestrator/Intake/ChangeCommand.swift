@@ -6,9 +6,9 @@ import JSON
 struct ChangeCommand: Sendable {
     /// What the change asks for.
     enum Kind: Sendable {
-        case update(contentState: JSONValue, urgency: Urgency?, mustDeliver: Bool, eventTime: Instant?, force: Bool)
+        case update(contentState: JudgedContent, urgency: Urgency?, mustDeliver: Bool, eventTime: Instant?, force: Bool)
         /// Without a content state the end repeats the newest one.
-        case end(contentState: JSONValue?, dismissAfterSeconds: Int?, dismissAt: Instant?)
+        case end(contentState: JudgedContent?, dismissAfterSeconds: Int?, dismissAt: Instant?)
     }
 
     let activity: ActivityFacts
@@ -17,11 +17,21 @@ struct ChangeCommand: Sendable {
     let alert: AlertContent?
     let staleAfterSeconds: Int?
     let relevanceScore: Double?
-    /// The policy of the activity's type.
-    let policy: Policy
+    /// The activity's type.
+    let type: TypeContext
     let idempotencyKey: IdempotencyKey?
     /// The schedule that this runs, settled together with the change.
     let scheduleID: String?
+
+    var policy: Policy { type.policy }
+
+    /// The state that the change brings.
+    var contentState: JudgedContent? {
+        switch kind {
+        case .update(let contentState, _, _, _, _): contentState
+        case .end(let contentState, _, _): contentState
+        }
+    }
 }
 
 /// A change as it is written.

@@ -13,6 +13,7 @@ enum ChangeGroup {
         on connection: PostgresConnection
     ) async throws -> [Result<ChangeAnswer, any Error>] {
         var desk = try await IntakeDesk.read(commands, on: connection)
+        try await desk.lookForFollowers(of: commands, on: connection)
         let skew = desk.clockSkew(skews)
         var kept = try await KeptAnswers<ChangeAnswer>.read(commands.compactMap(\.idempotencyKey), on: connection)
         var results: [Result<ChangeAnswer, any Error>] = []
@@ -61,6 +62,7 @@ private struct IntakeDesk {
     }
 
     private var places: [Int64: Place] = [:]
+    private var followers: Followers
     /// Schedules that are still to be run; another daemon may have been faster.
     private var openSchedules: Set<String> = []
     private var accepted: [AcceptedChange] = []
@@ -71,6 +73,7 @@ private struct IntakeDesk {
         // Locked in the order of their keys, so that two groups never wait for each other; read in a second statement,
         // whose snapshot is younger than the locks.
         let answers = try await connection.pipeline([
+            TypeVersionRows.hold(commands.map(\.type)),
             """
             SELECT FROM activities WHERE activity_key = ANY(\(keys)) ORDER BY activity_key FOR NO KEY UPDATE
             """,
@@ -101,11 +104,12 @@ private struct IntakeDesk {
             ) AS riding ON true
             WHERE a.activity_key = ANY(\(keys))
             """,
+            AppVersionRows.selection(keys),
         ])
-        var desk = IntakeDesk()
-        desk.openSchedules = Set(try answers[1].decoded(as: String.self))
+        var desk = IntakeDesk(followers: try Followers(types: answers[0], rows: answers[4]))
+        desk.openSchedules = Set(try answers[2].decoded(as: String.self))
         for (key, state, revision, stamp, eventTime, content, timestamp, barriers, barrierAlerts, riding, now)
-            in try answers[2].decoded(
+            in try answers[3].decoded(
                 as: (Int64, String, Int64, Int64, Int64?, String, Int64?, Int64, [String], String?, Int64).self
             )
         {
@@ -131,6 +135,16 @@ private struct IntakeDesk {
         return desk
     }
 
+    /// Lets go of followers who would stand against a change and are not there any more.
+    mutating func lookForFollowers(of commands: [ChangeCommand], on connection: PostgresConnection) async throws {
+        let obstacles = commands.flatMap { command in
+            command.contentState.map { followers.obstacles(to: $0, of: command.activity) } ?? []
+        }
+        guard !obstacles.isEmpty else { return }
+        let rows = try await connection.query(AppVersionRows.unused(obstacles))
+        for (key, appVersion) in try rows.decoded(as: (Int64, String).self) { followers.forget(key, appVersion) }
+    }
+
     /// The event to write if the clock is behind what has been stamped.
     func clockSkew(_ skews: ClockSkewWatch) -> Event? {
         for (key, place) in places {
@@ -149,10 +163,13 @@ private struct IntakeDesk {
         if let schedule = command.scheduleID, !openSchedules.contains(schedule) {
             throw Problem.notFound("the pending schedule")
         }
+        try followers.check(command.type)
+        let settled = try command.contentState.map { try followers.settle($0, of: command.activity) }
         let before = place.machine.standing
         let change: AcceptedChange
         switch command.kind {
-        case .update(let contentState, let urgency, let mustDeliver, let eventTime, let force):
+        case .update(_, let urgency, let mustDeliver, let eventTime, let force):
+            guard let contentState = settled?.content else { throw Problem.internalError() }
             let rule = before.flatMap { command.policy.rule(from: $0.contentState, to: contentState) }
             var update = ActivityStateMachine.Update(contentState: contentState)
             update.hasAlert = command.alert != nil
@@ -188,7 +205,8 @@ private struct IntakeDesk {
             case .refuseTooManyMustDeliver:
                 throw Problem.tooManyMustDeliver(limit: ActivityStateMachine.maximumOpenBarriers, retryAfter: 1)
             }
-        case .end(let contentState, _, _):
+        case .end:
+            let contentState = settled?.content
             switch place.machine.end(contentState: contentState, now: place.now) {
             case .accept(let revision, let timestamp):
                 change = AcceptedChange(
@@ -213,6 +231,9 @@ private struct IntakeDesk {
         }
         places[command.activity.key] = place
         accepted.append(change)
+        if let settled {
+            followers.accepted(settled, by: command.type, of: command.activity.key, as: change.revision)
+        }
         eventTimes[command.activity.key] = place.machine.standing?.eventTime
         return .accepted(
             activityID: command.activityID,
@@ -252,6 +273,7 @@ private struct IntakeDesk {
             let touched = Array(Set(keys + accepted.map(\.activityKey))).sorted()
             statements.append(standing(of: touched))
         }
+        statements += followers.statements
         if !accepted.isEmpty {
             statements.append(SegmentStore.wake(activityKeys: Array(Set(accepted.map(\.activityKey)))))
             statements.append(WorkNotifications.announcement)

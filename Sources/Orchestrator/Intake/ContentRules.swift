@@ -19,23 +19,3 @@ extension BodySizes {
         )
     }
 }
-
-extension TypeContext {
-    /// A content state as it goes to the phone.
-    ///
-    /// - Throws: 422 `invalid_content_state` with a pointer for each thing that the phone could not decode.
-    func settledContentState(_ contentState: JSONObject) throws(Problem) -> JSONObject {
-        let (settled, errors) = newest.contentStateSchema.settle(.object(contentState), version: newest.version)
-        guard errors.isEmpty else { throw .invalidContentState(errors) }
-        return settled.object ?? contentState
-    }
-
-    /// Attributes as they go to the phone.
-    ///
-    /// - Throws: 422 `invalid_attributes`.
-    func settledAttributes(_ attributes: JSONObject) throws(Problem) -> JSONObject {
-        let (settled, errors) = newest.attributesSchema.settle(.object(attributes), version: newest.version)
-        guard errors.isEmpty else { throw .invalidAttributes(errors) }
-        return settled.object ?? attributes
-    }
-}

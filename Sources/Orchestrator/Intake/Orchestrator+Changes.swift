@@ -15,11 +15,13 @@ extension Orchestrator {
         idempotency: IdempotencyKey? = nil
     ) async throws -> ChangeAnswer {
         try await tellingRefusal(of: .update, app, id) {
-            let command = try await command(app, id, request, idempotencyKey: idempotency)
-            if let time = request.at {
-                return try await schedule(.update, at: time, body: request.json, command)
+            try await withCurrentType {
+                let command = try await command(app, id, request, idempotencyKey: idempotency)
+                if let time = request.at {
+                    return try await schedule(.update, at: time, body: request.json, command)
+                }
+                return try await intake.accept(command)
             }
-            return try await intake.accept(command)
         }
     }
 
@@ -33,11 +35,13 @@ extension Orchestrator {
         idempotency: IdempotencyKey? = nil
     ) async throws -> ChangeAnswer {
         try await tellingRefusal(of: .end, app, id) {
-            let command = try await command(app, id, request, idempotencyKey: idempotency)
-            if let time = request.at {
-                return try await schedule(.end, at: time, body: request.json, command)
+            try await withCurrentType {
+                let command = try await command(app, id, request, idempotencyKey: idempotency)
+                if let time = request.at {
+                    return try await schedule(.end, at: time, body: request.json, command)
+                }
+                return try await intake.accept(command)
             }
-            return try await intake.accept(command)
         }
     }
 
@@ -68,7 +72,7 @@ extension Orchestrator {
     ) async throws -> ChangeCommand {
         let facts = try await facts(app, id)
         let type = try await typeContext(app, facts.typeName)
-        let contentState = JSONValue.object(try type.settledContentState(request.contentState))
+        let contentState = JudgedContent(request.contentState, as: .contentState, by: type)
         return ChangeCommand(
             activity: facts,
             activityID: id,
@@ -82,7 +86,7 @@ extension Orchestrator {
             alert: request.alert,
             staleAfterSeconds: request.staleAfterSeconds.map(Int.init),
             relevanceScore: request.relevanceScore,
-            policy: type.policy,
+            type: type,
             idempotencyKey: idempotencyKey,
             scheduleID: scheduleID
         )
@@ -97,7 +101,7 @@ extension Orchestrator {
     ) async throws -> ChangeCommand {
         let facts = try await facts(app, id)
         let type = try await typeContext(app, facts.typeName)
-        let contentState = try request.contentState.map { JSONValue.object(try type.settledContentState($0)) }
+        let contentState = request.contentState.map { JudgedContent($0, as: .contentState, by: type) }
         var dismissAfterSeconds: Int?
         var dismissAt: Instant?
         switch request.dismissal {
@@ -112,7 +116,7 @@ extension Orchestrator {
             alert: request.alert,
             staleAfterSeconds: nil,
             relevanceScore: nil,
-            policy: type.policy,
+            type: type,
             idempotencyKey: idempotencyKey,
             scheduleID: scheduleID
         )

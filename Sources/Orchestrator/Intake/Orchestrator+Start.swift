@@ -20,12 +20,9 @@ extension Orchestrator {
             try stored.judgeReplay(request)
             return (try await startAnswer(app, id), true)
         }
-        let type = try await typeContext(app, request.type)
-        let proposal = try StartProposal(app: app, id: id, environment: environment, request: request, type: type)
-        let replay = try await database.withTransaction { connection in
-            guard let key = try await proposal.insert(on: connection) else { return true }
-            try await proposal.insertParts(activityKey: key, on: connection)
-            return false
+        let appVersions = try await AudienceVersions.read(request.audience, of: app, environment, from: database)
+        let replay = try await withCurrentType {
+            try await insertStart(app, id, environment, request, appVersions)
         }
         if replay {
             // Another request has taken the id at the same moment.
@@ -37,6 +34,31 @@ extension Orchestrator {
             wakeUps.signal()
         }
         return (try await startAnswer(app, id), replay)
+    }
+
+    /// - Returns: Whether the id is taken.
+    private func insertStart(
+        _ app: BundleID,
+        _ id: ActivityID,
+        _ environment: APNSEnvironment,
+        _ request: StartRequest,
+        _ appVersions: [String]
+    ) async throws -> Bool {
+        let type = try await typeContext(app, request.type)
+        let proposal = try StartProposal(
+            app: app,
+            id: id,
+            environment: environment,
+            request: request,
+            type: type,
+            appVersions: appVersions
+        )
+        return try await database.withTransaction { connection in
+            try type.check(TypeVersionRows.updates(await connection.query(TypeVersionRows.hold([type]))))
+            guard let key = try await proposal.insert(on: connection) else { return true }
+            try await proposal.insertParts(activityKey: key, on: connection)
+            return false
+        }
     }
 
     /// The environment that a request means: its own, else production if the app has it, else the only one.

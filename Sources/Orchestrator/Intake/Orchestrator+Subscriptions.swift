@@ -19,45 +19,66 @@ extension Orchestrator {
         _ request: SubscriptionRequest
     ) async throws -> SubscriptionAnswer {
         let facts = try await facts(app, activity)
-        let answer = try await database.withTransaction { connection in
-            let deviceKey = try await Self.subscriber(app, device, request, facts.environment, on: connection)
-            let report = SubscriptionReport(facts: facts, deviceKey: deviceKey, request: request)
-            return try await report.store(activity, device, on: connection)
+        let answer = try await withCurrentType {
+            try await database.withTransaction { connection in
+                let (deviceKey, hasChanged) = try await Self.subscriber(
+                    app,
+                    device,
+                    request,
+                    facts.environment,
+                    on: connection
+                )
+                let admission = AppVersionAdmission(orchestrator: self, deviceKey: deviceKey)
+                let key = request.report.isByToken ? facts.key : nil
+                if hasChanged {
+                    try await admission.readmit(andTo: key, on: connection)
+                } else if let key {
+                    try await admission.admit(to: [key], on: connection)
+                }
+                let report = SubscriptionReport(facts: facts, deviceKey: deviceKey, request: request)
+                return try await report.store(activity, device, on: connection)
+            }
         }
         wakeUps.signal()
         return answer
     }
 
     /// Ends the card on the phone, then forgets it. A card that has not reported its token yet is ended when it does; one
-    /// that listens to a channel cannot be ended alone, and is only counted no more. An audience that the device belongs
+    /// that listens to a channel cannot be ended alone, and is only counted no more; so is one whose app could not decode
+    /// the newest state. An audience that the device belongs
     /// to does not start it again.
     ///
     /// - Throws: 404.
     package func unsubscribe(_ app: BundleID, _ activity: ActivityID, _ device: DeviceID) async throws {
         let facts = try await facts(app, activity)
         let found = try await database.withTransaction { connection in
-            let results = try await connection.pipeline([
+            let cards = try await connection.query(
+                """
+                SELECT s.device_key FROM subscriptions AS s JOIN devices AS d USING (device_key)
+                WHERE d.bundle_id = \(app.rawValue) AND d.device_id = \(device.rawValue) AND s.activity_key = \(facts.key)
+                """
+            )
+            guard let deviceKey = try cards.single(Int64.self) else { return false }
+            _ = try await connection.pipeline([
+                AppVersionRows.hold([facts.key], deviceKey: deviceKey),
                 """
                 UPDATE subscriptions AS s
                 SET leaving = true, failures = 0,
                     state = CASE WHEN s.state = 'waiting_for_token' THEN s.state
                         WHEN s.update_token IS NULL THEN 'over' ELSE 'due' END,
                     due_at = CASE WHEN s.update_token IS NOT NULL THEN clock_timestamp() END
-                FROM devices AS d
-                WHERE d.device_key = s.device_key AND d.bundle_id = \(app.rawValue) AND d.device_id = \(device.rawValue)
-                  AND s.activity_key = \(facts.key)
-                RETURNING 1
+                WHERE s.activity_key = \(facts.key) AND s.device_key = \(deviceKey)
                 """,
+                AppVersionRows.alignment([facts.key], deviceKey: deviceKey),
                 """
                 INSERT INTO starts (activity_key, device_key, state)
-                SELECT s.activity_key, s.device_key, 'settled'
-                FROM subscriptions AS s JOIN devices AS d USING (device_key)
-                WHERE d.bundle_id = \(app.rawValue) AND d.device_id = \(device.rawValue) AND s.activity_key = \(facts.key)
+                SELECT s.activity_key, s.device_key, 'settled' FROM subscriptions AS s
+                WHERE s.activity_key = \(facts.key) AND s.device_key = \(deviceKey)
                 ON CONFLICT (activity_key, device_key) DO NOTHING
                 """,
                 SegmentStore.announce(activityKeys: [facts.key]),
             ])
-            return !results[0].isEmpty
+            return true
         }
         guard found else { throw Problem.notFound("the subscription") }
         wakeUps.signal()
@@ -69,7 +90,7 @@ extension Orchestrator {
         _ request: SubscriptionRequest,
         _ environment: APNSEnvironment,
         on connection: PostgresConnection
-    ) async throws -> Int64 {
+    ) async throws -> (deviceKey: Int64, hasChanged: Bool) {
         let results = try await connection.pipeline([
             """
             UPDATE devices
@@ -87,7 +108,7 @@ extension Orchestrator {
         ])
         if let (key, word) = try results[1].first(as: (Int64, String).self) {
             try check(request.environment ?? .stored(word), is: environment)
-            return key
+            return (key, results[0].affectedRows > 0)
         }
         guard let named = request.environment else {
             throw Problem.invalidRequest(
@@ -107,7 +128,7 @@ extension Orchestrator {
             """
         )
         guard let key = try new.single(Int64.self) else { throw Problem.internalError() }
-        return key
+        return (key, false)
     }
 
     private static func check(_ environment: APNSEnvironment, is expected: APNSEnvironment) throws(Problem) {

@@ -15,22 +15,33 @@ struct StartProposal: Sendable {
     let contentState: JSONObject
     let alert: AlertContent?
     let policy: Policy
+    /// The app versions of the audience, and whether each can decode the start.
+    private let appVersions: [(appVersion: String, isWithheld: Bool)]
 
+    /// Those that are in the audience must be able to decode the start, unless the version of the type that they decode is
+    /// retired; and every current version, where it goes to a channel.
+    ///
     /// - Throws: 422 for what the type or Apple's limits refuse.
     init(
         app: BundleID,
         id: ActivityID,
         environment: APNSEnvironment,
         request: StartRequest,
-        type: TypeContext
+        type: TypeContext,
+        appVersions: [String]
     ) throws(Problem) {
         self.app = app
         self.id = id
         self.environment = environment
         self.request = request
         policy = type.policy
-        attributes = try type.settledAttributes(Self.filled(request.attributes, with: id, type.policy.idAttribute))
-        contentState = try type.settledContentState(request.contentState)
+        var required = Set(appVersions.map(type.version(ofStored:))).filter { !type.versions.isRetired($0) }
+        if request.delivery.usesChannel { required.formUnion(type.versions.current) }
+        let filled = try Self.filled(request.attributes, with: id, type.policy.idAttribute)
+        let (settled, state) = try Self.settled(filled, request.contentState, type, for: required)
+        attributes = settled.content.object ?? filled
+        contentState = state.content.object ?? request.contentState
+        self.appVersions = appVersions.map { ($0, !state.decodedBy.contains(type.version(ofStored: $0))) }
         alert = request.audience.isEmpty ? request.alert : request.alert ?? type.policy.startAlert
         if !request.audience.isEmpty, alert == nil { throw .alertRequired() }
         var combination = BodySizes.Combination(
@@ -43,6 +54,27 @@ struct StartProposal: Sendable {
         combination.mayBeStale = request.staleAfterSeconds != nil || policy.staleAfterSeconds != nil
         combination.relevanceScore = request.relevanceScore.flatMap(JSONNumber.init)
         try BodySizes(contentState: CompactJSON(.object(contentState)), in: combination).check()
+    }
+
+    private static func settled(
+        _ attributes: JSONObject,
+        _ contentState: JSONObject,
+        _ type: TypeContext,
+        for versions: Set<Int>
+    ) throws(Problem) -> (attributes: JudgedContent.Settled, contentState: JudgedContent.Settled) {
+        let settledAttributes: JudgedContent.Settled
+        do {
+            settledAttributes = try JudgedContent(attributes, as: .attributes, by: type).settled(for: versions)
+        } catch {
+            throw .invalidAttributes(error.errors)
+        }
+        do {
+            return (
+                settledAttributes, try JudgedContent(contentState, as: .contentState, by: type).settled(for: versions)
+            )
+        } catch {
+            throw .invalidContentState(error.errors)
+        }
     }
 
     private static func filled(
@@ -109,6 +141,15 @@ struct StartProposal: Sendable {
             }
         }
         var statements: [Query] = [firstChange(activityKey), ring(activityKey)]
+        if !appVersions.isEmpty {
+            statements.append(
+                AppVersionRows.insertion(
+                    appVersions.map {
+                        .init(activityKey: activityKey, appVersion: $0, isWithheld: $1, revision: 1)
+                    }
+                )
+            )
+        }
         statements += AudienceRows.insertion(request.audience, app: app, activityKey: activityKey)
         if request.delivery.usesChannel {
             statements += channel(activityKey)

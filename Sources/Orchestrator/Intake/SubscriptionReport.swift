@@ -32,6 +32,7 @@ struct SubscriptionReport: Sendable {
         let statements = try await statements(shown, on: connection)
         let results = try await connection.pipeline(
             statements + [
+                AppVersionRows.alignment([facts.key], deviceKey: deviceKey),
                 SegmentStore.announce(activityKeys: [facts.key]),
                 """
                 SELECT s.mode::text, s.state::text, a.revision, a.state::text
@@ -164,7 +165,7 @@ struct SubscriptionReport: Sendable {
         """
 
     /// What a rider `s` of the ring has heard: that depends on whether the walk has passed it.
-    private static let heardOnRing = """
+    static let heardOnRing = """
         (SELECT greatest(s.known_revision, CASE
              WHEN g.lap_revision IS NULL THEN g.completed_revision
              WHEN \(SegmentStore.hasPassed("s.device_key", since: "g.lap_origin")) THEN g.lap_revision

@@ -13,7 +13,20 @@ extension Orchestrator {
     ///
     /// - Throws: 404 for an unknown app.
     package func putDevice(_ app: BundleID, _ id: DeviceID, _ request: DeviceRequest) async throws -> DeviceResource {
-        let (key, device) = try await database.withTransaction { connection in
+        let (key, device) = try await withCurrentType {
+            try await storeDevice(app, id, request)
+        }
+        // An audience is a standing rule. The answer waits for this, so that an app whose report was answered is enrolled.
+        try await enrol(deviceKey: key)
+        return device
+    }
+
+    private func storeDevice(
+        _ app: BundleID,
+        _ id: DeviceID,
+        _ request: DeviceRequest
+    ) async throws -> (key: Int64, DeviceResource) {
+        try await database.withTransaction { connection in
             try await requireApp(app, connection)
             let stored = try await Self.storeDevice(app, id, request, connection)
             if stored.movedEnvironment {
@@ -26,21 +39,22 @@ extension Orchestrator {
                     """
                 )
             }
+            if stored.changedApp {
+                try await AppVersionAdmission(orchestrator: self, deviceKey: stored.key).readmit(on: connection)
+            }
             try await Self.storeStartTokens(request.startTokens, deviceKey: stored.key, connection)
             guard let device = try await Self.device(key: stored.key, connection) else {
                 throw Problem.notFound("the device")
             }
             return (stored.key, device)
         }
-        // An audience is a standing rule. The answer waits for this, so that an app whose report was answered is enrolled.
-        try await enrol(deviceKey: key)
-        return device
     }
 
     private struct StoredDevice {
         let key: Int64
         let movedEnvironment: Bool
         let changedBudgetClass: Bool
+        let changedApp: Bool
     }
 
     /// Inserts or merges the row of the device, and locks it: reports of one device are taken one after the other.
@@ -53,7 +67,9 @@ extension Orchestrator {
         // The first statement locks an existing row, so that the second one compares with what is really stored.
         let answers = try await connection.pipeline([
             """
-            SELECT environment = \(request.environment.rawValue)::apns_environment, frequent_pushes_enabled FROM devices
+            SELECT environment = \(request.environment.rawValue)::apns_environment, frequent_pushes_enabled,
+                   app_version IS DISTINCT FROM coalesce(\(request.appVersion?.description), app_version)
+            FROM devices
             WHERE bundle_id = \(app.rawValue) AND device_id = \(id.rawValue) FOR NO KEY UPDATE
             """,
             """
@@ -77,11 +93,12 @@ extension Orchestrator {
             """,
         ])
         guard let key = try answers[1].single(Int64.self) else { throw Problem.notFound("the device") }
-        let before = try answers[0].first(as: (Bool, Bool).self)
+        let before = try answers[0].first(as: (Bool, Bool, Bool).self)
         return StoredDevice(
             key: key,
             movedEnvironment: before.map { !$0.0 } ?? false,
-            changedBudgetClass: before.map { $0.1 != (request.frequentPushesEnabled ?? $0.1) } ?? false
+            changedBudgetClass: before.map { $0.1 != (request.frequentPushesEnabled ?? $0.1) } ?? false,
+            changedApp: before?.2 ?? false
         )
     }
 

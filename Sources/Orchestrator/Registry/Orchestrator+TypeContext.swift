@@ -25,39 +25,44 @@ extension Orchestrator {
             registry.types.store(context, for: key)
             return context
         }
-        let versions = try await compiledVersions(app, name)
+        let versions = try await TypeVersionRows.compiled(app, name) { try await database.query($0) }
         // Versions are committed with their type, and read after it: none means that the type has just been deleted.
-        guard let newest = versions.last else { throw Problem.unknownType(name) }
+        guard !versions.isEmpty else { throw Problem.unknownType(name) }
         let context = TypeContext(
             app: app,
             name: name,
             policy: try Policy(json: JSONValue(parsing: policy)),
             versions: versions,
-            newest: newest,
             updatedAt: updatedAt
         )
         registry.types.store(context, for: key)
         return context
     }
 
-    private func compiledVersions(_ app: BundleID, _ name: ActivityTypeName) async throws -> [TypeContext.Version] {
-        let rows = try await database.query(
-            """
-            SELECT version, attributes_schema::text, content_state_schema::text, min_app_version FROM type_versions
-            WHERE bundle_id = \(app.rawValue) AND type_name = \(name.rawValue) ORDER BY version
-            """
-        )
-        return try rows.decoded(as: (Int32, String, String, String?).self).map {
-            version,
-            attributes,
-            contentState,
-            least in
-            TypeContext.Version(
-                version: Int(version),
-                attributesSchema: try ContentSchema(JSONValue(parsing: attributes)),
-                contentStateSchema: try ContentSchema(JSONValue(parsing: contentState)),
-                minAppVersion: least.flatMap { AppVersion($0) }
-            )
+    /// Runs what depends on a type, anew if the type was changed while it ran.
+    ///
+    /// - Throws: What `body` throws; 503 if the type is changed again and again.
+    func withCurrentType<Answer>(
+        _ body: () async throws -> Answer
+    ) async throws -> Answer {
+        for _ in 0..<5 {
+            do {
+                return try await body()
+            } catch let outdated as OutdatedType {
+                registry.types.remove(RegistryCaches.TypeKey(app: outdated.app, name: outdated.name))
+            }
         }
+        throw Problem.unavailable("The activity type is being changed.", retryAfter: 1)
+    }
+}
+
+/// A type was changed since it was read; what was decided by it does not count.
+struct OutdatedType: Error, Sendable {
+    let app: BundleID
+    let name: ActivityTypeName
+
+    init(_ type: TypeContext) {
+        app = type.app
+        name = type.name
     }
 }

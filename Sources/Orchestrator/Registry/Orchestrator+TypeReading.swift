@@ -35,33 +35,54 @@ extension Orchestrator {
             guard let version = Int32(place[0]) else { throw PageCursor.refused }
             return version
         }
-        let rows = try await database.query(
+        let versions = try await readVersions(
             """
-            SELECT version, attributes_schema::text, content_state_schema::text, min_app_version,
-                   created_at
-            FROM type_versions
+            SELECT \(unescaped: Self.versionColumns) FROM type_versions
             WHERE bundle_id = \(app.rawValue) AND type_name = \(name.rawValue)
               AND (\(before)::int4 IS NULL OR version < \(before))
             ORDER BY version DESC LIMIT \(page.limit + 1)
             """
         )
-        var versions: [TypeVersionResource] = []
-        for (version, attributes, contentState, least, created) in try rows.decoded(
-            as: (Int32, String, String, String?, PGTimestamp).self
-        ) {
-            versions.append(
-                TypeVersionResource(
-                    version: Int(version),
-                    attributesSchema: try JSONValue(parsing: attributes),
-                    contentStateSchema: try JSONValue(parsing: contentState),
-                    minAppVersion: least.flatMap { AppVersion($0) },
-                    createdAt: Instant(created)
-                )
-            )
-        }
         // Every type has a version, so a first page without one means that there is no such type.
         if versions.isEmpty, before == nil { throw Problem.notFound("the activity type") }
         return .cut(versions, limit: page.limit) { [String($0.version)] }
+    }
+
+    /// One version of a type.
+    ///
+    /// - Throws: 404.
+    func typeVersion(_ app: BundleID, _ name: ActivityTypeName, _ version: Int) async throws -> TypeVersionResource {
+        let versions = try await readVersions(
+            """
+            SELECT \(unescaped: Self.versionColumns) FROM type_versions
+            WHERE bundle_id = \(app.rawValue) AND type_name = \(name.rawValue) AND version = \(Int64(version))
+            """
+        )
+        guard let version = versions.first else { throw Problem.notFound("the version") }
+        return version
+    }
+
+    private static let versionColumns =
+        "version, attributes_schema::text, content_state_schema::text, min_app_version, created_at, retired_at"
+
+    private func readVersions(_ query: Query) async throws -> [TypeVersionResource] {
+        let rows = try await database.query(query)
+        return try rows.decoded(as: (Int32, String, String, String?, PGTimestamp, PGTimestamp?).self).map {
+            version,
+            attributes,
+            contentState,
+            least,
+            created,
+            retired in
+            TypeVersionResource(
+                version: Int(version),
+                attributesSchema: try JSONValue(parsing: attributes),
+                contentStateSchema: try JSONValue(parsing: contentState),
+                minAppVersion: least.flatMap { AppVersion($0) },
+                createdAt: Instant(created),
+                retiredAt: retired.map { Instant($0) }
+            )
+        }
     }
 
     private static func readTypes(

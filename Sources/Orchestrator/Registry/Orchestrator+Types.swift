@@ -26,7 +26,7 @@ extension Orchestrator {
             let wanted = WantedType(schemas: schemas, policy: policy, minAppVersion: request.minAppVersion)
             let registration = try await Self.register(app, name, stored, as: wanted, force: force, connection)
             if registration.changed {
-                let before = stored.newest.map { Self.auditJSON($0.version, stored.policy, $0.minAppVersion) }
+                let before = stored.newest.map { Self.auditJSON($0.number, stored.policy, $0.minAppVersion) }
                 let after = Self.auditJSON(registration.version, policy, request.minAppVersion)
                 try await AuditRows.record(
                     .typeChanged,
@@ -40,6 +40,7 @@ extension Orchestrator {
             return registration
         }
         registry.types.remove(RegistryCaches.TypeKey(app: app, name: name))
+        wakeUps.signal()
         return registration
     }
 
@@ -52,12 +53,12 @@ extension Orchestrator {
     private static func register(
         _ app: BundleID,
         _ name: ActivityTypeName,
-        _ stored: (policy: Policy, newest: StoredVersion?),
+        _ stored: StoredType,
         as wanted: WantedType,
         force: Bool,
         _ connection: PostgresConnection
     ) async throws -> TypeRegistration {
-        guard let newest = stored.newest else {
+        guard stored.versions != nil else {
             try await insertVersion(1, app, name, wanted.schemas, wanted.minAppVersion, connection)
             return TypeRegistration(
                 version: 1,
@@ -66,7 +67,7 @@ extension Orchestrator {
                 compatibility: .init(compatible: true)
             )
         }
-        return try await changeType(app, name, from: stored.policy, newest, to: wanted, force: force, connection)
+        return try await changeType(app, name, from: stored, to: wanted, force: force, connection)
     }
 
     /// A type as the audit log shows it. Its schemas are kept by version.
@@ -79,29 +80,28 @@ extension Orchestrator {
     private static func changeType(
         _ app: BundleID,
         _ name: ActivityTypeName,
-        from policy: Policy,
-        _ newest: StoredVersion,
+        from stored: StoredType,
         to wanted: WantedType,
         force: Bool,
         _ connection: PostgresConnection
     ) async throws -> TypeRegistration {
+        guard let newest = stored.newest, let versions = stored.versions else { throw Problem.internalError() }
         let newSchemas =
             newest.attributes != wanted.schemas.attributesDocument
             || newest.contentState != wanted.schemas.contentStateDocument
         let newLeast = newest.minAppVersion != wanted.minAppVersion
-        guard newSchemas || newLeast || policy != wanted.policy else {
+        guard newSchemas || newLeast || stored.policy != wanted.policy else {
             return TypeRegistration(
-                version: newest.version,
+                version: newest.number,
                 changed: false,
                 lint: wanted.schemas.lint,
                 compatibility: .init(compatible: true)
             )
         }
-        var version = newest.version
+        var version = newest.number
         var findings: [SchemaFinding] = []
         if newSchemas {
-            findings = try await breaks(app, name, wanted.schemas, connection)
-            if !findings.isEmpty, !force { throw refusal(findings) }
+            findings = try await compare(app, name, stored, versions, wanted, force: force, connection)
             version += 1
             try await insertVersion(version, app, name, wanted.schemas, wanted.minAppVersion, connection)
         } else if newLeast {
@@ -118,12 +118,48 @@ extension Orchestrator {
             WHERE bundle_id = \(app.rawValue) AND type_name = \(name.rawValue)
             """
         )
+        if newSchemas || newLeast {
+            let withheld = try await Rejudgement(before: versions, app: app, name: name).run(on: connection)
+            findings += withheld.sorted().map { SchemaFinding(withheldFrom: $0) }
+            if !withheld.isEmpty, !force { throw Problem.incompatibleSchema(findings.map(\.fieldError)) }
+        }
         return TypeRegistration(
             version: version,
             changed: true,
             lint: wanted.schemas.lint,
-            compatibility: .init(compatible: findings.isEmpty, findings: findings)
+            compatibility: .init(
+                compatible: !findings.contains { $0.severity == .breaking },
+                findings: findings
+            )
         )
+    }
+
+    /// What new schemas mean to what is there.
+    ///
+    /// - Throws: 409 `incompatible_schema` if they would break a running activity, unless forced.
+    private static func compare(
+        _ app: BundleID,
+        _ name: ActivityTypeName,
+        _ stored: StoredType,
+        _ versions: TypeVersions,
+        _ wanted: WantedType,
+        force: Bool,
+        _ connection: PostgresConnection
+    ) async throws -> [SchemaFinding] {
+        let compatibility = TypeCompatibility(
+            schemas: wanted.schemas,
+            minAppVersion: wanted.minAppVersion,
+            versions: versions
+        )
+        let (isRunning, breaks) = try await compatibility.breaks(app, name, on: connection)
+        let earlier = stored.all.map {
+            TypeCompatibility.Earlier(number: $0.number, attributes: $0.attributes, contentState: $0.contentState)
+        }
+        let findings = TypeCompatibility.merged(compatibility.differences(to: earlier), with: breaks)
+        if isRunning, !force, findings.contains(where: { $0.severity == .breaking }) {
+            throw Problem.incompatibleSchema(findings.map(\.fieldError))
+        }
+        return findings
     }
 
     private static func insertVersion(
@@ -147,20 +183,30 @@ extension Orchestrator {
     // MARK: The stored type
 
     private struct StoredVersion {
-        let version: Int
+        let number: Int
         let attributes: JSONValue
         let contentState: JSONValue
         let minAppVersion: AppVersion?
     }
 
-    /// The type with its newest version, locked against other registrations until the transaction ends; made with `policy` and without
-    /// a version if there is none.
+    private struct StoredType {
+        let policy: Policy
+        /// Oldest first.
+        let all: [StoredVersion]
+        /// Nil if there is none yet.
+        let versions: TypeVersions?
+
+        var newest: StoredVersion? { all.last }
+    }
+
+    /// The type with its versions, locked against all who decide by it until the transaction ends; made with `policy` and
+    /// without a version if there is none.
     private static func lockType(
         _ app: BundleID,
         _ name: ActivityTypeName,
         _ policy: Policy,
         _ connection: PostgresConnection
-    ) async throws -> (policy: Policy, newest: StoredVersion?) {
+    ) async throws -> StoredType {
         _ = try await connection.execute(
             """
             INSERT INTO activity_types (bundle_id, type_name, policy)
@@ -178,83 +224,39 @@ extension Orchestrator {
         let versions = try await connection.query(
             """
             SELECT version, attributes_schema::text, content_state_schema::text, min_app_version FROM type_versions
-            WHERE bundle_id = \(app.rawValue) AND type_name = \(name.rawValue) ORDER BY version DESC LIMIT 1
+            WHERE bundle_id = \(app.rawValue) AND type_name = \(name.rawValue) ORDER BY version
             """
         )
-        let newest = try versions.first(as: (Int32, String, String, String?).self)
-        return (
+        return StoredType(
             policy: try Policy(json: JSONValue(parsing: stored)),
-            newest: try newest.map { version, attributes, contentState, least in
+            all: try versions.decoded(as: (Int32, String, String, String?).self).map {
+                version,
+                attributes,
+                contentState,
+                least in
                 StoredVersion(
-                    version: Int(version),
+                    number: Int(version),
                     attributes: try JSONValue(parsing: attributes),
                     contentState: try JSONValue(parsing: contentState),
                     minAppVersion: least.flatMap { AppVersion($0) }
                 )
-            }
-        )
-    }
-
-    // MARK: Compatibility
-
-    /// The most running activities that a new version is tried on.
-    private static let triedActivities = 1000
-
-    /// What running activities hold that the new schemas refuse, by schema keyword: their attributes, which never change, and their newest
-    /// state. Tried on the ``triedActivities`` newest activities; each broken keyword is reported once.
-    private static func breaks(
-        _ app: BundleID,
-        _ name: ActivityTypeName,
-        _ schemas: TypeSchemas,
-        _ connection: PostgresConnection
-    ) async throws -> [SchemaFinding] {
-        let rows = try await connection.query(
-            """
-            SELECT a.activity_id, a.attributes::text, c.content_state::text
-            FROM activities AS a JOIN changes AS c USING (activity_key, revision)
-            WHERE a.bundle_id = \(app.rawValue) AND a.type_name = \(name.rawValue) AND a.state <> 'ended'
-            ORDER BY a.activity_key DESC LIMIT \(triedActivities)
-            """
-        )
-        var findings: [SchemaFinding] = []
-        var seen: Set<SchemaFinding.Place> = []
-        for (activity, attributes, contentState) in try rows.decoded(as: (String, String, String).self) {
-            let violations =
-                schemas.attributes.validate(try JSONValue(parsing: attributes)).map { (SchemaPart.attributes, $0) }
-                + schemas.contentState.validate(try JSONValue(parsing: contentState)).map { (.contentState, $0) }
-            for (part, violation) in violations
-            where seen.insert(.init(part: part, pointer: violation.schema)).inserted {
-                findings.append(
-                    SchemaFinding(
-                        part: part,
-                        pointer: violation.schema,
-                        code: violation.keyword,
-                        message: "the activity '\(activity)' does not satisfy it: \(violation.message)"
-                    )
-                )
-            }
-        }
-        return findings
-    }
-
-    private static func refusal(_ findings: [SchemaFinding]) -> Problem {
-        .incompatibleSchema(
-            findings.map { finding in
-                FieldError(
-                    pointer: JSONPointer(tokens: [finding.part.rawValue + "_schema"])
-                        .appending(contentsOf: finding.pointer),
-                    code: finding.code,
-                    message: finding.message
-                )
-            }
+            },
+            versions: try await TypeVersionRows.rule(app, name, on: connection)
         )
     }
 }
 
 extension SchemaFinding {
-    /// Where in the two schemas.
-    fileprivate struct Place: Hashable {
-        let part: SchemaPart
-        let pointer: JSONPointer
+    /// Running activities whose newest state apps of a version could decode so far, or were believed to.
+    fileprivate init(withheldFrom appVersion: String) {
+        let apps = appVersion.isEmpty ? "apps that do not say their version" : "apps of version \(appVersion)"
+        self.init(
+            part: .contentState,
+            pointer: JSONPointer(),
+            code: AppVersionRows.reason,
+            message:
+                "\(apps) follow running activities and could not decode the newest state: it would be withheld from them",
+            severity: .breaking
+        )
     }
 }

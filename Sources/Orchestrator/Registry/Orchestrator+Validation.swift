@@ -6,7 +6,7 @@ extension Orchestrator {
     /// The most bytes that attributes and content state may have together, which is what the phone holds.
     static let maximumContentBytes = 4096
 
-    /// Judges content without sending it, by the newest version of the type.
+    /// Judges content without sending it, by every version of the type that phones may decode and nobody has retired.
     ///
     /// - Throws: 404 for an unknown type.
     package func validate(
@@ -21,14 +21,9 @@ extension Orchestrator {
             // Here the type is what the path names.
             throw Problem.notFound("the activity type")
         }
-        let version = context.newest
         var errors: [FieldError] = []
-        let attributes = request.attributes.map { attributes in
-            Self.settle(attributes, version.attributesSchema, version.version, in: "attributes", &errors)
-        }
-        let contentState = request.contentState.map { contentState in
-            Self.settle(contentState, version.contentStateSchema, version.version, in: "content_state", &errors)
-        }
+        let attributes = request.attributes.map { Self.settle($0, as: .attributes, context, &errors) }
+        let contentState = request.contentState.map { Self.settle($0, as: .contentState, context, &errors) }
         let sizes = (attributes.map { CompactJSON($0).count }, contentState.map { CompactJSON($0).count })
         let together = (sizes.0 ?? 0) + (sizes.1 ?? 0)
         if together > Self.maximumContentBytes {
@@ -44,30 +39,32 @@ extension Orchestrator {
             valid: errors.isEmpty,
             errors: errors,
             bytes: .init(attributes: sizes.0, contentState: sizes.1, together: together),
-            lint: Self.lint(attributes, version.attributesSchema, .attributes)
-                + Self.lint(contentState, version.contentStateSchema, .contentState)
+            lint: Self.lint(attributes, as: .attributes, context) + Self.lint(contentState, as: .contentState, context)
         )
     }
 
-    private static func lint(_ content: JSONValue?, _ schema: ContentSchema, _ part: SchemaPart) -> [SchemaFinding] {
-        guard let content else { return [] }
+    /// By the newest version.
+    private static func lint(_ content: JSONValue?, as part: SchemaPart, _ type: TypeContext) -> [SchemaFinding] {
+        guard let content, let schema = type.schema(part, version: type.versions.newest) else { return [] }
         return schema.lint(content).map { SchemaFinding($0, in: part) }
     }
 
     /// Content as it would go to the phone; what is wrong with it is added to the errors, with the field before its place.
     private static func settle(
         _ content: JSONObject,
-        _ schema: ContentSchema,
-        _ version: Int,
-        in field: String,
+        as part: SchemaPart,
+        _ type: TypeContext,
         _ errors: inout [FieldError]
     ) -> JSONValue {
-        let (settled, found) = schema.settle(.object(content), version: version)
-        errors += found.map { error in
-            var error = error
-            error.pointer = JSONPointer(tokens: [field]).appending(contentsOf: error.pointer)
-            return error
+        do {
+            return try JudgedContent(content, as: part, by: type).settled(for: Set(type.versions.current)).content
+        } catch {
+            errors += error.errors.map { error in
+                var error = error
+                error.pointer = JSONPointer(tokens: [part.rawValue]).appending(contentsOf: error.pointer)
+                return error
+            }
+            return error.content
         }
-        return settled
     }
 }

@@ -1,4 +1,6 @@
+import APITypes
 package import ActivityModel
+import JSON
 import Postgres
 
 /// What accepting and rendering have to know of an activity type, with its schemas compiled.
@@ -10,27 +12,46 @@ package struct TypeContext: Sendable {
         package let contentStateSchema: ContentSchema
         /// The oldest version of the app that understands these schemas; nil: every one.
         package let minAppVersion: AppVersion?
+        package let isRetired: Bool
     }
 
     package let app: BundleID
     package let name: ActivityTypeName
     package let policy: Policy
-    /// Oldest first; the last one is ``newest``.
-    package let versions: [Version]
-    package let newest: Version
+    /// By their numbers.
+    private let schemas: [Int: Version]
+    /// Which version a device decodes.
+    package let versions: TypeVersions
     /// When the type was last changed; tells whether a cached context is still right.
     let updatedAt: PGTimestamp
 
-    /// The version that a device with this version of the app decodes: the newest that it understands.
-    ///
-    /// A device that does not say its app version, or is older than all of them, counts as the oldest.
-    package func version(forApp appVersion: AppVersion?) -> Version {
-        let oldest = versions.first ?? newest
-        guard let appVersion else { return oldest }
-        let understood = versions.last { version in
-            guard let least = version.minAppVersion else { return true }
-            return least <= appVersion
+    /// `versions` are all of the type, oldest first.
+    init(app: BundleID, name: ActivityTypeName, policy: Policy, versions: [Version], updatedAt: PGTimestamp) {
+        self.app = app
+        self.name = name
+        self.policy = policy
+        self.updatedAt = updatedAt
+        schemas = Dictionary(versions.map { ($0.version, $0) }) { _, last in last }
+        self.versions = TypeVersions(
+            versions.map { .init($0.version, minAppVersion: $0.minAppVersion, isRetired: $0.isRetired) }
+        )
+    }
+
+    /// The schema of one version, if there is such.
+    func schema(_ part: SchemaPart, version: Int) -> ContentSchema? {
+        switch part {
+        case .attributes: schemas[version]?.attributesSchema
+        case .contentState: schemas[version]?.contentStateSchema
         }
-        return understood ?? oldest
+    }
+
+    /// The version that is decoded where `app_versions` of the database say so: empty for apps that do not say theirs.
+    func version(ofStored appVersion: String) -> Int { versions.version(ofApp: AppVersion(appVersion)) }
+
+    /// Whether a version decodes what is stored, and so goes to phones as it is.
+    func decodes(_ stored: JSONValue, as part: SchemaPart, version: Int) -> Bool {
+        guard let schema = schema(part, version: version) else { return false }
+        let (settled, errors) = schema.settle(stored, version: version)
+        return errors.isEmpty && settled == stored
     }
 }

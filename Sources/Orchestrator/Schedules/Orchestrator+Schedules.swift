@@ -4,7 +4,7 @@ import JSON
 import Postgres
 
 extension Orchestrator {
-    /// Keeps a valid change until its time.
+    /// Keeps a valid change until its time. Its content must be decodable by those who follow now; it is judged again then.
     func schedule(
         _ kind: ChangeKind,
         at time: Instant,
@@ -31,6 +31,10 @@ extension Orchestrator {
                 on: connection
             )
             if let key = command.idempotencyKey, let answer = try kept.answer(to: key) { return answer }
+            if let contentState = command.contentState {
+                let rows = try await connection.query(AppVersionRows.selection([command.activity.key]))
+                _ = try Followers(rows: rows).settle(contentState, of: command.activity)
+            }
             let rows = try await connection.query(
                 """
                 INSERT INTO schedules (activity_key, kind, due_at, body)

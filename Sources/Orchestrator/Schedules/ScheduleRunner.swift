@@ -129,12 +129,16 @@ struct ScheduleRunner: Service, CustomStringConvertible {
             try await begin(activityKey: due.activityKey, scheduleID: due.id)
         case .update:
             let request = try UpdateRequest(json: due.body)
-            let command = try await orchestrator.command(due.app, due.activity, request, scheduleID: due.id)
-            _ = try await orchestrator.intake.accept(command)
+            _ = try await orchestrator.withCurrentType {
+                let command = try await orchestrator.command(due.app, due.activity, request, scheduleID: due.id)
+                return try await orchestrator.intake.accept(command)
+            }
         case .end:
             let request = try EndRequest(json: due.body)
-            let command = try await orchestrator.command(due.app, due.activity, request, scheduleID: due.id)
-            _ = try await orchestrator.intake.accept(command)
+            _ = try await orchestrator.withCurrentType {
+                let command = try await orchestrator.command(due.app, due.activity, request, scheduleID: due.id)
+                return try await orchestrator.intake.accept(command)
+            }
         }
     }
 

@@ -28,6 +28,8 @@ struct ActivitySnapshot: Sendable {
     let hold: Duration?
     /// Set while sending for the app and environment stands still.
     let halt: SendingHalt?
+    /// Whether the cards of some app version are still to be taken off the ring, or brought back (``VersionSettlement``).
+    var areVersionsUnsettled = false
     /// Whether only a few pushes may leave, to see whether sending may go on.
     var isProbe = false
 
@@ -73,7 +75,8 @@ extension ActivitySnapshot {
                    h.probes, h.probe_at - clock_timestamp(),
                    (SELECT CASE WHEN bool_and(c.min_interval_seconds IS NOT NULL)
                         THEN \(pushedAt)::timestamptz + min(c.min_interval_seconds) * interval '1 second' - clock_timestamp() END
-                    FROM changes AS c WHERE c.activity_key = a.activity_key AND c.revision > \(begun))
+                    FROM changes AS c WHERE c.activity_key = a.activity_key AND c.revision > \(begun)),
+                   EXISTS (SELECT FROM activity_app_versions AS v WHERE v.activity_key = a.activity_key AND NOT v.is_settled)
             FROM activities AS a JOIN activity_types AS t USING (bundle_id, type_name)
             LEFT JOIN sending_halts AS h ON h.bundle_id = a.bundle_id AND h.environment = a.environment
             WHERE a.activity_key = \(key)
@@ -81,12 +84,12 @@ extension ActivitySnapshot {
         )
         for (
             bundle, id, environment, type, delivery, state, attributes, newest, policy, barrier, isBegun, enrol, isPast,
-            probes, probeIn, hold
+            probes, probeIn, hold, areVersionsUnsettled
         )
             in try rows.decoded(
                 as: (
                     String, String, String, String, String, String, String, Int64, String, Int64?, Bool, Bool, Bool,
-                    Int16?, Duration?, Duration?
+                    Int16?, Duration?, Duration?, Bool
                 ).self
             )
         {
@@ -106,7 +109,8 @@ extension ActivitySnapshot {
                 isEnrolmentDue: enrol,
                 isPast: isPast,
                 hold: hold.flatMap { $0 > .zero ? $0 : nil },
-                halt: probes.map { SendingHalt(probes: Int($0), probeIn: probeIn ?? .zero) }
+                halt: probes.map { SendingHalt(probes: Int($0), probeIn: probeIn ?? .zero) },
+                areVersionsUnsettled: areVersionsUnsettled
             )
         }
         return nil

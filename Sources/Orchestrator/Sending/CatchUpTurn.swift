@@ -11,10 +11,12 @@ struct CatchUpTurn: Sendable {
     let activity: ActivitySnapshot
 
     func run() async throws -> SegmentWorker.Turn {
+        // Whoever is due can decode the newest state. If that is another one by now, it may be the only one.
         let due = try await Destination.read(
             """
             SELECT \(unescaped: Destination.columns) FROM subscriptions
             WHERE activity_key = \(activity.key) AND mode = 'token' AND state = 'due' AND due_at <= now()
+              AND EXISTS (SELECT FROM activities AS a WHERE a.activity_key = \(activity.key) AND a.revision = \(activity.newest))
             ORDER BY due_at LIMIT \(activity.batch(RingWalk.batchSize))
             """,
             from: orchestrator.database

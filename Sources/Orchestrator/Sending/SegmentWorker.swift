@@ -94,14 +94,21 @@ struct SegmentWorker: Sendable {
 
     /// How things stand; nil if the activity was deleted.
     private func look() async throws -> Look? {
-        let progress = try await store.renew(lease)
-        let activity = try await ActivitySnapshot.read(
-            lease.activityKey,
-            begun: progress.carousel.begun,
-            pushedAt: progress.pushedAt,
-            from: orchestrator.database
-        )
-        return activity.map { Look(progress: progress, activity: $0) }
+        while true {
+            let progress = try await store.renew(lease)
+            let activity = try await ActivitySnapshot.read(
+                lease.activityKey,
+                begun: progress.carousel.begun,
+                pushedAt: progress.pushedAt,
+                from: orchestrator.database
+            )
+            guard let activity else { return nil }
+            // Broadcasts know no cards.
+            guard activity.areVersionsUnsettled, !lease.isChannel else {
+                return Look(progress: progress, activity: activity)
+            }
+            try await VersionSettlement(orchestrator: orchestrator, lease: lease).run()
+        }
     }
 
     private func turnInTime(_ look: Look) async throws -> Turn {

@@ -37,6 +37,17 @@ extension TallyClient {
         return try await answer(Page<TypeVersionResource>.self, to: call)
     }
 
+    /// Retires a version, or takes that back.
+    package func putTypeVersion(
+        _ app: BundleID,
+        _ name: ActivityTypeName,
+        _ version: Int,
+        _ request: TypeVersionRequest
+    ) async throws(ClientError) -> TypeVersionResource {
+        let call = APICall.put("/v1/apps/\(app)/types/\(name)/versions/\(version)", request)
+        return try await answer(TypeVersionResource.self, to: call)
+    }
+
     /// Judges content without sending it. What the schemas refuse is in the answer and not an error.
     package func validateContent(
         _ app: BundleID,

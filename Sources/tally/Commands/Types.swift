@@ -7,7 +7,9 @@ import TallyClient
 struct Types: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Activity types: schemas and policy.",
-        subcommands: [Import.self, Lint.self, Put.self, List.self, Show.self, Validate.self]
+        subcommands: [
+            Import.self, Lint.self, Put.self, List.self, Show.self, Versions.self, Retire.self, Validate.self,
+        ]
     )
 
     struct Put: ClientCommand {

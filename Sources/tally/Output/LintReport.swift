@@ -44,6 +44,8 @@ extension SchemaFinding {
     /// Two lines: where it is and of what kind, and the sentence.
     var text: String {
         let place = pointer.tokens.isEmpty ? "as a whole" : pointer.description
-        return "  \(part.rawValue) \(place): \(code)\n    \(message)"
+        let severity = severity.map { "\($0.rawValue): " } ?? ""
+        let version = schemaVersion.map { " (beside version \($0))" } ?? ""
+        return "  \(severity)\(part.rawValue) \(place): \(code)\n    \(message)\(version)"
     }
 }

@@ -77,6 +77,28 @@ extension TypeResource: Listable, Presentable {
     }
 }
 
+extension TypeVersionResource: Listable, Presentable {
+    static let columns: [Table.Column] = [
+        .init(title: "VERSION", isNumber: true), .init(title: "MIN APP VERSION"), .init(title: "CREATED"),
+        .init(title: "RETIRED"),
+    ]
+
+    var row: [String] {
+        [String(version), minAppVersion?.description ?? "", createdAt.description, retiredAt?.description ?? ""]
+    }
+
+    var text: String {
+        Card([
+            ("version", String(version)),
+            ("min app version", minAppVersion?.description),
+            ("created", createdAt.description),
+            ("retired", retiredAt?.description),
+            ("attributes", attributesSchema.indentedText),
+            ("content state", contentStateSchema.indentedText),
+        ]).text
+    }
+}
+
 extension TypeRegistration: Presentable {
     var text: String {
         let headline = changed ? "Version \(version) is registered." : "Version \(version); nothing changed."

@@ -151,6 +151,14 @@ final class RecordingService: TallyService {
         _ name: ActivityTypeName,
         _ page: PageRequest
     ) async throws -> Page<TypeVersionResource> { try reach("typeVersions \(app) \(name) \(text(page))") }
+    func putTypeVersion(
+        _ app: BundleID,
+        _ name: ActivityTypeName,
+        _ version: Int,
+        _ request: TypeVersionRequest
+    ) async throws -> TypeVersionResource {
+        try reach("putTypeVersion \(app) \(name) \(version) \(request.retired)")
+    }
     func validate(
         _ app: BundleID,
         _ name: ActivityTypeName,

@@ -74,6 +74,13 @@ struct RouteCase: CustomTestStringConvertible, Sendable {
         .init(.get, mine + "/types/Game", .scope(.read), "type com.example.mine Game"),
         .init(.get, mine + "/types/Game/versions", .scope(.read), "typeVersions com.example.mine Game 100 -"),
         .init(
+            .put,
+            mine + "/types/Game/versions/2",
+            .scope(.operate),
+            body: #"{"retired":true}"#,
+            "putTypeVersion com.example.mine Game 2 true"
+        ),
+        .init(
             .post,
             mine + "/types/Game/validate",
             .scope(.read),

@@ -1,5 +1,6 @@
 import APITypes
 import ActivityModel
+import JSON
 import Postgres
 import Testing
 
@@ -160,7 +161,8 @@ struct AudienceTests {
             let claims = StartClaims(
                 orchestrator: world.orchestrator,
                 activity: try #require(before),
-                delivery: .tokens
+                delivery: .tokens,
+                contentState: CompactJSON(.object(World.state(0)))
             )
             #expect(try await claims.claim() == nil)
             #expect(try await world.startState("d1") == "pending")

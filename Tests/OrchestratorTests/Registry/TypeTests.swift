@@ -62,13 +62,13 @@ struct TypeTests {
         try await withRegistry { registry, app in
             #expect(try await problem { _ = try await registry.typeContext(app, game) }?.code == "unknown_type")
             _ = try await registry.putType(app, game, request(state), force: false)
-            #expect(try await registry.typeContext(app, game).versions.map(\.version) == [1])
+            #expect(try await registry.typeContext(app, game).versions.reachable == [1])
             _ = try await registry.putType(app, game, request(strict, least: "2.0"), force: false)
             let context = try await registry.typeContext(app, game)
-            #expect(context.newest.version == 2)
-            #expect(context.version(forApp: nil).version == 1)
-            #expect(context.version(forApp: AppVersion("1.9")).version == 1)
-            #expect(context.version(forApp: AppVersion("2.0")).version == 2)
+            #expect(context.versions.newest == 2)
+            #expect(context.version(ofStored: "") == 1)
+            #expect(context.version(ofStored: "1.9") == 1)
+            #expect(context.version(ofStored: "2.0") == 2)
         }
     }
 
@@ -108,7 +108,9 @@ struct TypeTests {
             let refused = try await problem { _ = try await registry.putType(app, game, request(strict), force: false) }
             #expect(refused?.status == 409)
             #expect(refused?.code == "incompatible_schema")
-            #expect(refused?.errors.map(\.code) == ["required"])
+            #expect(refused?.errors.map(\.code) == ["required_added"])
+            #expect(refused?.errors.map(\.pointer.description) == ["/content_state_schema/required"])
+            #expect(refused?.errors.map(\.schemaVersion) == [1])
             #expect(try await registry.type(app, game).version == 1)
             let forced = try await registry.putType(app, game, request(strict), force: true)
             #expect(forced.version == 2)

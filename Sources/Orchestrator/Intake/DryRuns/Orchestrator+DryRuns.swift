@@ -19,8 +19,14 @@ extension Orchestrator {
             let activity = try await activity(app, id)
             return .unchanged(id, activity.revision, activity.timestamp)
         }
-        let type = try await typeContext(app, request.type)
-        let proposal = try StartProposal(app: app, id: id, environment: environment, request: request, type: type)
+        let proposal = try StartProposal(
+            app: app,
+            id: id,
+            environment: environment,
+            request: request,
+            type: try await typeContext(app, request.type),
+            appVersions: try await AudienceVersions.read(request.audience, of: app, environment, from: database)
+        )
         return try await rollingBack { connection in
             guard let key = try await proposal.insert(on: connection) else { throw Problem.activityExists() }
             try await proposal.insertParts(activityKey: key, on: connection)
@@ -43,14 +49,14 @@ extension Orchestrator {
         _ id: ActivityID,
         _ request: UpdateRequest
     ) async throws -> DryRunAnswer {
-        try await dryRun(try await command(app, id, request), at: request.at)
+        try await withCurrentType { try await dryRun(try await command(app, id, request), at: request.at) }
     }
 
     /// What an end would send, and to how many.
     ///
     /// - Throws: As ``end(_:_:_:idempotency:)``.
     package func dryRunEnd(_ app: BundleID, _ id: ActivityID, _ request: EndRequest) async throws -> DryRunAnswer {
-        try await dryRun(try await command(app, id, request), at: request.at)
+        try await withCurrentType { try await dryRun(try await command(app, id, request), at: request.at) }
     }
 
     private func dryRun(_ command: ChangeCommand, at time: Instant?) async throws -> DryRunAnswer {

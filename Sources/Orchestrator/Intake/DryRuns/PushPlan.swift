@@ -39,18 +39,26 @@ struct PushPlan {
     ) async throws -> (pushes: [PlannedPush], withheld: [String: Int]) {
         let rows = try await connection.query(
             """
-            SELECT d.os_version, d.activities_enabled, count(*), count(t.token)
+            SELECT d.os_version, d.activities_enabled, coalesce(v.is_withheld, false), count(*), count(t.token)
             FROM activities AS a CROSS JOIN LATERAL (\(unescaped: AudienceRows.reached)) AS r
             JOIN devices AS d USING (device_key)
             LEFT JOIN start_tokens AS t
                 ON t.device_key = d.device_key AND t.type_name = a.type_name AND t.state = 'live'
-            WHERE a.activity_key = \(activity.key) GROUP BY 1, 2
+            LEFT JOIN activity_app_versions AS v
+                ON v.activity_key = a.activity_key AND v.app_version = \(unescaped: AppVersionRows.appVersion)
+            WHERE a.activity_key = \(activity.key) GROUP BY 1, 2, 3
             """
         )
         var counts: [LiveActivityBody.InputPush: Int] = [:]
         var withheld: [String: Int] = [:]
         let channel = try await channel(on: connection)
-        for (version, isEnabled, devices, reachable) in try rows.decoded(as: (String?, Bool, Int64, Int64).self) {
+        for (version, isEnabled, isUndecodable, devices, reachable) in try rows.decoded(
+            as: (String?, Bool, Bool, Int64, Int64).self
+        ) {
+            if isUndecodable {
+                withheld[AppVersionRows.reason, default: 0] += Int(devices)
+                continue
+            }
             if devices > reachable { withheld["no_start_token", default: 0] += Int(devices - reachable) }
             let capability = DeviceCapability(
                 osVersion: version.flatMap { OSVersion($0) },
@@ -96,7 +104,14 @@ struct PushPlan {
     ) async throws -> (pushes: [PlannedPush], withheld: [String: Int]) {
         let rows = try await connection.query(
             """
-            SELECT s.frequent, s.state::text, count(*) FROM subscriptions AS s
+            SELECT s.frequent, CASE
+                       WHEN v.is_withheld AND s.state IN ('riding', 'due') THEN 'withheld'
+                       WHEN NOT v.is_withheld AND s.state = 'withheld' AND s.reason = '\(unescaped: AppVersionRows.reason)' THEN 'due'
+                       ELSE s.state END::text,
+                   count(*)
+            FROM subscriptions AS s JOIN devices AS d USING (device_key)
+            LEFT JOIN activity_app_versions AS v
+                ON v.activity_key = s.activity_key AND v.app_version = \(unescaped: AppVersionRows.appVersion)
             WHERE s.activity_key = \(activity.key) AND s.mode = 'token' AND s.state <> 'over' GROUP BY 1, 2
             """
         )

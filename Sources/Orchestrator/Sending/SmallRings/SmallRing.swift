@@ -162,6 +162,9 @@ extension SmallRing {
               SELECT FROM subscriptions AS d WHERE d.activity_key = a.activity_key AND d.mode = 'token' AND d.state = 'due'
           )
           AND NOT EXISTS (
+              SELECT FROM activity_app_versions AS v WHERE v.activity_key = a.activity_key AND NOT v.is_settled
+          )
+          AND NOT EXISTS (
               SELECT FROM budget_ledger AS b WHERE b.activity_key = a.activity_key AND b.revision = a.revision
           )
           AND NOT EXISTS (

@@ -25,6 +25,8 @@ struct StartClaims: Sendable {
     let activity: ActivitySnapshot
     /// The activity's, or the one that has to do for now.
     let delivery: Delivery
+    /// The newest state, which the starts bring.
+    let contentState: CompactJSON
 
     /// Starts claimed at once; what a crash between claim and answer leaves in doubt.
     static let batchSize = 100
@@ -38,11 +40,23 @@ struct StartClaims: Sendable {
         var count = 0
     }
 
-    /// - Returns: Nil if the activity has ended meanwhile: an end that is committed is followed by no start.
+    /// - Returns: Nil if something newer was accepted meanwhile: an end that is committed is followed by no start, and what
+    ///   the apps can decode was judged for the newest state.
     func claim() async throws -> Batch? {
+        try await orchestrator.withCurrentType {
+            let type = try await orchestrator.typeContext(activity.bundleID, activity.typeName)
+            return try await claim(type)
+        }
+    }
+
+    private func claim(_ type: TypeContext) async throws -> Batch? {
         try await orchestrator.database.withTransaction { connection in
             let locked = try await connection.pipeline([
-                "SELECT state::text FROM activities WHERE activity_key = \(activity.key) FOR SHARE",
+                TypeVersionRows.hold([type]),
+                """
+                SELECT 1 FROM activities
+                WHERE activity_key = \(activity.key) AND state = 'live' AND revision = \(activity.newest) FOR SHARE
+                """,
                 """
                 SELECT s.device_key FROM starts AS s JOIN devices AS d USING (device_key)
                 WHERE s.activity_key = \(activity.key) AND s.due_at <= now()
@@ -50,16 +64,18 @@ struct StartClaims: Sendable {
                 FOR NO KEY UPDATE OF s, d SKIP LOCKED
                 """,
             ])
-            guard try locked[0].single(String.self) == ActivityState.live.rawValue else { return nil }
-            let keys = try locked[1].decoded(as: Int64.self)
+            try type.check(TypeVersionRows.updates(locked[0]))
+            guard !locked[1].isEmpty else { return nil }
+            let keys = try locked[2].decoded(as: Int64.self)
             guard !keys.isEmpty else { return Batch() }
             // A second statement: what was spent on a device until it was locked is seen.
             let due = try await read(keys, on: connection)
+            var verdicts = try StartVersions(activity, type, contentState)
             var batch = Batch()
             batch.count = due.count
             var decisions: [Decision] = []
             for start in due {
-                let (decision, claimed) = decide(start)
+                let (decision, claimed) = try decide(start, &verdicts)
                 decisions.append(decision)
                 switch decision.action {
                 case .start: batch.starts.append(claimed)
@@ -67,7 +83,7 @@ struct StartClaims: Sendable {
                 case .wait, .rest: break
                 }
             }
-            _ = try await connection.execute(store(decisions))
+            _ = try await connection.pipeline([store(decisions)] + verdicts.statements)
             return batch
         }
     }
@@ -79,6 +95,10 @@ struct StartClaims: Sendable {
         let machine: StartStateMachine
         let token: PushToken?
         let osVersion: OSVersion?
+        /// As in ``AppVersionRows``.
+        let appVersion: String
+        /// Whether the newest state is withheld from apps of this version; nil: not known yet.
+        let isWithheld: Bool?
         let activitiesEnabled: Bool
         let frequent: Bool
         let deviceToken: PushToken?
@@ -94,8 +114,10 @@ struct StartClaims: Sendable {
             """
             SELECT s.device_key, s.state::text, s.attempts, s.failures, s.fell_back, t.token, d.os_version,
                    d.activities_enabled, d.frequent_pushes_enabled, d.device_token, \(unescaped: AudienceRows.coverage),
-                   spent.times, spent.counts, clock_timestamp()
+                   spent.times, spent.counts, clock_timestamp(), \(unescaped: AppVersionRows.appVersion), v.is_withheld
             FROM starts AS s JOIN devices AS d USING (device_key) JOIN activities AS a USING (activity_key)
+            LEFT JOIN activity_app_versions AS v
+                ON v.activity_key = s.activity_key AND v.app_version = \(unescaped: AppVersionRows.appVersion)
             LEFT JOIN start_tokens AS t
                 ON t.device_key = s.device_key AND t.type_name = a.type_name AND t.state = 'live'
             CROSS JOIN LATERAL (
@@ -111,7 +133,7 @@ struct StartClaims: Sendable {
             as: (
                 Int64, String, Int16, Int16, Bool, [UInt8]?, String?, Bool, Bool, [UInt8]?, Bool, [PGTimestamp],
                 [Int16],
-                PGTimestamp
+                PGTimestamp, String, Bool?
             ).self
         ).map { row in
             Due(
@@ -124,6 +146,8 @@ struct StartClaims: Sendable {
                 ),
                 token: row.5.flatMap(PushToken.init(bytes:)),
                 osVersion: row.6.flatMap(OSVersion.init),
+                appVersion: row.14,
+                isWithheld: row.15,
                 activitiesEnabled: row.7,
                 frequent: row.8,
                 deviceToken: row.9.flatMap(PushToken.init(bytes:)),
@@ -156,7 +180,7 @@ struct StartClaims: Sendable {
         }
     }
 
-    private func decide(_ due: Due) -> (Decision, ClaimedStart) {
+    private func decide(_ due: Due, _ versions: inout StartVersions) throws -> (Decision, ClaimedStart) {
         let capability = DeviceCapability(
             osVersion: due.osVersion,
             activitiesEnabled: due.activitiesEnabled,
@@ -165,7 +189,7 @@ struct StartClaims: Sendable {
         var machine = due.machine
         let action = machine.isDue(
             isWanted: due.isWanted,
-            obstacle: obstacle(due, capability),
+            obstacle: try obstacle(due, capability, &versions),
             mayAlert: activity.policy.fallbackAlert && due.deviceToken != nil
         )
         let claimed = ClaimedStart(
@@ -180,8 +204,16 @@ struct StartClaims: Sendable {
         return (Decision(deviceKey: due.deviceKey, machine: machine, action: action, now: due.now), claimed)
     }
 
-    private func obstacle(_ due: Due, _ capability: DeviceCapability) -> StartStateMachine.Obstacle? {
+    private func obstacle(
+        _ due: Due,
+        _ capability: DeviceCapability,
+        _ versions: inout StartVersions
+    ) throws -> StartStateMachine.Obstacle? {
         if case .withheld(let reason) = capability { return .incapable(reason) }
+        let joinsChannel = capability == .withInputPushChannel
+        guard try versions.mayStart(due.appVersion, isWithheld: due.isWithheld, onChannel: joinsChannel) else {
+            return .incompatibleVersion
+        }
         if due.token == nil { return .noStartToken }
         return due.spending.wait(under: activity.policy.startBudget, now: due.now.microseconds)
             .map { .budget(until: $0) }

@@ -45,7 +45,12 @@ struct StartTurn: Sendable {
         )
         // A hybrid activity that cannot have its channel now does without.
         let delivery = channel == nil ? .tokens : activity.delivery
-        let claims = StartClaims(orchestrator: orchestrator, activity: activity, delivery: delivery)
+        let claims = StartClaims(
+            orchestrator: orchestrator,
+            activity: activity,
+            delivery: delivery,
+            contentState: change.contentState
+        )
         return try await send(claims, content)
     }
 

@@ -40,6 +40,13 @@ struct CardVerdict {
                 code: "other_environment",
                 text: "The device was installed anew in the other environment, so its card is gone."
             )
+        case "incompatible_version":
+            Verdict(
+                code: "incompatible_version",
+                text:
+                    "The card was to be ended on the phone, which the app\(appVersion) could not be told: it could not decode "
+                    + "what goes with that. Nothing is sent any more."
+            )
         case "channel_lost":
             Verdict(
                 code: "channel_gone",
@@ -90,7 +97,9 @@ struct CardVerdict {
         if card.reason == "incompatible_version" {
             return Verdict(
                 code: "incompatible_version",
-                text: "\(newestWords) is not sent: the device's app version could not decode it."
+                text:
+                    "\(newestWords) is not sent: the app on the device\(appVersion) could not decode it. What comes next is, if "
+                    + "it can, or when the app was updated."
             )
         }
         return Verdict(
@@ -190,6 +199,11 @@ struct CardVerdict {
     }
 
     // MARK: Parts
+
+    /// The version of the app, as part of a sentence.
+    private var appVersion: String {
+        story.device?.appVersion.map { " (version \($0))" } ?? ", which does not say its version,"
+    }
 
     private func reason(_ push: DeviceStory.Push?) -> String {
         card.reason ?? push?.words ?? "no reason is known"

@@ -21,6 +21,8 @@ struct DeviceStory: Sendable, Hashable {
         var isWanted: Bool
         /// Why it could not be started if it were wanted, in the word of a `StartStateMachine.Obstacle`.
         var obstacle: String?
+        /// As the app reported it.
+        var appVersion: String?
     }
 
     /// What became of its start by push.

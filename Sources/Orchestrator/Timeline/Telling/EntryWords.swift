@@ -18,6 +18,8 @@ enum EntryWords {
         case "token_wait_overdue": "The update token was not reported in time. It is still waited for."
         case "schedule_failed": "\(article(entry.event)) that was due was refused: \(reason(entry))."
         case "channel_lost": "Apple has lost the channel. Its cards cannot be told anything any more."
+        case "incompatible_version":
+            "\(revision(entry)) is withheld from apps \(entry.reason.map { "of version \($0)" } ?? "that do not say their version"): they could not decode it."
         case "channel_refused": "Apple refuses to make the channel: \(reason(entry))."
         default: "\(entry.kind.split(separator: "_").joined(separator: " "))."
         }

@@ -80,6 +80,9 @@ struct StartVerdict {
         case "needs_ios_18":
             "the activity is served by a channel only, which needs iOS 18, and the device has an older or unknown version."
         case "activities_disabled": "its user has switched Live Activities off for the app."
+        case "incompatible_version":
+            "its app \(story.device?.appVersion.map { "(version \($0)) " } ?? "")could not decode the attributes or the newest state. "
+                + "It is when a state comes that it can, or when the app was updated."
         case "no_start_token": "its app has reported no start token that is alive for this activity type."
         case "start_budget":
             "the starts that a phone accepts within the window are used up. It is started"

@@ -118,7 +118,8 @@ struct TimelineEntries {
         """
         SELECT e.at, e.event_id, e.device_id,
                json_build_object('kind', e.kind, 'event', coalesce(e.detail->>'token', e.detail->>'kind'),
-                   'reason', e.detail->>'reason')::text
+                   'revision', (e.detail->>'revision')::int8,
+                   'reason', coalesce(e.detail->>'reason', e.detail->>'app_version'))::text
         FROM events AS e
         WHERE e.bundle_id = \(subject.app.rawValue) AND e.activity_id = \(subject.activityID.rawValue)
           AND (\(subject.deviceID == nil) OR e.device_id IS NULL OR e.device_id = \(subject.deviceID?.rawValue))
@@ -129,7 +130,7 @@ struct TimelineEntries {
     }
 
     private static let eventsTold: [Event.Kind] = [
-        .tokenDied, .tokenWaitOverdue, .scheduleFailed, .channelLost, .channelRefused,
+        .tokenDied, .tokenWaitOverdue, .scheduleFailed, .channelLost, .channelRefused, .incompatibleVersion,
     ]
 
     /// What the timeline itself keeps. Of batches a device is told those that it was in, of broadcasts those that it could

@@ -32,7 +32,7 @@ struct TimelineSubject: Sendable {
                    EXISTS (SELECT FROM sending_halts AS h
                            WHERE h.bundle_id = a.bundle_id AND h.environment = a.environment),
                    d.device_key, d.environment::text, \(unescaped: AudienceRows.coverage),
-                   a.delivery::text, d.os_version, coalesce(d.activities_enabled, true),
+                   a.delivery::text, d.os_version, d.app_version, coalesce(d.activities_enabled, true),
                    EXISTS (SELECT FROM start_tokens AS k WHERE k.device_key = d.device_key
                            AND k.type_name = a.type_name AND k.state = 'live'),
                    (SELECT g.pushed_at + c.min_interval_seconds * interval '1 second'
@@ -47,13 +47,13 @@ struct TimelineSubject: Sendable {
         guard
             let (
                 key, state, newest, environment, startsAt, policy, isHalted, deviceKey, home, isWanted, delivery,
-                osVersion, mayShow,
+                osVersion, appVersion, mayShow,
                 hasToken, heldUntil
             ) =
                 try rows.first(
                     as: (
                         Int64, String, Int64, String, PGTimestamp?, String, Bool, Int64?, String?, Bool,
-                        String, String?, Bool, Bool, PGTimestamp?
+                        String, String?, String?, Bool, Bool, PGTimestamp?
                     ).self
                 )
         else { throw Problem.notFound("the activity") }
@@ -70,7 +70,12 @@ struct TimelineSubject: Sendable {
                 }
             found = Device(
                 key: deviceKey,
-                facts: .init(environment: try .stored(home), isWanted: isWanted, obstacle: obstacle?.word)
+                facts: .init(
+                    environment: try .stored(home),
+                    isWanted: isWanted,
+                    obstacle: obstacle?.word,
+                    appVersion: appVersion
+                )
             )
         }
         return TimelineSubject(

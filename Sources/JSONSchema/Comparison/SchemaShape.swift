@@ -1,0 +1,131 @@
+internal import JSON
+
+/// One schema of a document as a comparison sees it: references followed, and null told apart from everything else.
+struct SchemaShape {
+    /// Keywords that say nothing of what is let in. Formats are not asserted.
+    private static let annotations: Set<String> = [
+        "$schema", "$id", "$anchor", "$dynamicAnchor", "$comment", "$defs", "definitions", "$vocabulary", "title",
+        "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "format", "contentEncoding",
+        "contentMediaType", "contentSchema",
+    ]
+    private static let maximumReferences = 32
+    private static let allTypes: Set<String> = ["boolean", "number", "string", "array", "object"]
+
+    /// Empty for `true` and `false`.
+    let keywords: JSONObject
+    /// Where it stands in its document, behind all references.
+    let pointer: JSONPointer
+    /// The JSON types that are let in apart from null; `integer` only where not all numbers are.
+    let types: Set<String>
+    let allowsNull: Bool
+
+    /// Reads the schema at a place; nil if a reference leads somewhere else than into the document.
+    init?(_ pointer: JSONPointer, of document: JSONValue) {
+        guard let (schema, place, isNullable) = Self.follow(pointer, document, depth: 0) else { return nil }
+        self.pointer = place
+        switch schema {
+        case .bool(false):
+            (keywords, types, allowsNull) = (JSONObject(), [], isNullable)
+        case .object(let object):
+            keywords = object
+            var types = Self.types(object)
+            if let values = Self.values(object) {
+                allowsNull = isNullable || (types.contains("null") && values.contains(.null))
+            } else {
+                allowsNull = isNullable || types.contains("null")
+            }
+            types.remove("null")
+            self.types = types
+        default:
+            (keywords, types, allowsNull) = (JSONObject(), Self.allTypes, true)
+        }
+    }
+
+    /// The values of `enum` or `const` apart from null; nil where any are let in.
+    var values: [JSONValue]? { Self.values(keywords)?.filter { !$0.isNull } }
+
+    /// The keys of which exactly one must be there, which is how an enum with associated values is written.
+    var cases: Set<ExactText>? {
+        guard let alternatives = keywords["oneOf"]?.array else { return nil }
+        var keys: Set<ExactText> = []
+        for alternative in alternatives {
+            guard let object = alternative.object, object.count == 1, let names = object["required"]?.array,
+                names.count == 1, let name = names[0].string
+            else { return nil }
+            keys.insert(ExactText(name))
+        }
+        return keys
+    }
+
+    static func isAnnotation(_ keyword: String) -> Bool { annotations.contains(keyword) || keyword.hasPrefix("x-") }
+
+    /// A schema without its annotations.
+    static func speaking(_ schema: JSONValue?) -> JSONValue? {
+        guard case .object(let object)? = schema else { return schema }
+        return .object(JSONObject(object.entries.filter { !isAnnotation($0.key) }.map { ($0.key, $0.value) }))
+    }
+
+    private static func types(_ object: JSONObject) -> Set<String> {
+        let all = allTypes.union(["null"])
+        guard let type = object["type"] else { return values(object).map { Set($0.map(\.typeName)) } ?? all }
+        var types = Set(type.string.map { [$0] } ?? (type.array ?? []).compactMap(\.string))
+        if types.contains("number") { types.remove("integer") }
+        return types
+    }
+
+    private static func values(_ object: JSONObject) -> [JSONValue]? {
+        if let constant = object["const"] { return [constant] }
+        return object["enum"]?.array
+    }
+
+    /// The schema behind references, and behind alternatives of which the other one is null.
+    private static func follow(
+        _ pointer: JSONPointer,
+        _ document: JSONValue,
+        depth: Int
+    ) -> (schema: JSONValue, pointer: JSONPointer, isNullable: Bool)? {
+        guard depth < maximumReferences, let schema = document[pointer] else { return nil }
+        guard case .object(let object) = schema else { return (schema, pointer, false) }
+        let speaking = object.keys.filter { !isAnnotation($0) }
+        guard speaking.count == 1, let keyword = speaking.first else {
+            return object["$ref"] == nil ? (schema, pointer, false) : nil
+        }
+        switch keyword {
+        case "$ref":
+            guard let target = target(of: object["$ref"]?.string) else { return nil }
+            return follow(target, document, depth: depth + 1)
+        case "anyOf", "oneOf":
+            let alternatives = object[keyword]?.array ?? []
+            let null: JSONValue = ["type": "null"]
+            guard alternatives.count == 2, let place = alternatives.firstIndex(where: { $0 != null }),
+                alternatives.contains(null)
+            else { return (schema, pointer, false) }
+            let inner = pointer.appending(keyword).appending(index: place)
+            return follow(inner, document, depth: depth + 1).map { ($0.schema, $0.pointer, true) }
+        default:
+            return (schema, pointer, false)
+        }
+    }
+
+    /// The place that a reference into the document names; nil for anchors and other documents.
+    static func target(of reference: String?) -> JSONPointer? {
+        guard let reference, reference.hasPrefix("#"),
+            let text = SchemaCompiler.percentDecoded(String(reference.dropFirst()))
+        else { return nil }
+        return JSONPointer(text)
+    }
+}
+
+extension JSONValue {
+    /// The JSON type of the value.
+    fileprivate var typeName: String {
+        switch self {
+        case .null: "null"
+        case .bool: "boolean"
+        case .number: "number"
+        case .string: "string"
+        case .array: "array"
+        case .object: "object"
+        }
+    }
+}

@@ -1,0 +1,156 @@
+import ActivityModel
+import Postgres
+
+/// The rows of `activity_app_versions`: which app versions follow an activity, and whether the newest state may go to them.
+enum AppVersionRows {
+    /// The reason of a card, or a start, that is withheld because its app could not decode what would be sent.
+    static let reason = StartStateMachine.Obstacle.incompatibleVersion.word
+
+    /// One row to be made.
+    struct New: Sendable {
+        let activityKey: Int64
+        let appVersion: String
+        let isWithheld: Bool
+        /// The revision that was judged.
+        let revision: Revision
+    }
+
+    /// The version of the app on the device `d`, as these rows know it.
+    static let appVersion = "coalesce(d.app_version, '')"
+
+    /// The statement that reads what follows activities; under their locks, where something is decided by it.
+    static func selection(_ activityKeys: [Int64]) -> Query {
+        """
+        SELECT activity_key, app_version, is_withheld FROM activity_app_versions WHERE activity_key = ANY(\(activityKeys))
+        """
+    }
+
+    /// The statement that makes rows for app versions which are met for the first time.
+    static func insertion(_ rows: [New]) -> Query {
+        """
+        INSERT INTO activity_app_versions (activity_key, app_version, is_withheld, decodes_from)
+        SELECT * FROM unnest(
+            \(rows.map(\.activityKey)), \(rows.map(\.appVersion)), \(rows.map(\.isWithheld)), \(rows.map(\.revision))
+        )
+        ON CONFLICT (activity_key, app_version) DO NOTHING
+        """
+    }
+
+    /// The statement that changes whether states go to app versions. The cards follow when a worker has settled that.
+    static func change(_ rows: [New]) -> Query {
+        """
+        UPDATE activity_app_versions AS v
+        SET is_withheld = r.is_withheld, is_settled = false,
+            decodes_from = CASE WHEN r.is_withheld THEN v.decodes_from ELSE r.revision END
+        FROM unnest(
+            \(rows.map(\.activityKey)), \(rows.map(\.appVersion)), \(rows.map(\.isWithheld)), \(rows.map(\.revision))
+        ) AS r(activity_key, app_version, is_withheld, revision)
+        WHERE v.activity_key = r.activity_key AND v.app_version = r.app_version
+        """
+    }
+
+    /// The statement that says for which of these app versions nobody has a card, or is being started, any more. Where the
+    /// audience has not been looked at yet, nothing is known.
+    static func unused(_ rows: [(activityKey: Int64, appVersion: String)]) -> Query {
+        """
+        SELECT r.activity_key, r.app_version
+        FROM unnest(\(rows.map(\.activityKey)), \(rows.map(\.appVersion))) AS r(activity_key, app_version)
+        JOIN activities AS a USING (activity_key)
+        WHERE a.state <> 'scheduled' AND NOT a.enrolment_due
+          AND NOT EXISTS (
+              SELECT FROM subscriptions AS s JOIN devices AS d USING (device_key)
+              WHERE s.activity_key = r.activity_key AND \(unescaped: appVersion) = r.app_version
+                AND s.mode = 'token' AND s.state IN ('waiting_for_token', 'riding', 'due', 'rejected')
+          )
+          AND NOT EXISTS (
+              SELECT FROM starts AS s JOIN devices AS d USING (device_key)
+              WHERE s.activity_key = r.activity_key AND \(unescaped: appVersion) = r.app_version
+                AND s.state IN ('pending', 'claimed', 'unknown')
+          )
+        """
+    }
+
+    /// The statement that says for which activities there is a row of a device's app version.
+    static func known(_ activityKeys: [Int64], deviceKey: Int64) -> Query {
+        """
+        SELECT v.activity_key FROM devices AS d
+        JOIN activity_app_versions AS v ON v.app_version = \(unescaped: appVersion)
+        WHERE d.device_key = \(deviceKey) AND v.activity_key = ANY(\(activityKeys))
+        """
+    }
+
+    /// The statement that holds the rows of a device's activities until its cards are committed, and says which there are.
+    static func hold(_ activityKeys: [Int64], deviceKey: Int64) -> Query {
+        """
+        SELECT v.activity_key FROM devices AS d
+        JOIN activity_app_versions AS v ON v.app_version = \(unescaped: appVersion)
+        WHERE d.device_key = \(deviceKey) AND v.activity_key = ANY(\(activityKeys))
+        ORDER BY v.activity_key FOR SHARE OF v
+        """
+    }
+
+    // MARK: The cards
+
+    /// The statement that brings the cards of a device in line with the rows of its app version.
+    static func alignment(_ activityKeys: [Int64], deviceKey: Int64) -> Query {
+        """
+        WITH cards AS MATERIALIZED (
+            \(unescaped: cardsOutOfLine) AND v.activity_key = ANY(\(activityKeys)) AND s.device_key = \(deviceKey)
+        )
+        \(unescaped: alignmentOfCards)
+        """
+    }
+
+    /// The statement that brings the cards of an activity in line with the rows that are not settled, at most so many.
+    static func alignment(unsettledOf activityKey: Int64, limit: Int) -> Query {
+        """
+        WITH cards AS MATERIALIZED (
+            \(unescaped: cardsOutOfLine) AND v.activity_key = \(activityKey) AND NOT v.is_settled LIMIT \(limit)
+        )
+        \(unescaped: alignmentOfCards)
+        """
+    }
+
+    private static let cardsOutOfLine = """
+        SELECT s.activity_key, s.device_key, v.is_withheld, v.decodes_from
+        FROM activity_app_versions AS v
+        JOIN subscriptions AS s ON s.activity_key = v.activity_key
+        JOIN devices AS d ON d.device_key = s.device_key AND v.app_version = \(appVersion)
+        WHERE s.mode = 'token' AND CASE
+            WHEN v.is_withheld THEN s.state IN ('riding', 'due', 'rejected')
+            WHEN s.state = 'withheld' THEN s.reason = '\(reason)'
+            WHEN s.state IN ('due', 'rejected') THEN s.heard_revision < v.decodes_from - 1
+            WHEN s.state = 'riding' THEN
+                s.known_revision < v.decodes_from AND \(SubscriptionReport.sentOnRing) < v.decodes_from
+            ELSE false END
+        """
+
+    /// What its app cannot decode is withheld from a card; with what it can decode again it is served by its own row, until
+    /// it is up to date. Of what came before, nothing is owed to it any more. One that is to be ended on the phone is given
+    /// up.
+    private static let alignmentOfCards = """
+        UPDATE subscriptions AS s
+        SET state = CASE WHEN NOT c.is_withheld THEN CASE s.state WHEN 'rejected' THEN s.state ELSE 'due' END
+                WHEN s.leaving THEN 'over' ELSE 'withheld' END,
+            reason = CASE WHEN c.is_withheld THEN '\(reason)' WHEN s.state = 'rejected' THEN s.reason END,
+            due_at = CASE WHEN NOT c.is_withheld AND s.state <> 'rejected' THEN coalesce(s.due_at, clock_timestamp()) END,
+            known_revision = CASE s.state WHEN 'riding' THEN \(SubscriptionReport.sentOnRing) ELSE s.known_revision END,
+            heard_revision = greatest(
+                CASE s.state WHEN 'riding' THEN \(SubscriptionReport.heardOnRing) ELSE s.heard_revision END,
+                CASE WHEN NOT c.is_withheld THEN c.decodes_from - 1 END
+            )
+        FROM cards AS c WHERE s.activity_key = c.activity_key AND s.device_key = c.device_key
+        RETURNING 1
+        """
+
+    /// The statement that tries the starts anew which were withheld from apps that can decode the newest state now.
+    static func startsAgain(unsettledOf activityKey: Int64) -> Query {
+        """
+        UPDATE starts AS s SET state = 'pending', due_at = clock_timestamp(), failures = 0, reason = NULL
+        FROM activity_app_versions AS v, devices AS d
+        WHERE v.activity_key = \(activityKey) AND NOT v.is_settled AND NOT v.is_withheld
+          AND s.activity_key = v.activity_key AND s.state = 'withheld' AND s.reason = '\(unescaped: reason)'
+          AND d.device_key = s.device_key AND v.app_version = \(unescaped: appVersion)
+        """
+    }
+}

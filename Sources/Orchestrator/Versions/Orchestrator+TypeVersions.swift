@@ -1,0 +1,50 @@
+package import APITypes
+package import ActivityModel
+import JSON
+import Postgres
+
+extension Orchestrator {
+    /// Retires a version of a type, or takes that back.
+    ///
+    /// Phones that decode nothing newer hold nothing back any more: what they cannot decode is accepted and withheld from
+    /// them. The same again changes nothing.
+    ///
+    /// - Throws: 404; 409 `newest_version` for the newest, for which nothing could stand in.
+    package func putTypeVersion(
+        _ app: BundleID,
+        _ name: ActivityTypeName,
+        _ version: Int,
+        _ request: TypeVersionRequest
+    ) async throws -> TypeVersionResource {
+        try await database.withTransaction { connection in
+            let rows = try await connection.query(
+                """
+                SELECT 1 FROM activity_types
+                WHERE bundle_id = \(app.rawValue) AND type_name = \(name.rawValue) FOR NO KEY UPDATE
+                """
+            )
+            let before = try await TypeVersionRows.rule(app, name, on: connection)
+            guard !rows.isEmpty, let before, let number = Int32(exactly: version), (1...before.newest).contains(version)
+            else { throw Problem.notFound("the version") }
+            if request.retired, version == before.newest {
+                let detail = "Version \(version) is the newest: everything is judged by it."
+                throw Problem.conflict(code: "newest_version", detail: detail)
+            }
+            _ = try await connection.pipeline([
+                """
+                UPDATE type_versions
+                SET retired_at = CASE WHEN \(request.retired) THEN coalesce(retired_at, clock_timestamp()) END
+                WHERE bundle_id = \(app.rawValue) AND type_name = \(name.rawValue) AND version = \(number)
+                """,
+                """
+                UPDATE activity_types SET updated_at = clock_timestamp()
+                WHERE bundle_id = \(app.rawValue) AND type_name = \(name.rawValue)
+                """,
+            ])
+            _ = try await Rejudgement(before: before, app: app, name: name).run(on: connection)
+        }
+        registry.types.remove(RegistryCaches.TypeKey(app: app, name: name))
+        wakeUps.signal()
+        return try await typeVersion(app, name, version)
+    }
+}

@@ -1,0 +1,44 @@
+import APITypes
+import ActivityModel
+import ArgumentParser
+import TallyClient
+
+extension Types {
+    struct Versions: ClientCommand {
+        static let configuration = CommandConfiguration(abstract: "The versions of a type, newest first.")
+
+        @Argument(help: "The type's name.") var name: Checked<ActivityTypeName>
+        @OptionGroup var app: AppOption
+        @OptionGroup var page: PageOptions
+        @OptionGroup var global: GlobalOptions
+
+        var appName: String? { app.app }
+
+        func run(_ session: Session) async throws {
+            session.show(try await session.client.typeVersions(session.app(), name.value, page.request))
+        }
+    }
+
+    struct Retire: ClientCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Let a version of a type hold nothing back any more.",
+            discussion: """
+                Content that phones of this version cannot decode is then accepted and withheld from them, instead of \
+                refused. What they can decode they are still sent.
+                """
+        )
+
+        @Argument(help: "The type's name.") var name: Checked<ActivityTypeName>
+        @Argument(help: "The number of the version.") var version: Int
+        @Flag(help: "Take it back.") var undo = false
+        @OptionGroup var app: AppOption
+        @OptionGroup var global: GlobalOptions
+
+        var appName: String? { app.app }
+
+        func run(_ session: Session) async throws {
+            let request = TypeVersionRequest(retired: !undo)
+            session.show(try await session.client.putTypeVersion(session.app(), name.value, version, request))
+        }
+    }
+}

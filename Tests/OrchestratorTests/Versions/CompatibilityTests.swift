@@ -1,0 +1,147 @@
+import APITypes
+import ActivityModel
+import JSON
+import Postgres
+import Testing
+
+@testable import Orchestrator
+
+@Suite("A new version beside the earlier ones and what runs", .timeLimit(.minutes(2)))
+struct CompatibilityTests {
+    private static let phases = #"{"type":"object","properties":{"phase":{"enum":["first","second"]}}}"#
+
+    /// Another schema of the content, and what it changes.
+    struct Case: Sendable, CustomTestStringConvertible {
+        let schema: String
+        let code: String
+        let pointer: String
+        var testDescription: String { code }
+    }
+
+    static let cases = [
+        Case(
+            schema:
+                #"{"type":"object","properties":{"phase":{"enum":["first","second"]},"clock":{}},"required":["clock"]}"#,
+            code: "required_added",
+            pointer: "/content_state_schema/required"
+        ),
+        Case(
+            schema: #"{"type":"object","properties":{"phase":{"enum":["first","second","extra"]}}}"#,
+            code: "enum_widened",
+            pointer: "/content_state_schema/properties/phase/enum"
+        ),
+        Case(
+            schema: #"{"type":"object","properties":{"phase":{"enum":["first"]}}}"#,
+            code: "enum_narrowed",
+            pointer: "/content_state_schema/properties/phase/enum"
+        ),
+        Case(
+            schema: #"{"type":"object","properties":{"phase":{"type":"integer"}}}"#,
+            code: "type_changed",
+            pointer: "/content_state_schema/properties/phase"
+        ),
+    ]
+
+    @Test("In the place of another version while activities run: 409 with the list, unless forced", arguments: cases)
+    func replacing(_ item: Case) async throws {
+        try await withWorld { world in
+            try await world.registerVersion(Self.phases, from: nil, force: true)
+            // Nothing runs: it is told, and registered.
+            try await world.start("over") { $0.contentState = ["phase": "first"] }
+            try await world.end("over")
+            let told = try await world.registerVersion(item.schema, from: nil)
+            #expect(told.changed)
+            #expect(!told.compatibility.compatible)
+            #expect(told.compatibility.findings.contains { $0.code == item.code && $0.severity == .breaking })
+            try await world.registerVersion(Self.phases, from: nil, force: true)
+            try await world.start { $0.contentState = ["phase": "second"] }
+            let refused = try #require(
+                try await problem { try await world.registerVersion(item.schema, from: nil) }
+            )
+            #expect(refused.status == 409)
+            #expect(refused.code == "incompatible_schema")
+            let error = try #require(refused.errors.first { $0.code == item.code })
+            #expect(error.pointer.description == item.pointer)
+            #expect(error.schemaVersion == 4)
+            #expect(try await world.orchestrator.type(world.app, World.game).version == 4)
+            #expect(try await world.registerVersion(item.schema, from: nil, force: true).version == 5)
+        }
+    }
+
+    @Test("Beside another version that stays, what one of them could not decode is refused then: a warning")
+    func beside() async throws {
+        try await withWorld { world in
+            try await world.registerVersion(Self.phases, from: nil, force: true)
+            try await world.start { $0.contentState = ["phase": "first"] }
+            let wider = #"{"type":"object","properties":{"phase":{"enum":["first","second","extra"]}}}"#
+            let answer = try await world.registerVersion(wider, from: "2.0")
+            #expect(answer.compatibility.compatible)
+            #expect(answer.compatibility.findings.map(\.code) == ["enum_widened"])
+            #expect(answer.compatibility.findings.map(\.severity) == [.warning])
+            #expect(answer.compatibility.findings.map(\.schemaVersion) == [2])
+            try await world.install("1.0", on: "d1")
+            try await world.follow("d1", token: "aa01")
+            let extra = try await refusingVersions {
+                try await world.update(score: 0) { $0.contentState = ["phase": "extra"] }
+            }
+            #expect(extra == [2])
+        }
+    }
+
+    @Test("What runs and is not decodable breaks, though versions stay beside each other")
+    func running() async throws {
+        try await withWorld { world in
+            try await world.start()
+            let refused = try #require(try await problem { try await world.registerVersion() })
+            #expect(refused.errors.map(\.code) == ["required_added"])
+            #expect(refused.errors.first?.message.contains("the activity 'final' does not satisfy it") == true)
+        }
+    }
+
+    @Test("Phones that decode another version by a new one are judged anew at once")
+    func rejudged() async throws {
+        try await withWorld { world in
+            try await world.install("2.1", on: "new")
+            try await world.start()
+            try await world.follow("new", token: "aa01")
+            try await world.settle()
+            _ = world.recorder.take()
+            try await world.registerVersion(force: true)
+            try await world.settle()
+            #expect(try await world.subscription("new") == "withheld")
+            #expect(try await refusingVersions { try await world.updateOld(score: 2) } == nil)
+            try await world.settle()
+            #expect(world.recorder.pushes(to: "aa01").isEmpty)
+            // For newer apps only after all: the phone decodes the first version again.
+            let answer = try await world.registerVersion(from: "3.0")
+            #expect(answer.version == 2)
+            try await world.pass(5)
+            try await world.settle()
+            #expect(world.recorder.pushes(to: "aa01").map(\.score) == [2])
+            // And back again, which would take away the state that it shows.
+            let refused = try await problem { try await world.registerVersion(from: "2.0") }
+            #expect(refused?.code == "incompatible_schema")
+            #expect(refused?.errors.map(\.code) == ["incompatible_version"])
+            #expect(try await world.subscription("new") == "riding")
+        }
+    }
+
+    @Test("Content is judged by all versions that are not retired when nothing is sent")
+    func validation() async throws {
+        try await withWorld { world in
+            try await world.registerVersion()
+            func versions(_ content: String) async throws -> [Int?] {
+                try await world.orchestrator.validate(
+                    world.app,
+                    World.game,
+                    ValidationRequest(json: json(#"{"content_state":\#(content)}"#))
+                ).errors.map(\.schemaVersion)
+            }
+            #expect(try await versions(#"{"score":1,"clock":"1"}"#) == [])
+            #expect(try await versions(#"{"score":1}"#) == [2])
+            #expect(try await versions(#"{"score":1,"clock":"1","note":1}"#) == [1])
+            try await world.retire(1)
+            #expect(try await versions(#"{"score":1,"clock":"1","note":1}"#) == [])
+        }
+    }
+}

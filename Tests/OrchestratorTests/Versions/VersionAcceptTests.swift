@@ -1,0 +1,159 @@
+import APITypes
+import ActivityModel
+import JSON
+import Postgres
+import Testing
+
+@testable import Orchestrator
+
+@Suite("Content for several versions of the app", .timeLimit(.minutes(2)))
+struct VersionAcceptTests {
+    @Test("Content must be decodable by every version that a live card uses; the answer names the one that refuses it")
+    func inUse() async throws {
+        try await withWorld { world in
+            try await world.registerVersion()
+            try await world.install("1.4", on: "old")
+            try await world.install("2.1", on: "new")
+            try await world.start()
+            // Nobody follows yet.
+            #expect(try await refusingVersions { try await world.updateNew(1) } == nil)
+            #expect(try await refusingVersions { try await world.updateBoth(score: 1) } == nil)
+            try await world.follow("old", token: "aa01")
+            #expect(try await refusingVersions { try await world.updateNew(2) } == [1])
+            #expect(try await refusingVersions { try await world.updateOld(score: 2) } == nil)
+            #expect(try await refusingVersions { try await world.updateBoth(score: 3) } == nil)
+            try await world.follow("new", token: "aa02")
+            #expect(try await refusingVersions { try await world.updateOld(score: 4) } == [2])
+            #expect(try await refusingVersions { try await world.updateNew(4) } == [1])
+            #expect(try await refusingVersions { try await world.updateBoth(score: 4) } == nil)
+            #expect(try await refusingVersions { try await world.end(score: 5) } == [2])
+            #expect(try await world.number("SELECT max(revision) FROM changes") == 6)
+        }
+    }
+
+    @Test("A device that does not say its app version counts as the oldest version")
+    func unknown() async throws {
+        try await withWorld { world in
+            try await world.registerVersion()
+            try await world.start()
+            try await world.follow("d1", token: "aa01")
+            #expect(try await refusingVersions { try await world.updateNew(1) } == [1])
+            #expect(try await refusingVersions { try await world.updateOld(score: 1) } == nil)
+        }
+    }
+
+    @Test("When the last card of a version is gone, it holds nothing back any more")
+    func gone() async throws {
+        try await withWorld { world in
+            try await world.registerVersion()
+            try await world.install("1.4", on: "old")
+            try await world.install("2.1", on: "new")
+            try await world.start()
+            try await world.updateBoth(score: 1)
+            try await world.follow("old", token: "aa01")
+            try await world.follow("new", token: "aa02")
+            try await world.settle()
+            #expect(try await refusingVersions { try await world.updateNew(2) } == [1])
+            try await world.report("old", .ended)
+            #expect(try await refusingVersions { try await world.updateNew(2) } == nil)
+            _ = world.recorder.take()
+            try await world.settle()
+            #expect(world.recorder.take().map(\.destination) == ["aa02"])
+            #expect(try await world.events(.incompatibleVersion).isEmpty)
+        }
+    }
+
+    @Test("On a channel content must be decodable by every version that is not retired")
+    func channel() async throws {
+        try await withWorld { world in
+            try await world.registerVersion()
+            let refused = try await refusingVersions { try await world.start(delivery: .channel) }
+            #expect(refused == [2])
+            try await world.start(delivery: .channel) { $0.contentState["clock"] = "0" }
+            #expect(try await refusingVersions { try await world.updateNew(1) } == [1])
+            #expect(try await refusingVersions { try await world.updateOld(score: 1) } == [2])
+            #expect(try await refusingVersions { try await world.updateBoth(score: 1) } == nil)
+            try await world.retire(1)
+            #expect(try await refusingVersions { try await world.updateNew(2) } == nil)
+        }
+    }
+
+    @Test("A start must be decodable by all of its audience")
+    func audience() async throws {
+        try await withWorld { world in
+            try await world.registerVersion()
+            try await world.install("1.4", on: "old", token: "a1")
+            try await world.install("2.1", on: "new", token: "a2")
+            #expect(try await refusingVersions { try await world.start(to: World.devices("old", "new")) } == [2])
+            #expect(try await refusingVersions { try await world.start(to: Audience(allOfType: true)) } == [2])
+            #expect(try await refusingVersions { try await world.start("for-old", to: World.devices("old")) } == nil)
+            // Before anybody is started.
+            let update = UpdateRequest(contentState: ["score": 1, "clock": "1", "note": 1])
+            #expect(
+                try await refusingVersions {
+                    _ = try await world.orchestrator.update(world.app, ActivityID(stored: "for-old"), update)
+                } == [1]
+            )
+            try await world.settle()
+            #expect(world.recorder.take().map(\.destination) == ["a1"])
+        }
+    }
+
+    @Test("What is scheduled is judged when it is asked for, and again when it is due")
+    func scheduled() async throws {
+        try await withWorld { world in
+            try await world.registerVersion()
+            try await world.install("1.4", on: "old")
+            try await world.start()
+            let later: (inout UpdateRequest) -> Void = { request in
+                request.contentState["clock"] = "90:00"
+                request.contentState["note"] = 1
+                request.at = Instant("2100-01-01T00:00:00Z")
+            }
+            var request = UpdateRequest(contentState: World.state(7))
+            later(&request)
+            let id = ActivityID(stored: "final")
+            _ = try await world.orchestrator.update(world.app, id, request)
+            try await world.follow("old", token: "aa01")
+            let again = request
+            #expect(
+                try await refusingVersions { _ = try await world.orchestrator.update(world.app, id, again) } == [1]
+            )
+            _ = try await world.database.execute("UPDATE schedules SET due_at = now()")
+            let runner = ScheduleRunner(orchestrator: world.orchestrator)
+            while try await runner.runDue() {}
+            let failed = try await world.events(.scheduleFailed)
+            #expect(failed.map(\.detail["reason"]) == ["invalid_content_state"])
+            #expect(try await world.number("SELECT max(revision) FROM changes") == 1)
+        }
+    }
+
+    @Test("Versions that want one thing in two forms are told apart, and the form that all take is sent")
+    func forms() async throws {
+        try await withWorld { world in
+            func version(_ at: String) -> String { #"{"type":"object","properties":{"at":\#(at)}}"# }
+            let date = #"{"type":"number","x-swift-type":"Date"}"#
+            try await world.registerVersion(version(date), from: nil, force: true)
+            try await world.registerVersion(version(#"{"type":"string"}"#), from: "2.0")
+            try await world.install("1.4", on: "old")
+            try await world.install("2.1", on: "new")
+            try await world.start { $0.contentState = [:] }
+            try await world.follow("old", token: "aa01")
+            try await world.follow("new", token: "aa02")
+            let text: JSONObject = ["at": "2026-11-21T18:00:00Z"]
+            let refused = try await problem { try await world.update(score: 0) { $0.contentState = text } }
+            #expect(refused?.errors.map(\.code) == ["conflicting_versions", "conflicting_versions"])
+            #expect(refused?.errors.map(\.schemaVersion) == [2, 3])
+            #expect(refused?.errors.map(\.pointer.description) == ["/at", "/at"])
+            let number = try await refusingVersions { try await world.update(score: 0) { $0.contentState = ["at": 5] } }
+            #expect(number == [3])
+            // A version that takes any number takes the one that the text is made to.
+            try await world.registerVersion(version(#"{"type":"number"}"#), from: "2.0", force: true)
+            try await world.update(score: 0) { $0.contentState = text }
+            #expect(
+                try await world.word("SELECT content_state->>'at' FROM changes ORDER BY revision DESC LIMIT 1")
+                    == "816976800"
+            )
+        }
+    }
+}

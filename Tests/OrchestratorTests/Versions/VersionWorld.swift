@@ -1,0 +1,79 @@
+import APITypes
+import ActivityModel
+import JSON
+import Postgres
+import Testing
+
+@testable import Orchestrator
+
+/// A type with two versions: the app from 2.0 on needs a `clock`, which older ones do not know.
+extension World {
+    static let clockState =
+        #"{"type":"object","properties":{"score":{"type":"integer"},"clock":{"type":"string"}},"required":["score","clock"]}"#
+    static let attributesSchema = #"{"type":"object","properties":{"home":{"type":"string"}},"required":["home"]}"#
+
+    /// Registers another version of the type `Game`.
+    @discardableResult
+    func registerVersion(
+        _ state: String = clockState,
+        attributes: String = attributesSchema,
+        from least: String? = "2.0",
+        force: Bool = false
+    ) async throws -> TypeRegistration {
+        let request = TypeRequest(
+            source: .schemas(attributes: try json(attributes), contentState: try json(state)),
+            minAppVersion: least.flatMap { AppVersion($0) }
+        )
+        return try await orchestrator.putType(app, Self.game, request, force: force)
+    }
+
+    /// Registers a device with an app version.
+    func install(_ app: String?, on device: String, token: String? = nil, os: String = "18.1") async throws {
+        var request = DeviceRequest(environment: .production)
+        request.osVersion = OSVersion(os)
+        request.appVersion = app.flatMap { AppVersion($0) }
+        if let token {
+            request.startTokens = [Self.game: StartTokenRequest(token: try #require(PushToken(hex: token)))]
+        }
+        _ = try await orchestrator.putDevice(self.app, DeviceID(stored: device), request)
+    }
+
+    /// What the older app decodes, and the newer one does not.
+    @discardableResult
+    func updateOld(score: Int64) async throws -> Accepted { try await update(score: score) }
+
+    /// What both decode.
+    @discardableResult
+    func updateBoth(score: Int64, alert: String? = nil, mustDeliver: Bool = false) async throws -> Accepted {
+        try await update(score: score, alert: alert, mustDeliver: mustDeliver) { $0.contentState["clock"] = "45:00" }
+    }
+
+    /// What only the newer app decodes: a score beyond what the older schema lets in.
+    @discardableResult
+    func updateNew(_ score: Int64, mustDeliver: Bool = false) async throws -> Accepted {
+        try await update(score: score, mustDeliver: mustDeliver) { request in
+            request.contentState["clock"] = "45:00"
+            request.contentState["note"] = 1
+        }
+    }
+
+    func reason(_ device: String) async throws -> String? {
+        try await word(
+            """
+            SELECT s.reason FROM subscriptions AS s JOIN devices AS d USING (device_key) WHERE d.device_id = \(device)
+            """
+        )
+    }
+
+    func retire(_ version: Int, undo: Bool = false) async throws {
+        _ = try await orchestrator.putTypeVersion(app, Self.game, version, TypeVersionRequest(retired: !undo))
+    }
+}
+
+/// The versions that refuse content, as the answer names them; nil if it is accepted.
+func refusingVersions(_ operation: () async throws -> Void) async throws -> Set<Int>? {
+    guard let refused = try await problem(operation) else { return nil }
+    #expect(refused.status == 422)
+    #expect(refused.code == "invalid_content_state")
+    return Set(refused.errors.compactMap(\.schemaVersion))
+}
