@@ -1,12 +1,6 @@
 import JSON
 import ActivityModel
 
-extension Event.Kind {
-    /// Apps of a version follow an activity and cannot decode its newest state, which is therefore withheld from them; said
-    /// once for each version of the app until that changes.
-    static let incompatibleVersion = Event.Kind("incompatible_version")
-}
-
 extension Event {
     /// `appVersion` is empty for apps that do not say theirs.
     static func incompatibleVersion(
