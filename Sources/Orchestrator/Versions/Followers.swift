@@ -20,9 +20,7 @@ struct Followers {
     private var events: [Event] = []
     private var acceptedKeys: Set<Int64> = []
 
-    /// - Parameters:
-    ///   - types: the held types (``TypeVersionRows/hold(_:)``).
-    ///   - rows: what follows the activities (``AppVersionRows/selection(_:)``).
+    /// Reads the held types (``TypeVersionRows/hold(_:)``) and what follows the activities (``AppVersionRows/selection(_:)``).
     init(types: Rows, rows: Rows) throws {
         updates = try TypeVersionRows.updates(types)
         try add(rows)
@@ -70,7 +68,8 @@ struct Followers {
         (followers[activity.key] ?? []).filter { follower in
             let version = content.type.version(ofStored: follower.appVersion)
             guard !follower.isWithheld, !content.type.versions.isRetired(version) else { return false }
-            return (try? content.settled(for: [version])) == nil  // Refusals alone are thrown; which one does not matter here.
+            // Only refusals are thrown, and which one does not matter here.
+            return (try? content.settled(for: [version])) == nil
         }.map { (activity.key, $0.appVersion) }
     }
 

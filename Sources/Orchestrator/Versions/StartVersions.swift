@@ -20,10 +20,10 @@ struct StartVersions {
         self.contentState = contentState
     }
 
-    /// - Parameters:
-    ///   - isWithheld: what is known of apps of this version; nil: nothing yet.
-    ///   - onChannel: it would listen to the channel, where nothing can be withheld from it later: what is accepted there
-    ///     is decoded by every version that is not retired.
+    /// Whether a device may be started. `isWithheld` is what is known of apps of this version; nil: nothing yet.
+    ///
+    /// One that would listen to the channel (`onChannel`) must decode a version that is not retired: nothing can be withheld
+    /// from it later, and what is accepted there is decoded by those alone.
     mutating func mayStart(_ appVersion: String, isWithheld: Bool?, onChannel: Bool) throws -> Bool {
         let version = type.version(ofStored: appVersion)
         let isDecoded: Bool
