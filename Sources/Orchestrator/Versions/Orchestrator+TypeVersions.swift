@@ -41,6 +41,8 @@ extension Orchestrator {
                 WHERE bundle_id = \(app.rawValue) AND type_name = \(name.rawValue)
                 """,
             ])
+            let decision: JSONObject = ["version": .number(JSONNumber(version)), "retired": .bool(request.retired)]
+            try await AuditRows.record(.typeChanged, of: app, name.rawValue, after: .object(decision), on: connection)
             _ = try await Rejudgement(before: before, app: app, name: name).run(on: connection)
         }
         registry.types.remove(RegistryCaches.TypeKey(app: app, name: name))
