@@ -186,7 +186,7 @@ struct CommandTests {
             ["apps", "put", "com.example", "--team-id", "TEAM567890", "--production-key-file", "x"],
             ["keys", "create", "backend"],
             ["keys", "create", "backend", "--scope", "root"],
-            ["types", "import"],
+            ["types", "import"], ["types", "lint"], ["types", "diff"], ["types", "diff", "a", "b", "c"],
             ["types", "put", "Game"],
             ["types", "put", "Game", "--attributes-schema", "a", "--swift", "b"],
             ["types", "validate", "Game"],

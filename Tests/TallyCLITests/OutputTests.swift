@@ -392,3 +392,40 @@ struct LintReportTests {
         }
     }
 }
+
+@Suite("The difference of two versions on the command line")
+struct DiffReportTests {
+    private func schemas(_ attributes: JSONValue, _ contentState: JSONValue) -> ImportedSchemas {
+        ImportedSchemas(typeName: "Game", attributes: attributes, contentState: contentState)
+    }
+
+    @Test("Every difference is shown with its place and with whom it breaks")
+    func report() {
+        let earlier = schemas(true, ["type": "object", "properties": ["a": ["type": "integer"]]])
+        let later = schemas(
+            true,
+            [
+                "type": "object", "properties": ["a": ["type": ["integer", "null"]], "b": ["type": "boolean"]],
+                "required": ["b"],
+            ]
+        )
+        let report = DiffReport(from: earlier, to: later)
+        #expect(report.breaksSomething)
+        let items = report.json["differences"]?.array ?? []
+        #expect(items.map { $0["code"]?.string } == ["required_added", "type_widened"])
+        #expect(items.map { $0["breaks"] } == [["earlier_content"], ["earlier_readers"]])
+        #expect(items.map { $0["schema"]?.string } == ["content_state", "content_state"])
+        #expect(report.text.contains("  content_state /required: required_added\n"))
+        #expect(report.text.contains("    breaks content made for the earlier version"))
+        #expect(report.text.contains("    breaks apps with the earlier version"))
+    }
+
+    @Test("Versions that are equal, or only say more, break nothing")
+    func nothing() {
+        let one = schemas(true, ["type": "object", "properties": ["a": ["type": "integer"]]])
+        let same = DiffReport(from: one, to: one)
+        #expect(!same.breaksSomething)
+        #expect(same.text == "The two let in the same.")
+        #expect(same.json == ["differences": []])
+    }
+}

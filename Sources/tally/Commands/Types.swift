@@ -8,7 +8,8 @@ struct Types: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Activity types: schemas and policy.",
         subcommands: [
-            Import.self, Lint.self, Put.self, List.self, Show.self, Versions.self, Retire.self, Validate.self,
+            Import.self, Lint.self, Diff.self, Put.self, List.self, Show.self, Versions.self, Retire.self,
+            Validate.self,
         ]
     )
 

@@ -36,36 +36,19 @@ struct Session {
 /// A command that says in its own way what goes wrong.
 protocol ReportingCommand: AsyncParsableCommand {
     var global: GlobalOptions { get }
+    /// The app given on the command line, where the command takes one.
+    var appName: String? { get }
 }
 
 extension ReportingCommand {
+    var appName: String? { nil }
+
     /// Says what went wrong; what to throw for the exit code.
     func reported(_ error: any Error) -> any Error {
         // What ArgumentParser knows, it reports itself.
         guard let report = ErrorReport(error) else { return error }
         Console.printError(global.json ? report.json.text : report.text)
         return report.exitCode
-    }
-}
-
-/// A command that talks to the server.
-protocol ClientCommand: ReportingCommand {
-    /// The app given on the command line, where the command takes one.
-    var appName: String? { get }
-
-    func run(_ session: Session) async throws
-}
-
-extension ClientCommand {
-    var appName: String? { nil }
-
-    /// Finds the server, runs the command, and turns what goes wrong into words and an exit code.
-    mutating func run() async throws {
-        do {
-            try await run(session())
-        } catch {
-            throw reported(error)
-        }
     }
 
     /// The server that the command line, the environment or a profile names.
@@ -77,5 +60,21 @@ extension ClientCommand {
             readFile: Files.readPrivate
         )
         return try Session(settings, json: global.json)
+    }
+}
+
+/// A command that talks to the server.
+protocol ClientCommand: ReportingCommand {
+    func run(_ session: Session) async throws
+}
+
+extension ClientCommand {
+    /// Finds the server, runs the command, and turns what goes wrong into words and an exit code.
+    mutating func run() async throws {
+        do {
+            try await run(session())
+        } catch {
+            throw reported(error)
+        }
     }
 }
