@@ -157,6 +157,8 @@ let package = Package(
                 "APITypes", "ActivityModel", "Cryptography", "JSON", "Orchestrator",
                 hummingbird, hummingbirdCore, httpTypes, nioCore, logging, metrics, coreMetrics, serviceLifecycle,
             ],
+            // A link to the page in docs/.
+            resources: [.embedInCode("Documents/openapi.yaml")],
             swiftSettings: swiftSettings
         ),
         .target(
@@ -211,7 +213,7 @@ let package = Package(
         // Tests: one target per module; TestSupport holds what several share, the private Postgres cluster above all.
         .target(
             name: "TestSupport",
-            dependencies: ["LocalPostgres", "Postgres", "Reactor", logging],
+            dependencies: ["JSON", "LocalPostgres", "Postgres", "Reactor", logging],
             path: "Tests/TestSupport",
             swiftSettings: swiftSettings
         ),
@@ -258,7 +260,8 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "APITypes", "ActivityModel", "Cryptography", "JSON", "LocalPostgres", "Postgres", "Reactor",
+                "APITypes", "ActivityModel", "Cryptography", "JSON", "JSONSchema", "LocalPostgres", "Postgres",
+                "Reactor",
                 "TallyClient", "TestSupport", "tallyd", "tally", "tally-import", "apns-sim",
             ],
             swiftSettings: swiftSettings

@@ -23,10 +23,17 @@ struct RouteTests {
             metrics: PrometheusMetrics(),
             readiness: { .init(isReady: true) }
         )
-        // Health and metrics call no service.
+        // Health, metrics and the document call no service.
         #expect(
-            table.routes.count == Set(RouteCase.all.map { "\($0.method) \($0.path.prefix { $0 != "?" })" }).count + 3
+            table.routes.count == Set(RouteCase.all.map { "\($0.method) \($0.path.prefix { $0 != "?" })" }).count + 4
         )
+    }
+
+    @Test("A path with a word of its own takes what is said of it alone")
+    func literalPath() async throws {
+        let answer = try await API().send(.get, "/v1/apps/com.example.mine/channels/reconcile")
+        #expect(answer.status == 405)
+        #expect(answer.headers[.allow] == "POST")
     }
 
     @Test(

@@ -12,14 +12,16 @@ extension Route {
         return [
             Route(.get, "/v1/events", .scope(.read), query: query) { call in
                 let filter = try call.eventFilter()
+                var page = try call.page()
+                page.cursor = call.streaming.lastEventID ?? page.cursor
                 guard call.streaming.wantsEventStream, let principal = call.principal else {
-                    return .ok(try await service.events(matching: filter, call.page()))
+                    return .ok(try await service.events(matching: filter, page))
                 }
                 let slot = try slots.take(for: principal.keyID)
                 let stream = EventStream(
                     service: service,
                     filter: filter,
-                    start: try await service.eventPlace(call.streaming.lastEventID ?? call.page().cursor),
+                    start: try await service.eventPlace(page.cursor),
                     principal: principal,
                     terms: call.streaming,
                     times: EventStream.Times()

@@ -11,7 +11,7 @@ extension RouteTable {
     ) -> RouteTable {
         RouteTable(
             Route.health(readiness: readiness)
-                + [Route.metrics(metrics)]
+                + [Route.metrics(metrics), Route.openAPI]
                 + Route.apps(service)
                 + Route.apiKeys(service)
                 + Route.audit(service)

@@ -23,15 +23,16 @@ struct RouteTable: Sendable {
         byPath[path]?[method]
     }
 
-    /// The methods that a request's path takes, in alphabetical order; empty for a path that does not exist.
+    /// The methods that a request's path takes, in alphabetical order; empty for a path that does not exist. Where several
+    /// match, it is the one with the fewest variable segments that is meant.
     func methods(forRequestPath requestPath: String) -> [String] {
         let wanted = Self.segments(of: requestPath)
-        var methods: Set<String> = []
-        for (path, segments) in paths where Self.matches(segments, wanted) {
-            methods.formUnion((byPath[path] ?? [:]).keys.map(\.rawValue))
-        }
-        return methods.sorted()
+        let matching = paths.filter { Self.matches($0.segments, wanted) }
+        let meant = matching.min { Self.variables($0.segments) < Self.variables($1.segments) }
+        return meant.map { (byPath[$0.path] ?? [:]).keys.map(\.rawValue).sorted() } ?? []
     }
+
+    private static func variables(_ pattern: [Substring]) -> Int { pattern.count { $0.hasPrefix("{") } }
 
     private static func segments(of path: String) -> [Substring] {
         path.split(separator: "/", omittingEmptySubsequences: true)

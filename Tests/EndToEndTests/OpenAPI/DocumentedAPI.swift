@@ -1,0 +1,78 @@
+import Foundation
+import JSON
+import JSONSchema
+import Synchronization
+import TestSupport
+import Testing
+
+/// Sends what the document shows to a running server, and holds the answers against what the document says.
+final class DocumentedAPI: Sendable {
+    let document: OpenAPIDocument
+    private let api: HTTPCaller
+    private let operations: [String: OpenAPIDocument.Operation]
+    /// What has been sent: an operation, and the name of its example.
+    private let sent = Mutex<Set<String>>([])
+
+    init(_ document: OpenAPIDocument, at api: HTTPCaller) {
+        self.document = document
+        self.api = api
+        operations = Dictionary(document.operations.map { ($0.id, $0) }) { first, _ in first }
+    }
+
+    /// Sends an example of an operation, with `segments` in place of the braces of its path, and checks the answer.
+    @discardableResult
+    func send(
+        _ id: String,
+        _ example: String? = nil,
+        _ segments: [String: String] = [:],
+        query: String = "",
+        status expected: Int = 200,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> JSONValue {
+        let operation = try #require(operations[id], "\(id)", sourceLocation: sourceLocation)
+        var path = operation.path
+        for (name, value) in segments { path = path.replacing("{\(name)}", with: value) }
+        let body = try example.map { name in
+            let examples = operation.json["requestBody"]?["content"]?["application/json"]?["examples"]
+            return try #require(examples?[name]?["value"], "\(id) \(name)", sourceLocation: sourceLocation)
+        }
+        sent.withLock { _ = $0.insert("\(id) \(example ?? "-")") }
+        let answer = try await api.send(
+            operation.method,
+            path + query,
+            body?.serialized(),
+            headers: ["Accept": "application/json"]
+        )
+        let text = String(decoding: answer.body, as: UTF8.self)
+        #expect(answer.status == expected, "\(id) \(example ?? ""): \(text)", sourceLocation: sourceLocation)
+        let response = operation.json["responses"]?["\(answer.status)"].map(document.resolved)
+        let documented = try #require(response, "\(id) \(answer.status)", sourceLocation: sourceLocation)
+        guard let content = documented["content"] else {
+            #expect(answer.body.isEmpty, "\(id)", sourceLocation: sourceLocation)
+            return .null
+        }
+        let type = answer[header: "Content-Type"] ?? ""
+        let schema = try #require(content[type]?["schema"], "\(id): \(type)", sourceLocation: sourceLocation)
+        let value = type.hasSuffix("json") ? answer.json : .string(text)
+        #expect(try violations(of: value, schema) == [], "\(id): \(text)", sourceLocation: sourceLocation)
+        return value
+    }
+
+    /// The operations and examples that were never sent.
+    var unsent: Set<String> {
+        let all = document.operations.flatMap { operation in
+            let examples = operation.json["requestBody"]?["content"]?["application/json"]?["examples"]?.object?.entries
+            return (examples?.map(\.0) ?? ["-"]).map { "\(operation.id) \($0)" }
+        }
+        return Set(all).subtracting(sent.withLock { $0 })
+    }
+
+    /// What is wrong with a value, by a schema of the document.
+    func violations(of value: JSONValue, _ schema: JSONValue) throws -> [String] {
+        var options = SchemaOptions()
+        // OpenAPI has words of its own, such as `example`.
+        options.unknownKeywords = .ignore
+        options.formats = .assert
+        return try CompiledSchema(document.standalone(schema), options: options).validate(value).map(\.line)
+    }
+}
