@@ -10,7 +10,7 @@ struct SchemaRelease: Sendable {
     /// In the order of their versions.
     static let all = [
         first, events, destinations, cards, halts, pacing, channels, counts, timeline, channelAlerts, changeEvents,
-        pushes,
+        pushes, audit,
     ]
 
     /// An activity of each kind in the middle of its life. The signing key is written by the test, which knows the secret.
@@ -213,6 +213,14 @@ struct SchemaRelease: Sendable {
             INSERT INTO pushes (push_id, bundle_id, environment, token, push_type, priority, body, deadline)
             VALUES (gen_random_uuid(), 'com.example.app', 'production', decode('ab', 'hex'), 'alert', 10, '{}',
                     now() + interval '1 hour');
+            """
+    )
+
+    private static let audit = SchemaRelease(
+        version: 13,
+        rows: """
+            INSERT INTO audit_log (key_id, key_name, request_id, action, bundle_id, subject, after)
+            VALUES ('bootstrap', NULL, 'request-1', 'type_put', 'com.example.app', 'Game', '{"version": 1}');
             """
     )
 }
