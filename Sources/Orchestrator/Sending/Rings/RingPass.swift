@@ -45,7 +45,7 @@ extension SegmentStore {
                            AND (\(pass.activity.isProbe) OR \(unescaped: Self.isNotHalted)) AS may_go_on,
                        s.wakes <> \(pass.wakesSeen) OR EXISTS (
                            SELECT FROM subscriptions AS d WHERE d.activity_key = s.activity_key AND d.mode = 'token'
-                             AND d.state = 'due' AND d.due_at <= clock_timestamp()
+                             AND d.state = 'due' AND d.due_at <= now()
                        ) AS has_other_work
                 FROM segments AS s JOIN activities AS a USING (activity_key)
                 JOIN changes AS c ON c.activity_key = s.activity_key AND c.revision = \(revision)
