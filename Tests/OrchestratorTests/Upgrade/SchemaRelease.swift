@@ -10,7 +10,7 @@ struct SchemaRelease: Sendable {
     /// In the order of their versions.
     static let all = [
         first, events, destinations, cards, halts, pacing, channels, counts, timeline, channelAlerts, changeEvents,
-        pushes, audit,
+        pushes, audit, versions,
     ]
 
     /// An activity of each kind in the middle of its life. The signing key is written by the test, which knows the secret.
@@ -221,6 +221,16 @@ struct SchemaRelease: Sendable {
         rows: """
             INSERT INTO audit_log (key_id, key_name, request_id, action, bundle_id, subject, after)
             VALUES ('bootstrap', NULL, 'request-1', 'type_put', 'com.example.app', 'Game', '{"version": 1}');
+            """
+    )
+
+    /// One of the riders has an app whose version is known.
+    private static let versions = SchemaRelease(
+        version: 14,
+        rows: """
+            UPDATE devices SET app_version = '2.1' WHERE device_id = 'd1';
+            INSERT INTO activity_app_versions (activity_key, app_version, is_withheld, decodes_from)
+            SELECT activity_key, '2.1', false, 1 FROM activities WHERE activity_id = 'running';
             """
     )
 }

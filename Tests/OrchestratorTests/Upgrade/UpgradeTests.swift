@@ -39,6 +39,11 @@ struct UpgradeTests {
         }
     }
 
+    @Test("is tried from every version of the schema")
+    func completeness() throws {
+        #expect(SchemaRelease.all.map(\.version) == (try Self.migrations.get()).map(\.version))
+    }
+
     /// A schema of a version with what its programs and those before it have written.
     private func fill(_ database: Database, _ migrations: [Migration], upTo version: Int) async throws {
         for release in SchemaRelease.all where release.version <= version {
