@@ -19,7 +19,7 @@ package final class Orchestrator: Sendable {
     package let logger: Logger
     let registry = RegistryCaches()
     let wakeUps = WakeUps()
-    let intake: ChangeIntake
+    let intake: Intake
     let signing: SigningIdentities
     let segments: SegmentStore
     let changes: ChangeStore
@@ -47,7 +47,7 @@ package final class Orchestrator: Sendable {
         self.masterKeys = masterKeys
         self.settings = settings
         self.logger = logger
-        intake = ChangeIntake(database: database, wakeUps: wakeUps, skews: skews, logger: logger)
+        intake = Intake(database: database, wakeUps: wakeUps, skews: skews, logger: logger)
         signing = SigningIdentities(database: database, masterKeys: masterKeys)
         segments = SegmentStore(database: database, lease: settings.lease)
         changes = ChangeStore(database: database, skews: skews)

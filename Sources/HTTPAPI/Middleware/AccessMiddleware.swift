@@ -34,17 +34,19 @@ struct AccessMiddleware: RouterMiddleware {
         case .open:
             return
         case .scope(let scope):
-            try check(scope, of: principal, context)
+            try check([scope], of: principal, context)
+        case .anyScope(let scopes):
+            try check(scopes, of: principal, context)
         case .registration:
-            try check(.register, of: principal, context)
+            try check([.register], of: principal, context)
         case .unboundAdmin:
             if !principal.allows(.admin) { throw Problem.missingScope(.admin) }
             if principal.app != nil { throw Problem.appForbidden("This needs an admin key that is bound to no app.") }
         }
     }
 
-    private static func check(_ scope: Scope, of principal: Principal, _ context: RouteContext) throws(Problem) {
-        if !principal.allows(scope) { throw .missingScope(scope) }
+    private static func check(_ scopes: [Scope], of principal: Principal, _ context: RouteContext) throws(Problem) {
+        if let first = scopes.first, !scopes.contains(where: principal.allows) { throw .missingScope(first) }
         guard let bound = principal.app, let segment = context.parameters.get("bundle_id") else { return }
         if PercentEncoding.decode(segment) != bound.rawValue { throw .appForbidden() }
     }

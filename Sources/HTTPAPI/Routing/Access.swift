@@ -8,6 +8,8 @@ enum Access: Sendable, Hashable {
     case scope(Scope)
     /// A key with the scope `register`, or a ticket for the device that the path names.
     case registration
+    /// A key with one of these scopes, which sees the app of the path; which one is needed depends on the body.
+    case anyScope([Scope])
     /// An `admin` key that is bound to no app.
     case unboundAdmin
 }

@@ -21,6 +21,7 @@ extension RouteTable {
                 + Route.activities(service)
                 + Route.subscriptions(service)
                 + Route.pushes(service)
+                + Route.batch(service)
                 + Route.channels(service)
                 + Route.schedules(service)
                 + Route.doctor(service)

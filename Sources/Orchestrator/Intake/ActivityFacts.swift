@@ -20,34 +20,66 @@ struct ActivityFacts: Sendable {
     let startAlert: AlertContent?
 }
 
+extension ActivityFacts {
+    /// Reads the facts of those that exist in one statement.
+    static func read(_ names: [Name], from database: Database) async throws -> [Name: ActivityFacts] {
+        let names = Array(Set(names))
+        let rows = try await database.query(
+            """
+            SELECT a.bundle_id, a.activity_id, a.activity_key, a.type_name, a.environment::text, a.delivery::text,
+                   a.attributes::text, c.alert::text
+            FROM unnest(\(names.map(\.app.rawValue)), \(names.map(\.id.rawValue))) AS n(bundle_id, activity_id)
+            JOIN activities AS a USING (bundle_id, activity_id)
+            JOIN changes AS c ON c.activity_key = a.activity_key AND c.revision = 1
+            """
+        )
+        var facts: [Name: ActivityFacts] = [:]
+        for (app, id, key, type, environment, delivery, attributes, alert) in try rows.decoded(
+            as: (String, String, Int64, String, String, String, String, String?).self
+        ) {
+            facts[Name(app: BundleID(stored: app), id: ActivityID(stored: id))] = ActivityFacts(
+                key: key,
+                typeName: ActivityTypeName(stored: type),
+                environment: try .stored(environment),
+                delivery: try .stored(delivery),
+                attributes: CompactJSON(stored: Array(attributes.utf8)),
+                startAlert: try alert.map { try AlertContent(json: JSONValue(parsing: $0)) }
+            )
+        }
+        return facts
+    }
+}
+
 extension Orchestrator {
     /// The facts of an activity.
     ///
     /// - Throws: 404 if there is none.
     func facts(_ app: BundleID, _ id: ActivityID) async throws -> ActivityFacts {
         let name = ActivityFacts.Name(app: app, id: id)
-        if case .fresh(let facts) = facts.lookUp(name) { return facts }
-        let rows = try await database.query(
-            """
-            SELECT a.activity_key, a.type_name, a.environment::text, a.delivery::text, a.attributes::text, c.alert::text
-            FROM activities AS a JOIN changes AS c ON c.activity_key = a.activity_key AND c.revision = 1
-            WHERE a.bundle_id = \(app.rawValue) AND a.activity_id = \(id.rawValue)
-            """
-        )
-        guard
-            let (key, type, environment, delivery, attributes, alert) = try rows.first(
-                as: (Int64, String, String, String, String, String?).self
-            )
-        else { throw Problem.notFound("the activity") }
-        let facts = ActivityFacts(
-            key: key,
-            typeName: ActivityTypeName(stored: type),
-            environment: try .stored(environment),
-            delivery: try .stored(delivery),
-            attributes: CompactJSON(stored: Array(attributes.utf8)),
-            startAlert: try alert.map { try AlertContent(json: JSONValue(parsing: $0)) }
-        )
-        self.facts.store(facts, for: name)
-        return facts
+        return try (await facts(of: [name])[name] ?? .failure(Problem.internalError())).get()
+    }
+
+    /// The facts of several activities, read together; 404 for those that do not exist.
+    func facts(
+        of names: some Sequence<ActivityFacts.Name>
+    ) async -> [ActivityFacts.Name: Result<ActivityFacts, any Error>] {
+        var results: [ActivityFacts.Name: Result<ActivityFacts, any Error>] = [:]
+        var unknown: [ActivityFacts.Name] = []
+        for name in Set(names) {
+            if case .fresh(let facts) = facts.lookUp(name) {
+                results[name] = .success(facts)
+            } else {
+                unknown.append(name)
+            }
+        }
+        let answers = await intake.facts.submit(unknown.map { ($0, $0) })
+        for (name, answer) in zip(unknown, answers) {
+            results[name] = answer.flatMap { facts in
+                guard let facts else { return .failure(Problem.notFound("the activity")) }
+                self.facts.store(facts, for: name)
+                return .success(facts)
+            }
+        }
+        return results
     }
 }

@@ -12,10 +12,13 @@ enum ChangeGroup {
         skews: ClockSkewWatch,
         on connection: PostgresConnection
     ) async throws -> [Result<ChangeAnswer, any Error>] {
-        var desk = try await IntakeDesk.read(commands, on: connection)
+        let keys = commands.compactMap(\.idempotencyKey)
+        let reading = keys.isEmpty ? [] : [KeptAnswers<ChangeAnswer>.selection(keys)]
+        let rows = try await connection.pipeline(IntakeDesk.selection(commands) + reading)
+        var desk = try IntakeDesk(rows)
         try await desk.lookForFollowers(of: commands, on: connection)
         let skew = desk.clockSkew(skews)
-        var kept = try await KeptAnswers<ChangeAnswer>.read(commands.compactMap(\.idempotencyKey), on: connection)
+        var kept = try KeptAnswers<ChangeAnswer>(keys.isEmpty ? nil : rows.last)
         var results: [Result<ChangeAnswer, any Error>] = []
         for command in commands {
             results.append(
@@ -68,11 +71,12 @@ private struct IntakeDesk {
     private var accepted: [AcceptedChange] = []
     private var eventTimes: [Int64: Int64] = [:]
 
-    static func read(_ commands: [ChangeCommand], on connection: PostgresConnection) async throws -> IntakeDesk {
+    /// The statements whose rows ``init(_:)`` reads.
+    static func selection(_ commands: [ChangeCommand]) -> [Query] {
         let keys = Array(Set(commands.map(\.activity.key))).sorted()
         // Locked in the order of their keys, so that two groups never wait for each other; read in a second statement,
         // whose snapshot is younger than the locks.
-        let answers = try await connection.pipeline([
+        return [
             TypeVersionRows.hold(commands.map(\.type)),
             """
             SELECT FROM activities WHERE activity_key = ANY(\(keys)) ORDER BY activity_key FOR NO KEY UPDATE
@@ -105,15 +109,18 @@ private struct IntakeDesk {
             WHERE a.activity_key = ANY(\(keys))
             """,
             AppVersionRows.selection(keys),
-        ])
-        var desk = IntakeDesk(followers: try Followers(types: answers[0], rows: answers[4]))
-        desk.openSchedules = Set(try answers[2].decoded(as: String.self))
+        ]
+    }
+
+    init(_ rows: [Rows]) throws {
+        followers = try Followers(types: rows[0], rows: rows[4])
+        openSchedules = Set(try rows[2].decoded(as: String.self))
         for (key, state, revision, stamp, eventTime, content, timestamp, barriers, barrierAlerts, riding, now)
-            in try answers[3].decoded(
+            in try rows[3].decoded(
                 as: (Int64, String, Int64, Int64, Int64?, String, Int64?, Int64, [String], String?, Int64).self
             )
         {
-            desk.places[key] = Place(
+            places[key] = Place(
                 machine: ActivityStateMachine(
                     state: try .stored(state),
                     standing: ActivityStanding(
@@ -132,7 +139,6 @@ private struct IntakeDesk {
                 now: now
             )
         }
-        return desk
     }
 
     /// Lets go of followers who would stand against a change and are not there any more.

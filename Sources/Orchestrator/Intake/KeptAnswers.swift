@@ -28,6 +28,8 @@ struct KeptAnswers<Answer: APIAnswer> {
     private let status: Int16
     private var kept: [Scope: Kept] = [:]
     private var new: [(IdempotencyKey, Answer)] = []
+    /// Keys that are older than 24 h, and so may be used anew.
+    private var expired: [IdempotencyKey] = []
 
     /// Reads the answers of the last 24 h that were given under these keys.
     static func read(
@@ -35,25 +37,37 @@ struct KeptAnswers<Answer: APIAnswer> {
         status: Int16 = 202,
         on connection: PostgresConnection
     ) async throws -> KeptAnswers {
-        var answers = KeptAnswers(status: status)
-        guard !keys.isEmpty else { return answers }
-        let rows = try await connection.query(
-            """
-            SELECT i.api_key_id, i.method, i.path, i.key, i.body_sha256, i.answer::text
-            FROM idempotency_keys AS i
-            JOIN unnest(
-                \(keys.map(\.apiKeyID)), \(keys.map(\.method)), \(keys.map(\.path)), \(keys.map(\.key))
-            ) AS k(api_key_id, method, path, key) USING (api_key_id, method, path, key)
-            WHERE i.created_at > clock_timestamp() - interval '24 hours'
-            """
-        )
-        for (apiKeyID, method, path, key, hash, answer) in try rows.decoded(
-            as: (String, String, String, String, [UInt8], String).self
+        try KeptAnswers(keys.isEmpty ? nil : await connection.query(selection(keys)), status: status)
+    }
+
+    /// The statement whose rows ``init(_:status:)`` reads.
+    static func selection(_ keys: [IdempotencyKey]) -> Query {
+        """
+        SELECT i.api_key_id, i.method, i.path, i.key, i.body_sha256, i.answer::text,
+               i.created_at > clock_timestamp() - interval '24 hours'
+        FROM idempotency_keys AS i
+        JOIN unnest(
+            \(keys.map(\.apiKeyID)), \(keys.map(\.method)), \(keys.map(\.path)), \(keys.map(\.key))
+        ) AS k(api_key_id, method, path, key) USING (api_key_id, method, path, key)
+        """
+    }
+
+    /// - Parameters:
+    ///   - rows: what was read; nil if there are no keys.
+    ///   - status: that of the answers that are to be kept.
+    init(_ rows: Rows?, status: Int16 = 202) throws {
+        self.status = status
+        guard let rows else { return }
+        for (apiKeyID, method, path, key, hash, answer, isKept) in try rows.decoded(
+            as: (String, String, String, String, [UInt8], String, Bool).self
         ) {
             let key = IdempotencyKey(apiKeyID: apiKeyID, method: method, path: path, key: key, bodyHash: hash)
-            answers.kept[Scope(key)] = Kept(bodyHash: hash, answer: try Answer(json: JSONValue(parsing: answer)))
+            guard isKept else {
+                expired.append(key)
+                continue
+            }
+            kept[Scope(key)] = Kept(bodyHash: hash, answer: try Answer(json: JSONValue(parsing: answer)))
         }
-        return answers
     }
 
     /// The answer that was given before; nil for a new key.
@@ -71,22 +85,12 @@ struct KeptAnswers<Answer: APIAnswer> {
         new.append((key, answer))
     }
 
-    private init(status: Int16) {
-        self.status = status
-    }
-
-    /// Writes the new answers. A key that is older than 24 h is taken over.
+    /// Writes the new answers. One that another daemon has written since these were read makes the transaction fail; on
+    /// the next try it is read.
     var statements: [Query] {
         guard !new.isEmpty else { return [] }
         let keys = new.map(\.0)
-        return [
-            """
-            DELETE FROM idempotency_keys AS i
-            USING unnest(\(keys.map(\.apiKeyID)), \(keys.map(\.method)), \(keys.map(\.path)), \(keys.map(\.key)))
-                AS k(api_key_id, method, path, key)
-            WHERE (i.api_key_id, i.method, i.path, i.key) = (k.api_key_id, k.method, k.path, k.key)
-              AND i.created_at <= clock_timestamp() - interval '24 hours'
-            """,
+        return forgetting + [
             """
             INSERT INTO idempotency_keys (api_key_id, method, path, key, body_sha256, status, answer)
             SELECT k.api_key_id, k.method, k.path, k.key, k.hash, \(status), k.answer::json
@@ -94,7 +98,21 @@ struct KeptAnswers<Answer: APIAnswer> {
                 \(keys.map(\.apiKeyID)), \(keys.map(\.method)), \(keys.map(\.path)), \(keys.map(\.key)),
                 \(keys.map(\.bodyHash)), \(new.map(\.1.json.text))
             ) AS k(api_key_id, method, path, key, hash, answer)
-            """,
+            """
+        ]
+    }
+
+    private var forgetting: [Query] {
+        guard !expired.isEmpty else { return [] }
+        return [
+            """
+            DELETE FROM idempotency_keys AS i
+            USING unnest(
+                \(expired.map(\.apiKeyID)), \(expired.map(\.method)), \(expired.map(\.path)), \(expired.map(\.key))
+            ) AS k(api_key_id, method, path, key)
+            WHERE (i.api_key_id, i.method, i.path, i.key) = (k.api_key_id, k.method, k.path, k.key)
+              AND i.created_at <= clock_timestamp() - interval '24 hours'
+            """
         ]
     }
 }

@@ -1,7 +1,5 @@
 package import APITypes
 package import ActivityModel
-import JSON
-import Postgres
 
 extension Orchestrator {
     /// Accepts a new state of an activity, or schedules it.
@@ -14,15 +12,7 @@ extension Orchestrator {
         _ request: UpdateRequest,
         idempotency: IdempotencyKey? = nil
     ) async throws -> ChangeAnswer {
-        try await tellingRefusal(of: .update, app, id) {
-            try await withCurrentType {
-                let command = try await command(app, id, request, idempotencyKey: idempotency)
-                if let time = request.at {
-                    return try await schedule(.update, at: time, body: request.json, command)
-                }
-                return try await intake.accept(command)
-            }
-        }
+        try await accept(RequestedChange(app: app, id: id, body: .update(request), idempotencyKey: idempotency))
     }
 
     /// Accepts the end of an activity, or schedules it. The end is final.
@@ -34,91 +24,55 @@ extension Orchestrator {
         _ request: EndRequest,
         idempotency: IdempotencyKey? = nil
     ) async throws -> ChangeAnswer {
-        try await tellingRefusal(of: .end, app, id) {
-            try await withCurrentType {
-                let command = try await command(app, id, request, idempotencyKey: idempotency)
-                if let time = request.at {
-                    return try await schedule(.end, at: time, body: request.json, command)
-                }
-                return try await intake.accept(command)
+        try await accept(RequestedChange(app: app, id: id, body: .end(request), idempotencyKey: idempotency))
+    }
+
+    private func accept(_ change: RequestedChange) async throws -> ChangeAnswer {
+        try (await accept([change]).first ?? .failure(Problem.internalError())).get()
+    }
+
+    /// Accepts changes, each judged on its own; those of one activity in their order.
+    ///
+    /// - Returns: One answer for each, as ``update(_:_:_:idempotency:)`` gives or throws it.
+    func accept(_ changes: [RequestedChange]) async -> [Result<ChangeAnswer, any Error>] {
+        let answers = await withCurrentTypes(changes) { await judge($0) }
+        for (change, answer) in zip(changes, answers) {
+            if case .failure(let problem as Problem) = answer, (400..<500).contains(problem.status) {
+                tell(problem, refusing: change)
             }
         }
+        return answers
+    }
+
+    /// What is judged by a type that is changed meanwhile fails with ``OutdatedType``.
+    private func judge(_ changes: [RequestedChange]) async -> [Result<ChangeAnswer, any Error>] {
+        let facts = await facts(of: changes.lazy.map(\.name))
+        var answers: [Result<ChangeAnswer, any Error>] = []
+        var commands: [(place: Int, command: ChangeCommand)] = []
+        for (place, change) in changes.enumerated() {
+            do {
+                let facts = try (facts[change.name] ?? .failure(Problem.internalError())).get()
+                let command = change.command(facts, try await typeContext(change.app, facts.typeName))
+                guard let time = change.at else {
+                    commands.append((place, command))
+                    // Takes the place of the answer to come.
+                    answers.append(.failure(Problem.internalError()))
+                    continue
+                }
+                answers.append(.success(try await schedule(change.kind, at: time, body: change.json, command)))
+            } catch {
+                answers.append(.failure(error))
+            }
+        }
+        let accepted = await intake.changes.submit(commands.map { ($0.command.activity.key, $0.command) })
+        for ((place, _), answer) in zip(commands, accepted) { answers[place] = answer }
+        return answers
     }
 
     /// Lets the timeline of an activity tell which requests came to nothing: a card may stand still for that alone.
-    private func tellingRefusal<Answer>(
-        of event: TimelineRow.Event,
-        _ app: BundleID,
-        _ id: ActivityID,
-        _ accept: () async throws -> Answer
-    ) async throws -> Answer {
-        do {
-            return try await accept()
-        } catch let problem as Problem where (400..<500).contains(problem.status) {
-            let name = ActivityFacts.Name(app: app, id: id)
-            if case .fresh(let facts) = facts.lookUp(name) {
-                timeline.record(problem, refusing: event, of: facts.key)
-            }
-            throw problem
-        }
-    }
-
-    func command(
-        _ app: BundleID,
-        _ id: ActivityID,
-        _ request: UpdateRequest,
-        idempotencyKey: IdempotencyKey? = nil,
-        scheduleID: String? = nil
-    ) async throws -> ChangeCommand {
-        let facts = try await facts(app, id)
-        let type = try await typeContext(app, facts.typeName)
-        let contentState = JudgedContent(request.contentState, as: .contentState, by: type)
-        return ChangeCommand(
-            activity: facts,
-            activityID: id,
-            kind: .update(
-                contentState: contentState,
-                urgency: request.urgency,
-                mustDeliver: request.mustDeliver,
-                eventTime: request.eventTime,
-                force: request.force
-            ),
-            alert: request.alert,
-            staleAfterSeconds: request.staleAfterSeconds.map(Int.init),
-            relevanceScore: request.relevanceScore,
-            type: type,
-            idempotencyKey: idempotencyKey,
-            scheduleID: scheduleID
-        )
-    }
-
-    func command(
-        _ app: BundleID,
-        _ id: ActivityID,
-        _ request: EndRequest,
-        idempotencyKey: IdempotencyKey? = nil,
-        scheduleID: String? = nil
-    ) async throws -> ChangeCommand {
-        let facts = try await facts(app, id)
-        let type = try await typeContext(app, facts.typeName)
-        let contentState = request.contentState.map { JudgedContent($0, as: .contentState, by: type) }
-        var dismissAfterSeconds: Int?
-        var dismissAt: Instant?
-        switch request.dismissal {
-        case .after(let seconds): dismissAfterSeconds = Int(seconds)
-        case .at(let time): dismissAt = time
-        case nil: break
-        }
-        return ChangeCommand(
-            activity: facts,
-            activityID: id,
-            kind: .end(contentState: contentState, dismissAfterSeconds: dismissAfterSeconds, dismissAt: dismissAt),
-            alert: request.alert,
-            staleAfterSeconds: nil,
-            relevanceScore: nil,
-            type: type,
-            idempotencyKey: idempotencyKey,
-            scheduleID: scheduleID
-        )
+    private func tell(_ problem: Problem, refusing change: RequestedChange) {
+        // A schedule that fails is an event, which the timeline tells.
+        guard change.scheduleID == nil, case .fresh(let facts) = facts.lookUp(change.name) else { return }
+        timeline.record(problem, refusing: TimelineRow.Event(change.kind), of: facts.key)
     }
 }

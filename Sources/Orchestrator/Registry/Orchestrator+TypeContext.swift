@@ -52,7 +52,34 @@ extension Orchestrator {
                 registry.types.remove(RegistryCaches.TypeKey(app: outdated.app, name: outdated.name))
             }
         }
-        throw Problem.unavailable("The activity type is being changed.", retryAfter: 1)
+        throw Self.changing
+    }
+
+    /// The same for what is carried out together: only what was hit by a change of its type is tried anew.
+    func withCurrentTypes<Request, Answer>(
+        _ requests: [Request],
+        _ body: ([Request]) async -> [Result<Answer, any Error>]
+    ) async -> [Result<Answer, any Error>] {
+        var answers = await body(requests)
+        for _ in 1..<5 {
+            let outdated = answers.indices.filter { answers[$0].outdatedType != nil }
+            guard !outdated.isEmpty else { return answers }
+            for type in outdated.compactMap({ answers[$0].outdatedType }) {
+                registry.types.remove(RegistryCaches.TypeKey(app: type.app, name: type.name))
+            }
+            let again = await body(outdated.map { requests[$0] })
+            for (place, answer) in zip(outdated, again) { answers[place] = answer }
+        }
+        return answers.map { $0.outdatedType == nil ? $0 : .failure(Self.changing) }
+    }
+
+    private static var changing: Problem { .unavailable("The activity type is being changed.", retryAfter: 1) }
+}
+
+extension Result {
+    /// What it failed with, if that is a type that was changed.
+    fileprivate var outdatedType: OutdatedType? {
+        if case .failure(let error as OutdatedType) = self { error } else { nil }
     }
 }
 

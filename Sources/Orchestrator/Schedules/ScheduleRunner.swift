@@ -24,7 +24,7 @@ struct ScheduleRunner: Service, CustomStringConvertible {
         let isSilenceLimit: Bool
     }
 
-    private static let batchSize = 100
+    private static let batchSize = 500
 
     var description: String { "schedule-runner" }
 
@@ -65,9 +65,10 @@ struct ScheduleRunner: Service, CustomStringConvertible {
         )
         let due = try Self.decode(rows)
         await withDiscardingTaskGroup { group in
-            for schedule in due {
-                group.addTask { await run(schedule) }
+            for start in due where start.kind == .start {
+                group.addTask { await begin(start) }
             }
+            group.addTask { await runChanges(await withoutUnreachedLimits(due.filter { $0.kind != .start })) }
         }
         return !due.isEmpty
     }
@@ -93,15 +94,63 @@ struct ScheduleRunner: Service, CustomStringConvertible {
         }
     }
 
-    private func run(_ due: Due) async {
+    private func begin(_ due: Due) async {
         do {
-            if due.isSilenceLimit, try await orchestrator.database.execute(SilenceLimit.postponement(of: due.id)) > 0 {
-                return
-            }
-            try await carryOut(due)
-        } catch let problem as Problem where problem.status < 500 && problem.status != 429 && !due.isSilenceLimit {
-            await fail(due, problem)
+            try await begin(activityKey: due.activityKey, scheduleID: due.id)
         } catch {
+            await missed(due, error)
+        }
+    }
+
+    /// Moves the silence limits that are not reached.
+    ///
+    /// - Returns: The others.
+    private func withoutUnreachedLimits(_ due: [Due]) async -> [Due] {
+        var rest: [Due] = []
+        for schedule in due {
+            do {
+                if schedule.isSilenceLimit,
+                    try await orchestrator.database.execute(SilenceLimit.postponement(of: schedule.id)) > 0
+                {
+                    continue
+                }
+                rest.append(schedule)
+            } catch {
+                await missed(schedule, error)
+            }
+        }
+        return rest
+    }
+
+    /// Makes the changes, which settles the schedules with them.
+    private func runChanges(_ due: [Due]) async {
+        var changes: [(due: Due, change: RequestedChange)] = []
+        for schedule in due {
+            do {
+                changes.append((schedule, try change(schedule)))
+            } catch {
+                await missed(schedule, error)
+            }
+        }
+        let answers = await orchestrator.accept(changes.map(\.change))
+        for ((due, _), answer) in zip(changes, answers) {
+            if case .failure(let error) = answer { await missed(due, error) }
+        }
+    }
+
+    private func change(_ due: Due) throws(Problem) -> RequestedChange {
+        RequestedChange(
+            app: due.app,
+            id: due.activity,
+            body: due.kind == .end ? .end(try EndRequest(json: due.body)) : .update(try UpdateRequest(json: due.body)),
+            scheduleID: due.id
+        )
+    }
+
+    private func missed(_ due: Due, _ error: any Error) async {
+        if let problem = error as? Problem, problem.status < 500, problem.status != 429, !due.isSilenceLimit {
+            await fail(due, problem)
+        } else {
             await wait(due, error)
         }
     }
@@ -119,26 +168,6 @@ struct ScheduleRunner: Service, CustomStringConvertible {
             )
         } catch {
             // The database is away, and so for the end.
-        }
-    }
-
-    /// Makes the change, which settles the schedule with it.
-    private func carryOut(_ due: Due) async throws {
-        switch due.kind {
-        case .start:
-            try await begin(activityKey: due.activityKey, scheduleID: due.id)
-        case .update:
-            let request = try UpdateRequest(json: due.body)
-            _ = try await orchestrator.withCurrentType {
-                let command = try await orchestrator.command(due.app, due.activity, request, scheduleID: due.id)
-                return try await orchestrator.intake.accept(command)
-            }
-        case .end:
-            let request = try EndRequest(json: due.body)
-            _ = try await orchestrator.withCurrentType {
-                let command = try await orchestrator.command(due.app, due.activity, request, scheduleID: due.id)
-                return try await orchestrator.intake.accept(command)
-            }
         }
     }
 
@@ -161,7 +190,11 @@ struct ScheduleRunner: Service, CustomStringConvertible {
                 detail: "This end waits until nothing has changed for a time; end the activity instead."
             )
         }
-        try await carryOut(due)
+        if due.kind == .start {
+            try await begin(activityKey: due.activityKey, scheduleID: due.id)
+        } else {
+            for answer in await orchestrator.accept([try change(due)]) { _ = try answer.get() }
+        }
     }
 
     /// A scheduled start becomes live, with a stamp of now for what it shows; unless another daemon has run the schedule

@@ -89,6 +89,18 @@ enum AppVersionRows {
         """
     }
 
+    /// The same for many devices, one activity each; it says which of them have a row.
+    static func hold(_ activityKeys: [Int64], deviceKeys: [Int64]) -> Query {
+        """
+        SELECT v.activity_key, d.device_key
+        FROM unnest(\(activityKeys), \(deviceKeys)) AS r(activity_key, device_key)
+        JOIN devices AS d ON d.device_key = r.device_key
+        JOIN activity_app_versions AS v
+            ON v.activity_key = r.activity_key AND v.app_version = \(unescaped: appVersion)
+        ORDER BY v.activity_key, v.app_version FOR SHARE OF v
+        """
+    }
+
     // MARK: The cards
 
     /// The statement that brings the cards of a device in line with the rows of its app version.
@@ -96,6 +108,18 @@ enum AppVersionRows {
         """
         WITH cards AS MATERIALIZED (
             \(unescaped: cardsOutOfLine) AND v.activity_key = ANY(\(activityKeys)) AND s.device_key = \(deviceKey)
+        )
+        \(unescaped: alignmentOfCards)
+        """
+    }
+
+    /// The same for cards of many devices, one of an activity each.
+    static func alignment(_ activityKeys: [Int64], deviceKeys: [Int64]) -> Query {
+        """
+        WITH cards AS MATERIALIZED (
+            \(unescaped: cardsOutOfLine) AND (s.activity_key, s.device_key) IN (
+                SELECT * FROM unnest(\(activityKeys), \(deviceKeys))
+            )
         )
         \(unescaped: alignmentOfCards)
         """
@@ -121,7 +145,7 @@ enum AppVersionRows {
             WHEN s.state = 'withheld' THEN s.reason = '\(reason)'
             WHEN s.state IN ('due', 'rejected') THEN s.heard_revision < v.decodes_from - 1
             WHEN s.state = 'riding' THEN
-                s.known_revision < v.decodes_from AND \(SubscriptionReport.sentOnRing) < v.decodes_from
+                s.known_revision < v.decodes_from AND \(ReportRows.sentOnRing) < v.decodes_from
             ELSE false END
         """
 
@@ -134,9 +158,9 @@ enum AppVersionRows {
                 WHEN s.leaving THEN 'over' ELSE 'withheld' END,
             reason = CASE WHEN c.is_withheld THEN '\(reason)' WHEN s.state = 'rejected' THEN s.reason END,
             due_at = CASE WHEN NOT c.is_withheld AND s.state <> 'rejected' THEN coalesce(s.due_at, clock_timestamp()) END,
-            known_revision = CASE s.state WHEN 'riding' THEN \(SubscriptionReport.sentOnRing) ELSE s.known_revision END,
+            known_revision = CASE s.state WHEN 'riding' THEN \(ReportRows.sentOnRing) ELSE s.known_revision END,
             heard_revision = greatest(
-                CASE s.state WHEN 'riding' THEN \(SubscriptionReport.heardOnRing) ELSE s.heard_revision END,
+                CASE s.state WHEN 'riding' THEN \(ReportRows.heardOnRing) ELSE s.heard_revision END,
                 CASE WHEN NOT c.is_withheld THEN c.decodes_from - 1 END
             )
         FROM cards AS c WHERE s.activity_key = c.activity_key AND s.device_key = c.device_key

@@ -69,6 +69,21 @@ extension TallyClient {
         return try await answer(DryRunAnswer.self, to: call)
     }
 
+    /// Carries out up to 1,000 operations, each on its own; those that concern one activity or one device in their order.
+    ///
+    /// Updates and ends without an idempotency key get one, which the repeats of this call share.
+    ///
+    /// - Returns: One result for each, in their order.
+    package func batch(_ app: BundleID, _ operations: [BatchOperation]) async throws(ClientError) -> [BatchResult] {
+        let keyed = operations.map { operation in
+            var operation = operation
+            operation.idempotencyKey = operation.idempotencyKey ?? Self.newIdempotencyKey()
+            return operation
+        }
+        return try await answer(BatchAnswer.self, to: .post("/v1/apps/\(app)/batch", harmless: BatchRequest(keyed)))
+            .results
+    }
+
     /// Adds to the audience of an activity or takes from it.
     package func changeAudience(
         _ app: BundleID,

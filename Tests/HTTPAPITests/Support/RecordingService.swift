@@ -261,6 +261,22 @@ final class RecordingService: TallyService {
         return try reach("push \(app) \(request.pushType.rawValue)")
     }
 
+    func batch(_ app: BundleID, _ operations: [KeyedOperation]) async -> [Orchestrator.OperationResult] {
+        state.withLock { $0.calls.append("batch \(app)") }
+        return operations.map { keyed in
+            keep(keyed.idempotency)
+            let call =
+                switch keyed.operation.work {
+                case .start(let id, _): "start \(id)"
+                case .update(let id, _): "update \(id)"
+                case .end(let id, _): "end \(id)"
+                case .device(let id, _): "device \(id)"
+                case .subscription(let id, let device, _): "subscription \(id) \(device)"
+                }
+            return Result { try reach(call) }
+        }
+    }
+
     func channels(_ app: BundleID, _ page: PageRequest) async throws -> Page<ChannelResource> {
         try reach("channels \(app) \(text(page))")
     }

@@ -72,10 +72,10 @@ struct ServiceTests {
     func takeover() async throws {
         try await withWorld(settings: Self.settings, isAlive: true) { world in
             let other = world.sibling()
-            try await world.start()
-            try await world.crowd(3)
             let dying = group(world)
             let death = Task { try await dying.run() }
+            try await world.start()
+            try await world.crowd(3)
             let gate = world.recorder.close()
             try await world.update(score: 1)
             await gate.arrivals()

@@ -49,18 +49,24 @@ extension Orchestrator {
         _ id: ActivityID,
         _ request: UpdateRequest
     ) async throws -> DryRunAnswer {
-        try await withCurrentType { try await dryRun(try await command(app, id, request), at: request.at) }
+        try await withCurrentType {
+            try await dryRun(RequestedChange(app: app, id: id, body: .update(request)))
+        }
     }
 
     /// What an end would send, and to how many.
     ///
     /// - Throws: As ``end(_:_:_:idempotency:)``.
     package func dryRunEnd(_ app: BundleID, _ id: ActivityID, _ request: EndRequest) async throws -> DryRunAnswer {
-        try await withCurrentType { try await dryRun(try await command(app, id, request), at: request.at) }
+        try await withCurrentType {
+            try await dryRun(RequestedChange(app: app, id: id, body: .end(request)))
+        }
     }
 
-    private func dryRun(_ command: ChangeCommand, at time: Instant?) async throws -> DryRunAnswer {
-        try await rollingBack { connection in
+    private func dryRun(_ change: RequestedChange) async throws -> DryRunAnswer {
+        let facts = try await facts(change.app, change.id)
+        let command = change.command(facts, try await typeContext(change.app, facts.typeName))
+        return try await rollingBack { connection in
             // A watch of its own: what it has seen here was not written.
             let results = try await ChangeGroup.accept([command], skews: ClockSkewWatch(), on: connection)
             guard case .accepted(let id, let revision, let timestamp, let unchanged)? = try results.first?.get() else {
@@ -74,7 +80,7 @@ extension Orchestrator {
                 on: connection
             )
             var answer = plan.answer
-            answer.at = time
+            answer.at = change.at
             (answer.pushes, answer.withheld) = try await plan.changes(on: connection)
             return answer
         }

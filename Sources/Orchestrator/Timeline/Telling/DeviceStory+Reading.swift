@@ -75,7 +75,7 @@ extension DeviceStory {
     private static func card(_ activity: Int64, _ device: Int64) -> Query {
         """
         SELECT s.mode::text, s.state::text, s.reason,
-               CASE WHEN s.mode = 'token' AND s.state = 'riding' THEN \(unescaped: SubscriptionReport.sentOnRing)
+               CASE WHEN s.mode = 'token' AND s.state = 'riding' THEN \(unescaped: ReportRows.sentOnRing)
                    ELSE s.known_revision END,
                s.started_at, s.registered_at, s.due_at, s.overdue, s.woken
         FROM subscriptions AS s WHERE s.activity_key = \(activity) AND s.device_key = \(device)

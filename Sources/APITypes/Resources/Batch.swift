@@ -1,0 +1,214 @@
+package import ActivityModel
+package import JSON
+
+/// `POST …/batch`: up to 1,000 operations, each answered on its own.
+package struct BatchRequest: Sendable {
+    /// The most operations of one batch.
+    package static let maximumOperations = 1_000
+
+    /// In the order in which those that concern one activity or one device are carried out. A server finds here, too,
+    /// which of them could not be read.
+    package var operations: [Result<BatchOperation, Problem>]
+
+    package init(_ operations: [BatchOperation]) {
+        self.operations = operations.map { .success($0) }
+    }
+}
+
+extension BatchRequest: APIRequest {
+    package init?(reader: inout ObjectReader) {
+        let operations = reader.required("operations", .list(of: .any))
+        if let operations, !(1...Self.maximumOperations).contains(operations.count) {
+            reader.refuse(
+                "operations",
+                code: FieldError.outOfRange,
+                message: "1 to \(Self.maximumOperations) operations are expected."
+            )
+        }
+        guard reader.finish(), let operations else { return nil }
+        self.operations = operations.map { json in
+            Result { () throws(Problem) in try BatchOperation(json: json) }
+        }
+    }
+
+    package var json: JSONValue {
+        let operations = operations.compactMap { try? $0.get().json }  // a client has none that cannot be read
+        return .object(JSONObject([("operations", .array(operations))]))
+    }
+}
+
+/// One operation of a batch: what a route of its own does, too.
+package struct BatchOperation: Sendable, Hashable {
+    /// What is to be done.
+    package enum Work: Sendable, Hashable {
+        case start(ActivityID, StartRequest)
+        case update(ActivityID, UpdateRequest)
+        case end(ActivityID, EndRequest)
+        case device(DeviceID, DeviceRequest)
+        case subscription(ActivityID, DeviceID, SubscriptionRequest)
+    }
+
+    package var work: Work
+    /// Of an update or an end: carried out once, however often the batch is sent. The others are so by themselves.
+    package var idempotencyKey: String?
+
+    package init(_ work: Work, idempotencyKey: String? = nil) {
+        self.work = work
+        self.idempotencyKey = idempotencyKey
+    }
+
+    /// What a key must be allowed to do for it.
+    package var scope: Scope {
+        switch work {
+        case .start, .update, .end: .publish
+        case .device, .subscription: .register
+        }
+    }
+}
+
+// MARK: JSON
+
+extension BatchOperation {
+    private enum Op: String, CaseIterable, Sendable {
+        case start, update, end, device, subscription
+    }
+
+    /// Reads one operation.
+    ///
+    /// - Throws: 422 `invalid_request`. Pointers lead into the operation, or, if its own fields are right, into its `body`,
+    ///   as those of the route of its own do.
+    package init(json: JSONValue) throws(Problem) {
+        var reader = ObjectReader(json, refusesUnknownFields: true)
+        let op = reader.required("op", .word(Op.self))
+        let key = reader.optional("idempotency_key", .idempotencyKey)
+        let body = reader.required("body", .any)
+        let activity = op == .device ? nil : reader.required("id", .activityID)
+        let device =
+            switch op {
+            case .device: reader.required("id", .deviceID)
+            case .subscription: reader.required("device_id", .deviceID)
+            case .start, .update, .end: Self.noDevice(&reader)
+            case nil: reader.optional("device_id", .deviceID)
+            }
+        guard reader.finish(), let op, let body else { throw reader.problem }
+        idempotencyKey = key
+        switch (op, activity, device) {
+        case (.start, let id?, _): work = .start(id, try StartRequest(json: body))
+        case (.update, let id?, _): work = .update(id, try UpdateRequest(json: body))
+        case (.end, let id?, _): work = .end(id, try EndRequest(json: body))
+        case (.device, _, let id?): work = .device(id, try DeviceRequest(json: body))
+        case (.subscription, let id?, let device?):
+            work = .subscription(id, device, try SubscriptionRequest(json: body))
+        default: throw reader.problem
+        }
+    }
+
+    private static func noDevice(_ reader: inout ObjectReader) -> DeviceID? {
+        if reader.has("device_id") {
+            reader.refuse("device_id", code: FieldError.conflict, message: "'device_id' belongs to a subscription.")
+        }
+        return nil
+    }
+
+    package var json: JSONValue {
+        var fields = ObjectWriter()
+        let body: JSONValue
+        switch work {
+        case .start(let id, let request):
+            fields.add("op", Op.start.rawValue)
+            fields.add("id", id.rawValue)
+            body = request.json
+        case .update(let id, let request):
+            fields.add("op", Op.update.rawValue)
+            fields.add("id", id.rawValue)
+            body = request.json
+        case .end(let id, let request):
+            fields.add("op", Op.end.rawValue)
+            fields.add("id", id.rawValue)
+            body = request.json
+        case .device(let id, let request):
+            fields.add("op", Op.device.rawValue)
+            fields.add("id", id.rawValue)
+            body = request.json
+        case .subscription(let id, let device, let request):
+            fields.add("op", Op.subscription.rawValue)
+            fields.add("id", id.rawValue)
+            fields.add("device_id", device.rawValue)
+            body = request.json
+        }
+        fields.add("idempotency_key", idempotencyKey)
+        fields.add("body", body)
+        return fields.json
+    }
+}
+
+extension FieldType where Value == String {
+    /// The text of an `Idempotency-Key`: 1 to 255 bytes.
+    fileprivate static var idempotencyKey: Self {
+        text("A text of 1 to 255 bytes") { (1...255).contains($0.utf8.count) ? $0 : nil }
+    }
+}
+
+// MARK: Results
+
+/// What became of one operation of a batch: what the route of its own would have answered.
+package struct BatchResult: Sendable, Hashable {
+    /// The HTTP status.
+    package var status: Int
+    /// The body; a problem where the status is 400 or more.
+    package var body: JSONValue
+
+    package init(status: Int, body: JSONValue) {
+        self.status = status
+        self.body = body
+    }
+
+    package init(_ problem: Problem) {
+        self.init(status: problem.status, body: problem.json)
+    }
+
+    /// The answer, if the operation was carried out.
+    ///
+    /// - Throws: The problem, if it was not; 422 if the body is not an `Answer`.
+    package func answer<Answer: APIAnswer>(_: Answer.Type = Answer.self) throws(Problem) -> Answer {
+        guard status < 400 else { throw try Problem(json: body) }
+        return try Answer(json: body)
+    }
+}
+
+extension BatchResult: APIAnswer {
+    package init?(reader: inout ObjectReader) {
+        let status = reader.required("status", .int)
+        let body = reader.optional("body", .any)
+        guard reader.finish(), let status else { return nil }
+        self.init(status: status, body: body ?? .null)
+    }
+
+    package var json: JSONValue {
+        var fields = ObjectWriter()
+        fields.add("status", status)
+        fields.add("body", body)
+        return fields.json
+    }
+}
+
+/// The answer to a batch, 200: a result for each operation, in their order.
+package struct BatchAnswer: Sendable, Hashable {
+    package var results: [BatchResult]
+
+    package init(results: [BatchResult]) {
+        self.results = results
+    }
+}
+
+extension BatchAnswer: APIAnswer {
+    package init?(reader: inout ObjectReader) {
+        let results = reader.required("results", .list(of: .object(BatchResult.self)))
+        guard reader.finish(), let results else { return nil }
+        self.init(results: results)
+    }
+
+    package var json: JSONValue {
+        .object(JSONObject([("results", .array(results.map(\.json)))]))
+    }
+}

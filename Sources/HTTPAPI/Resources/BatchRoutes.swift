@@ -1,0 +1,70 @@
+import APITypes
+import ActivityModel
+import Cryptography
+import HTTPTypes
+import JSON
+import Orchestrator
+
+extension Route {
+    /// `…/batch`: many operations, each answered as the route of its own would answer it.
+    static func batch(_ service: any TallyService) -> [Route] {
+        [
+            Route(.post, "/v1/apps/{bundle_id}/batch", .anyScope([.publish, .register]), body: true) { call in
+                let app = try call.app()
+                let request = try call.request(BatchRequest.self)
+                return .ok(try await Batch(service: service, call: call).carryOut(request, app))
+            }
+        ]
+    }
+}
+
+/// One batch on its way from operations to results.
+private struct Batch {
+    let service: any TallyService
+    let call: RouteCall
+
+    func carryOut(_ request: BatchRequest, _ app: BundleID) async throws -> BatchAnswer {
+        let operations = request.operations.map { operation in
+            operation.flatMap { operation in Result { () throws(Problem) in try permitted(operation) } }
+        }
+        let answers = await service.batch(app, operations.compactMap { try? $0.get() })  // the others are answered below
+        var next = answers.makeIterator()
+        return BatchAnswer(
+            results: operations.map { operation in
+                switch operation {
+                case .failure(let problem): BatchResult(problem)
+                case .success: result(of: next.next() ?? .failure(Problem.internalError()))
+                }
+            }
+        )
+    }
+
+    /// - Throws: 403 if the caller's key does not have the operation's scope.
+    private func permitted(_ operation: BatchOperation) throws(Problem) -> KeyedOperation {
+        guard let principal = call.principal, principal.allows(operation.scope) else {
+            throw .missingScope(operation.scope)
+        }
+        // The operation as a whole is what a key stands for; white space and the like are not part of it.
+        let key = operation.idempotencyKey.map { key in
+            IdempotencyKey(
+                apiKeyID: principal.keyID,
+                method: call.method,
+                path: call.path,
+                key: key,
+                bodyHash: SHA256.hash(operation.json.serialized())
+            )
+        }
+        return KeyedOperation(operation, idempotency: key)
+    }
+
+    private func result(of result: Orchestrator.OperationResult) -> BatchResult {
+        switch result {
+        case .success(.start(let answer, let replay)): BatchResult(status: replay ? 200 : 202, body: answer.json)
+        case .success(.change(let answer)): BatchResult(status: 202, body: answer.json)
+        case .success(.device(let device)): BatchResult(status: 200, body: device.json)
+        case .success(.subscription(let answer)): BatchResult(status: 200, body: answer.json)
+        case .failure(let problem as Problem): BatchResult(problem)
+        case .failure(let error): BatchResult(service.problem(for: error) ?? .internalError())
+        }
+    }
+}

@@ -1,0 +1,47 @@
+import APITypes
+import ActivityModel
+
+/// Which operations of a batch may be carried out together. Pure.
+///
+/// Those that concern one activity or one device keep their order, wave after wave. Within a wave, changes and reports are
+/// carried out in the order of their coming by whoever takes them, so any number of either may concern the same activity.
+struct BatchWaves {
+    private enum Subject: Hashable {
+        case activity(ActivityID)
+        case device(DeviceID)
+    }
+
+    private enum Kind: Hashable {
+        case start, change, device, report
+
+        /// Whether several about the same subject may stand in one wave.
+        var keepsOrder: Bool { self == .change || self == .report }
+    }
+
+    /// The places of operations in the batch, in ascending order in each wave.
+    private(set) var waves: [[Int]] = []
+
+    init(_ operations: [BatchOperation]) {
+        var newest: [Subject: (kind: Kind, wave: Int)] = [:]
+        for (place, operation) in operations.enumerated() {
+            let (kind, subjects) = Self.subjects(of: operation)
+            let wave =
+                subjects.map { subject in
+                    guard let before = newest[subject] else { return 0 }
+                    return before.kind == kind && kind.keepsOrder ? before.wave : before.wave + 1
+                }.max() ?? 0
+            for subject in subjects { newest[subject] = (kind, wave) }
+            if wave == waves.count { waves.append([]) }
+            waves[wave].append(place)
+        }
+    }
+
+    private static func subjects(of operation: BatchOperation) -> (Kind, [Subject]) {
+        switch operation.work {
+        case .start(let id, _): (.start, [.activity(id)])
+        case .update(let id, _), .end(let id, _): (.change, [.activity(id)])
+        case .device(let id, _): (.device, [.device(id)])
+        case .subscription(let id, let device, _): (.report, [.activity(id), .device(device)])
+        }
+    }
+}

@@ -1,0 +1,148 @@
+import APITypes
+import Logging
+import Postgres
+import ServiceLifecycle
+import Synchronization
+
+/// Carries out in groups what many ask for: what arrives while groups are under way makes up the next one.
+///
+/// So the price of a round trip and of a durable commit is shared, and everybody is answered when the group is done that
+/// held their request.
+final class GroupedWork<Line: Hashable & Sendable, Request: Sendable, Answer: Sendable>: Sendable {
+    typealias Answers = [Result<Answer, any Error>]
+    typealias Queue = GroupQueue<Line, Waiting>
+
+    struct Waiting: Sendable {
+        let request: Request
+        /// Where the answer belongs.
+        let caller: Caller
+        let place: Int
+    }
+
+    private struct State {
+        var queue: Queue
+        var isClosed = false
+    }
+
+    private let name: String
+    private let logger: Logger
+    private let carryOut: @Sendable ([Request]) async throws -> Answers
+    private let state: Mutex<State>
+    private let arrivals: AsyncStream<Void>
+    private let arrived: AsyncStream<Void>.Continuation
+
+    /// - Parameters:
+    ///   - name: what the requests are, for the log.
+    ///   - carryOut: answers a group, one answer for each request in their order. If the server refuses a group, each
+    ///     request is tried on its own. Any other error is the answer to all.
+    init(
+        _ name: String,
+        _ rules: Queue.Rules,
+        logger: Logger,
+        carryOut: @escaping @Sendable ([Request]) async throws -> Answers
+    ) {
+        self.name = name
+        self.logger = logger
+        self.carryOut = carryOut
+        state = Mutex(State(queue: Queue(rules)))
+        (arrivals, arrived) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// How many requests wait for their group.
+    var waitingCount: Int { state.withLock { $0.queue.count } }
+
+    /// Returns when all are carried out. Requests of one line keep their order.
+    ///
+    /// - Returns: One answer for each request; 503 while the daemon is stopping.
+    func submit(_ requests: [(line: Line, request: Request)]) async -> Answers {
+        guard !requests.isEmpty else { return [] }
+        return await withCheckedContinuation { continuation in
+            let caller = Caller(count: requests.count, continuation)
+            let isQueued = state.withLock { state in
+                guard !state.isClosed else { return false }
+                for (place, (line, request)) in requests.enumerated() {
+                    state.queue.add(Waiting(request: request, caller: caller, place: place), to: line)
+                }
+                return true
+            }
+            if isQueued {
+                arrived.yield()
+            } else {
+                let stopping = Problem.unavailable("The daemon is stopping.")
+                continuation.resume(returning: requests.map { _ in .failure(stopping) })
+            }
+        }
+    }
+
+    /// Works until the graceful shutdown, then on what is still there; from then on nothing is taken.
+    func run() async {
+        await withDiscardingTaskGroup { lanes in
+            for await _ in arrivals.cancelOnGracefulShutdown() { begin(in: &lanes) }
+            state.withLock { $0.isClosed = true }
+            begin(in: &lanes)
+        }
+    }
+
+    private func begin(in lanes: inout DiscardingTaskGroup) {
+        while let group = state.withLock({ $0.queue.next() }) {
+            lanes.addTask { await self.work(from: group) }
+        }
+    }
+
+    /// Goes on with the next group as long as there is one.
+    private func work(from first: Queue.Group) async {
+        var next: Queue.Group? = first
+        while let group = next {
+            let answers = await answers(to: group.elements.map(\.request))
+            next = state.withLock { state in
+                state.queue.finished(group)
+                return state.queue.next()
+            }
+            // There may be enough for another lane.
+            if next != nil { arrived.yield() }
+            for (waiting, answer) in zip(group.elements, answers) { waiting.caller.take(answer, at: waiting.place) }
+        }
+    }
+
+    private func answers(to requests: [Request]) async -> Answers {
+        do {
+            return try await carryOut(requests)
+        } catch let error as PostgresError where error.code == .server && requests.count > 1 {
+            // The server refuses one of them, and does not say which: each on its own, so that the others are carried out.
+            var answers: Answers = []
+            for request in requests { answers += await self.answers(to: [request]) }
+            return answers
+        } catch {
+            // One that is tried anew is nothing to be told of.
+            if !(error is OutdatedType) {
+                logger.error("\(name) failed", metadata: ["error": "\(error)", "count": "\(requests.count)"])
+            }
+            return requests.map { _ in .failure(error) }
+        }
+    }
+
+    /// Whoever waits for a number of answers.
+    final class Caller: Sendable {
+        private struct State {
+            var answers: [Result<Answer, any Error>?]
+            var missing: Int
+        }
+
+        private let state: Mutex<State>
+        private let continuation: CheckedContinuation<Answers, Never>
+
+        fileprivate init(count: Int, _ continuation: CheckedContinuation<Answers, Never>) {
+            state = Mutex(State(answers: Array(repeating: nil, count: count), missing: count))
+            self.continuation = continuation
+        }
+
+        fileprivate func take(_ answer: Result<Answer, any Error>, at place: Int) {
+            let all = state.withLock { state -> Answers? in
+                state.answers[place] = answer
+                state.missing -= 1
+                return state.missing == 0 ? state.answers.compactMap { $0 } : nil
+            }
+            if let all { continuation.resume(returning: all) }
+        }
+    }
+}

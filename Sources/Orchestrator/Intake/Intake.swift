@@ -1,0 +1,56 @@
+import APITypes
+import ActivityModel
+import Logging
+import Postgres
+import ServiceLifecycle
+
+/// Accepts updates, ends and reports of cards in groups, and reads in groups what has to be known of their activities.
+final class Intake: Service, CustomStringConvertible {
+    /// Accepted in the order of each activity.
+    let changes: GroupedWork<Int64, ChangeCommand, ChangeAnswer>
+    /// Accepted in the order of each device; a device is not twice in a group.
+    let reports: GroupedWork<ReportedCard.Device, CardReport, SubscriptionAnswer>
+    /// Facts of activities; nil for an id that names none.
+    let facts: GroupedWork<ActivityFacts.Name, ActivityFacts.Name, ActivityFacts?>
+
+    init(database: Database, wakeUps: WakeUps, skews: ClockSkewWatch, logger: Logger) {
+        changes = GroupedWork(
+            "accepting changes",
+            .init(groupSize: 500, lanes: 3, worthALane: 16, takesWholeLines: true),
+            logger: logger
+        ) { commands in
+            let answers = try await database.withTransaction { connection in
+                try await ChangeGroup.accept(commands, skews: skews, on: connection)
+            }
+            wakeUps.signal()
+            return answers
+        }
+        reports = GroupedWork(
+            "taking reports of cards",
+            .init(groupSize: 250, lanes: 3, worthALane: 16, takesWholeLines: false),
+            logger: logger
+        ) { reports in
+            let answers = try await ReportGroup.accept(reports, in: database)
+            wakeUps.signal()
+            return answers
+        }
+        facts = GroupedWork(
+            "reading activities",
+            .init(groupSize: 500, lanes: 2, worthALane: 16, takesWholeLines: true),
+            logger: logger
+        ) { names in
+            let facts = try await ActivityFacts.read(names, from: database)
+            return names.map { .success(facts[$0]) }
+        }
+    }
+
+    var description: String { "intake" }
+
+    func run() async {
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.changes.run() }
+            group.addTask { await self.reports.run() }
+            group.addTask { await self.facts.run() }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+package import APITypes
+package import ActivityModel
+import JSON
+import Postgres
+
+extension Orchestrator {
+    /// Takes what an app reports of one card. What the card lacks is sent at once (promise 7).
+    ///
+    /// A report with an older generation than the stored one changes nothing. A card that does not say what it shows is
+    /// believed to show what its start or the last accepted push carried; a token that replaces another is all the same
+    /// sent what the phone has not confirmed, because pushes to the old token may have been lost without a word. A report
+    /// of a card whose 8 hours are over is answered with `over`, and nothing is sent.
+    ///
+    /// - Throws: 404 for an unknown activity; 422 for a device that is unknown and names no environment, or the other one.
+    package func subscribe(
+        _ app: BundleID,
+        _ activity: ActivityID,
+        _ device: DeviceID,
+        _ request: SubscriptionRequest
+    ) async throws -> SubscriptionAnswer {
+        let card = ReportedCard(app: app, activity: activity, device: device, request: request)
+        return try (await accept([card]).first ?? .failure(Problem.internalError())).get()
+    }
+
+    /// Takes reports, each judged on its own; those of one device in their order.
+    ///
+    /// - Returns: One answer for each, as ``subscribe(_:_:_:_:)`` gives or throws it.
+    func accept(_ cards: [ReportedCard]) async -> [Result<SubscriptionAnswer, any Error>] {
+        await withCurrentTypes(cards) { await take($0) }
+    }
+
+    /// What is judged by a type that is changed meanwhile fails with ``OutdatedType``.
+    private func take(_ cards: [ReportedCard]) async -> [Result<SubscriptionAnswer, any Error>] {
+        let facts = await facts(of: cards.lazy.map(\.name))
+        var reports: [(place: Int, report: CardReport)] = []
+        var answers = cards.enumerated().map { place, card -> Result<SubscriptionAnswer, any Error> in
+            (facts[card.name] ?? .failure(Problem.internalError())).flatMap { facts in
+                reports.append((place, CardReport(card: card, facts: facts, orchestrator: self)))
+                // Takes the place of the answer to come.
+                return .failure(Problem.internalError())
+            }
+        }
+        let accepted = await intake.reports.submit(reports.map { ($0.report.card.deviceName, $0.report) })
+        for ((place, _), answer) in zip(reports, accepted) { answers[place] = answer }
+        return answers
+    }
+
+    /// Ends the card on the phone, then forgets it. A card that has not reported its token yet is ended when it does; one
+    /// that listens to a channel cannot be ended alone, and is only counted no more; so is one whose app could not decode
+    /// the newest state. An audience that the device belongs
+    /// to does not start it again.
+    ///
+    /// - Throws: 404.
+    package func unsubscribe(_ app: BundleID, _ activity: ActivityID, _ device: DeviceID) async throws {
+        let facts = try await facts(app, activity)
+        let found = try await database.withTransaction { connection in
+            let cards = try await connection.query(
+                """
+                SELECT s.device_key FROM subscriptions AS s JOIN devices AS d USING (device_key)
+                WHERE d.bundle_id = \(app.rawValue) AND d.device_id = \(device.rawValue) AND s.activity_key = \(facts.key)
+                """
+            )
+            guard let deviceKey = try cards.single(Int64.self) else { return false }
+            _ = try await connection.pipeline([
+                AppVersionRows.hold([facts.key], deviceKey: deviceKey),
+                """
+                UPDATE subscriptions AS s
+                SET leaving = true, failures = 0,
+                    state = CASE WHEN s.state = 'waiting_for_token' THEN s.state
+                        WHEN s.update_token IS NULL THEN 'over' ELSE 'due' END,
+                    due_at = CASE WHEN s.update_token IS NOT NULL THEN clock_timestamp() END
+                WHERE s.activity_key = \(facts.key) AND s.device_key = \(deviceKey)
+                """,
+                AppVersionRows.alignment([facts.key], deviceKey: deviceKey),
+                """
+                INSERT INTO starts (activity_key, device_key, state)
+                SELECT s.activity_key, s.device_key, 'settled' FROM subscriptions AS s
+                WHERE s.activity_key = \(facts.key) AND s.device_key = \(deviceKey)
+                ON CONFLICT (activity_key, device_key) DO NOTHING
+                """,
+                SegmentStore.announce(activityKeys: [facts.key]),
+            ])
+            return true
+        }
+        guard found else { throw Problem.notFound("the subscription") }
+        wakeUps.signal()
+    }
+}

@@ -1,0 +1,193 @@
+import APITypes
+import ActivityModel
+import Postgres
+
+/// The statements that store reports of cards of one kind: `subscriptions` has one row for each card.
+struct ReportRows {
+    /// What reports have in common that one statement stores.
+    struct Kind: Hashable {
+        /// How the cards are reached.
+        enum Reach: Hashable {
+            case token, channel, nothing
+        }
+
+        let reach: Reach
+        /// Whether they say a generation; one that does not is never stale.
+        let hasGeneration: Bool
+        /// Whether they, or their starts, tell what the card shows.
+        let isNews: Bool
+    }
+
+    let kind: Kind
+    /// In the order of activity and device, each pair once.
+    let reports: [SettledReport]
+
+    private var activityKeys: [Int64] { reports.map(\.facts.key) }
+    private var deviceKeys: [Int64] { reports.map(\.deviceKey) }
+    private var generations: [Int64] { reports.map { $0.request.generation ?? 0 } }
+    private var revisions: [Int64] { reports.map { $0.revision ?? 0 } }
+    private var startTimes: [PGTimestamp?] { reports.map(\.startedAt) }
+    private var activityKitIDs: [String?] { reports.map(\.request.activityKitID) }
+
+    private var tokens: [[UInt8]] {
+        reports.map { report in
+            if case .updateToken(let token) = report.request.report { token.bytes } else { [] }
+        }
+    }
+
+    var statement: Query {
+        switch kind.reach {
+        case .token: token
+        case .channel: channel
+        case .nothing: ended
+        }
+    }
+
+    /// The row is kept, or made, so that a start that is still on its way to that card is not taken for one that waits.
+    private var ended: Query {
+        """
+        INSERT INTO subscriptions AS s (activity_key, device_key, mode, state, generation)
+        SELECT r.activity_key, r.device_key, 'token', 'over', r.generation
+        FROM unnest(\(activityKeys), \(deviceKeys), \(generations)) AS r(activity_key, device_key, generation)
+        ORDER BY r.activity_key, r.device_key
+        ON CONFLICT (activity_key, device_key) DO UPDATE
+        SET state = 'over', reason = NULL, due_at = NULL, check_at = NULL, leaving = false,
+            generation = \(unescaped: Self.newGeneration(kind))
+        WHERE s.generation <= \(unescaped: Self.newGeneration(kind))
+        """
+    }
+
+    /// The generation of the row `s` after a report that is not stale.
+    private static func newGeneration(_ kind: Kind) -> String {
+        kind.hasGeneration ? "EXCLUDED.generation" : "s.generation"
+    }
+
+    /// The new token is served by its own row first. A worker gives the row back to the ring when it has the newest
+    /// state, so that no change falls between a registration and a walk that goes on at the same moment.
+    ///
+    /// A card that was started hears the alert of the newest change if it lacks that, and none that its start told of; one
+    /// that just joined shows the state without being told of it. A card that waits to be ended, and had no token so far, goes on waiting for that.
+    ///
+    /// Without `known_revision` a card is believed to have what its start or the last accepted push carried. But a token
+    /// that replaces another may have been void for some of those pushes, which APNs accepts all the same; what the phone
+    /// itself did not confirm is therefore sent once more (``CatchUpTurn``).
+    private var token: Query {
+        """
+        INSERT INTO subscriptions AS s (activity_key, device_key, mode, state, frequent, update_token, generation,
+            known_revision, confirmed_revision, heard_revision, due_at, activitykit_id, registered_at, started_at, check_at)
+        SELECT a.activity_key, d.device_key, 'token', 'due', d.frequent_pushes_enabled, r.token, r.generation,
+               r.revision, r.revision,
+               greatest(a.revision - CASE WHEN r.revision > 0 THEN 1 ELSE 0 END, r.revision),
+               clock_timestamp(), r.activitykit_id, clock_timestamp(), card.started_at, card.started_at + \(Self.lifetime)
+        FROM unnest(
+            \(activityKeys), \(deviceKeys), \(tokens), \(generations), \(revisions), \(startTimes), \(activityKitIDs)
+        ) AS r(activity_key, device_key, token, generation, revision, started_at, activitykit_id)
+        JOIN activities AS a ON a.activity_key = r.activity_key
+        JOIN devices AS d ON d.device_key = r.device_key
+        CROSS JOIN LATERAL (SELECT coalesce(r.started_at, clock_timestamp()) AS started_at) AS card
+        ORDER BY r.activity_key, r.device_key
+        ON CONFLICT (activity_key, device_key) DO UPDATE
+        SET mode = 'token', frequent = EXCLUDED.frequent, update_token = EXCLUDED.update_token,
+            generation = \(unescaped: Self.newGeneration(kind)),
+            activitykit_id = coalesce(EXCLUDED.activitykit_id, s.activitykit_id),
+            registered_at = EXCLUDED.registered_at, failures = 0,
+            leaving = s.leaving AND s.state = 'waiting_for_token',
+            (state, reason, due_at, known_revision, confirmed_revision, heard_revision, started_at, check_at) = (
+                SELECT
+                    CASE WHEN is_over THEN 'over' WHEN is_same THEN s.state ELSE 'due' END,
+                    CASE WHEN is_over THEN '\(unescaped: WatchedCard.expiry)' END,
+                    CASE WHEN NOT is_over AND (NOT is_same OR s.state = 'due') THEN EXCLUDED.due_at END,
+                    CASE WHEN is_same OR (NOT is_news AND NOT is_other AND s.mode = 'token') THEN
+                            CASE WHEN s.state = 'riding' AND NOT is_same THEN \(unescaped: Self.sentOnRing)
+                                ELSE s.known_revision END
+                        ELSE EXCLUDED.known_revision END,
+                    CASE WHEN is_news OR is_other THEN EXCLUDED.confirmed_revision ELSE s.confirmed_revision END,
+                    CASE WHEN NOT is_other AND s.mode = 'token' AND s.state = 'due' THEN s.heard_revision
+                        WHEN NOT is_other AND s.mode = 'token' AND s.state = 'riding' THEN \(unescaped: Self.heardOnRing)
+                        ELSE EXCLUDED.heard_revision END,
+                    CASE WHEN is_other THEN EXCLUDED.started_at ELSE s.started_at END,
+                    CASE WHEN is_over THEN NULL WHEN is_other THEN EXCLUDED.check_at
+                        ELSE s.started_at + (EXCLUDED.check_at - EXCLUDED.started_at) END
+                FROM (SELECT \(unescaped: Self.isOtherCard) AS is_other, \(kind.isNews) AS is_news) AS card
+                CROSS JOIN LATERAL (
+                    SELECT NOT is_other AND \(unescaped: WatchedCard.isExpired) AS is_over,
+                           NOT is_other AND NOT is_news AND s.mode = 'token' AND s.state IN ('riding', 'due')
+                               AND s.update_token = EXCLUDED.update_token AS is_same
+                ) AS report
+            )
+        WHERE s.generation <= \(unescaped: Self.newGeneration(kind))
+        """
+    }
+
+    private static let lifetime = Duration.seconds(CardWatch.lifetimeSeconds)
+
+    /// Whether a report is of another card than the one `s` that is stored: ActivityKit says so, or the phone has said
+    /// that the one before is gone, or its 8 hours are over and this token is not its.
+    private static let isOtherCard = """
+        (coalesce(s.activitykit_id <> EXCLUDED.activitykit_id, false)
+         OR (s.state = 'over' AND s.reason IS DISTINCT FROM '\(WatchedCard.expiry)')
+         OR (\(WatchedCard.isExpired) AND coalesce(s.update_token <> EXCLUDED.update_token, false)
+             AND NOT coalesce(s.activitykit_id = EXCLUDED.activitykit_id, false)))
+        """
+
+    /// What a rider `s` of the ring has been sent at least.
+    static let sentOnRing = """
+        (SELECT greatest(s.known_revision, g.completed_revision, CASE
+             WHEN \(SegmentStore.hasPassed("s.device_key", since: "g.lap_origin")) THEN g.lap_revision END)
+         FROM segments AS g WHERE g.activity_key = s.activity_key AND g.segment = 0)
+        """
+
+    /// What a rider `s` of the ring has heard: that depends on whether the walk has passed it.
+    static let heardOnRing = """
+        (SELECT greatest(s.known_revision, CASE
+             WHEN g.lap_revision IS NULL THEN g.completed_revision
+             WHEN \(SegmentStore.hasPassed("s.device_key", since: "g.lap_origin")) THEN g.lap_revision
+             WHEN NOT \(SegmentStore.hasPassed("s.device_key", since: "g.alert_origin")) THEN g.alert_revision - 1
+             ELSE g.lap_revision - 1 END)
+         FROM segments AS g WHERE g.activity_key = s.activity_key AND g.segment = 0)
+        """
+
+    /// A card that joined its channel after the newest broadcast is owed another one. Those who join within a second of
+    /// each other share it: a broadcast goes to everybody who listens.
+    private var channel: Query {
+        """
+        INSERT INTO subscriptions AS s (activity_key, device_key, mode, state, frequent, generation, known_revision,
+            confirmed_revision, due_at, activitykit_id, registered_at, started_at, check_at)
+        SELECT a.activity_key, d.device_key, 'channel',
+               CASE WHEN r.revision < a.revision THEN 'due'::subscription_state ELSE 'riding' END,
+               d.frequent_pushes_enabled, r.generation, r.revision, r.revision,
+               CASE WHEN r.revision < a.revision THEN clock_timestamp() + interval '1 second' END,
+               r.activitykit_id, clock_timestamp(), card.started_at, card.started_at + \(Self.lifetime)
+        FROM unnest(
+            \(activityKeys), \(deviceKeys), \(generations), \(revisions), \(startTimes), \(activityKitIDs)
+        ) AS r(activity_key, device_key, generation, revision, started_at, activitykit_id)
+        JOIN activities AS a ON a.activity_key = r.activity_key
+        JOIN devices AS d ON d.device_key = r.device_key
+        CROSS JOIN LATERAL (SELECT coalesce(r.started_at, clock_timestamp()) AS started_at) AS card
+        ORDER BY r.activity_key, r.device_key
+        ON CONFLICT (activity_key, device_key) DO UPDATE
+        SET mode = 'channel', frequent = EXCLUDED.frequent, update_token = NULL,
+            generation = \(unescaped: Self.newGeneration(kind)),
+            activitykit_id = coalesce(EXCLUDED.activitykit_id, s.activitykit_id),
+            registered_at = EXCLUDED.registered_at, failures = 0, leaving = false,
+            (state, reason, due_at, known_revision, confirmed_revision, started_at, check_at) = (
+                SELECT
+                    CASE WHEN is_over THEN 'over' WHEN is_same THEN s.state ELSE EXCLUDED.state END,
+                    CASE WHEN is_over THEN '\(unescaped: WatchedCard.expiry)' END,
+                    CASE WHEN NOT is_over THEN CASE WHEN is_same THEN s.due_at ELSE EXCLUDED.due_at END END,
+                    CASE WHEN is_same THEN s.known_revision ELSE EXCLUDED.known_revision END,
+                    CASE WHEN is_same THEN s.confirmed_revision ELSE EXCLUDED.confirmed_revision END,
+                    CASE WHEN is_other THEN EXCLUDED.started_at ELSE s.started_at END,
+                    CASE WHEN is_over THEN NULL WHEN is_other THEN EXCLUDED.check_at
+                        ELSE s.started_at + (EXCLUDED.check_at - EXCLUDED.started_at) END
+                FROM (SELECT \(unescaped: Self.isOtherCard) AS is_other) AS card
+                CROSS JOIN LATERAL (
+                    SELECT NOT is_other AND \(unescaped: WatchedCard.isExpired) AS is_over,
+                           NOT is_other AND s.mode = 'channel' AND s.state IN ('riding', 'due')
+                               AND \(!kind.isNews) AS is_same
+                ) AS report
+            )
+        WHERE s.generation <= \(unescaped: Self.newGeneration(kind))
+        """
+    }
+}

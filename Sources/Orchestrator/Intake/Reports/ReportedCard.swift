@@ -1,0 +1,54 @@
+import APITypes
+import ActivityModel
+import Postgres
+
+/// One report of a card as an app made it.
+struct ReportedCard: Sendable {
+    /// The ids by which apps know a device; reports of one are taken in their order.
+    struct Device: Hashable, Sendable, Comparable {
+        let app: BundleID
+        let id: DeviceID
+
+        static func < (one: Device, other: Device) -> Bool {
+            (one.app.rawValue, one.id.rawValue) < (other.app.rawValue, other.id.rawValue)
+        }
+    }
+
+    let app: BundleID
+    let activity: ActivityID
+    let device: DeviceID
+    let request: SubscriptionRequest
+
+    var name: ActivityFacts.Name { ActivityFacts.Name(app: app, id: activity) }
+    var deviceName: Device { Device(app: app, id: device) }
+}
+
+/// A report whose activity is known.
+struct CardReport: Sendable {
+    let card: ReportedCard
+    let facts: ActivityFacts
+    let orchestrator: Orchestrator
+}
+
+/// A report of a known device, whose start has been settled: what is to be stored of the card.
+struct SettledReport: Sendable {
+    let facts: ActivityFacts
+    let deviceKey: Int64
+    let request: SubscriptionRequest
+    /// A revision that the card certainly has: it says so, or its start carried it.
+    let revision: Revision?
+    /// When its start left; nil if the app started it itself.
+    let startedAt: PGTimestamp?
+    /// Whether this report, or the start that it settles, tells what the card shows.
+    let isNews: Bool
+
+    var kind: ReportRows.Kind {
+        let reach: ReportRows.Kind.Reach =
+            switch request.report {
+            case .updateToken: .token
+            case .channelID, .channel: .channel
+            case .ended: .nothing
+            }
+        return ReportRows.Kind(reach: reach, hasGeneration: request.generation != nil, isNews: isNews)
+    }
+}

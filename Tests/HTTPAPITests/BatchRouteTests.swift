@@ -1,0 +1,124 @@
+import APITypes
+import Cryptography
+import HTTPTypes
+import JSON
+import Orchestrator
+import Testing
+
+@testable import HTTPAPI
+
+@Suite("The batch route")
+struct BatchRouteTests {
+    private static let path = "/v1/apps/com.example.mine/batch"
+
+    private static let everything = #"""
+        {"operations":[
+            {"op":"start","id":"a1","body":\#(Bodies.start)},
+            {"op":"update","id":"a1","idempotency_key":"k1","body":\#(Bodies.update)},
+            {"op":"end","id":"a1","body":{}},
+            {"op":"device","id":"d1","body":\#(Bodies.device)},
+            {"op":"subscription","id":"a1","device_id":"d1","body":\#(Bodies.subscription)}
+        ]}
+        """#
+
+    private func codes(_ answer: Answer) throws -> [String] {
+        let results = try #require(answer.json?["results"]?.array)
+        #expect(results.allSatisfy { $0["status"]?.int64 == $0["body"]?["status"]?.int64 }, "All are problems here.")
+        return results.map { $0["body"]?["code"]?.string ?? "?" }
+    }
+
+    @Test("The service is asked for every operation, and answers in their order")
+    func all() async throws {
+        let api = API()
+        let answer = try await api.send(.post, Self.path, body: Self.everything)
+        #expect(answer.status == 200)
+        #expect(try codes(answer) == Array(repeating: "reached", count: 5))
+        #expect(
+            api.service.calls == [
+                "batch com.example.mine", "start a1", "update a1", "end a1", "device d1", "subscription a1 d1",
+            ]
+        )
+    }
+
+    @Test("Each operation needs its own scope; a key with none of them is refused as a whole")
+    func scopes() async throws {
+        for (key, expected) in [
+            ("publish", ["reached", "reached", "reached", "missing_scope", "missing_scope"]),
+            ("register", ["missing_scope", "missing_scope", "missing_scope", "reached", "reached"]),
+            ("register@com.example.mine", ["missing_scope", "missing_scope", "missing_scope", "reached", "reached"]),
+        ] {
+            #expect(try codes(try await API().send(.post, Self.path, key: key, body: Self.everything)) == expected)
+        }
+        for key in ["read", "operate", "publish@com.example.other"] {
+            let api = API()
+            let answer = try await api.send(.post, Self.path, key: key, body: Self.everything)
+            #expect(answer.status == 403)
+            #expect(api.service.calls.isEmpty)
+        }
+    }
+
+    @Test(
+        "An operation that cannot be read is answered in its place, with a pointer, and the others are carried out",
+        arguments: [
+            (#"{"op":"restart","id":"a1","body":{}}"#, "/op"),
+            (#"{"op":"update","id":"a b","body":{"content_state":{}}}"#, "/id"),
+            (#"{"op":"update","id":"a1","device_id":"d1","body":{"content_state":{}}}"#, "/device_id"),
+            (#"{"op":"subscription","id":"a1","body":{"channel":true}}"#, "/device_id"),
+            (#"{"op":"update","id":"a1","idempotency_key":"","body":{"content_state":{}}}"#, "/idempotency_key"),
+            (#"{"op":"update","id":"a1"}"#, "/body"),
+            (#"{"op":"update","id":"a1","body":{}}"#, "/content_state"),
+            (#"{"op":"update","id":"a1","body":{"content_state":{}},"colour":1}"#, "/colour"),
+            ("7", ""),
+        ]
+    )
+    func unreadable(operation: String, pointer: String) async throws {
+        let api = API()
+        let fine = #"{"op":"end","id":"a2","body":{}}"#
+        let answer = try await api.send(
+            .post,
+            Self.path,
+            body: #"{"operations":[\#(fine),\#(operation),\#(fine)]}"#
+        )
+        #expect(try codes(answer) == ["reached", "invalid_request", "reached"])
+        let problem = answer.json?["results"]?.array?[1]["body"]
+        #expect(problem?["errors"]?.array?.first?["pointer"]?.string == pointer)
+        #expect(api.service.calls == ["batch com.example.mine", "end a2", "end a2"])
+    }
+
+    @Test("A batch of none, of more than 1,000, or of no array is refused as a whole")
+    func size() async throws {
+        let many = Array(repeating: #"{"op":"end","id":"a","body":{}}"#, count: 1_001).joined(separator: ",")
+        for body in [#"{"operations":[]}"#, #"{"operations":[\#(many)]}"#, #"{"operations":{}}"#, "{}"] {
+            let api = API()
+            let answer = try await api.send(.post, Self.path, body: body)
+            #expect(answer.code == "invalid_request")
+            #expect(api.service.calls.isEmpty)
+        }
+        let full = Array(repeating: #"{"op":"end","id":"a","body":{}}"#, count: 1_000).joined(separator: ",")
+        let answer = try await API().send(.post, Self.path, body: #"{"operations":[\#(full)]}"#)
+        #expect(try codes(answer).count == 1_000)
+    }
+
+    @Test("A key stands for its operation, however that is written")
+    func keys() async throws {
+        let api = API()
+        let one = #"{"op":"update","id":"a1","idempotency_key":"k1","body":{"content_state":{"n":1.0}}}"#
+        let spaced = #"{"op": "update", "id": "a1", "body": {"content_state": {"n": 1.0}}, "idempotency_key": "k1"}"#
+        let other = #"{"op":"update","id":"a2","idempotency_key":"k1","body":{"content_state":{"n":1.0}}}"#
+        _ = try await api.send(.post, Self.path, body: #"{"operations":[\#(one),\#(spaced),\#(other)]}"#)
+        let keys = api.service.idempotencyKeys.compactMap { $0 }
+        #expect(keys.count == 3)
+        #expect(keys.allSatisfy { $0.path == Self.path && $0.method == "POST" && $0.apiKeyID == "key of admin" })
+        #expect(keys[0] == keys[1])
+        #expect(keys[0].bodyHash != keys[2].bodyHash)
+    }
+
+    @Test("An outage is the answer to the operations that it hit")
+    func outage() async throws {
+        let api = API()
+        api.service.fail(with: RecordingService.Outage())
+        let answer = try await api.send(.post, Self.path, body: Self.everything)
+        #expect(answer.status == 200)
+        #expect(try codes(answer) == Array(repeating: "unavailable", count: 5))
+    }
+}

@@ -1,0 +1,116 @@
+import TestSupport
+import Testing
+
+@testable import Orchestrator
+
+@Suite("Groups of what waits")
+struct GroupQueueTests {
+    typealias Queue = GroupQueue<String, Int>
+
+    private func queue(
+        _ size: Int = 10,
+        lanes: Int = 2,
+        worthALane: Int = 1,
+        takesWholeLines: Bool = true
+    ) -> Queue {
+        Queue(.init(groupSize: size, lanes: lanes, worthALane: worthALane, takesWholeLines: takesWholeLines))
+    }
+
+    /// The elements of the next group; nil if none may be begun.
+    private func begin(_ queue: inout Queue, _ open: inout [Queue.Group]) -> [Int]? {
+        guard let group = queue.next() else { return nil }
+        open.append(group)
+        return group.elements
+    }
+
+    private func add(_ elements: [(line: String, number: Int)], to queue: inout Queue) {
+        for (line, number) in elements { queue.add(number, to: line) }
+    }
+
+    @Test("What has come makes up a group, whole lines in their order; what comes meanwhile makes up the next")
+    func wholeLines() {
+        var queue = queue()
+        var open: [Queue.Group] = []
+        add([("a", 1), ("b", 2), ("a", 3)], to: &queue)
+        #expect(begin(&queue, &open) == [1, 3, 2])
+        #expect(begin(&queue, &open) == nil)
+        queue.add(4, to: "a")
+        #expect(begin(&queue, &open) == nil, "The line is in a group that is under way.")
+        queue.add(5, to: "c")
+        #expect(begin(&queue, &open) == [5], "Another line need not wait for it.")
+        queue.finished(open[0])
+        #expect(begin(&queue, &open) == [4])
+        #expect(queue.count == 0)
+    }
+
+    @Test("A queue that takes one of each line leaves the others for the next groups")
+    func oneOfEach() {
+        var queue = queue(takesWholeLines: false)
+        var open: [Queue.Group] = []
+        add([("a", 1), ("a", 2), ("b", 3)], to: &queue)
+        #expect(begin(&queue, &open) == [1, 3])
+        queue.finished(open[0])
+        #expect(begin(&queue, &open) == [2])
+    }
+
+    @Test("A group has its size, and a further lane is opened for enough elements only")
+    func limits() {
+        var queue = queue(2, lanes: 2, worthALane: 2)
+        var open: [Queue.Group] = []
+        add((1...5).map { ("\($0)", $0) }, to: &queue)
+        #expect(begin(&queue, &open) == [1, 2])
+        #expect(begin(&queue, &open) == [3, 4])
+        #expect(begin(&queue, &open) == nil, "There are two lanes.")
+        queue.finished(open[0])
+        #expect(begin(&queue, &open) == nil, "One element is not worth a second lane.")
+        queue.finished(open[1])
+        #expect(begin(&queue, &open) == [5])
+    }
+
+    @Test("Nothing is lost, no line overtakes itself or is in two groups, whatever happens", arguments: 1...20)
+    func random(seed: UInt64) throws {
+        var random = SeededRandom(seed: seed)
+        let lanes = Int.random(in: 1...4, using: &random)
+        let wholeLines = Bool.random(using: &random)
+        var queue = GroupQueue<Int, (line: Int, number: Int)>(
+            .init(
+                groupSize: Int.random(in: 1...6, using: &random),
+                lanes: lanes,
+                worthALane: Int.random(in: 1...3, using: &random),
+                takesWholeLines: wholeLines
+            )
+        )
+        var groups: [GroupQueue<Int, (line: Int, number: Int)>.Group] = []
+        var next: [Int: Int] = [:]
+        var added: [Int: Int] = [:]
+        func begin() throws {
+            guard let group = queue.next() else { return }
+            let open = Set(groups.flatMap { $0.elements.map(\.line) })
+            #expect(open.isDisjoint(with: group.elements.map(\.line)))
+            if !wholeLines { #expect(Set(group.elements.map(\.line)).count == group.elements.count) }
+            for (line, number) in group.elements {
+                #expect(number == next[line, default: 0])
+                next[line] = number + 1
+            }
+            groups.append(group)
+            #expect(groups.count <= lanes)
+        }
+        for _ in 0..<2_000 {
+            switch Int.random(in: 0...2, using: &random) {
+            case 0:
+                let line = Int.random(in: 0...8, using: &random)
+                queue.add((line, added[line, default: 0]), to: line)
+                added[line, default: 0] += 1
+            case 1: try begin()
+            default:
+                guard let index = groups.indices.randomElement(using: &random) else { continue }
+                queue.finished(groups.remove(at: index))
+            }
+        }
+        while queue.count > 0 || !groups.isEmpty {
+            try begin()
+            if let group = groups.popLast() { queue.finished(group) }
+        }
+        #expect(next == added)
+    }
+}
