@@ -97,6 +97,8 @@ package struct OrchestratorSettings: Sendable {
     package var concurrentSegments: Int
     /// How long events and the timeline are kept at least.
     package var eventRetention: Duration
+    /// How many changes may wait to be accepted before routine ones are refused; the others a little later.
+    package var intakeLimit: Int
     /// Where in its range a delay before another try falls, from 0 to 1; asked each time.
     package var jitter: @Sendable () -> Double
     /// How long this daemon has run, by a clock that only goes on; for what is counted within a minute.
@@ -110,6 +112,7 @@ package struct OrchestratorSettings: Sendable {
         pollInterval: Duration = .milliseconds(200),
         concurrentSegments: Int = 8,
         eventRetention: Duration = .seconds(7 * 86_400),
+        intakeLimit: Int = 20_000,
         jitter: @escaping @Sendable () -> Double = { .random(in: 0...1) },
         uptime: @escaping @Sendable () -> Duration = Self.processTime
     ) {
@@ -120,6 +123,7 @@ package struct OrchestratorSettings: Sendable {
         self.pollInterval = pollInterval
         self.concurrentSegments = concurrentSegments
         self.eventRetention = eventRetention
+        self.intakeLimit = intakeLimit
         self.jitter = jitter
         self.uptime = uptime
     }

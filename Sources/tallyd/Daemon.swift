@@ -47,7 +47,8 @@ struct Daemon: Sendable {
             settings: OrchestratorSettings(
                 bootstrapKey: configuration.bootstrapKey,
                 retryCap: configuration.apnsRetryMaximum,
-                eventRetention: configuration.eventRetention
+                eventRetention: configuration.eventRetention,
+                intakeLimit: configuration.intakeLimit
             ),
             logger: logger
         )
@@ -56,6 +57,7 @@ struct Daemon: Sendable {
             configuration: HTTPServerConfiguration(
                 host: configuration.httpHost,
                 port: configuration.httpPort,
+                requestsPerSecond: configuration.httpRateLimit,
                 drainDelay: configuration.drainDelay
             ),
             metrics: metrics,

@@ -7,11 +7,13 @@ import Orchestrator
 
 extension Route {
     /// `…/batch`: many operations, each answered as the route of its own would answer it.
-    static func batch(_ service: any TallyService) -> [Route] {
+    static func batch(_ service: any TallyService, _ limiter: RateLimiter?) -> [Route] {
         [
             Route(.post, "/v1/apps/{bundle_id}/batch", .anyScope([.publish, .register]), body: true) { call in
                 let app = try call.app()
                 let request = try call.request(BatchRequest.self)
+                // The request itself has been counted as one.
+                if let caller = call.principal { limiter?.charge(keyID: caller.keyID, request.operations.count - 1) }
                 return .ok(try await Batch(service: service, call: call).carryOut(request, app))
             }
         ]
@@ -27,7 +29,8 @@ private struct Batch {
         let operations = request.operations.map { operation in
             operation.flatMap { operation in Result { () throws(Problem) in try permitted(operation) } }
         }
-        let answers = await service.batch(app, operations.compactMap { try? $0.get() })  // the others are answered below
+        // Those that fail here are answered below.
+        let answers = await service.batch(app, operations.compactMap { try? $0.get() })
         var next = answers.makeIterator()
         return BatchAnswer(
             results: operations.map { operation in

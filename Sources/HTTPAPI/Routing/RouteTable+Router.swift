@@ -7,6 +7,7 @@ extension RouteTable {
     static func api(
         service: any TallyService,
         metrics: PrometheusMetrics,
+        limiter: RateLimiter? = nil,
         readiness: @escaping @Sendable () async -> Readiness
     ) -> RouteTable {
         RouteTable(
@@ -21,7 +22,7 @@ extension RouteTable {
                 + Route.activities(service)
                 + Route.subscriptions(service)
                 + Route.pushes(service)
-                + Route.batch(service)
+                + Route.batch(service, limiter)
                 + Route.channels(service)
                 + Route.schedules(service)
                 + Route.doctor(service)
@@ -33,7 +34,8 @@ extension RouteTable {
     func router(
         service: any TallyService,
         metrics: any MetricsFactory,
-        maximumBodySize: Int
+        maximumBodySize: Int,
+        limiter: RateLimiter? = nil
     ) -> Router<RouteContext> {
         let router = Router(context: RouteContext.self)
         router.add(middleware: RequestIDMiddleware())
@@ -41,6 +43,7 @@ extension RouteTable {
         router.add(middleware: ProblemMiddleware(outage: { service.problem(for: $0) }))
         router.add(middleware: LimitsMiddleware(maximumBodySize: maximumBodySize))
         router.add(middleware: AuthenticationMiddleware(authenticate: { try await service.authenticate(secret: $0) }))
+        router.add(middleware: RateLimitMiddleware(limiter: limiter))
         router.add(middleware: AccessMiddleware(table: self))
         for route in routes {
             router.on(

@@ -45,15 +45,19 @@ package struct HTTPServer: Service, CustomStringConvertible {
     /// - Throws: when an address cannot be bound.
     package func run() async throws {
         let drain = Drain()
+        let limiter = configuration.requestsPerSecond.map { RateLimiter(requestsPerSecond: $0) }
         let routes = RouteTable.api(
             service: service,
             metrics: metrics,
+            limiter: limiter,
             readiness: { [readiness] in drain.isBegun ? .stopping : await readiness() }
         )
-        var listeners: [any Service] = [application(.api, routes, host: configuration.host, port: configuration.port)]
+        var listeners: [any Service] = [
+            application(.api, routes, limiter, host: configuration.host, port: configuration.port)
+        ]
         if let listener = configuration.metricsListener {
             let routes = RouteTable([.openMetrics(metrics)])
-            listeners.insert(application(.metrics, routes, host: listener.host, port: listener.port), at: 0)
+            listeners.insert(application(.metrics, routes, nil, host: listener.host, port: listener.port), at: 0)
         }
         try await drain.run(
             ServiceGroup(configuration: .init(services: listeners, logger: logger)),
@@ -64,6 +68,7 @@ package struct HTTPServer: Service, CustomStringConvertible {
     private func application(
         _ purpose: ListeningAddress.Purpose,
         _ routes: RouteTable,
+        _ limiter: RateLimiter?,
         host: String,
         port: Int
     ) -> some ApplicationProtocol {
@@ -71,7 +76,12 @@ package struct HTTPServer: Service, CustomStringConvertible {
         let times = (head: configuration.headTimeout, exchange: configuration.exchangeTimeout)
         let onListening = onListening
         return Application(
-            router: routes.router(service: service, metrics: metrics, maximumBodySize: configuration.maximumBodySize),
+            router: routes.router(
+                service: service,
+                metrics: metrics,
+                maximumBodySize: configuration.maximumBodySize,
+                limiter: limiter
+            ),
             server: .http1(
                 configuration: .init(
                     additionalChannelHandlers: [ConnectionDeadlines(head: times.head, exchange: times.exchange)],

@@ -10,6 +10,8 @@ package struct HTTPServerConfiguration: Sendable {
     package var maximumBodySize: Int
     /// The most bytes of all header fields together; beyond it the connection is closed with 400 or 431.
     package var maximumHeaderSize: Int
+    /// How many requests, and operations of batches, one API key may make in a second; nil: as many as it likes.
+    package var requestsPerSecond: Int?
     /// Connections served at the same time; more of them wait in the kernel's queue.
     package var maximumConnections: Int
     /// A connection on which no request begins for so long is closed, and one whose request's head takes longer.
@@ -25,6 +27,7 @@ package struct HTTPServerConfiguration: Sendable {
         metricsListener: (host: String, port: Int)? = nil,
         maximumBodySize: Int = 1 << 20,
         maximumHeaderSize: Int = 16 << 10,
+        requestsPerSecond: Int? = nil,
         maximumConnections: Int = 10_000,
         headTimeout: Duration = .seconds(90),
         exchangeTimeout: Duration = .seconds(300),
@@ -35,6 +38,7 @@ package struct HTTPServerConfiguration: Sendable {
         self.metricsListener = metricsListener
         self.maximumBodySize = maximumBodySize
         self.maximumHeaderSize = maximumHeaderSize
+        self.requestsPerSecond = requestsPerSecond
         self.maximumConnections = maximumConnections
         self.headTimeout = headTimeout
         self.exchangeTimeout = exchangeTimeout

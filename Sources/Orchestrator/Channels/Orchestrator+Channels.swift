@@ -27,7 +27,9 @@ extension Orchestrator {
             try await Self.holdKey(idempotency, on: connection)
             var kept = try await KeptAnswers<ChannelResource>.read([idempotency], status: 201, on: connection)
             if let answer = try kept.answer(to: idempotency) { return answer }
-            let apnsID = try await makeChannel(app, environment, request.storage)
+            let apnsID = try await Self.whileHolding(on: connection) {
+                try await self.makeChannel(app, environment, request.storage)
+            }
             let channel = try await Self.store(apnsID, app, environment, request.storage, on: connection)
             kept.keep(channel, for: idempotency)
             _ = try await connection.pipeline(kept.statements)
@@ -35,13 +37,39 @@ extension Orchestrator {
         }
     }
 
-    /// Holds a key until the transaction ends: if this daemon dies, the database lets go of it.
+    /// How long a key is held for a daemon of which nothing is heard.
+    private static let longestSilence = Duration.seconds(9)
+
+    /// Holds a key until the transaction ends: if this daemon dies, the database lets go of it within 10 s.
     ///
     /// - Throws: 409 `idempotency_in_progress`.
     private static func holdKey(_ key: IdempotencyKey, on connection: PostgresConnection) async throws {
         let name = [key.apiKeyID, key.method, key.path, key.key].joined(separator: "\n")
-        let rows = try await connection.query("SELECT pg_try_advisory_xact_lock(hashtextextended(\(name), 0))")
-        guard try rows.single(Bool.self) == true else { throw Problem.idempotencyInProgress() }
+        let silence = String(Int(longestSilence / .milliseconds(1)))
+        let results = try await connection.pipeline([
+            "SELECT set_config('idle_in_transaction_session_timeout', \(silence), true)",
+            "SELECT pg_try_advisory_xact_lock(hashtextextended(\(name), 0))",
+        ])
+        guard try results[1].single(Bool.self) == true else { throw Problem.idempotencyInProgress() }
+    }
+
+    /// Lets the database hear of this daemon as long as `body` takes, so that what it holds is not taken for a dead one's.
+    private static func whileHolding<R: Sendable>(
+        on connection: PostgresConnection,
+        _ body: @escaping @Sendable () async throws -> R
+    ) async throws -> R {
+        try await withThrowingTaskGroup(of: R?.self) { group in
+            group.addTask { try await body() }
+            defer { group.cancelAll() }
+            while true {
+                group.addTask {
+                    try? await Task.sleep(for: Self.longestSilence / 3)  // throws only when cancelled
+                    return nil
+                }
+                if let result = try await group.next() ?? nil { return result }
+                _ = try await connection.query("SELECT 1")
+            }
+        }
     }
 
     private func makeChannel(

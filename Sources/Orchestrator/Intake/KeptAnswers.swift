@@ -55,6 +55,7 @@ struct KeptAnswers<Answer: APIAnswer> {
     /// - Parameters:
     ///   - rows: what was read; nil if there are no keys.
     ///   - status: that of the answers that are to be kept.
+    /// - Throws: `PostgresError` for rows of another shape.
     init(_ rows: Rows?, status: Int16 = 202) throws {
         self.status = status
         guard let rows else { return }

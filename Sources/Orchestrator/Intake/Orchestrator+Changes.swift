@@ -54,6 +54,7 @@ extension Orchestrator {
                 let facts = try (facts[change.name] ?? .failure(Problem.internalError())).get()
                 let command = change.command(facts, try await typeContext(change.app, facts.typeName))
                 guard let time = change.at else {
+                    try intakeLimit.admit(command.weight, waiting: intake.changes.waitingCount + commands.count)
                     commands.append((place, command))
                     // Takes the place of the answer to come.
                     answers.append(.failure(Problem.internalError()))
@@ -68,6 +69,8 @@ extension Orchestrator {
         for ((place, _), answer) in zip(commands, accepted) { answers[place] = answer }
         return answers
     }
+
+    var intakeLimit: IntakeLimit { IntakeLimit(waiting: settings.intakeLimit) }
 
     /// Lets the timeline of an activity tell which requests came to nothing: a card may stand still for that alone.
     private func tell(_ problem: Problem, refusing change: RequestedChange) {

@@ -22,6 +22,14 @@ struct ConfigurationKey: Sendable {
     )
     static let httpHost = ConfigurationKey("TALLY_HTTP_HOST", "address to listen on; default 127.0.0.1")
     static let httpPort = ConfigurationKey("TALLY_HTTP_PORT", "port to listen on, 0 for any; default 8080")
+    static let httpRateLimit = ConfigurationKey(
+        "TALLY_HTTP_RATE_LIMIT",
+        "requests, and operations of batches, that one API key may make in a second, 1 to 1000000; default no limit"
+    )
+    static let intakeLimit = ConfigurationKey(
+        "TALLY_INTAKE_LIMIT",
+        "changes that may wait to be accepted before routine ones are refused, 100 to 1000000; default 20000"
+    )
     static let masterKey = ConfigurationKey(
         "TALLY_MASTER_KEY",
         isSecret: true,

@@ -12,6 +12,9 @@ struct DaemonConfiguration: Sendable {
     var httpHost = "127.0.0.1"
     /// 0: any free port.
     var httpPort = 8080
+    /// Nil: no limit.
+    var httpRateLimit: Int?
+    var intakeLimit = 20_000
     var masterKey: SymmetricKey
     /// Still believed while ``masterKey`` takes its place.
     var previousMasterKey: SymmetricKey?
@@ -40,6 +43,8 @@ extension DaemonConfiguration {
         previousMasterKey = try reader.text(.previousMasterKey).map { text in
             try Self.masterKey(text, named: .previousMasterKey)
         }
+        httpRateLimit = try reader.integer(.httpRateLimit, in: 1...1_000_000)
+        if let count = try reader.integer(.intakeLimit, in: 100...1_000_000) { intakeLimit = count }
         bootstrapKey = reader.text(.bootstrapKey)
         if let key = bootstrapKey, key.utf8.count < 16 {
             throw ConfigurationError(key: ConfigurationKey.bootstrapKey.name, message: "has fewer than 16 characters")
@@ -84,8 +89,8 @@ extension DaemonConfiguration {
     /// The keys in the order in which `tallyd config` shows them.
     static var keys: [ConfigurationKey] {
         [
-            .databaseURL, .databaseConnections, .httpHost, .httpPort, .masterKey, .previousMasterKey, .bootstrapKey,
-            .apnsCAFile,
+            .databaseURL, .databaseConnections, .httpHost, .httpPort, .httpRateLimit, .intakeLimit, .masterKey,
+            .previousMasterKey, .bootstrapKey, .apnsCAFile,
             .apnsRetryMaximum, .eventRetention, .logLevel, .logFormat, .drainDelay,
         ]
             + APNSEnvironment.allCases.flatMap { environment in

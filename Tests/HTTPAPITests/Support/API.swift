@@ -20,9 +20,18 @@ struct API {
         responder = table.router(service: real, metrics: metrics, maximumBodySize: 1 << 20).buildResponder()
     }
 
-    init(readiness: Readiness = Readiness(isReady: true), maximumBodySize: Int = 1 << 20) {
-        let table = RouteTable.api(service: service, metrics: metrics, readiness: { readiness })
-        responder = table.router(service: service, metrics: metrics, maximumBodySize: maximumBodySize).buildResponder()
+    init(
+        readiness: Readiness = Readiness(isReady: true),
+        maximumBodySize: Int = 1 << 20,
+        limiter: RateLimiter? = nil
+    ) {
+        let table = RouteTable.api(service: service, metrics: metrics, limiter: limiter, readiness: { readiness })
+        responder = table.router(
+            service: service,
+            metrics: metrics,
+            maximumBodySize: maximumBodySize,
+            limiter: limiter
+        ).buildResponder()
     }
 
     /// Sends a request. With a body it says that the body is JSON, unless the headers say something else.

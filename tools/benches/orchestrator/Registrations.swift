@@ -8,6 +8,8 @@ struct Registrations: Sendable {
     private let options: Options
     private let count: Int
     private let callers: Int
+    /// How many reports a caller makes at a time; 1: each by itself.
+    private let batch: Int
 
     struct Result: Encodable {
         let registrations: Int
@@ -23,6 +25,7 @@ struct Registrations: Sendable {
         self.options = options
         count = try options.number("count")
         callers = try options.number("callers")
+        batch = try options.number("batch")
     }
 
     func run() async throws -> Result {
@@ -34,14 +37,8 @@ struct Registrations: Sendable {
             try await scene.rest()
             daemon.sender.reset()
             let began = ContinuousClock.now
-            try await Callers(count: callers).run(1...count) { number in
-                guard let token = PushToken(bytes: Self.token(number)) else { throw Mistake("a token is refused") }
-                _ = try await daemon.orchestrator.subscribe(
-                    Scene.app,
-                    Scene.first,
-                    Scene.device(number),
-                    SubscriptionRequest(.updateToken(token), generation: 1, environment: .production)
-                )
+            try await Callers(count: callers).run(1...(count / batch)) { turn in
+                try await report((turn - 1) * batch + 1...turn * batch, to: daemon.orchestrator)
             }
             let allRegistered = ContinuousClock.now
             let ended = await daemon.sender.waitForAnswers(count).last
@@ -53,6 +50,24 @@ struct Registrations: Sendable {
                 accepted: count - daemon.sender.refused
             )
         }
+    }
+
+    private func report(_ numbers: ClosedRange<Int>, to orchestrator: Orchestrator) async throws {
+        let requests = try numbers.map { number in
+            guard let token = PushToken(bytes: Self.token(number)) else { throw Mistake("a token is refused") }
+            return SubscriptionRequest(.updateToken(token), generation: 1, environment: .production)
+        }
+        guard numbers.count > 1 else {
+            _ = try await orchestrator.subscribe(Scene.app, Scene.first, Scene.device(numbers.lowerBound), requests[0])
+            return
+        }
+        let operations = zip(numbers, requests).map { number, request in
+            KeyedOperation(
+                BatchOperation(.subscription(Scene.first, Scene.device(number), request)),
+                idempotency: nil
+            )
+        }
+        for result in await orchestrator.batch(Scene.app, operations) { _ = try result.get() }
     }
 
     /// 80 bytes that no other number has.

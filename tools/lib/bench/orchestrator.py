@@ -14,6 +14,7 @@ from sink import Sink, make_certificate
 BODY = 400
 STREAMS = 1000
 CALLERS = 64
+BATCH, BATCH_CALLERS = 1000, 8
 
 
 class Bench:
@@ -113,18 +114,26 @@ class Bench:
             "ON CONFLICT (id) DO UPDATE SET token = EXCLUDED.token, at = EXCLUDED.at;\n"
         )
         anchors = [self.pgbench("upserts", script, CALLERS)]
-        result = self.figure("registrations", count=count, callers=CALLERS)
+        result = self.figure("registrations", count=count, callers=CALLERS, batch=1)
         self.prove(result, count)
+        batched = self.figure("registrations", count=count, callers=BATCH_CALLERS, batch=BATCH // self.scale)
+        self.prove(batched, count)
         anchors.append(self.pgbench("upserts", script, CALLERS))
         rate, anchor = count / result["seconds"], median(anchors)
         self.rows.append(
             [f"{count:,} registrations: per second", f"{rate:,.0f}", f"pgbench {anchor:,.0f}", f"{rate / anchor:.2f}"]
         )
         self.rows.append(["   the last catch-up after", f"{result['secondsToCatchUp']:.1f} s", f"{result['seconds']:.1f} s", ""])
+        batch_rate = count / batched["seconds"]
+        self.rows.append(
+            [f"   in batches of {BATCH // self.scale}", f"{batch_rate:,.0f}", f"pgbench {anchor:,.0f}", f"{batch_rate / anchor:.2f}"]
+        )
         return result | {
             "registrations_per_second": round(rate),
             "pgbench": anchors,
             "ratio_to_pgbench_upserts": round(rate / anchor, 3),
+            "batched": batched | {"registrations_per_second": round(batch_rate)},
+            "ratio_to_pgbench_upserts_batched": round(batch_rate / anchor, 3),
         }
 
     def schedules(self):

@@ -1,5 +1,6 @@
 package import APITypes
 package import ActivityModel
+import Logging
 
 /// One operation of a batch, with what its idempotency key means.
 package struct KeyedOperation: Sendable {

@@ -33,6 +33,8 @@ final class GroupedWork<Line: Hashable & Sendable, Request: Sendable, Answer: Se
 
     /// - Parameters:
     ///   - name: what the requests are, for the log.
+    ///   - rules: how groups are made up.
+    ///   - logger: told of groups that fail.
     ///   - carryOut: answers a group, one answer for each request in their order. If the server refuses a group, each
     ///     request is tried on its own. Any other error is the answer to all.
     init(

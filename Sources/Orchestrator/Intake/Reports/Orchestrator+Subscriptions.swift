@@ -35,6 +35,11 @@ extension Orchestrator {
         var reports: [(place: Int, report: CardReport)] = []
         var answers = cards.enumerated().map { place, card -> Result<SubscriptionAnswer, any Error> in
             (facts[card.name] ?? .failure(Problem.internalError())).flatMap { facts in
+                do throws(Problem) {
+                    try intakeLimit.admit(.pressing, waiting: intake.reports.waitingCount + reports.count)
+                } catch {
+                    return .failure(error)
+                }
                 reports.append((place, CardReport(card: card, facts: facts, orchestrator: self)))
                 // Takes the place of the answer to come.
                 return .failure(Problem.internalError())

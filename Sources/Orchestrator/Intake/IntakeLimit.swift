@@ -1,0 +1,58 @@
+import APITypes
+import ActivityModel
+
+/// How much may wait to be accepted. What comes beyond that would only make everything wait longer, so it is refused at
+/// once, the least urgent first: a routine change is soon replaced by a newer one, an end by nothing. Pure.
+struct IntakeLimit: Sendable {
+    /// How many may wait before routine changes are refused.
+    let waiting: Int
+
+    /// How long a change goes on being taken while the intake fills up.
+    enum Weight: Sendable, Comparable {
+        case routine, notable
+        /// It tells people something: an alert, `critical`, `must_deliver`; or it is the report of a card.
+        case pressing
+        case end
+
+        /// Its limit as a multiple of that of routine changes, in quarters.
+        fileprivate var quarters: Int {
+            switch self {
+            case .routine: 4
+            case .notable: 5
+            case .pressing: 6
+            case .end: 8
+            }
+        }
+    }
+
+    /// - Throws: 429 `too_many_requests` if so many wait that one of that weight is not taken any more.
+    func admit(_ weight: Weight, waiting count: Int) throws(Problem) {
+        guard count >= waiting * weight.quarters / 4 else { return }
+        throw .tooManyRequests(retryAfter: 1)
+    }
+}
+
+extension ChangeCommand {
+    /// How urgent it is at most; which rule of the policy speaks for it is known when it is accepted.
+    var weight: IntakeLimit.Weight {
+        switch kind {
+        case .end: .end
+        case .update(_, let urgency, let mustDeliver, _, _):
+            if mustDeliver || alert != nil {
+                .pressing
+            } else if let urgency {
+                Self.weight(of: urgency)
+            } else {
+                policy.rules.map { $0.mustDeliver ? .pressing : Self.weight(of: $0.urgency) }.max() ?? .routine
+            }
+        }
+    }
+
+    private static func weight(of urgency: Urgency) -> IntakeLimit.Weight {
+        switch urgency {
+        case .routine: .routine
+        case .notable: .notable
+        case .critical: .pressing
+        }
+    }
+}
