@@ -40,6 +40,8 @@ struct OpenAPITests {
             switch route.access {
             case .open: #expect(operation.json["security"] == [], "\(operation.id)")
             case .scope(let scope): #expect(described.contains("Scope: `\(scope.rawValue)`."), "\(operation.id)")
+            case .anyScope(let scopes):
+                #expect(scopes.allSatisfy { described.contains("`\($0.rawValue)`") }, "\(operation.id)")
             case .registration: #expect(described.contains("Scope: `register`, or a ticket."), "\(operation.id)")
             case .unboundAdmin: #expect(described.contains("bound to no app. Scope: `admin`."), "\(operation.id)")
             }

@@ -6,13 +6,13 @@ import Cryptography
 import HTTPTypes
 import JSON
 import Logging
-import Orchestrator
 import Postgres
 import Schema
 import TestSupport
 import Testing
 
 @testable import HTTPAPI
+@testable import Orchestrator
 
 /// The real service on a real database, with two apps that must not hear of each other.
 @Suite("Tenancy", .timeLimit(.minutes(2)))
@@ -144,7 +144,11 @@ struct TenancyTests {
                 other: try #require(other.secret),
                 otherID: other.id
             )
-            try await body(api, keys)
+            try await withThrowingTaskGroup { group in
+                group.addTask { await orchestrator.intake.run() }
+                try await body(api, keys)
+                group.cancelAll()
+            }
         }
     }
 }
