@@ -4,38 +4,58 @@ import JSON
 import Postgres
 
 /// Whether the devices of a batch of starts can decode what they would be started with: attributes, which never change, and
-/// the newest state.
+/// the state that was the newest when the worker looked.
 struct StartVersions {
+    /// What is known of apps of one version; see ``AppVersionRows``.
+    struct Decoding: Sendable {
+        /// They cannot decode the newest state.
+        let isWithheld: Bool
+        /// While not withheld: they can decode every revision since this one.
+        let since: Revision
+    }
+
     private let activity: ActivitySnapshot
     private let type: TypeContext
-    private let contentState: CompactJSON
+    /// May be newer than what the starts bring.
+    private let newest: Revision
+    private let newestState: CompactJSON
     private var takesAttributes: [Int: Bool] = [:]
     private var takesContent: [Int: Bool] = [:]
     private var found: [String: Bool] = [:]
 
-    /// The type is held, and the state is the newest, until the batch is claimed.
-    init(_ activity: ActivitySnapshot, _ type: TypeContext, _ contentState: CompactJSON) throws {
+    /// The type is held, and `newest` stays the newest, until the batch is claimed.
+    init(_ activity: ActivitySnapshot, _ type: TypeContext, newest: Revision, _ newestState: CompactJSON) {
         self.activity = activity
         self.type = type
-        self.contentState = contentState
+        self.newest = newest
+        self.newestState = newestState
     }
 
-    /// Whether a device may be started. `isWithheld` is what is known of apps of this version; nil: nothing yet.
+    /// Whether it can be said now if apps of a version decode what the starts bring. If not, it can at the next look: what
+    /// the newest state is to them has been noted.
+    mutating func knows(_ appVersion: String, _ decoding: Decoding?) throws -> Bool {
+        if newest == activity.newest { return true }
+        if let decoding { return decoding.isWithheld || decoding.since <= activity.newest }
+        _ = try judge(appVersion, type.version(ofStored: appVersion))
+        return false
+    }
+
+    /// Whether a device of which that is known may be started. `decoding` is nil for apps that are met for the first time.
     ///
     /// One that would listen to the channel (`onChannel`) must decode a version that is not retired: nothing can be withheld
     /// from it later, and what is accepted there is decoded by those alone.
-    mutating func mayStart(_ appVersion: String, isWithheld: Bool?, onChannel: Bool) throws -> Bool {
+    mutating func mayStart(_ appVersion: String, _ decoding: Decoding?, onChannel: Bool) throws -> Bool {
         let version = type.version(ofStored: appVersion)
-        let isDecoded: Bool
-        if let isWithheld {
-            isDecoded = !isWithheld
-        } else {
-            isDecoded = try takes(.contentState, contentState, version, &takesContent)
-            found[appVersion] = isDecoded
-        }
+        let isDecoded = try decoding.map { !$0.isWithheld } ?? judge(appVersion, version)
         if onChannel, type.versions.isRetired(version) { return false }
         guard isDecoded else { return false }
         return try takes(.attributes, activity.attributes, version, &takesAttributes)
+    }
+
+    private mutating func judge(_ appVersion: String, _ version: Int) throws -> Bool {
+        let isDecoded = try takes(.contentState, newestState, version, &takesContent)
+        found[appVersion] = isDecoded
+        return isDecoded
     }
 
     private func takes(
@@ -58,7 +78,7 @@ struct StartVersions {
                 activityKey: activity.key,
                 appVersion: appVersion,
                 isWithheld: !isDecoded,
-                revision: activity.newest
+                revision: newest
             )
         }
         let events = rows.filter(\.isWithheld).map { row in

@@ -170,4 +170,28 @@ struct AudienceTests {
             #expect(try await world.startState("d1") == "cancelled")
         }
     }
+
+    @Test("An activity that is updated without a pause starts its audience all the same")
+    func claimBehindUpdates() async throws {
+        try await withWorld { world in
+            try await world.register("d1", token: "5a01")
+            try await world.start(to: World.devices("d1"))
+            let key = try #require(try await world.number("SELECT activity_key FROM activities"))
+            try await world.orchestrator.enrolAudience(of: key)
+            var claimed = 0
+            // An app version that is met for the first time is judged for the newest state, and started at the next look.
+            for score in 1...2 as ClosedRange<Int64> {
+                let look = try #require(try await ActivitySnapshot.read(key, begun: 1, from: world.database))
+                let claims = StartClaims(
+                    orchestrator: world.orchestrator,
+                    activity: look,
+                    delivery: .tokens,
+                    contentState: CompactJSON(.object(World.state(score - 1)))
+                )
+                try await world.update(score: score)
+                claimed += try await claims.claim()?.starts.count ?? 0
+            }
+            #expect(claimed == 1)
+        }
+    }
 }

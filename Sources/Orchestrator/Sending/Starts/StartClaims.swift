@@ -25,7 +25,7 @@ struct StartClaims: Sendable {
     let activity: ActivitySnapshot
     /// The activity's, or the one that has to do for now.
     let delivery: Delivery
-    /// The newest state, which the starts bring.
+    /// What the starts bring: the newest state when the worker looked.
     let contentState: CompactJSON
 
     /// Starts claimed at once; what a crash between claim and answer leaves in doubt.
@@ -40,8 +40,9 @@ struct StartClaims: Sendable {
         var count = 0
     }
 
-    /// - Returns: Nil if something newer was accepted meanwhile: an end that is committed is followed by no start, and what
-    ///   the apps can decode was judged for the newest state.
+    /// - Returns: Nil if the activity was ended meanwhile: an end that is committed is followed by no start. A newer state
+    ///   holds back only the starts of apps of which it is not known whether they decode the older one; else an activity
+    ///   that is updated all the time would never start anyone.
     func claim() async throws -> Batch? {
         try await orchestrator.withCurrentType {
             let type = try await orchestrator.typeContext(activity.bundleID, activity.typeName)
@@ -54,8 +55,7 @@ struct StartClaims: Sendable {
             let locked = try await connection.pipeline([
                 TypeVersionRows.hold([type]),
                 """
-                SELECT 1 FROM activities
-                WHERE activity_key = \(activity.key) AND state = 'live' AND revision = \(activity.newest) FOR SHARE
+                SELECT revision FROM activities WHERE activity_key = \(activity.key) AND state = 'live' FOR SHARE
                 """,
                 """
                 SELECT s.device_key FROM starts AS s JOIN devices AS d USING (device_key)
@@ -65,16 +65,21 @@ struct StartClaims: Sendable {
                 """,
             ])
             try type.check(TypeVersionRows.updates(locked[0]))
-            guard !locked[1].isEmpty else { return nil }
+            guard let newest = try locked[1].single(Int64.self) else { return nil }
             let keys = try locked[2].decoded(as: Int64.self)
             guard !keys.isEmpty else { return Batch() }
             // A second statement: what was spent on a device until it was locked is seen.
             let due = try await read(keys, on: connection)
-            var verdicts = try StartVersions(activity, type, contentState)
+            var verdicts = StartVersions(
+                activity,
+                type,
+                newest: newest,
+                try await content(of: newest, on: connection)
+            )
             var batch = Batch()
             batch.count = due.count
             var decisions: [Decision] = []
-            for start in due {
+            for start in due where try verdicts.knows(start.appVersion, start.decoding) {
                 let (decision, claimed) = try decide(start, &verdicts)
                 decisions.append(decision)
                 switch decision.action {
@@ -88,6 +93,15 @@ struct StartClaims: Sendable {
         }
     }
 
+    /// The state that what the apps can decode is judged for.
+    private func content(of newest: Revision, on connection: PostgresConnection) async throws -> CompactJSON {
+        guard newest != activity.newest else { return contentState }
+        let rows = try await connection.query(
+            "SELECT content_state::text FROM changes WHERE activity_key = \(activity.key) AND revision = \(newest)"
+        )
+        return try rows.single(String.self).map { CompactJSON(stored: Array($0.utf8)) } ?? contentState
+    }
+
     // MARK: What is due
 
     private struct Due {
@@ -97,8 +111,8 @@ struct StartClaims: Sendable {
         let osVersion: OSVersion?
         /// As in ``AppVersionRows``.
         let appVersion: String
-        /// Whether the newest state is withheld from apps of this version; nil: not known yet.
-        let isWithheld: Bool?
+        /// What is known of apps of this version; nil: nothing yet.
+        let decoding: StartVersions.Decoding?
         let activitiesEnabled: Bool
         let frequent: Bool
         let deviceToken: PushToken?
@@ -114,7 +128,8 @@ struct StartClaims: Sendable {
             """
             SELECT s.device_key, s.state::text, s.attempts, s.failures, s.fell_back, t.token, d.os_version,
                    d.activities_enabled, d.frequent_pushes_enabled, d.device_token, \(unescaped: AudienceRows.coverage),
-                   spent.times, spent.counts, clock_timestamp(), \(unescaped: AppVersionRows.appVersion), v.is_withheld
+                   spent.times, spent.counts, clock_timestamp(), \(unescaped: AppVersionRows.appVersion), v.is_withheld,
+                   v.decodes_from
             FROM starts AS s JOIN devices AS d USING (device_key) JOIN activities AS a USING (activity_key)
             LEFT JOIN activity_app_versions AS v
                 ON v.activity_key = s.activity_key AND v.app_version = \(unescaped: AppVersionRows.appVersion)
@@ -133,7 +148,7 @@ struct StartClaims: Sendable {
             as: (
                 Int64, String, Int16, Int16, Bool, [UInt8]?, String?, Bool, Bool, [UInt8]?, Bool, [PGTimestamp],
                 [Int16],
-                PGTimestamp, String, Bool?
+                PGTimestamp, String, Bool?, Int64?
             ).self
         ).map { row in
             Due(
@@ -147,7 +162,7 @@ struct StartClaims: Sendable {
                 token: row.5.flatMap(PushToken.init(bytes:)),
                 osVersion: row.6.flatMap(OSVersion.init),
                 appVersion: row.14,
-                isWithheld: row.15,
+                decoding: row.15.map { StartVersions.Decoding(isWithheld: $0, since: row.16 ?? 0) },
                 activitiesEnabled: row.7,
                 frequent: row.8,
                 deviceToken: row.9.flatMap(PushToken.init(bytes:)),
@@ -211,7 +226,7 @@ struct StartClaims: Sendable {
     ) throws -> StartStateMachine.Obstacle? {
         if case .withheld(let reason) = capability { return .incapable(reason) }
         let joinsChannel = capability == .withInputPushChannel
-        guard try versions.mayStart(due.appVersion, isWithheld: due.isWithheld, onChannel: joinsChannel) else {
+        guard try versions.mayStart(due.appVersion, due.decoding, onChannel: joinsChannel) else {
             return .incompatibleVersion
         }
         if due.token == nil { return .noStartToken }
