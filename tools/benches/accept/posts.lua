@@ -1,5 +1,5 @@
 -- For wrk: updates of activities in turn, each with a state and an Idempotency-Key of its own; one a request, or many in
--- a batch. Arguments: app, API key, a name for this run, number of activities, changes in a request (0: no batch).
+-- a batch. Arguments: app, API key, number of this run, number of activities, changes in a request (0: no batch).
 
 local app, key, run, activities, size
 local made = 0
@@ -8,10 +8,11 @@ local made = 0
 local before = '{"home_score":2,"away_score":1,"period":"second_half","last_event":"'
 local after = '","clock":'
 local event = string.rep("Mbappe scores. ", 40)
-event = event:sub(1, 400 - #before - #after - #"10000000}")
+event = event:sub(1, 400 - #before - #after - #"100000000}")
 
+-- No run repeats the states of another: what is shown already would not be stored.
 local function state(number)
-   return before .. event .. after .. (10000000 + number) .. "}"
+   return before .. event .. after .. (100000000 + run * 1000000 + number) .. "}"
 end
 
 local function activity(number)
@@ -27,7 +28,7 @@ local function one()
    made = made + 1
    return post(
       "/activities/" .. activity(made) .. "/updates",
-      "Idempotency-Key: " .. run .. "-" .. made .. "\r\n",
+      "Idempotency-Key: run-" .. run .. "-" .. made .. "\r\n",
       '{"content_state":' .. state(made) .. "}"
    )
 end
@@ -36,14 +37,15 @@ local function batch()
    local operations = {}
    for place = 1, size do
       made = made + 1
-      operations[place] = '{"op":"update","id":"' .. activity(made) .. '","idempotency_key":"' .. run .. "-" .. made
+      operations[place] = '{"op":"update","id":"' .. activity(made) .. '","idempotency_key":"run-' .. run .. "-" .. made
          .. '","body":{"content_state":' .. state(made) .. "}}"
    end
    return post("/batch", "", '{"operations":[' .. table.concat(operations, ",") .. "]}")
 end
 
 function init(arguments)
-   app, key, run, activities, size = arguments[1], arguments[2], arguments[3], tonumber(arguments[4]), tonumber(arguments[5])
+   app, key, run = arguments[1], arguments[2], tonumber(arguments[3])
+   activities, size = tonumber(arguments[4]), tonumber(arguments[5])
    request = size == 0 and one or batch
 end
 

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 
 from cluster import Cluster, program
 from daemon import Daemon
@@ -71,6 +72,13 @@ class Bench:
         ).split("|")
         return int(changes), int(keys)
 
+    def settled(self):
+        """The same when what was still under way has been stored, too."""
+        stored = None
+        while stored != (stored := self.stored()):
+            time.sleep(0.5)
+        return stored
+
     def post(self, connections, size):
         """Posts for a while. Every change that was answered is stored once, with its key."""
         self.runs += 1
@@ -79,13 +87,13 @@ class Bench:
             [
                 "wrk", "-t", "1", "-c", str(connections), "-d", f"{self.seconds}s", "--timeout", "30s",
                 "-s", os.path.join(BENCHES, "accept", "posts.lua"), self.daemon.url, "--",
-                APP, self.key, f"r{self.runs}", str(ACTIVITIES), str(size),
+                APP, self.key, str(self.runs), str(ACTIVITIES), str(size),
             ],
             self.cpus,
         )  # fmt: skip
         said = json.loads(result.output.splitlines()[-1])
         daemon, server = self.daemon.cpu - cpu[0], self.cluster.cpu - cpu[1]
-        after = self.stored()
+        after = self.settled()
         answered = said["requests"] * max(size, 1)
         for stored in (after[0] - before[0], after[1] - before[1]):
             if said["refused"] or said["broken"] or not answered <= stored <= answered + connections * max(size, 1):
