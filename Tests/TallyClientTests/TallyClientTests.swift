@@ -14,8 +14,8 @@ private let goal = UpdateRequest(contentState: ["homeScore": 1])
 struct TallyClientTests {
     /// Runs `body` with a client of a scripted server.
     private func withServer(
-        requestTimeout: Duration = .seconds(30),
-        deadline: Duration = .seconds(30),
+        requestTimeout: Duration = .seconds(120),
+        deadline: Duration = .seconds(300),
         connections: Int = 4,
         script: @escaping @Sendable (Int, ScriptedServer.Received) -> ScriptedServer.Reply,
         _ body: (TallyClient, ScriptedServer) async throws -> Void
