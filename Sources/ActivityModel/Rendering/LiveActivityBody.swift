@@ -68,15 +68,15 @@ package enum LiveActivityBody {
         return body.finish()
     }
 
-    /// An end, with the state that stays on the card until it is dismissed.
+    /// An end, with the state that stays on the card until it is dismissed; without one, the card keeps what it shows.
     package static func end(
-        contentState: CompactJSON,
+        contentState: CompactJSON?,
         alert: AlertContent?,
         dismissal: Dismissal,
         timestamp: Timestamp
     ) -> [UInt8] {
         var body = BodyWriter(.end, timestamp: timestamp)
-        body.add("content-state", contentState)
+        if let contentState { body.add("content-state", contentState) }
         if let alert { body.add("alert", alert.wire) }
         if let date = dismissal.date(stampedAt: timestamp) { body.add("dismissal-date", .number(JSONNumber(date))) }
         return body.finish()

@@ -240,6 +240,7 @@ private struct IntakeDesk {
         if let settled {
             followers.accepted(settled, by: command.type, of: command.activity.key, as: change.revision)
         }
+        if change.kind == .end { followers.ended(command.activity.key, as: change.revision) }
         eventTimes[command.activity.key] = place.machine.standing?.eventTime
         return .accepted(
             activityID: command.activityID,

@@ -11,16 +11,17 @@ struct CatchUpTurn: Sendable {
     let activity: ActivitySnapshot
 
     func run() async throws -> SegmentWorker.Turn {
-        // Whoever is due can decode the newest state. If that is another one by now, it may be the only one.
+        // Whoever is due can decode the newest state, or is to be sent an end. If there is another state by now, it may be the
+        // only one; and if another version is decoded by now, that is settled first.
         let due = try await Destination.read(
             """
-            SELECT \(unescaped: Destination.columns) FROM subscriptions
+            SELECT \(unescaped: Destination.columns), \(unescaped: Destination.canDecode) FROM subscriptions
             WHERE activity_key = \(activity.key) AND mode = 'token' AND state = 'due' AND due_at <= now()
               AND EXISTS (SELECT FROM activities AS a WHERE a.activity_key = \(activity.key) AND a.revision = \(activity.newest))
             ORDER BY due_at LIMIT \(activity.batch(RingWalk.batchSize))
             """,
             from: orchestrator.database
-        )
+        ).filter { $0.canDecode || $0.leaving || activity.state == .ended }
         guard !due.isEmpty else { return .idle }
         let leaving = due.filter(\.leaving)
         let (behind, level) = due.filter { !$0.leaving }.partitioned { $0.knownRevision >= activity.newest }

@@ -17,6 +17,8 @@ struct Destination: Sendable {
     let heardRevision: Revision
     /// The card is to be ended and forgotten.
     let leaving: Bool
+    /// Whether its app can decode the newest state. If not, only an end without it may be sent.
+    var canDecode = true
 }
 
 extension Destination {
@@ -25,10 +27,16 @@ extension Destination {
         device_key, update_token, frequent, failures, known_revision, confirmed_revision, heard_revision, leaving
         """
 
-    /// Runs a query that selects ``columns``.
+    /// Whether the newest state is not withheld from the app of the card `subscriptions`.
+    static let canDecode = """
+        NOT EXISTS (SELECT FROM activity_app_versions AS v JOIN devices AS d ON v.app_version = \(AppVersionRows.appVersion)
+            WHERE v.activity_key = subscriptions.activity_key AND d.device_key = subscriptions.device_key AND v.is_withheld)
+        """
+
+    /// Runs a query that selects ``columns`` and ``canDecode``.
     static func read(_ query: Query, from database: Database) async throws -> [Destination] {
         let rows = try await database.query(query)
-        return try rows.decoded(as: (Int64, [UInt8], Bool, Int16, Int64, Int64, Int64, Bool).self).compactMap {
+        return try rows.decoded(as: (Int64, [UInt8], Bool, Int16, Int64, Int64, Int64, Bool, Bool).self).compactMap {
             key,
             token,
             frequent,
@@ -36,7 +44,8 @@ extension Destination {
             known,
             confirmed,
             heard,
-            leaving in
+            leaving,
+            canDecode in
             // A CHECK keeps the length within the bounds that make this nil.
             guard let token = PushToken(bytes: token) else { return nil }
             return Destination(
@@ -47,7 +56,8 @@ extension Destination {
                 knownRevision: known,
                 confirmedRevision: confirmed,
                 heardRevision: heard,
-                leaving: leaving
+                leaving: leaving,
+                canDecode: canDecode
             )
         }
     }

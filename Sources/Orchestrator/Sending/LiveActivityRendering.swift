@@ -18,14 +18,15 @@ struct LiveActivityRendering: Sendable {
 
     /// The body for a card that is there: an end if the change is one, else an update.
     ///
-    /// A card that catches up with the start itself is updated to its state: it cannot be started twice.
-    func body() -> [UInt8] {
+    /// A card that catches up with the start itself is updated to its state: it cannot be started twice. Without its content,
+    /// an end leaves on the card what it shows.
+    func body(leavingOutContent: Bool = false) -> [UInt8] {
         switch change.kind {
         case .start, .update:
             LiveActivityBody.update(content, timestamp: change.timestamp)
         case .end:
             LiveActivityBody.end(
-                contentState: change.contentState,
+                contentState: leavingOutContent ? nil : change.contentState,
                 alert: alert,
                 dismissal: Dismissal(
                     dismissAt: change.dismissAt,

@@ -14,24 +14,30 @@ struct OutgoingChange: Sendable {
     struct Form: Sendable {
         let headers: PushHeaders
         let body: [UInt8]
+        /// The revision whose state it carries; nil for an end without one.
+        let revision: Revision?
     }
 
-    func form(alert: AlertContent?, priority: PushPriority) -> Form {
+    /// What goes to apps that could not decode the state is `leavingOutContent`: an end reaches them all the same.
+    func form(alert: AlertContent?, priority: PushPriority, leavingOutContent: Bool = false) -> Form {
         Form(
             headers: PushHeaders(
                 bundleID: activity.bundleID,
                 priority: priority,
                 expiration: activity.policy.expiration(of: change.kind, at: change.timestamp)
             ),
-            body: body(alert)
+            body: body(alert, leavingOutContent),
+            revision: leavingOutContent ? nil : change.revision
         )
     }
 
     /// An alert that one card is owed from earlier was not measured with every later state; the state goes before it.
-    private func body(_ alert: AlertContent?) -> [UInt8] {
-        let body = LiveActivityRendering(change: change, alert: alert, activity: activity).body()
+    private func body(_ alert: AlertContent?, _ leavingOutContent: Bool) -> [UInt8] {
+        let body = LiveActivityRendering(change: change, alert: alert, activity: activity)
+            .body(leavingOutContent: leavingOutContent)
         guard alert != nil, SizeLimit.device.excess(body.count) != nil else { return body }
-        return LiveActivityRendering(change: change, alert: nil, activity: activity).body()
+        return LiveActivityRendering(change: change, alert: nil, activity: activity)
+            .body(leavingOutContent: leavingOutContent)
     }
 
     /// Sends to tokens, and takes down what became of it. `deviceKeys` are those of the tokens, in their order.
@@ -52,7 +58,7 @@ struct OutgoingChange: Sendable {
                 activityKey: activity.key,
                 segment: lease.segment,
                 event: change.kind == .end ? .end : .update,
-                revision: change.revision,
+                revision: form.revision,
                 priority: form.headers.priority,
                 detail: detail
             ),

@@ -29,6 +29,7 @@ struct TokenPushes: Sendable {
     private struct Group: Hashable {
         let alert: AlertContent?
         let priority: PushPriority
+        let leavesOutContent: Bool
     }
 
     /// Sends a change. The ledger decides the priority, except for pushes that the budget has no say in.
@@ -60,7 +61,11 @@ struct TokenPushes: Sendable {
                 if start > 0, !(try await orchestrator.segments.mayGoOn(lease, newest: activity.newest)) { break }
                 let slice = start..<min(start + Self.sliceSize, pushes.count)
                 for (group, members) in Dictionary(grouping: slice, by: { groups[$0] }) {
-                    let form = outgoing.form(alert: group.alert, priority: group.priority)
+                    let form = outgoing.form(
+                        alert: group.alert,
+                        priority: group.priority,
+                        leavingOutContent: group.leavesOutContent
+                    )
                     let members = members.map { pushes[$0] }
                     let nothing = exceptions
                     tasks.addTask {
@@ -106,7 +111,13 @@ struct TokenPushes: Sendable {
                     priorities[key] = try await orchestrator.ledger.priority(of: change, key, in: activity)
                 }
             }
-            groups.append(Group(alert: push.alert, priority: priorities[key] ?? .five))
+            groups.append(
+                Group(
+                    alert: push.alert,
+                    priority: priorities[key] ?? .five,
+                    leavesOutContent: !push.destination.canDecode
+                )
+            )
         }
         return groups
     }

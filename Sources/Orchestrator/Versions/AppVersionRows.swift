@@ -135,27 +135,33 @@ enum AppVersionRows {
         """
     }
 
+    /// An end needs no state, so it is withheld from nobody: from no card when the activity has ended, nor from one that the
+    /// backend ends.
     private static let cardsOutOfLine = """
-        SELECT s.activity_key, s.device_key, v.is_withheld, v.decodes_from
+        SELECT s.activity_key, s.device_key, c.is_withheld, c.decodes_from
         FROM activity_app_versions AS v
         JOIN subscriptions AS s ON s.activity_key = v.activity_key
         JOIN devices AS d ON d.device_key = s.device_key AND v.app_version = \(appVersion)
+        JOIN activities AS a ON a.activity_key = v.activity_key
+        CROSS JOIN LATERAL (
+            SELECT v.is_withheld AND a.state <> 'ended' AND NOT s.leaving AS is_withheld,
+                   CASE WHEN v.is_withheld THEN a.revision ELSE v.decodes_from END AS decodes_from
+        ) AS c
         WHERE s.mode = 'token' AND CASE
-            WHEN v.is_withheld THEN s.state IN ('riding', 'due', 'rejected')
+            WHEN c.is_withheld THEN s.state IN ('riding', 'due', 'rejected')
             WHEN s.state = 'withheld' THEN s.reason = '\(reason)'
-            WHEN s.state IN ('due', 'rejected') THEN s.heard_revision < v.decodes_from - 1
+            WHEN s.state IN ('due', 'rejected') THEN s.heard_revision < c.decodes_from - 1
             WHEN s.state = 'riding' THEN
-                s.known_revision < v.decodes_from AND \(ReportRows.sentOnRing) < v.decodes_from
+                s.known_revision < c.decodes_from AND \(ReportRows.sentOnRing) < c.decodes_from
             ELSE false END
         """
 
     /// What its app cannot decode is withheld from a card; with what it can decode again it is served by its own row, until
-    /// it is up to date. Of what came before, nothing is owed to it any more. One that is to be ended on the phone is given
-    /// up.
+    /// it is up to date. Of what came before, nothing is owed to it any more.
     private static let alignmentOfCards = """
         UPDATE subscriptions AS s
         SET state = CASE WHEN NOT c.is_withheld THEN CASE s.state WHEN 'rejected' THEN s.state ELSE 'due' END
-                WHEN s.leaving THEN 'over' ELSE 'withheld' END,
+                ELSE 'withheld' END,
             reason = CASE WHEN c.is_withheld THEN '\(reason)' WHEN s.state = 'rejected' THEN s.reason END,
             due_at = CASE WHEN NOT c.is_withheld AND s.state <> 'rejected' THEN coalesce(s.due_at, clock_timestamp()) END,
             known_revision = CASE s.state WHEN 'riding' THEN \(ReportRows.sentOnRing) ELSE s.known_revision END,

@@ -102,6 +102,14 @@ struct Followers {
         }
     }
 
+    /// The activity was ended. From whom states are withheld, the end is not: a worker has to look at their cards.
+    mutating func ended(_ activityKey: Int64, as revision: Revision) {
+        acceptedKeys.insert(activityKey)
+        for follower in followers[activityKey] ?? [] where follower.isWithheld {
+            change(activityKey, follower.appVersion, isWithheld: true, at: revision)
+        }
+    }
+
     private mutating func change(_ key: Int64, _ appVersion: String, isWithheld: Bool, at revision: Revision) {
         guard let index = followers[key]?.firstIndex(where: { $0.appVersion == appVersion }) else { return }
         followers[key]?[index].isWithheld = isWithheld

@@ -45,6 +45,18 @@ final class DocumentedAPI: Sendable {
         )
         let text = String(decoding: answer.body, as: UTF8.self)
         #expect(answer.status == expected, "\(id) \(example ?? ""): \(text)", sourceLocation: sourceLocation)
+        return try check(answer, to: id, sourceLocation: sourceLocation)
+    }
+
+    /// Holds an answer to an operation against what the document says, and hands back its body.
+    @discardableResult
+    func check(
+        _ answer: HTTPCaller.Answer,
+        to id: String,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws -> JSONValue {
+        let operation = try #require(operations[id], "\(id)", sourceLocation: sourceLocation)
+        let text = String(decoding: answer.body, as: UTF8.self)
         let response = operation.json["responses"]?["\(answer.status)"].map(document.resolved)
         let documented = try #require(response, "\(id) \(answer.status)", sourceLocation: sourceLocation)
         guard let content = documented["content"] else {

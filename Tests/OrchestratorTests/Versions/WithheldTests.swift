@@ -214,15 +214,67 @@ struct WithheldTests {
         }
     }
 
-    @Test("A withheld card that the backend ends is given up, not sent what it could not decode")
+    @Test(
+        "An end reaches everybody: withheld cards get it without the state that they could not decode",
+        arguments: [true, false]
+    )
+    func end(isGiven: Bool) async throws {
+        try await withWorld { world in
+            try await startNew(in: world)
+            try await world.follow("old", token: "aa01")
+            try await world.settle()
+            let last: JSONObject = ["score": 9, "clock": "90:00", "note": 1]
+            _ = try await world.orchestrator.end(
+                world.app,
+                ActivityID(stored: "final"),
+                EndRequest(contentState: isGiven ? last : nil)
+            )
+            // One that reports only after the end.
+            try await world.install("1.4", on: "late")
+            try await world.pass(5)
+            try await world.settle()
+            try await world.follow("late", token: "aa03")
+            try await world.pass(5)
+            try await world.settle()
+            try await world.settle()
+            for token in ["aa01", "aa03"] {
+                let pushes = world.recorder.pushes(to: token)
+                #expect(pushes.map(\.event) == ["end"])
+                #expect(pushes.first?.aps["content-state"] == nil)
+                #expect(
+                    pushes.first?.aps["dismissal-date"] == world.recorder.pushes(to: "aa02").last?.aps["dismissal-date"]
+                )
+            }
+            #expect(world.recorder.pushes(to: "aa02").map(\.score) == [isGiven ? 9 : 2])
+            #expect(try await world.subscription("old") == "riding")
+            #expect(try await world.show().progress.withheld == 0)
+            try await world.writeTimeline()
+            let timeline = try await world.orchestrator.timeline(
+                world.app,
+                ActivityID(stored: "final"),
+                device: DeviceID(stored: "old"),
+                PageRequest()
+            )
+            #expect(
+                timeline.page.items.contains {
+                    $0.text.hasPrefix("The end, without the state that the app could not decode, was accepted by APNs")
+                }
+            )
+        }
+    }
+
+    @Test("A withheld card that the backend ends is ended without the state that it could not decode")
     func leaving() async throws {
         try await withWorld { world in
             try await startNew(in: world)
             try await world.follow("old", token: "aa01")
             try await world.orchestrator.unsubscribe(world.app, ActivityID(stored: "final"), DeviceID(stored: "old"))
             try await world.settle()
-            #expect(world.recorder.take().isEmpty)
-            #expect(try await world.subscription("old") == "over")
+            let pushes = world.recorder.take()
+            #expect(pushes.map(\.destination) == ["aa01"])
+            #expect(pushes.map(\.event) == ["end"])
+            #expect(pushes.first?.aps["content-state"] == nil)
+            #expect(try await world.number("SELECT count(*) FROM subscriptions WHERE update_token = '\\xaa01'") == 0)
         }
     }
 }

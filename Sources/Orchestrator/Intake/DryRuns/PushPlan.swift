@@ -105,11 +105,12 @@ struct PushPlan {
         let rows = try await connection.query(
             """
             SELECT s.frequent, CASE
-                       WHEN v.is_withheld AND s.state IN ('riding', 'due') THEN 'withheld'
+                       WHEN v.is_withheld AND a.state = 'ended' AND s.state = 'withheld' AND s.reason = '\(unescaped: AppVersionRows.reason)' THEN 'due'
+                       WHEN v.is_withheld AND a.state <> 'ended' AND s.state IN ('riding', 'due') THEN 'withheld'
                        WHEN NOT v.is_withheld AND s.state = 'withheld' AND s.reason = '\(unescaped: AppVersionRows.reason)' THEN 'due'
                        ELSE s.state END::text,
                    count(*)
-            FROM subscriptions AS s JOIN devices AS d USING (device_key)
+            FROM subscriptions AS s JOIN devices AS d USING (device_key) JOIN activities AS a USING (activity_key)
             LEFT JOIN activity_app_versions AS v
                 ON v.activity_key = s.activity_key AND v.app_version = \(unescaped: AppVersionRows.appVersion)
             WHERE s.activity_key = \(activity.key) AND s.mode = 'token' AND s.state <> 'over' GROUP BY 1, 2

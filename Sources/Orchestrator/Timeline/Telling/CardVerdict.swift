@@ -40,13 +40,6 @@ struct CardVerdict {
                 code: "other_environment",
                 text: "The device was installed anew in the other environment, so its card is gone."
             )
-        case "incompatible_version":
-            Verdict(
-                code: "incompatible_version",
-                text:
-                    "The card was to be ended on the phone, which the app\(appVersion) could not be told: it could not decode "
-                    + "what goes with that. Nothing is sent any more."
-            )
         case "channel_lost":
             Verdict(
                 code: "channel_gone",

@@ -83,6 +83,7 @@ enum EntryWords {
         return switch entry.event {
         case "alert": "The ordinary alert in the stead of a card"
         case "wake": "The wake-up of the app"
+        case "end" where entry.revision == nil: "The end, without the state that the app could not decode,"
         case let event?: "\(way) \(event)\(number)"
         case nil: "The push"
         }
