@@ -217,6 +217,13 @@ let package = Package(
             path: "Tests/TestSupport",
             swiftSettings: swiftSettings
         ),
+        // As TestSupport, for the tests of modules above the orchestrator.
+        .target(
+            name: "OrchestratorTestSupport",
+            dependencies: ["APNSTransport", "ActivityModel", "Orchestrator"],
+            path: "Tests/OrchestratorTestSupport",
+            swiftSettings: swiftSettings
+        ),
         .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"], swiftSettings: swiftSettings),
         .testTarget(
             name: "JSONSchemaTests",
@@ -304,9 +311,9 @@ let package = Package(
         .testTarget(
             name: "OrchestratorTests",
             dependencies: [
-                "APITypes", "APNSTransport", "ActivityModel", "Cryptography", "JSON", "Orchestrator", "Postgres",
-                "Schema",
-                "TestSupport", "tally-import", logging, serviceLifecycle,
+                "APITypes", "APNSTransport", "ActivityModel", "Cryptography", "JSON", "Orchestrator",
+                "OrchestratorTestSupport", "Postgres", "Schema", "TestSupport", "tally-import", logging,
+                serviceLifecycle,
             ],
             swiftSettings: swiftSettings
         ),
@@ -321,8 +328,8 @@ let package = Package(
         .testTarget(
             name: "HTTPAPITests",
             dependencies: [
-                "APITypes", "APNSTransport", "ActivityModel", "Cryptography", "HTTPAPI", "JSON", "Orchestrator",
-                "Postgres", "Schema", "TestSupport",
+                "APITypes", "ActivityModel", "Cryptography", "HTTPAPI", "JSON", "Orchestrator",
+                "OrchestratorTestSupport", "Postgres", "Schema", "TestSupport",
                 hummingbird, httpTypes, nioCore, nioPosix, logging, metrics, coreMetrics, serviceLifecycle,
             ],
             swiftSettings: swiftSettings

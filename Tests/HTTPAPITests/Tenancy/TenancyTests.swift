@@ -1,11 +1,11 @@
 import APITypes
-import APNSTransport
 import ActivityModel
 import CoreMetrics
 import Cryptography
 import HTTPTypes
 import JSON
 import Logging
+import OrchestratorTestSupport
 import Postgres
 import Schema
 import TestSupport
@@ -121,7 +121,7 @@ struct TenancyTests {
         try await withDatabase(migrations: migrations) { database in
             let orchestrator = Orchestrator(
                 database: database,
-                sender: SilentSender(),
+                sender: NoSender(),
                 masterKeys: MasterKeys(.generate()),
                 settings: OrchestratorSettings(bootstrapKey: "first-steps-of-all"),
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
@@ -150,42 +150,5 @@ struct TenancyTests {
                 group.cancelAll()
             }
         }
-    }
-}
-
-/// Nothing is sent in these tests.
-private struct SilentSender: PushSender {
-    func send(_ batch: PushBatch) async -> BatchOutcome {
-        BatchOutcome(count: batch.tokens.count, allAre: PushOutcome(.notSent))
-    }
-    func broadcast(_ push: BroadcastPush) async -> PushOutcome { PushOutcome(.notSent) }
-    func createChannel(
-        environment: APNSEnvironment,
-        identity: SigningIdentity,
-        bundleID: BundleID,
-        storage: ChannelStorage
-    ) async -> ChannelCreationOutcome { .failed(PushOutcome(.notSent)) }
-    func readChannel(
-        environment: APNSEnvironment,
-        identity: SigningIdentity,
-        bundleID: BundleID,
-        channelID: APNSChannelID
-    ) async -> ChannelReadingOutcome { .failed(PushOutcome(.notSent)) }
-    func listChannels(
-        environment: APNSEnvironment,
-        identity: SigningIdentity,
-        bundleID: BundleID
-    ) async -> ChannelListOutcome { .failed(PushOutcome(.notSent)) }
-    func deleteChannel(
-        environment: APNSEnvironment,
-        identity: SigningIdentity,
-        bundleID: BundleID,
-        channelID: APNSChannelID
-    ) async -> ChannelDeletionOutcome { .failed(PushOutcome(.notSent)) }
-    func endpoint(_ environment: APNSEnvironment, _ api: APNSAPI) -> APNSEndpoint {
-        APNSEndpoints.standard(environment, api)
-    }
-    func reach(_ environment: APNSEnvironment, _ api: APNSAPI, deadline: Duration) async -> ReachabilityOutcome {
-        .failed(.other, detail: "nothing leaves")
     }
 }

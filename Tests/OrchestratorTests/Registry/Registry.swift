@@ -3,6 +3,7 @@ import ActivityModel
 import Cryptography
 import JSON
 import Logging
+import OrchestratorTestSupport
 import Postgres
 import Schema
 import TestSupport

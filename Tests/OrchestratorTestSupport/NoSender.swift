@@ -1,41 +1,43 @@
-import APNSTransport
-import ActivityModel
-
-@testable import Orchestrator
+package import APNSTransport
+package import ActivityModel
+import Orchestrator
 
 /// A sender for tests in which nothing is sent: no push ever leaves it.
-struct NoSender: PushSender {
-    func send(_ batch: PushBatch) async -> BatchOutcome {
+package struct NoSender: PushSender {
+    package init() {}
+
+    package func send(_ batch: PushBatch) async -> BatchOutcome {
         BatchOutcome(count: batch.tokens.count, allAre: PushOutcome(.notSent))
     }
-    func broadcast(_ push: BroadcastPush) async -> PushOutcome { PushOutcome(.notSent) }
-    func createChannel(
+    package func broadcast(_ push: BroadcastPush) async -> PushOutcome { PushOutcome(.notSent) }
+    package func createChannel(
         environment: APNSEnvironment,
         identity: SigningIdentity,
         bundleID: BundleID,
         storage: ChannelStorage
     ) async -> ChannelCreationOutcome { .failed(PushOutcome(.notSent)) }
-    func readChannel(
+    package func readChannel(
         environment: APNSEnvironment,
         identity: SigningIdentity,
         bundleID: BundleID,
         channelID: APNSChannelID
     ) async -> ChannelReadingOutcome { .failed(PushOutcome(.notSent)) }
-    func listChannels(
+    package func listChannels(
         environment: APNSEnvironment,
         identity: SigningIdentity,
         bundleID: BundleID
     ) async -> ChannelListOutcome { .failed(PushOutcome(.notSent)) }
-    func deleteChannel(
+    package func deleteChannel(
         environment: APNSEnvironment,
         identity: SigningIdentity,
         bundleID: BundleID,
         channelID: APNSChannelID
     ) async -> ChannelDeletionOutcome { .failed(PushOutcome(.notSent)) }
-    func endpoint(_ environment: APNSEnvironment, _ api: APNSAPI) -> APNSEndpoint {
+    package func endpoint(_ environment: APNSEnvironment, _ api: APNSAPI) -> APNSEndpoint {
         APNSEndpoints.standard(environment, api)
     }
-    func reach(_ environment: APNSEnvironment, _ api: APNSAPI, deadline: Duration) async -> ReachabilityOutcome {
+    package func reach(_ environment: APNSEnvironment, _ api: APNSAPI, deadline: Duration) async -> ReachabilityOutcome
+    {
         .failed(.other, detail: "nothing leaves")
     }
 }
