@@ -23,14 +23,7 @@ final class ConnectionTrial: HTTP2ClientHandler {
     func begin(loop: EventLoop, context: TLSContext, endpoint: APNSEndpoint, deadline: Duration) {
         var limits = HTTP2ClientConfiguration()
         limits.connectTimeout = deadline
-        let connection = HTTP2ClientConnection(
-            loop: loop,
-            context: context,
-            host: endpoint.host,
-            port: endpoint.port,
-            configuration: limits,
-            handler: self
-        )
+        let connection = endpoint.connection(on: loop, context: context, limits: limits, handler: self)
         self.connection = connection
         connection.connect()
     }

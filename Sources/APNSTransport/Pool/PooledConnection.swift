@@ -26,14 +26,7 @@ final class PooledConnection: HTTP2ClientHandler {
         limits.maximumRequests = configuration.maximumRequestsPerConnection
         // A list of 10,000 channel ids of the lengths seen takes 300 KB.
         limits.maximumResponseBody = 4 * 1024 * 1024
-        let connection = HTTP2ClientConnection(
-            loop: loop,
-            context: context,
-            host: endpoint.host,
-            port: endpoint.port,
-            configuration: limits,
-            handler: self
-        )
+        let connection = endpoint.connection(on: loop, context: context, limits: limits, handler: self)
         self.connection = connection
         connection.connect()
     }

@@ -1,0 +1,24 @@
+internal import HTTP2Engine
+internal import Reactor
+internal import TLSEngine
+
+extension APNSEndpoint {
+    /// Prepares a connection to here, to be used on `loop` alone; nothing happens before its `connect()`.
+    ///
+    /// - `handler`: held weakly.
+    func connection(
+        on loop: EventLoop,
+        context: TLSContext,
+        limits: HTTP2ClientConfiguration,
+        handler: any HTTP2ClientHandler
+    ) -> HTTP2ClientConnection {
+        HTTP2ClientConnection(
+            loop: loop,
+            context: context,
+            host: host,
+            port: port,
+            configuration: limits,
+            handler: handler
+        )
+    }
+}
