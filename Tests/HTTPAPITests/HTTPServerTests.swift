@@ -11,18 +11,8 @@ import Testing
 struct HTTPServerTests {
     @Test("It tells its addresses, serves on them, and returns when the group shuts down", .timeLimit(.minutes(1)))
     func servesAndStops() async throws {
-        let (addresses, listening) = AsyncStream.makeStream(of: ListeningAddress.self)
-        let server = HTTPServer(
-            service: RecordingService(),
-            configuration: HTTPServerConfiguration(port: 0, metricsListener: (host: "127.0.0.1", port: 0)),
-            metrics: PrometheusMetrics(),
-            readiness: { Readiness(isReady: true) },
-            onListening: { listening.yield($0) },
-            logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
-        )
-        let group = ServiceGroup(configuration: .init(services: [server], logger: Logger(label: "group")))
-        try await withThrowingTaskGroup(of: Void.self) { tasks in
-            tasks.addTask { try await group.run() }
+        let configuration = HTTPServerConfiguration(port: 0, metricsListener: (host: "127.0.0.1", port: 0))
+        try await Self.withServer(RecordingService(), configuration) { group, addresses in
             var urls: [ListeningAddress.Purpose: String] = [:]
             for await address in addresses {
                 #expect(address.port != 0)
@@ -40,7 +30,6 @@ struct HTTPServerTests {
             let header = String(repeating: "x", count: 20_000)
             #expect(try await Self.status(api + "/health/live", key: header) != 200)
             await group.triggerGracefulShutdown()
-            try await tasks.waitForAll()
         }
     }
 
@@ -49,21 +38,10 @@ struct HTTPServerTests {
         .timeLimit(.minutes(1))
     )
     func endsStreams() async throws {
-        let (addresses, listening) = AsyncStream.makeStream(of: ListeningAddress.self)
         let service = RecordingService()
         service.answer(EventCursor.oldest)
         service.holdReaders()
-        let server = HTTPServer(
-            service: service,
-            configuration: HTTPServerConfiguration(port: 0),
-            metrics: PrometheusMetrics(),
-            readiness: { Readiness(isReady: true) },
-            onListening: { listening.yield($0) },
-            logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
-        )
-        let group = ServiceGroup(configuration: .init(services: [server], logger: Logger(label: "group")))
-        try await withThrowingTaskGroup(of: Void.self) { tasks in
-            tasks.addTask { try await group.run() }
+        try await Self.withServer(service, HTTPServerConfiguration(port: 0)) { group, addresses in
             var iterator = addresses.makeAsyncIterator()
             let url = try #require(await iterator.next()).url
             var request = URLRequest(url: try #require(URL(string: url + "/v1/events")))
@@ -78,8 +56,6 @@ struct HTTPServerTests {
             let (data, response) = try await answer
             #expect((response as? HTTPURLResponse)?.statusCode == 200)
             #expect(String(decoding: data, as: UTF8.self) == "retry: 1000\n: \nid: 0-0\n\n")
-            session.invalidateAndCancel()
-            try await tasks.waitForAll()
         }
     }
 
@@ -91,6 +67,29 @@ struct HTTPServerTests {
     )
     func url(host: String, url: String) {
         #expect(ListeningAddress(.api, host: host, port: 80).url == url)
+    }
+
+    /// Runs a server until `body` has told its group to shut down and it has stopped.
+    private static func withServer(
+        _ service: RecordingService,
+        _ configuration: HTTPServerConfiguration,
+        _ body: (ServiceGroup, AsyncStream<ListeningAddress>) async throws -> Void
+    ) async throws {
+        let (addresses, listening) = AsyncStream.makeStream(of: ListeningAddress.self)
+        let server = HTTPServer(
+            service: service,
+            configuration: configuration,
+            metrics: PrometheusMetrics(),
+            readiness: { Readiness(isReady: true) },
+            onListening: { listening.yield($0) },
+            logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+        )
+        let group = ServiceGroup(configuration: .init(services: [server], logger: Logger(label: "group")))
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await group.run() }
+            try await body(group, addresses)
+            try await tasks.waitForAll()
+        }
     }
 
     private static func status(_ text: String, key: String? = nil) async throws -> Int {

@@ -22,15 +22,8 @@ struct ReachabilityTests {
 
     @Test("a port that nobody listens on is tried until the deadline, then the batch is safe to send again")
     func nobodyListens() async throws {
-        let server = try await ScriptedServer { _ in .ok }
-        let endpoint = server.endpoint
-        try await server.stop()
-        let client = try APNSClient(
-            endpoints: .all(at: endpoint),
-            caFile: TestCertificate.caFile,
-            configuration: .quick,
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        )
+        let endpoint = try await Self.deadEndpoint()
+        let client = try Self.client(of: endpoint)
         let outcome = await client.send(try ClientWorld.batch(3, deadline: .milliseconds(200)))
         #expect(outcome.classes == ["not_sent": 3])
         let detail = try #require(outcome.exceptions.first?.outcome.detail)
@@ -40,15 +33,8 @@ struct ReachabilityTests {
 
     @Test("a server that comes up before the deadline still gets the batch")
     func comesUp() async throws {
-        let placeholder = try await ScriptedServer { _ in .ok }
-        let endpoint = placeholder.endpoint
-        try await placeholder.stop()
-        let client = try APNSClient(
-            endpoints: .all(at: endpoint),
-            caFile: TestCertificate.caFile,
-            configuration: .quick,
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        )
+        let endpoint = try await Self.deadEndpoint()
+        let client = try Self.client(of: endpoint)
         let sending = Task { await client.send(try ClientWorld.batch(3)) }
         let server = try await ScriptedServer(port: endpoint.port) { _ in .ok }
         #expect(try await sending.value.accepted == 3)
@@ -80,14 +66,8 @@ struct ReachabilityTests {
             }
             #expect(detail.contains("certificate"), "\(detail)")
         }
-        let server = try await ScriptedServer { _ in .ok }
-        let endpoint = server.endpoint
-        try await server.stop()
-        let client = try APNSClient(
-            endpoints: .all(at: endpoint),
-            caFile: TestCertificate.caFile,
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        )
+        let endpoint = try await Self.deadEndpoint()
+        let client = try Self.client(of: endpoint)
         guard case .failed(.unreachable, _) = await client.reach(.production, .channels, deadline: .seconds(50)) else {
             Issue.record("reached although nobody listens")
             return
@@ -120,14 +100,10 @@ struct ReachabilityTests {
     @Test("graceful shutdown lets what is under way end")
     func gracefulShutdown() async throws {
         let server = try await ScriptedServer { _ in .answerAfter(.milliseconds(50), status: 200) }
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        let client = try APNSClient(
-            endpoints: .all(at: server.endpoint),
-            caFile: TestCertificate.caFile,
-            configuration: .quick,
-            logger: logger
+        let client = try Self.client(of: server.endpoint)
+        let group = ServiceGroup(
+            configuration: .init(services: [.init(service: client)], logger: Logger(label: "test"))
         )
-        let group = ServiceGroup(configuration: .init(services: [.init(service: client)], logger: logger))
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await group.run() }
             let sending = Task { await client.send(try ClientWorld.batch(20)) }
@@ -177,12 +153,7 @@ struct ReachabilityTests {
     @Test("a run that is cancelled gives up what is under way")
     func cancelledRun() async throws {
         let server = try await ScriptedServer { _ in .silence }
-        let client = try APNSClient(
-            endpoints: .all(at: server.endpoint),
-            caFile: TestCertificate.caFile,
-            configuration: .quick,
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        )
+        let client = try Self.client(of: server.endpoint)
         let running = Task { await client.run() }
         let sending = Task { await client.send(try ClientWorld.batch(3, deadline: .seconds(3600))) }
         await server.arrival(of: 1)
@@ -190,5 +161,21 @@ struct ReachabilityTests {
         #expect(try await sending.value.classes == ["unknown": 1, "not_sent": 2])
         await running.value
         try await server.stop()
+    }
+
+    private static func client(of endpoint: APNSEndpoint) throws -> APNSClient {
+        try APNSClient(
+            endpoints: .all(at: endpoint),
+            caFile: TestCertificate.caFile,
+            configuration: .quick,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+    }
+
+    /// Where a server was, and nobody listens any more.
+    private static func deadEndpoint() async throws -> APNSEndpoint {
+        let server = try await ScriptedServer { _ in .ok }
+        try await server.stop()
+        return server.endpoint
     }
 }

@@ -7,7 +7,7 @@ import Testing
 @Suite("Conversations with random damage", .timeLimit(.minutes(10)))
 struct FuzzTests {
     /// The library's memory for one connection of at most 100 streams, with whatever one piece of 64 KiB brings.
-    private static let libraryBound = 4 << 20
+    private static let memoryBound = 4 << 20
     /// Every slot may hold one message as large as allowed.
     private static let keptBound = Victim.maximumStreams * (Victim.maximumBody + Victim.maximumHeaders)
 
@@ -64,7 +64,7 @@ struct FuzzTests {
             if victim.sent.count > 64 * 1024 + 4 * fed {
                 complaints.append("\(fed) bytes make us send \(victim.sent.count)")
             }
-            if memory.peak > Self.libraryBound { complaints.append("libnghttp2 took \(memory.peak) bytes") }
+            if memory.peak > Self.memoryBound { complaints.append("libnghttp2 took \(memory.peak) bytes") }
             if role == .client, victim.slots > Transcript.requests { complaints.append("\(victim.slots) slots") }
             if role == .server, victim.slots > Victim.maximumStreams { complaints.append("\(victim.slots) slots") }
             complaints += victim.end()

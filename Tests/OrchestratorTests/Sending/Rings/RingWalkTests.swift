@@ -9,13 +9,7 @@ import Testing
 struct RingWalkTests {
     @Test("What has left and is not stored stays within a batch, and the cursor is stored on the way")
     func bounds() async throws {
-        try await withWorld { world in
-            let count = 2 * RingWalk.batchSize
-            try await world.start()
-            try await world.crowd(count)
-            try await world.settle()
-            _ = world.recorder.take()
-            try await world.update(score: 1)
+        try await withUpdateToSend(to: 2 * RingWalk.batchSize) { world, count in
             let gate = world.recorder.close()
             let walk = Task { try await world.settle() }
             await gate.arrivals(RingWalk.batchSize / TokenPushes.sliceSize)
@@ -34,13 +28,7 @@ struct RingWalkTests {
 
     @Test("A walk that is broken off by a crash repeats at most a batch")
     func crash() async throws {
-        try await withWorld { world in
-            let count = 2 * RingWalk.batchSize
-            try await world.start()
-            try await world.crowd(count)
-            try await world.settle()
-            _ = world.recorder.take()
-            try await world.update(score: 1)
+        try await withUpdateToSend(to: 2 * RingWalk.batchSize) { world, count in
             // The last of the ring are never answered, until the daemon's lease is lost.
             let last = World.crowdToken(count)
             let gate = world.recorder.close(for: last)
@@ -64,13 +52,7 @@ struct RingWalkTests {
 
     @Test("Once the end is accepted a walk begins no more than one slice of what it was sending")
     func end() async throws {
-        try await withWorld { world in
-            let count = 2 * RingWalk.batchSize
-            try await world.start()
-            try await world.crowd(count)
-            try await world.settle()
-            _ = world.recorder.take()
-            try await world.update(score: 1)
+        try await withUpdateToSend(to: 2 * RingWalk.batchSize) { world, count in
             let gate = world.recorder.close()
             let walk = Task { try await world.settle() }
             await gate.arrivals(RingWalk.batchSize / TokenPushes.sliceSize)
@@ -85,13 +67,7 @@ struct RingWalkTests {
 
     @Test("Who joins late does not wait for the whole pass")
     func lateJoiner() async throws {
-        try await withWorld { world in
-            let count = 5 * RingWalk.batchSize
-            try await world.start()
-            try await world.crowd(count)
-            try await world.settle()
-            _ = world.recorder.take()
-            try await world.update(score: 1)
+        try await withUpdateToSend(to: 5 * RingWalk.batchSize) { world, count in
             let gate = world.recorder.close(for: World.crowdToken(1))
             let walk = Task { try await world.settle() }
             await gate.arrivals()
@@ -102,6 +78,18 @@ struct RingWalkTests {
             let place = try #require(pushes.firstIndex { $0.destination == "bb01" })
             #expect(place < count)
             #expect(pushes.count == count + 1)
+        }
+    }
+
+    /// Lends a world with a crowd of so many, to whom an update is to be sent that nobody has been sent yet.
+    private func withUpdateToSend(to count: Int, _ body: (World, Int) async throws -> Void) async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.crowd(count)
+            try await world.settle()
+            _ = world.recorder.take()
+            try await world.update(score: 1)
+            try await body(world, count)
         }
     }
 }
