@@ -264,11 +264,32 @@ let package = Package(
             dependencies: ["CNGHTTP2", "Cryptography", "HTTP2Engine", "Reactor", "TLSEngine", "TestSupport"],
             swiftSettings: swiftSettings
         ),
+        // The whole system as processes, for the tests from end to end and for chaos; and the judge of its promises.
+        .target(
+            name: "SystemSupport",
+            dependencies: [
+                "APITypes", "ActivityModel", "Cryptography", "JSON", "LocalPostgres", "Postgres", "Reactor",
+                "TallyClient", "TestSupport", logging,
+            ],
+            path: "Tests/SystemSupport",
+            swiftSettings: swiftSettings
+        ),
+        // tools/chaos: scenarios of faults, each under load, each judged.
+        .executableTarget(
+            name: "tally-chaos",
+            dependencies: [
+                "APITypes", "ActivityModel", "Cryptography", "JSON", "LocalPostgres", "Postgres", "Reactor",
+                "SystemSupport", "TallyClient", "TestSupport", "tallyd", "apns-sim",
+                argumentParser,
+            ],
+            path: "Tests/Chaos",
+            swiftSettings: swiftSettings
+        ),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
                 "APITypes", "ActivityModel", "Cryptography", "JSON", "JSONSchema", "LocalPostgres", "Postgres",
-                "Reactor",
+                "Reactor", "SystemSupport",
                 "TallyClient", "TestSupport", "tallyd", "tally", "tally-import", "apns-sim",
             ],
             swiftSettings: swiftSettings

@@ -17,6 +17,9 @@ package final class LocalCluster: Sendable {
         package var isDurable = true
         /// The server's `max_connections`; default 100.
         package var maximumConnections = 100
+        /// The server that this one follows, as a standby that can be read from; nil for one that stands alone. It must run
+        /// when this one is started for the first time.
+        package var primary: LocalCluster?
         /// How long the server may take to be ready or to stop; default 60 s.
         package var timeout = Duration.seconds(60)
 
@@ -34,10 +37,10 @@ package final class LocalCluster: Sendable {
     /// The superuser; nobody is asked for a password.
     package static let user = "tally"
 
-    private let options: Options
+    let options: Options
     private let account: ServerAccount
     let folder: ClusterFolder
-    private let installation: Installation
+    let installation: Installation
     private let state = Mutex(State())
 
     /// Finds the programs and prepares the folder; starts nothing.
@@ -53,6 +56,9 @@ package final class LocalCluster: Sendable {
 
     /// Where the data really are.
     package var dataFolder: String { folder.data }
+
+    /// The socket that the server listens on.
+    package var socketPath: String { folder.socketFolder + "/.s.PGSQL.5432" }
 
     /// The server's process, nil while it does not run.
     package var processID: Int32? { running?.processID }
@@ -147,14 +153,19 @@ package final class LocalCluster: Sendable {
         let fresh = folder.data + ".new"
         // Nothing may be left there, and mostly nothing is.
         try? FileManager.default.removeItem(atPath: fresh)
-        var arguments = [
-            installation.program("initdb"), "--pgdata=\(fresh)", "--username=\(Self.user)", "--auth=trust",
-            "--encoding=UTF8", "--locale=C.UTF-8", "--no-instructions",
-        ]
+        var arguments =
+            if let primary = options.primary {
+                copyingArguments(of: primary, into: fresh)
+            } else {
+                [
+                    installation.program("initdb"), "--pgdata=\(fresh)", "--username=\(Self.user)", "--auth=trust",
+                    "--encoding=UTF8", "--locale=C.UTF-8", "--no-instructions",
+                ]
+            }
         if !options.isDurable { arguments.append("--no-sync") }
         let command = account.commandLine(arguments, signalAtParentDeath: "KILL")
         guard try await ServerProgram.run(command, log: folder.log, timeout: options.timeout) == 0 else {
-            throw failed("initdb")
+            throw failed(options.primary == nil ? "initdb" : "pg_basebackup")
         }
         guard rename(fresh, folder.data) == 0 else {
             throw LocalPostgresError(.unusableFolder, "\(fresh) cannot be renamed")
@@ -206,7 +217,7 @@ package final class LocalCluster: Sendable {
         return false
     }
 
-    private func psql(_ sql: String, database: String = "postgres") async throws(LocalPostgresError) -> Int32 {
+    func psql(_ sql: String, database: String = "postgres") async throws(LocalPostgresError) -> Int32 {
         // As ourselves: whoever may enter the socket's folder may be anybody in this cluster.
         let command = [
             installation.program("psql"), "--no-psqlrc", "--quiet", "--host=\(folder.socketFolder)",
@@ -224,7 +235,7 @@ package final class LocalCluster: Sendable {
         }
     }
 
-    private func failed(_ what: String) -> LocalPostgresError {
+    func failed(_ what: String) -> LocalPostgresError {
         LocalPostgresError(.failed, "\(what) failed; the end of \(folder.log):\n\(logTail())")
     }
 

@@ -16,7 +16,8 @@ struct ServerRemains: Sendable {
     /// Whether the server of this id takes connections: line 1 of `postmaster.pid` is its id, line 8 its state.
     func isReady(processID: Int32) -> Bool {
         let lines = lines
-        return lines.count >= 8 && lines[0] == "\(processID)" && lines[7].hasPrefix("ready")
+        return lines.count >= 8 && lines[0] == "\(processID)"
+            && ["ready", "standby"].contains { lines[7].hasPrefix($0) }
     }
 
     /// Stops a server that a killed process has left on these data.

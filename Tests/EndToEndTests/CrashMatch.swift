@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import JSON
+import SystemSupport
 import TallyClient
 import TestSupport
 
@@ -127,7 +128,7 @@ final class CrashMatch {
         killCount += 1
         return Task { [system] in
             await pause(delay)
-            try await system.killDaemon()
+            await system.killDaemon()
             await pause(down)
             try await system.startDaemon()
             try await system.settleStarts()

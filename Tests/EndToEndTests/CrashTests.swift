@@ -1,4 +1,5 @@
 import Foundation
+import SystemSupport
 import Testing
 
 @Suite("A daemon that is killed at random moments of a match")

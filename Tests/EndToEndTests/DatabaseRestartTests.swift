@@ -1,5 +1,6 @@
 import ActivityModel
 import LocalPostgres
+import SystemSupport
 import TestSupport
 import Testing
 
@@ -27,7 +28,7 @@ struct DatabaseRestartTests {
     @Test("and comes back costs nothing that was accepted, and every phone converges", arguments: Ending.allCases)
     func comesBack(after ending: Ending) async throws {
         var options = TallySystem.Options()
-        options.hasOwnServer = true
+        options.ownServer = DatabasePlace.OwnServer()
         try await TallySystem.with(options) { system in
             let simulator = system.simulator
             try await simulator.makePhones("by-token-", count: 16, of: TallySystem.app, follows: Self.byToken.id)

@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import Postgres
+import SystemSupport
 import TallyClient
 import Testing
 

@@ -1,6 +1,7 @@
 import ActivityModel
 import Foundation
 import JSON
+import SystemSupport
 import Testing
 
 @Suite("The World Cup final, posted by the CLI")

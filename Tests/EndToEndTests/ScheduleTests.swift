@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import JSON
 import Postgres
+import SystemSupport
 import TallyClient
 import Testing
 
@@ -203,7 +204,7 @@ struct ScheduleTests {
             try await system.simulator.finishReports()
             try await system.settleStarts()
 
-            try await system.killDaemon()
+            await system.killDaemon()
             let wait = due.microseconds + 1_000_000 - Clock.milliseconds * 1_000
             await pause(.microseconds(max(0, wait)))
             #expect(

@@ -4,6 +4,7 @@ import Glibc
 import JSON
 import Postgres
 import Synchronization
+import SystemSupport
 import TallyClient
 import Testing
 

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import JSON
 import Postgres
+import SystemSupport
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import JSON
+import SystemSupport
 import TallyClient
 import Testing
 

@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import JSON
 import Postgres
+import SystemSupport
 import Testing
 
 @Suite("A refused request changes nothing, and nothing is sent", .serialized, .honestyWorld)

@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import JSON
 import Synchronization
+import SystemSupport
 import TallyClient
 import Testing
 

@@ -1,4 +1,5 @@
 import JSON
+import SystemSupport
 import Testing
 
 /// A request that Tally has to refuse, and how.

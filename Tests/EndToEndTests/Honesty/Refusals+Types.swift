@@ -1,4 +1,5 @@
 import JSON
+import SystemSupport
 
 extension Refusal {
     /// Types that are none: schemas that no value could be judged by, or only at any cost, and Swift that cannot be read.

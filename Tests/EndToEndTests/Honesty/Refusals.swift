@@ -1,4 +1,5 @@
 import JSON
+import SystemSupport
 
 extension Refusal {
     private static let updates = "activities/running/updates"

@@ -2,6 +2,7 @@ import Foundation
 import JSON
 import JSONSchema
 import Synchronization
+import SystemSupport
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import Foundation
 import JSON
+import SystemSupport
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import Postgres
+import SystemSupport
 import TallyClient
 import TestSupport
 import Testing
@@ -26,7 +27,7 @@ struct BackupTests {
             try await stage.post(minute: 2)
             try await stage.post(minute: 3)
             try await eventually("all show minute 3") { try await stage.allShow(minute: 3) }
-            try await system.killDaemon()
+            await system.killDaemon()
             // Stamps run up to two seconds ahead of the clock; no machine is restored as fast as this test can be.
             try await eventually("the clock has passed all stamps") {
                 try await system.database.query("SELECT now() > to_timestamp(max(stamp) + 1) FROM activities")
@@ -41,7 +42,7 @@ struct BackupTests {
                 environment: restored,
                 in: system.folder
             )
-            let (_, url) = try await system.startAnotherDaemon(environment: restored)
+            let url = try await system.startAnotherDaemon(environment: restored).url
             try await system.reportPhones(to: url)
             let look = try await Shell.run(
                 try DocumentBlock.read("after-restore", in: "backup.md"),

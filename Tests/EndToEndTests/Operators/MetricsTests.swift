@@ -1,4 +1,5 @@
 import Foundation
+import SystemSupport
 import Testing
 
 /// What a daemon serves under `/metrics` after it has done some of everything.

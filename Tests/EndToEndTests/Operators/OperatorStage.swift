@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import JSON
+import SystemSupport
 import TallyClient
 
 /// A match that a few phones follow, and the command line of somebody who looks after it.

@@ -3,6 +3,7 @@ import ActivityModel
 import Foundation
 import JSON
 import Postgres
+import SystemSupport
 import TallyClient
 import Testing
 
@@ -146,7 +147,7 @@ struct OperatorTests {
                 return following.output.contains(#""event":"update""#)
             }
             #expect(!following.output.contains(#""event":"start""#))
-            try await system.killDaemon()
+            await system.killDaemon()
             try await system.startDaemon()
             _ = try await stage.tally("activities", "end", OperatorStage.id.rawValue)
             let last = try await eventually("the follower hears of the end") {
@@ -222,7 +223,7 @@ struct OperatorTests {
                 in: system.folder
             )
             #expect(ready.ending == .exited(0), "\(ready.errors)")
-            try await system.killDaemon()
+            await system.killDaemon()
             let gone = try await RunningProgram.run(
                 "tallyd",
                 ["health"],

@@ -1,6 +1,7 @@
 import ActivityModel
 import Foundation
 import JSON
+import SystemSupport
 import TestSupport
 import Testing
 

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Lets so many in at a time, the others in order of arrival.
-final class Slots: Sendable {
+package final class Slots: Sendable {
     private struct State {
         var free: Int
         var waiting: [CheckedContinuation<Void, Never>] = []
@@ -9,12 +9,12 @@ final class Slots: Sendable {
 
     private let state: Mutex<State>
 
-    init(_ count: Int) {
+    package init(_ count: Int) {
         state = Mutex(State(free: count))
     }
 
     /// Waits for a place; whoever gets one gives it back.
-    func take() async {
+    package func take() async {
         await withCheckedContinuation { continuation in
             let isFree = state.withLock { state in
                 guard state.free > 0 else {
@@ -28,7 +28,7 @@ final class Slots: Sendable {
         }
     }
 
-    func giveBack() {
+    package func giveBack() {
         let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
             guard !state.waiting.isEmpty else {
                 state.free += 1

@@ -1,23 +1,26 @@
-import APITypes
-import ActivityModel
-import JSON
+package import ActivityModel
+package import JSON
 
 /// A running `apns-sim`.
-struct Simulator: Sendable {
-    let program: RunningProgram
+package struct Simulator: Sendable {
+    package let program: RunningProgram
     /// `TALLY_APNS_…` as the simulator has written them.
-    let environment: [String: String]
+    package let environment: [String: String]
     /// Its control API.
-    let control: HTTPCaller
+    package let control: HTTPCaller
 
     /// Starts one; `tokenDelay` is in milliseconds, until a started phone has its update token.
-    static func start(in folder: PrivateFolder, tokenDelay: ClosedRange<Int>) async throws -> Simulator {
+    package static func start(
+        in folder: PrivateFolder,
+        tokenDelay: ClosedRange<Int>,
+        arguments: [String] = []
+    ) async throws -> Simulator {
         let program = try await RunningProgram.start(
             "apns-sim",
             [
                 "serve", "--env-file", folder.path("apns-sim.env"), "--ca-file", folder.path("apns-sim-ca.pem"),
                 "--token-delay-min", "\(tokenDelay.lowerBound)", "--token-delay-max", "\(tokenDelay.upperBound)",
-            ],
+            ] + arguments,
             in: folder
         )
         do {
@@ -39,15 +42,15 @@ struct Simulator: Sendable {
         }
     }
 
-    var controlURL: String { control.base }
+    package var controlURL: String { control.base }
 
     /// Names the Tally that apps report to.
-    func connect(url: String, key: String) async throws {
+    package func connect(url: String, key: String) async throws {
         try await control.call("PUT", "/tally", ["url": .string(url), "key": .string(key)])
     }
 
     /// Makes phones whose apps report; their ids are the prefix and a number, from 1 if not said otherwise.
-    func makePhones(
+    package func makePhones(
         _ prefix: String,
         count: Int = 1,
         first: Int = 1,
@@ -70,7 +73,7 @@ struct Simulator: Sendable {
     }
 
     /// Lets something happen at phones whose ids begin with the prefix.
-    func act(_ action: String, at prefix: String, activity: ActivityID, channel: String? = nil) async throws {
+    package func act(_ action: String, at prefix: String, activity: ActivityID, channel: String? = nil) async throws {
         var fields: JSONObject = [
             "action": .string(action), "prefix": .string(prefix), "activity_id": .string(activity.rawValue),
         ]
@@ -79,7 +82,7 @@ struct Simulator: Sendable {
     }
 
     /// Pushes of an event arrive as ever, and a share of their answers comes later.
-    func delayAnswers(to event: String, milliseconds: Int, probability: Double) async throws {
+    package func delayAnswers(to event: String, milliseconds: Int, probability: Double) async throws {
         try await control.call(
             "POST",
             "/faults",
@@ -92,7 +95,7 @@ struct Simulator: Sendable {
     }
 
     /// Apple takes so few requests at a time on a connection, soon after its beginning.
-    func narrowConnections(to streams: Int) async throws {
+    package func narrowConnections(to streams: Int) async throws {
         try await control.call(
             "POST",
             "/faults",
@@ -104,26 +107,26 @@ struct Simulator: Sendable {
     }
 
     /// Waits until Tally has accepted everything that phones had to report.
-    func finishReports(within limit: Duration = .seconds(60)) async throws {
+    package func finishReports(within limit: Duration = .seconds(60)) async throws {
         try await eventually("all reports of phones accepted", within: limit) {
             try await control.call("GET", "/summary")["reports"]?["pending"]?.int64 == 0
         }
     }
 
     /// What Apple answered and phones received, without the reports, which come and go by themselves.
-    func traffic() async throws -> JSONValue {
+    package func traffic() async throws -> JSONValue {
         var summary = try await control.call("GET", "/summary").object ?? JSONObject()
         summary["reports"] = nil
         return .object(summary)
     }
 
     /// One phone with every push that it received.
-    func phone(_ id: String) async throws -> PhoneStory {
+    package func phone(_ id: String) async throws -> PhoneStory {
         PhoneStory(json: try await control.call("GET", "/phones/\(id)"))
     }
 
     /// Every phone whose id begins so, without the pushes.
-    func phones(_ prefix: String = "") async throws -> [PhoneStory] {
+    package func phones(_ prefix: String = "") async throws -> [PhoneStory] {
         let page = try await control.call("GET", "/phones?limit=100000&prefix=\(prefix)")
         return (page["items"]?.array ?? []).map(PhoneStory.init)
     }
@@ -131,7 +134,7 @@ struct Simulator: Sendable {
     /// Compares phones with accepted posts until all are right.
     ///
     /// - Returns: The last report; it is not right if the time was too short.
-    func report(on posts: [PostedChange], within limit: Duration = .seconds(60)) async throws -> MatchReport {
+    package func report(on posts: [PostedChange], within limit: Duration = .seconds(60)) async throws -> MatchReport {
         let lines = posts.map { $0.json.text + "\n" }.joined()
         let deadline = ContinuousClock.now + limit
         while true {
@@ -145,8 +148,8 @@ struct Simulator: Sendable {
 }
 
 /// Lines of NAME=value.
-enum EnvironmentFile {
-    static func read(_ text: String) -> [String: String] {
+package enum EnvironmentFile {
+    package static func read(_ text: String) -> [String: String] {
         Dictionary(
             text.split(separator: "\n").compactMap { line in
                 let sides = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)

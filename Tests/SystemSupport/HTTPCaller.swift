@@ -1,30 +1,36 @@
 import Foundation
 import FoundationNetworking
-import JSON
+package import JSON
 
 /// Sends requests as they are, right or wrong, and hands back what is answered.
-struct HTTPCaller: Sendable {
+package struct HTTPCaller: Sendable {
     /// One answer.
-    struct Answer: Sendable {
-        let status: Int
-        let headers: [String: String]
-        let body: [UInt8]
+    package struct Answer: Sendable {
+        package let status: Int
+        package let headers: [String: String]
+        package let body: [UInt8]
 
         /// The body, null where it is empty or no JSON.
-        var json: JSONValue {
+        package var json: JSONValue {
             // A body that is no JSON fails whatever is expected of it.
             (try? JSONValue.parse(body)) ?? .null
         }
 
         /// A header, whatever the case of its name.
-        subscript(header name: String) -> String? {
+        package subscript(header name: String) -> String? {
             headers.first { $0.key.lowercased() == name.lowercased() }?.value
         }
     }
 
-    let base: String
+    package let base: String
     /// Sent as bearer token; nil: no header.
-    var key: String?
+    package var key: String?
+
+    package init(base: String, key: String? = nil) {
+        self.base = base
+        self.key = key
+    }
+
     private static let session: URLSession = {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.timeoutIntervalForRequest = 60
@@ -33,7 +39,7 @@ struct HTTPCaller: Sendable {
     }()
 
     /// Sends a request once. `headers` go before the ones that are made here.
-    func send(
+    package func send(
         _ method: String,
         _ path: String,
         _ body: [UInt8]? = nil,
@@ -64,7 +70,7 @@ struct HTTPCaller: Sendable {
     ///
     /// - Throws: ``Failure`` for any status but 2xx.
     @discardableResult
-    func call(_ method: String, _ path: String, _ body: JSONValue? = nil) async throws -> JSONValue {
+    package func call(_ method: String, _ path: String, _ body: JSONValue? = nil) async throws -> JSONValue {
         let answer = try await send(method, path, body?.serialized())
         guard (200..<300).contains(answer.status) else {
             throw Failure("\(method) \(path): \(answer.status) \(String(decoding: answer.body, as: UTF8.self))")

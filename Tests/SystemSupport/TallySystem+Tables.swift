@@ -1,9 +1,9 @@
-import ActivityModel
+package import ActivityModel
 import Postgres
 
 extension TallySystem {
     /// Waits until every start has come to an end: none waits, none is claimed and without an answer.
-    func settleStarts() async throws {
+    package func settleStarts() async throws {
         try await eventually("every start has come to an end") {
             try await database.query(
                 "SELECT count(*) FROM starts WHERE state IN ('pending', 'claimed', 'unknown') AND due_at IS NOT NULL"
@@ -11,8 +11,23 @@ extension TallySystem {
         }
     }
 
+    /// Waits until so many starts of an activity have come to an end, also while the database is away.
+    package func settleStarts(of activity: ActivityID, count: Int, within limit: Duration) async throws {
+        try await eventually("every start of \(activity) has come to an end", within: limit) {
+            let rows = try? await database.query(
+                """
+                SELECT count(*) FROM starts AS s JOIN activities AS a USING (activity_key)
+                WHERE a.activity_id = \(activity.rawValue)
+                  AND NOT (s.state IN ('pending', 'claimed', 'unknown') AND s.due_at IS NOT NULL)
+                """
+            )
+            // A database that is away says nothing, and is asked again.
+            return try rows?.first(as: Int64.self) == Int64(count)
+        }
+    }
+
     /// The devices whose start was claimed more than once for a push that may have left.
-    func repeatedStarts(of activity: ActivityID) async throws -> Set<String> {
+    package func repeatedStarts(of activity: ActivityID) async throws -> Set<String> {
         let rows = try await database.query(
             """
             SELECT d.device_id FROM starts AS s JOIN devices AS d USING (device_key) JOIN activities AS a USING (activity_key)
@@ -23,7 +38,7 @@ extension TallySystem {
     }
 
     /// What the tables say of an activity and some devices: for the message of a failure.
-    func tables(of activity: ActivityID, devices: [String]) async throws -> String {
+    package func tables(of activity: ActivityID, devices: [String]) async throws -> String {
         var text = ""
         for (title, query) in [
             (

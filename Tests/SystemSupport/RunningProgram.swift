@@ -1,13 +1,13 @@
-import Foundation
+package import Foundation
 import Glibc
 import Reactor
 
 /// A program of ours that was started here; its standard output is read by lines, its standard error lies in a file.
 ///
 /// It ends with the test process, even when that is killed.
-final class RunningProgram: Sendable {
+package final class RunningProgram: Sendable {
     /// How a program ended.
-    enum Ending: Sendable, Hashable {
+    package enum Ending: Sendable, Hashable {
         case exited(Int32)
         case killed(signal: Int32)
 
@@ -24,17 +24,18 @@ final class RunningProgram: Sendable {
     private let lines: OutputLines
     private let errorFile: String
 
-    /// Starts a program of the build: `tallyd`, `tally` or `apns-sim`.
+    /// Starts a program of the build, `tallyd`, `tally` or `apns-sim`, or of another one in the folder `programs`.
     ///
     /// `environment` is all that it gets of Tally's settings; the rest of its environment is ours. It runs in the folder, and
     /// its standard error goes to a file there.
-    static func start(
+    package static func start(
         _ name: String,
         _ arguments: [String],
+        from programs: URL? = nil,
         environment: [String: String] = [:],
         in folder: PrivateFolder
     ) async throws -> RunningProgram {
-        let program = Places.programs.appending(path: name).path
+        let program = (programs ?? Places.programs).appending(path: name).path
         guard access(program, X_OK) == 0 else {
             throw Failure("\(program) is not there: build it, or name its folder with TALLY_BIN_DIR")
         }
@@ -57,14 +58,15 @@ final class RunningProgram: Sendable {
     }
 
     /// Runs a program to its end.
-    static func run(
+    package static func run(
         _ name: String,
         _ arguments: [String],
+        from programs: URL? = nil,
         environment: [String: String] = [:],
         in folder: PrivateFolder,
         within limit: Duration = .seconds(120)
     ) async throws -> (ending: Ending, output: String, errors: String) {
-        let program = try await start(name, arguments, environment: environment, in: folder)
+        let program = try await start(name, arguments, from: programs, environment: environment, in: folder)
         guard let ending = await program.end(within: limit) else {
             await program.kill()
             throw Failure("\(name) \(arguments) has not ended within \(limit)\n\(program.errors)")
@@ -80,13 +82,13 @@ final class RunningProgram: Sendable {
         self.errorFile = errorFile
     }
 
-    var processID: Int32 { process.processID }
+    package var processID: Int32 { process.processID }
 
     /// What it has printed so far.
-    var output: String { lines.all.joined(separator: "\n") }
+    package var output: String { lines.all.joined(separator: "\n") }
 
     /// What it has logged so far.
-    var errors: String {
+    package var errors: String {
         // A log that cannot be read is as good as an empty one: it is only shown to people.
         (try? String(contentsOfFile: errorFile, encoding: .utf8)) ?? ""
     }
@@ -95,19 +97,19 @@ final class RunningProgram: Sendable {
     ///
     /// - Throws: ``Failure`` with the log if the program ends without it, or takes longer.
     @discardableResult
-    func line(beginningWith beginning: String, within limit: Duration = .seconds(60)) async throws -> String {
+    package func line(beginningWith beginning: String, within limit: Duration = .seconds(60)) async throws -> String {
         if let line = await lines.line(beginningWith: beginning, within: limit) { return line }
         throw Failure("no line '\(beginning)…' from process \(processID)\n\(output)\n\(errors)")
     }
 
     /// Waits for its end; nil if it still runs when the time is over.
-    func end(within limit: Duration) async -> Ending? { await process.end(within: limit).map(Ending.init) }
+    package func end(within limit: Duration) async -> Ending? { await process.end(within: limit).map(Ending.init) }
 
     /// Sends a signal, unless it has ended.
-    func signal(_ number: Int32) { process.signal(number) }
+    package func signal(_ number: Int32) { process.signal(number) }
 
     /// SIGKILL, and waits until the process is gone.
-    func kill() async {
+    package func kill() async {
         signal(SIGKILL)
         _ = await end(within: .seconds(30))
     }
@@ -116,7 +118,7 @@ final class RunningProgram: Sendable {
     ///
     /// - Returns: How it ended.
     @discardableResult
-    func stop() async -> Ending? {
+    package func stop() async -> Ending? {
         signal(SIGTERM)
         // One that is paused does not hear it otherwise.
         signal(SIGCONT)

@@ -1,9 +1,9 @@
 import Dispatch
-import Foundation
+package import Foundation
 import Synchronization
 
 /// The lines that a program prints, as they come.
-final class OutputLines: Sendable {
+package final class OutputLines: Sendable {
     private struct Wish {
         let beginning: String
         let resumption: Resumption<String>
@@ -17,12 +17,12 @@ final class OutputLines: Sendable {
 
     private let state = Mutex(State())
     /// Kept when everything has been read.
-    let end = Promise<Void>()
+    package let end = Promise<Void>()
 
-    var all: [String] { state.withLock { $0.lines } }
+    package var all: [String] { state.withLock { $0.lines } }
 
     /// Reads to the end of the output, blocking.
-    func read(_ handle: FileHandle) {
+    package func read(_ handle: FileHandle) {
         var rest: [UInt8] = []
         while true {
             let data = handle.availableData
@@ -44,7 +44,7 @@ final class OutputLines: Sendable {
     }
 
     /// The first line that begins so; nil if the output ends without it or the time is over.
-    func line(beginningWith beginning: String, within limit: Duration) async -> String? {
+    package func line(beginningWith beginning: String, within limit: Duration) async -> String? {
         await withCheckedContinuation { continuation in
             let resumption = Resumption<String>(continuation)
             let (line, isOver) = state.withLock { state -> (String?, Bool) in

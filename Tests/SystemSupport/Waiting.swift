@@ -3,7 +3,7 @@ import Dispatch
 /// Looks again and again, until the answer is there (nil: not yet). When the time is over it fails, naming `what`.
 ///
 /// For what another process does and tells nobody about; everything else has a signal of its own.
-func eventually<Answer>(
+package func eventually<Answer>(
     _ what: String,
     within limit: Duration = .seconds(60),
     _ look: () async throws -> Answer?
@@ -17,7 +17,7 @@ func eventually<Answer>(
 }
 
 /// The same for something that is or is not so.
-func eventually(
+package func eventually(
     _ what: String,
     within limit: Duration = .seconds(60),
     is condition: () async throws -> Bool
@@ -26,7 +26,7 @@ func eventually(
 }
 
 /// Lets time pass, also in a cancelled task, so that what has been started is ended in order.
-func pause(_ duration: Duration) async {
+package func pause(_ duration: Duration) async {
     await withCheckedContinuation { continuation in
         DispatchQueue.global().asyncAfter(deadline: .now() + duration / .seconds(1)) { continuation.resume() }
     }

@@ -1,29 +1,29 @@
-import Foundation
+package import Foundation
 import Glibc
 
 /// Where the built programs and the samples are.
-enum Places {
+package enum Places {
     /// The folder with `tallyd`, `tally` and `apns-sim`: named by `TALLY_BIN_DIR`, else the one that the tests run in.
-    static let programs: URL = {
+    package static let programs: URL = {
         if let folder = ProcessInfo.processInfo.environment["TALLY_BIN_DIR"] { return URL(fileURLWithPath: folder) }
         return URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
     }()
 
     /// A file of `docs/samples`.
-    static func sample(_ name: String) -> URL { document("samples/\(name)") }
+    package static func sample(_ name: String) -> URL { document("samples/\(name)") }
 
     /// A file of `docs`.
-    static func document(_ name: String) -> URL {
-        // Four steps up: the file, Support, EndToEndTests, Tests.
+    package static func document(_ name: String) -> URL {
+        // Three steps up: the file, SystemSupport, Tests.
         var root = URL(fileURLWithPath: #filePath)
-        for _ in 1...4 { root.deleteLastPathComponent() }
+        for _ in 1...3 { root.deleteLastPathComponent() }
         return root.appending(path: "docs/\(name)")
     }
 }
 
 /// A folder for one test, removed with everything in it.
-struct PrivateFolder: Sendable {
-    let url: URL
+package struct PrivateFolder: Sendable {
+    package let url: URL
 
     private static let prefix = "tally-e2e-"
 
@@ -40,18 +40,18 @@ struct PrivateFolder: Sendable {
         }
     }()
 
-    init() throws {
+    package init() throws {
         Self.removeAbandoned
         let name = "\(Self.prefix)\(getpid())-\(UUID().uuidString)"
         url = FileManager.default.temporaryDirectory.appending(path: name)
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: false)
     }
 
-    func path(_ name: String) -> String { url.appending(path: name).path }
+    package func path(_ name: String) -> String { url.appending(path: name).path }
 
-    func text(_ name: String) throws -> String { try String(contentsOfFile: path(name), encoding: .utf8) }
+    package func text(_ name: String) throws -> String { try String(contentsOfFile: path(name), encoding: .utf8) }
 
-    func remove() {
+    package func remove() {
         // What is left is in the temporary folder, and no later test looks at it.
         try? FileManager.default.removeItem(at: url)
     }

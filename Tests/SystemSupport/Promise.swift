@@ -2,17 +2,17 @@ import Dispatch
 import Synchronization
 
 /// A value that comes once, for any number of those who wait for it.
-final class Promise<Value: Sendable>: Sendable {
+package final class Promise<Value: Sendable>: Sendable {
     private let result = Mutex<Value?>(nil)
     private let group = DispatchGroup()
 
-    init() { group.enter() }
+    package init() { group.enter() }
 
     /// Nil until it is there.
-    var current: Value? { result.withLock { $0 } }
+    package var current: Value? { result.withLock { $0 } }
 
     /// The first value counts.
-    func fulfil(_ value: Value) {
+    package func fulfil(_ value: Value) {
         let isFirst = result.withLock { result in
             guard result == nil else { return false }
             result = value
@@ -22,10 +22,10 @@ final class Promise<Value: Sendable>: Sendable {
     }
 
     /// Blocks the thread until the value is there.
-    func wait() { group.wait() }
+    package func wait() { group.wait() }
 
     /// Waits for the value; nil when the time is over.
-    func value(within limit: Duration) async -> Value? {
+    package func value(within limit: Duration) async -> Value? {
         await withCheckedContinuation { continuation in
             let resumption = Resumption(continuation)
             group.notify(queue: .global()) { [self] in resumption.once(returning: current) }
@@ -37,14 +37,14 @@ final class Promise<Value: Sendable>: Sendable {
 }
 
 /// A continuation for whoever comes first.
-final class Resumption<Value: Sendable>: Sendable {
+package final class Resumption<Value: Sendable>: Sendable {
     private let continuation: Mutex<CheckedContinuation<Value?, Never>?>
 
-    init(_ continuation: CheckedContinuation<Value?, Never>) {
+    package init(_ continuation: CheckedContinuation<Value?, Never>) {
         self.continuation = Mutex(continuation)
     }
 
-    func once(returning value: Value?) {
+    package func once(returning value: Value?) {
         continuation.withLock { $0.take() }?.resume(returning: value)
     }
 }

@@ -1,22 +1,22 @@
-import APITypes
-import ActivityModel
-import JSON
-import TallyClient
+package import APITypes
+package import ActivityModel
+package import JSON
+package import TallyClient
 
 /// The World Cup final of the samples, posted from here instead of by `tally replay`, where a test has to do something
 /// between two posts.
-struct Recording: Sendable {
-    struct Post: Sendable {
-        let kind: ChangeKind
-        let contentState: JSONObject?
-        let alert: AlertContent?
-        let urgency: Urgency?
+package struct Recording: Sendable {
+    package struct Post: Sendable {
+        package let kind: ChangeKind
+        package let contentState: JSONObject?
+        package let alert: AlertContent?
+        package let urgency: Urgency?
     }
 
-    let attributes: JSONObject
-    let posts: [Post]
+    package let attributes: JSONObject
+    package let posts: [Post]
 
-    init() throws {
+    package init() throws {
         let file = try Samples.json("world-cup-final-2022.json")
         attributes = file["attributes"]?.object ?? JSONObject()
         posts = try (file["posts"]?.array ?? []).map { post in
@@ -31,14 +31,24 @@ struct Recording: Sendable {
 }
 
 /// One activity that the recording is posted to.
-struct FollowedActivity: Sendable {
-    let id: ActivityID
-    let delivery: Delivery
+package struct FollowedActivity: Sendable {
+    package let id: ActivityID
+    package let delivery: Delivery
     /// Devices by their ids.
-    let audience: [String]
+    package let audience: [String]
+
+    package init(id: ActivityID, delivery: Delivery, audience: [String]) {
+        self.id = id
+        self.delivery = delivery
+        self.audience = audience
+    }
 
     /// Posts once, going on until Tally has answered.
-    func post(_ post: Recording.Post, of recording: Recording, by client: TallyClient) async throws -> PostedChange {
+    package func post(
+        _ post: Recording.Post,
+        of recording: Recording,
+        by client: TallyClient
+    ) async throws -> PostedChange {
         let postedAt = Clock.milliseconds
         let revision: Revision
         switch post.kind {
@@ -75,7 +85,7 @@ struct FollowedActivity: Sendable {
 
 extension ChangeAnswer {
     /// The revision of a change that was accepted at once.
-    var acceptedRevision: Revision {
+    package var acceptedRevision: Revision {
         get throws {
             guard case .accepted(_, let revision, _, _) = self else { throw Failure("scheduled instead of accepted") }
             return revision

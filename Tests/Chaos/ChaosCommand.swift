@@ -1,0 +1,92 @@
+import ArgumentParser
+import Dispatch
+import Foundation
+import Glibc
+import SystemSupport
+
+/// Plays scenarios of faults on the whole system and judges the promises.
+@main
+struct ChaosCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "tools/chaos",
+        abstract: "Let things go wrong under load, and see whether Tally keeps its promises.",
+        discussion: """
+            Each run has a private Postgres, the simulator with its phones, and tallyd, all as processes of their own on this \
+            machine. Exit code 1 if a promise was broken; the last line says which.
+            """
+    )
+
+    @Argument(help: "Which scenarios; all if none is named.")
+    var scenarios: [String] = []
+
+    @Option(help: "The first seed.")
+    var seed: UInt64 = 1
+
+    @Option(help: "With how many seeds each; as many as the table of scenarios says if not given.")
+    var times: Int?
+
+    @Option(help: "How many runs at a time, 1 to 3.")
+    var jobs = 1
+
+    @Flag(help: "Only those that take little, once, and shorter.")
+    var short = false
+
+    @Flag(help: "Say what there is, and play nothing.")
+    var list = false
+
+    @Option(help: "Write the table into this page, between its marks.")
+    var write: String?
+
+    func validate() throws {
+        for name in scenarios where !Scenario.all.contains(where: { $0.name == name }) {
+            throw ValidationError("there is no scenario '\(name)'; see --list")
+        }
+        guard (1...3).contains(jobs) else { throw ValidationError("--jobs must be from 1 to 3") }
+        guard (times ?? 1) > 0 else { throw ValidationError("--times must be over 0") }
+    }
+
+    func run() async throws {
+        if list { return Self.tellOfAll() }
+        Self.endOnSignals()
+        let chosen = Scenario.all.filter { scenarios.isEmpty ? !short || $0.isShort : scenarios.contains($0.name) }
+        var runs: [Run] = []
+        for scenario in chosen {
+            if let obstacle = scenario.obstacle() {
+                say("\(scenario.name) is left out: \(obstacle)")
+                continue
+            }
+            for number in 0..<(times ?? (short ? 1 : scenario.times)) {
+                runs.append(Run(scenario: scenario, seed: seed &+ UInt64(number), isShort: short))
+            }
+        }
+        let (_, broken) = await Runs(runs: runs, width: jobs).play()
+        guard let last = broken.last else { return }
+        say(String(last.split(separator: "\n").first ?? ""))
+        throw ExitCode(1)
+    }
+
+    private static func tellOfAll() {
+        let width = Scenario.all.map(\.name.count).max() ?? 0
+        for scenario in Scenario.all {
+            let name = scenario.name.padding(toLength: width, withPad: " ", startingAt: 0)
+            print("\(name)  \(scenario.story)")
+        }
+    }
+
+    /// Ends everything that runs, and then us, when we are told to end.
+    private static func endOnSignals() {
+        for number in [SIGINT, SIGTERM, SIGHUP] {
+            signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+            source.setEventHandler {
+                LastDuties.perform()
+                Glibc.exit(128 + number)
+            }
+            source.resume()
+            sources.append(source)
+        }
+    }
+
+    /// Kept for as long as we run. Only set before anything else runs.
+    nonisolated(unsafe) private static var sources: [any DispatchSourceSignal] = []
+}

@@ -1,0 +1,72 @@
+import Glibc
+import SystemSupport
+
+/// Many runs, some at a time.
+struct Runs: Sendable {
+    let runs: [Run]
+    /// How many at a time.
+    let width: Int
+
+    /// What became of a run: nil if it could not be played to its end.
+    typealias Results = [(run: Run, outcome: Outcome?)]
+
+    /// Plays all and tells of each as it ends.
+    ///
+    /// - Returns: what each came to, in the order of the list; and what went wrong, one text each.
+    func play() async -> (results: Results, broken: [String]) {
+        var outcomes: [Int: Outcome] = [:]
+        var broken: [String] = []
+        await withTaskGroup(of: (Int, Result<Outcome, any Error>).self) { group in
+            var waiting = runs.enumerated().makeIterator()
+            func begin() {
+                guard let (number, run) = waiting.next() else { return }
+                group.addTask {
+                    do {
+                        return (number, .success(try await run.play()))
+                    } catch {
+                        return (number, .failure(error))
+                    }
+                }
+            }
+            for _ in 1...width { begin() }
+            for await (number, result) in group {
+                switch result {
+                case .success(let outcome):
+                    outcomes[number] = outcome
+                    broken += outcome.verdict.broken.map { "\(runs[number].description): \($0)" }
+                    Self.tell(of: runs[number], outcome)
+                case .failure(let error):
+                    broken.append("\(runs[number].description): \(error)")
+                    say("\(runs[number].description): failed\n\(error)")
+                }
+                begin()
+            }
+        }
+        return (runs.indices.map { (runs[$0], outcomes[$0]) }, broken)
+    }
+
+    private static func tell(of run: Run, _ outcome: Outcome) {
+        let verdict = outcome.verdict
+        let words = [
+            "\(outcome.accepted) changes accepted", "\(verdict.right) of \(verdict.phones) phones right",
+            "\(verdict.repeatedStarts) starts repeated", "\(verdict.lostStarts) lost twice",
+            "\(verdict.repeatedPushes) pushes repeated", "recovered after \(outcome.recovery.inSeconds) s",
+        ]
+        say("\(run.description): \(words.joined(separator: ", "))")
+        for sentence in verdict.broken { say(sentence) }
+    }
+}
+
+extension Duration {
+    /// With one decimal.
+    var inSeconds: String {
+        let tenths = Int((self / .milliseconds(100)).rounded())
+        return "\(tenths / 10).\(tenths % 10)"
+    }
+}
+
+/// Prints a line at once, also where the output is a file.
+func say(_ line: String) {
+    print(line)
+    fflush(nil)
+}
