@@ -11,8 +11,16 @@ package struct ExactText: Hashable, Sendable {
 
     package static func == (left: ExactText, right: ExactText) -> Bool { equal(left.text, right.text) }
 
-    /// Texts that are equal here are equal as `String`, so `String`'s own hash fits.
-    package func hash(into hasher: inout Hasher) { hasher.combine(text) }
+    package func hash(into hasher: inout Hasher) { Self.hash(text, into: &hasher) }
+
+    /// Feeds the bytes of a text. Not `String`'s own hash: texts that differ in normalization alone all have the same one
+    /// there, and a document may hold as many of those as it likes.
+    package static func hash(_ text: String, into hasher: inout Hasher) {
+        let bytes = text.utf8.span.bytes
+        bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
+        // What follows must not look like more of this.
+        hasher.combine(bytes.byteCount)
+    }
 
     /// Whether two texts consist of the same code points.
     package static func equal(_ left: String, _ right: String) -> Bool {

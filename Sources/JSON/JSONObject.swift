@@ -110,7 +110,7 @@ extension JSONObject: Hashable {
         var sum = 0
         for (key, value) in entries {
             var member = Hasher()
-            member.combine(key)
+            ExactText.hash(key, into: &member)
             member.combine(value)
             sum &+= member.finalize()
         }

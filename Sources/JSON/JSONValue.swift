@@ -37,7 +37,7 @@ extension JSONValue: Hashable {
             hasher.combine(number)
         case .string(let text):
             hasher.combine(3)
-            hasher.combine(text)
+            ExactText.hash(text, into: &hasher)
         case .array(let items):
             hasher.combine(4)
             hasher.combine(items)
