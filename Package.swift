@@ -361,6 +361,11 @@ let package = Package(
             swiftSettings: swiftSettings
         ),
         .testTarget(
+            name: "TallydTests",
+            dependencies: ["APITypes", "JSON", "tallyd", logging],
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(
             name: "TallyCLITests",
             dependencies: [
                 "APITypes", "ActivityModel", "JSON", "SwiftContent", "TallyClient", "tally", "tally-import",

@@ -100,10 +100,7 @@ struct Daemon: Sendable {
     /// Logs go to standard error, one line each.
     static func logger(level: Logger.Level, _ format: LogFormat = .text) -> Logger {
         var logger = Logger(label: "tallyd") { label in
-            switch format {
-            case .text: StreamLogHandler.standardError(label: label)
-            case .json: JSONLogHandler(label: label)
-            }
+            LineLogHandler(label: label, format: format)
         }
         logger.logLevel = level
         return logger

@@ -237,6 +237,36 @@ struct TableTests {
     }
 }
 
+@Suite("Words of others on a terminal")
+struct PrintableOutputTests {
+    @Test(
+        "What acts on a terminal is shown, and does nothing",
+        arguments: [
+            ("key\u{1B}[2Jname", "key\\u001b[2Jname"), ("\u{1B}]0;title\u{7}", "\\u001b]0;title\\u0007"),
+            ("\u{9B}8m", "\\u009b8m"), ("a\rb", "a\\u000db"), ("\u{202E}gpj.exe", "\\u202egpj.exe"),
+            ("two\nlines\tand é 👨‍👩‍👧", "two\nlines\tand é 👨‍👩‍👧"),
+        ]
+    )
+    func printable(text: String, shown: String) {
+        #expect(Style.printable(text) == shown)
+    }
+
+    @Test("Our own colours stay")
+    func colours() {
+        for meaning in Style.Meaning.allCases {
+            let text = Style(isColoured: true).text("word", meaning)
+            #expect(text.hasPrefix("\u{1B}["))
+            #expect(Style.printable(text) == text)
+        }
+    }
+
+    @Test("JSON stays the same JSON")
+    func json() throws {
+        let value: JSONValue = ["name": "a\u{9B}b\u{7F}\u{2028}\u{1B}c"]
+        #expect(try JSONValue(parsing: Style.printable(value.text)) == value)
+    }
+}
+
 @Suite("Indented JSON")
 struct IndentedJSONTests {
     @Test("objects and arrays are indented, empty ones are not, digits stay")

@@ -2,14 +2,14 @@ import Foundation
 
 /// The two streams of the process.
 enum Console {
-    /// Answers.
+    /// Answers. What others chose the words of cannot act on the terminal; our own colours can.
     static func print(_ text: String) {
-        write(text + "\n", to: .standardOutput)
+        write(Style.printable(text) + "\n", to: .standardOutput)
     }
 
-    /// Words about what is going on, and errors.
+    /// Words about what is going on, and errors, in the same way.
     static func printError(_ text: String) {
-        write(text + "\n", to: .standardError)
+        write(Style.printable(text) + "\n", to: .standardError)
     }
 
     /// Text without a line's end, for what is overwritten.

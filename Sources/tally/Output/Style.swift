@@ -1,3 +1,4 @@
+import APITypes
 import Foundation
 
 /// Colours on a terminal, plain text elsewhere, and where the environment variable `NO_COLOR` is set to anything.
@@ -12,16 +13,29 @@ struct Style {
     }
 
     /// What a colour says. The numbers are those of ECMA-48 (SGR).
-    enum Meaning: Int {
+    enum Meaning: Int, CaseIterable {
         case strong = 1
         case faint = 2
         case bad = 31
         case good = 32
         case doubtful = 33
+
+        fileprivate var sequence: String { "\u{1B}[\(rawValue)m" }
     }
 
     func text(_ text: String, _ meaning: Meaning?) -> String {
         guard isColoured, let meaning else { return text }
-        return "\u{1B}[\(meaning.rawValue)m\(text)\u{1B}[0m"
+        return "\(meaning.sequence)\(text)\(Self.end)"
     }
+
+    /// The text, in which nothing acts on a terminal but colours like ours.
+    static func printable(_ text: String) -> String {
+        var printable = text.printable(keepingLines: true)
+        for sequence in Meaning.allCases.map(\.sequence) + [end] {
+            printable = printable.replacing(sequence.printable(), with: sequence)
+        }
+        return printable
+    }
+
+    private static let end = "\u{1B}[0m"
 }
