@@ -293,6 +293,9 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
         _ identity: SigningIdentity,
         deadline: Duration = APNSClient.channelDeadline
     ) async -> SingleAnswer {
+        if let refusal = RequestRules.head(head) {
+            return SingleAnswer(outcome: refusal)
+        }
         let due = ContinuousClock.now + deadline
         return await underProviderToken(of: identity) { token in
             await performOnce(head, token, body: body, environment, identity, due)

@@ -45,7 +45,7 @@ package struct BroadcastPush: Sendable {
 
     /// Why it would be refused, found without asking Apple; nil if nothing is known against it.
     package var refusal: PushOutcome? {
-        RequestRules.fields(.broadcast(self))
+        RequestRules.head(.broadcast(self))
             ?? RequestRules.priority(priority, of: .liveActivity)
             ?? RequestRules.expiration(expiration, storage: storage)
             ?? RequestRules.body(body.count, .broadcast)

@@ -35,7 +35,7 @@ package struct PushBatch: Sendable {
 
     /// Why every push of it would be refused, found without asking Apple; nil if nothing is known against it.
     package var refusal: PushOutcome? {
-        RequestRules.fields(.devicePush(headers))
+        RequestRules.head(.devicePush(headers))
             ?? RequestRules.priority(headers.priority, of: headers.pushType)
             ?? RequestRules.expiration(headers.expiration)
             ?? RequestRules.collapseID(headers.collapseID)

@@ -62,8 +62,12 @@ enum RequestRules {
         return refused("BadMessageId", "apns-id names one push, and there are \(requests)")
     }
 
-    /// No field has control characters, or blanks at its ends.
-    static func fields(_ head: RequestHead) -> PushOutcome? {
+    /// The app is a bundle id, which is a step of its own in a path, and no field has control characters, or blanks at its
+    /// ends: a row of the database that somebody else wrote leads to no other place than its own.
+    static func head(_ head: RequestHead) -> PushOutcome? {
+        guard BundleID.accepts(head.app.rawValue) else {
+            return refused("BadTopic", "the app is not named by a bundle id")
+        }
         for field in head.fields {
             do {
                 try HeaderRules.check(field)
