@@ -35,6 +35,31 @@ struct TenancyTests {
         }
     }
 
+    @Test("No route of the table lets a key of one app near another, whatever its scope: what is added is tried, too")
+    func everyRoute() async throws {
+        try await Self.withAPI { api, keys in
+            let routes = RouteTable.api(
+                service: RecordingService(),
+                metrics: PrometheusMetrics(),
+                readiness: { Readiness(isReady: true) }
+            ).routes.filter { $0.path.contains("{bundle_id}") }
+            #expect(routes.count > 30)
+            for route in routes {
+                let path = route.path.replacing("{bundle_id}", with: Self.other.rawValue)
+                    .replacing(/\{[a-z_]+\}/, with: "d1")
+                for (scope, key) in keys.mineByScope {
+                    let answer = try await api.send(route.method, path, key: key, body: route.takesBody ? "{}" : nil)
+                    #expect(answer.status == 403, "\(scope) \(route.method) \(path)")
+                    let codes = ["app_forbidden", "missing_scope"]
+                    #expect(codes.contains(answer.code ?? ""), "\(scope) \(route.method) \(path)")
+                    #expect(!answer.body.contains(Self.other.rawValue), "\(scope) \(route.method) \(path)")
+                }
+                let refused = try await api.send(route.method, path, key: keys.mineByScope[.admin], body: "{}")
+                #expect(refused.code == "app_forbidden", "\(route.method) \(path)")
+            }
+        }
+    }
+
     @Test("Lists, keys, the audit log, events and metrics are those of the key's app alone")
     func lists() async throws {
         try await Self.withAPI { api, keys in
@@ -112,6 +137,8 @@ struct TenancyTests {
     private struct Keys {
         let unbound: String
         let mine: String
+        /// Further keys of the same app, each with one scope.
+        let mineByScope: [Scope: String]
         let other: String
         let otherID: String
     }
@@ -138,9 +165,15 @@ struct TenancyTests {
             }
             let mine = try await make("mine", mine)
             let other = try await make("other", other)
+            var mineByScope: [Scope: String] = [:]
+            for scope in Scope.allCases {
+                let request = APIKeyRequest(name: scope.rawValue, scopes: [scope], bundleID: Self.mine)
+                mineByScope[scope] = try await orchestrator.createAPIKey(request).secret
+            }
             let keys = Keys(
                 unbound: "first-steps-of-all",
                 mine: try #require(mine.secret),
+                mineByScope: mineByScope,
                 other: try #require(other.secret),
                 otherID: other.id
             )

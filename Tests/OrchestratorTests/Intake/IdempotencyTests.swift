@@ -8,8 +8,15 @@ import Testing
 
 @Suite("Idempotency keys", .timeLimit(.minutes(2)))
 struct IdempotencyTests {
-    private func key(_ text: String, body: UInt8 = 1, path: String = "/updates") -> IdempotencyKey {
-        IdempotencyKey(apiKeyID: "k1", method: "POST", path: path, key: text, bodyHash: [body])
+    private func key(
+        _ text: String,
+        body: UInt8 = 1,
+        path: String = "/updates",
+        of caller: String = "k1"
+    )
+        -> IdempotencyKey
+    {
+        IdempotencyKey(apiKeyID: caller, method: "POST", path: path, key: text, bodyHash: [body])
     }
 
     @Test("A request with a known key is answered as before and changes nothing")
@@ -37,6 +44,21 @@ struct IdempotencyTests {
                 try await problem { try await world.update(score: 4, key: key("b")) { $0.eventTime = late } } != nil
             )
             #expect(try await world.update(score: 4, key: key("b", body: 2)).revision == 4)
+        }
+    }
+
+    @Test("Another caller's key of the same text is another key: nothing is replayed to it, nothing is in its way")
+    func otherCaller() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.start("of-others")
+            let mine = try await world.update(score: 1, key: key("a"))
+            let theirs = try await world.update("of-others", score: 5, key: key("a", body: 2, of: "k2"))
+            #expect(theirs.revision == 2)
+            #expect(try await world.show("of-others").contentState == World.state(5))
+            // The same path and body as mine: theirs is answered with what is theirs, and mine stays as it was.
+            #expect(try await world.update(score: 3, key: key("a", of: "k3")).revision == 3)
+            #expect(try await world.update(score: 1, key: key("a")) == mine)
         }
     }
 

@@ -1,0 +1,84 @@
+import Logging
+import NIOCore
+import NIOPosix
+import ServiceLifecycle
+
+@testable import HTTPAPI
+
+/// A server on a real socket, and callers that write what bytes they like.
+struct RawServer {
+    let service: RecordingService
+    let port: Int
+
+    /// What came back, up to the end of the connection.
+    struct Exchange {
+        let text: String
+
+        /// The statuses of the answers, in order; bodies of this API hold no such line.
+        var statuses: [Int] {
+            text.matches(of: #/HTTP/1\.[01] ([0-9]{3}) /#).compactMap { Int($0.output.1) }
+        }
+    }
+
+    /// Lends a server that has no patience with callers who stop in the middle.
+    static func with(_ body: (RawServer) async throws -> Void) async throws {
+        var configuration = HTTPServerConfiguration(port: 0)
+        configuration.headTimeout = .seconds(3)
+        configuration.exchangeTimeout = .seconds(3)
+        let (ports, listening) = AsyncStream.makeStream(of: Int.self)
+        let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+        let service = RecordingService()
+        let server = HTTPServer(
+            service: service,
+            configuration: configuration,
+            metrics: PrometheusMetrics(),
+            readiness: { Readiness(isReady: true) },
+            onListening: { listening.yield($0.port) },
+            logger: logger
+        )
+        let group = ServiceGroup(configuration: .init(services: [server], logger: logger))
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await group.run() }
+            var iterator = ports.makeAsyncIterator()
+            guard let port = await iterator.next() else { throw ChannelError.alreadyClosed }
+            let result: Result<Void, any Error>
+            do {
+                result = .success(try await body(RawServer(service: service, port: port)))
+            } catch {
+                result = .failure(error)
+            }
+            await group.triggerGracefulShutdown()
+            try await tasks.waitForAll()
+            try result.get()
+        }
+    }
+
+    /// Sends all bytes at once, says that no more will come, and reads until the server closes.
+    func exchange(_ bytes: [UInt8]) async throws -> Exchange {
+        let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .channelOption(.allowRemoteHalfClosure, value: true)
+            .connect(host: "127.0.0.1", port: port) { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
+                }
+            }
+        return try await channel.executeThenClose { inbound, outbound in
+            var text = ""
+            do {
+                // A server that has had enough may close before all is written, which is an answer, too.
+                try await outbound.write(ByteBuffer(bytes: bytes))
+                for try await buffer in inbound { text += String(buffer: buffer) }
+            } catch is IOError {
+            } catch is ChannelError {
+            }
+            return Exchange(text: text)
+        }
+    }
+
+    func exchange(_ text: String) async throws -> Exchange { try await exchange(Array(text.utf8)) }
+
+    /// Whether it still answers as ever.
+    func isWell() async throws -> Bool {
+        try await exchange("GET /health/live HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").statuses == [200]
+    }
+}
