@@ -275,18 +275,20 @@ struct Line: PushSender {
 
     private static func read(_ body: [UInt8]) -> ArrivedPush? {
         guard let aps = (try? JSONValue.parse(body))?.object?["aps"]?.object,  // what is no JSON is no push of Tally's
-            let event = aps["event"]?.string, let state = aps["content-state"]?.object,
-            let score = state["score"]?.int64, let activity = state["match"]?.string,
-            let timestamp = aps["timestamp"]?.int64
+            let event = aps["event"]?.string, let timestamp = aps["timestamp"]?.int64
         else { return nil }
         return ArrivedPush(
-            activity: activity,
             event: event,
-            score: score,
+            content: aps["content-state"]?.object.flatMap(content),
             timestamp: timestamp,
             alert: aps["alert"]?.object?["title"]?.string,
             channel: aps["input-push-channel"]?.string
         )
+    }
+
+    private static func content(_ state: JSONObject) -> ArrivedPush.Content? {
+        guard let match = state["match"]?.string, let score = state["score"]?.int64 else { return nil }
+        return ArrivedPush.Content(match: match, score: score, hasMinute: state["minute"] != nil)
     }
 }
 
@@ -304,7 +306,8 @@ extension Apple.State {
     ) {
         let alert = push.alert.map { " with '\($0)'" } ?? ""
         let sender = Stage.actor?.description ?? daemon
-        note("\(sender) sends \(push.event) \(push.score) at \(push.timestamp)\(alert) to \(destination): \(outcome)")
+        let score = push.content.map { String($0.score) } ?? "without a state"
+        note("\(sender) sends \(push.event) \(score) at \(push.timestamp)\(alert) to \(destination): \(outcome)")
         sent.append(
             Apple.Sent(
                 daemon: daemon,

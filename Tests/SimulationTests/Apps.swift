@@ -12,11 +12,11 @@ extension Universe {
     }
 
     func launchApp(of phone: Int) async throws {
-        let (id, token, version) = apple.with { state in
-            (state.phones[phone].id, state.phones[phone].startToken, state.phones[phone].osVersion)
-        }
+        let launched = apple.with { $0.phones[phone] }
+        let (id, token) = (launched.id, launched.startToken)
         var request = DeviceRequest(environment: .production)
-        request.osVersion = OSVersion(version)
+        request.osVersion = OSVersion(launched.osVersion)
+        request.appVersion = AppVersion(launched.appVersion)
         guard let parsed = PushToken(hex: token) else { return }
         request.startTokens = [Self.game: StartTokenRequest(token: parsed)]
         do {

@@ -15,13 +15,17 @@ struct Post: Sendable {
     let alert: String?
     let mustDeliver: Bool
     let urgency: Urgency?
+    /// Whether the newer app decodes its state.
+    let hasMinute: Bool
     /// When it is to happen, milliseconds since 1970; nil: now.
     var at: Int64?
 }
 
 extension Universe {
-    static func state(_ match: String, _ score: Int64) -> JSONObject {
-        JSONObject([("score", .number(JSONNumber(score))), ("match", .string(match))])
+    static func state(_ match: String, _ score: Int64, hasMinute: Bool) -> JSONObject {
+        var state = JSONObject([("score", .number(JSONNumber(score))), ("match", .string(match))])
+        if hasMinute { state["minute"] = .number(JSONNumber(score % 90)) }
+        return state
     }
 
     static func alert(_ title: String) -> AlertContent { AlertContent(title: .plain(title), body: .plain("Look")) }
@@ -39,7 +43,7 @@ extension Universe {
         let request = StartRequest(
             type: Self.game,
             attributes: JSONObject([("match", .string(id))]),
-            contentState: Self.state(id, score),
+            contentState: Self.state(id, score, hasMinute: hasTwoVersions),
             audience: audience,
             delivery: delivery,
             alert: Self.alert("Kick-off of \(id)")
@@ -56,7 +60,8 @@ extension Universe {
                         score: score,
                         kind: .start,
                         alert: "Kick-off of \(id)",
-                        mustDeliver: false
+                        mustDeliver: false,
+                        hasMinute: hasTwoVersions
                     )
                 )
                 return
@@ -78,6 +83,7 @@ extension Universe {
             alert: alert,
             mustDeliver: kind == .update && chance(15),
             urgency: chance(50) ? nil : [.routine, .notable, .critical].randomElement(using: &random),
+            hasMinute: hasTwoVersions && chance(70),
             at: chance(12) ? now + .random(in: 1_000...60_000, using: &random) : nil
         )
         try await send(Unanswered(match: match, request: post))
@@ -107,7 +113,8 @@ extension Universe {
                     score: post.score,
                     kind: post.kind == .end ? .end : .update,
                     alert: post.alert,
-                    mustDeliver: post.mustDeliver
+                    mustDeliver: post.mustDeliver,
+                    hasMinute: post.hasMinute
                 )
             )
         } catch is PostgresError {
@@ -115,14 +122,15 @@ extension Universe {
             self.unanswered.append(unanswered)
             try await replaceTheDead()
         } catch let problem as Problem {
-            // An end that got lost on its way, and comes after another; or too many barriers.
+            // An end that got lost on its way, and comes after another; too many barriers; or a state that an app which
+            // follows could not decode.
             note("refused \(match.id) score \(post.score): \(problem.code)")
         }
     }
 
     private func send(_ post: Post, to match: String, through daemon: Daemon) async throws -> ChangeAnswer {
         let id = ActivityID(stored: match)
-        let state = Self.state(match, post.score)
+        let state = Self.state(match, post.score, hasMinute: post.hasMinute)
         let key = IdempotencyKey(
             apiKeyID: "backend",
             method: "POST",

@@ -32,6 +32,7 @@ struct Card: Sendable {
 struct Phone: Sendable {
     let id: String
     let osVersion: String
+    let appVersion: String
     var startToken: String
     /// Every start token that it has had.
     var startTokens: [String] = []
@@ -46,6 +47,8 @@ struct Phone: Sendable {
         id = "phone\(number)"
         // One in five knows no channels.
         osVersion = number.isMultiple(of: 5) ? "17.4" : "18.1"
+        // Two in five have the newer app.
+        appVersion = number % 5 < 3 ? "1.0" : Universe.newerApp
         startToken = "a0" + Self.hex(number) + "0000"
         startTokens = [startToken]
     }
@@ -84,14 +87,15 @@ struct Phone: Sendable {
     /// What it does with a start that has reached it.
     mutating func show(_ push: ArrivedPush, channel: String?) {
         guard push.alert != nil else { return ignored.append("a start without an alert") }
+        guard let content = push.content else { return ignored.append("a start without a state") }
         let token = channel == nil ? newToken("b0") : nil
         cards.append(
             Card(
-                activity: push.activity,
+                activity: content.match,
                 number: cards.count + 1,
                 updateToken: token,
                 channel: channel,
-                score: push.score,
+                score: content.score,
                 timestamp: push.timestamp,
                 generation: Int64(cards.count) * 1_000,
                 tokens: token.map { [$0] } ?? [],
@@ -105,7 +109,7 @@ struct Phone: Sendable {
         guard !cards[card].isGone, !cards[card].isEnded else { return }
         guard push.timestamp > cards[card].timestamp else { return ignored.append("an old timestamp") }
         cards[card].timestamp = push.timestamp
-        cards[card].score = push.score
+        if let content = push.content { cards[card].score = content.score }
         cards[card].isEnded = push.event == "end"
         if let alert = push.alert { cards[card].alerts.append(alert) }
     }
@@ -113,9 +117,17 @@ struct Phone: Sendable {
 
 /// What a push says, as far as it matters here.
 struct ArrivedPush: Sendable, Hashable {
-    let activity: String
+    /// A state of a match.
+    struct Content: Sendable, Hashable {
+        let match: String
+        let score: Int64
+        /// Whether the newer app decodes it, too.
+        let hasMinute: Bool
+    }
+
     let event: String
-    let score: Int64
+    /// Nil for an end that goes to a phone which could not decode the newest state.
+    let content: Content?
     let timestamp: Timestamp
     let alert: String?
     /// The channel that a start subscribes its card to.

@@ -33,7 +33,8 @@ extension Universe {
         let newest = told.max { $0.revision < $1.revision }
         let barriers = match.hasEnded ? [] : told.filter(\.mustDeliver)
         let heard = Set(sendings.to(card).compactMap(\.push.alert))
-        for change in barriers + [newest].compactMap(\.self) where change.revision > since {
+        for change in barriers + [newest].compactMap(\.self)
+        where change.revision > since && decodes(phone, change.hasMinute) {
             guard let alert = change.alert, heard.contains(alert) else {
                 throw BrokenPromise(4, "\(phone.id) never got '\(change.alert ?? "")' of \(match.id)")
             }

@@ -9,7 +9,7 @@ extension Universe {
             grouping: sent.filter { $0.destination.hasPrefix("channel") },
             by: \.destination
         ) {
-            let activities = Set(pushes.map(\.push.activity))
+            let activities = Set(pushes.compactMap(\.push.content?.match))
             guard activities.count == 1 else {
                 throw BrokenPromise(11, "\(channel) served \(activities.sorted().joined(separator: " and "))")
             }

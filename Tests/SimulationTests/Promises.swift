@@ -22,6 +22,7 @@ extension Universe {
         try await recordScheduled()
         try await checkAccepted()
         try await checkConvergence()
+        try checkVersions()
         try await checkAlerts()
         try checkTime()
         try await checkStarts()
@@ -50,7 +51,8 @@ extension Universe {
                         score: score,
                         kind: try .stored(kind),
                         alert: post.alert,
-                        mustDeliver: post.mustDeliver
+                        mustDeliver: post.mustDeliver,
+                        hasMinute: post.hasMinute
                     )
                 )
             }
@@ -99,7 +101,8 @@ extension Universe {
                 guard card.isKnown, !card.isGone, card.channel.map({ channels[$0] == true }) ?? true else { continue }
                 // A token that Apple has rejected waits for a report or an operator (promise 9).
                 guard card.updateToken.map({ !rejected.contains($0) }) ?? true else { continue }
-                guard card.score == newest.score else {
+                let isShown = card.score == newest.score || !decodes(phone, newest.hasMinute)
+                guard isShown else {
                     throw BrokenPromise(
                         2,
                         "\(phone.id) shows score \(card.score) of \(match.id) and not \(newest.score) (revision \(newest.revision))"
@@ -122,15 +125,13 @@ extension Universe {
             uniquingKeysWith: min
         )
         for (destination, pushes) in Dictionary(grouping: sent.filter { $0.push.event != "start" }, by: \.destination) {
-            let ordered = pushes.sorted {
-                (revisions[$0.push.score] ?? 0, $0.push.timestamp) < (revisions[$1.push.score] ?? 0, $1.push.timestamp)
-            }
-            for (older, newer) in zip(ordered, ordered.dropFirst()) where older.push.score != newer.push.score {
-                guard older.push.timestamp < newer.push.timestamp else {
-                    throw BrokenPromise(
-                        3,
-                        "\(destination) got score \(older.push.score) at \(older.push.timestamp) and \(newer.push.score) at \(newer.push.timestamp)"
-                    )
+            let ordered = pushes.map { sent in
+                // An end that brings no state is newer than every state.
+                (sent.push, sent.push.content.map { revisions[$0.score] ?? 0 } ?? Revision.max)
+            }.sorted { ($0.1, $0.0.timestamp) < ($1.1, $1.0.timestamp) }.map(\.0)
+            for (older, newer) in zip(ordered, ordered.dropFirst()) where older.content != newer.content {
+                guard older.timestamp < newer.timestamp else {
+                    throw BrokenPromise(3, "\(destination) got both, and not in order: \(older) and \(newer)")
                 }
             }
             for (timestamp, alike) in Dictionary(grouping: pushes, by: \.push.timestamp) {

@@ -17,6 +17,8 @@ final class Universe {
         let kind: ChangeKind
         let alert: String?
         let mustDeliver: Bool
+        /// Whether the newer app decodes its state.
+        let hasMinute: Bool
     }
 
     /// An activity as the backend knows it.
@@ -39,6 +41,8 @@ final class Universe {
 
     static let app = BundleID(stored: "com.example.app")
     static let game = ActivityTypeName(stored: "Game")
+    /// The app whose states need a minute, in lives that know one.
+    static let newerApp = "2.0"
     /// One life in so many has a crowd of phones.
     private static let livesPerCrowd: UInt64 = 25
     /// Enough for mass rejections, with the answers of a minute before; and few enough to be one batch, so that nothing of a
@@ -57,6 +61,8 @@ final class Universe {
     var steppedBack: Int64 = 0
     /// Channels that are kept ready.
     let channelPool: Int
+    /// Whether the type has a second version, which needs more than the first and has its own apps.
+    let hasTwoVersions: Bool
     /// In a crowd there is weather: between these steps Apple rejects every token.
     let storm: Range<Int>?
     var daemons: [Daemon] = []
@@ -70,6 +76,7 @@ final class Universe {
         self.clock = clock
         self.database = database
         channelPool = Int.random(in: 0..<100, using: &random) < 30 ? 2 : 0
+        hasTwoVersions = Int.random(in: 0..<100, using: &random) < 30
         if seed.isMultiple(of: Self.livesPerCrowd) {
             let beginning = Int.random(in: 5...40, using: &random)
             storm = beginning..<beginning + .random(in: 10...80, using: &random)
@@ -112,21 +119,27 @@ final class Universe {
                 ]
             )
         )
+        try await putType(requiring: ["score", "match"])
+        if hasTwoVersions { try await putType(requiring: ["score", "match", "minute"], for: Self.newerApp) }
+    }
+
+    private func putType(requiring fields: [String], for app: String? = nil) async throws {
         var policy = Policy()
         policy.startRetrySeconds = 20
-        let state = """
-            {"type":"object","required":["score","match"],
-             "properties":{"score":{"type":"integer"},"match":{"type":"string"}}}
-            """
-        _ = try await orchestrator.putType(
+        let state: JSONObject = [
+            "type": "object",
+            "required": .array(fields.map { .string($0) }),
+            "properties": [
+                "score": ["type": "integer"], "match": ["type": "string"], "minute": ["type": "integer"],
+            ],
+        ]
+        _ = try await daemons[0].orchestrator.putType(
             Self.app,
             Self.game,
             TypeRequest(
-                source: .schemas(
-                    attributes: try JSONValue.parse(Array(#"{"type":"object"}"#.utf8)),
-                    contentState: try JSONValue.parse(Array(state.utf8))
-                ),
-                policy: policy
+                source: .schemas(attributes: ["type": "object"], contentState: .object(state)),
+                policy: policy,
+                minAppVersion: app.flatMap { AppVersion($0) }
             ),
             force: false
         )

@@ -1,0 +1,29 @@
+/// Promise 8: nothing undecodable leaves.
+extension Universe {
+    /// Whether the app on a phone decodes a state.
+    func decodes(_ phone: Phone, _ hasMinute: Bool) -> Bool {
+        !hasTwoVersions || hasMinute || phone.appVersion != Self.newerApp
+    }
+
+    /// What went to a phone its app decodes; and what went to a channel every app does.
+    func checkVersions() throws {
+        let (phones, sent) = apple.with { ($0.phones, $0.sent) }
+        let owners = Dictionary(
+            phones.flatMap { phone in (phone.startTokens + phone.cards.flatMap(\.tokens)).map { ($0, phone) } },
+            uniquingKeysWith: { first, _ in first }
+        )
+        for push in sent {
+            guard let content = push.push.content else {
+                guard push.push.event == "end" else {
+                    throw BrokenPromise(8, "\(push.destination) got a \(push.push.event) without a state")
+                }
+                continue
+            }
+            let isDecoded =
+                owners[push.destination].map { decodes($0, content.hasMinute) } ?? (!hasTwoVersions || content.hasMinute)
+            guard isDecoded else {
+                throw BrokenPromise(8, "\(push.destination) got score \(content.score), which its app cannot decode")
+            }
+        }
+    }
+}
