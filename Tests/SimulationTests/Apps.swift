@@ -24,10 +24,27 @@ extension Universe {
             note("\(id) registers \(token)")
             apple.with { state in
                 if state.phones[phone].startToken == token { state.phones[phone].isStartTokenKnown = true }
+                if launched.appVersion == Self.newerApp, state.phones[phone].newerSince == nil {
+                    state.phones[phone].newerSince = state.uptime
+                }
             }
         } catch is PostgresError {
             try await replaceTheDead()
         }
+    }
+
+    /// A phone gets the newer app, which is launched at once or later.
+    func updateApp() async throws {
+        let phone = apple.with { state in
+            // One that shows a card, if there is any.
+            let shown = state.phones.indices.filter { state.phones[$0].cards.contains { !$0.isGone && !$0.isEnded } }
+            let phones = shown.isEmpty ? Array(state.phones.indices) : shown
+            let phone = phones[Int.random(in: 0..<phones.count, using: &state.random)]
+            state.phones[phone].appVersion = Self.newerApp
+            return phone
+        }
+        note("phone\(phone + 1) updates its app")
+        if chance(70) { try await launchApp(of: phone) }
     }
 
     /// Reports that are due, in the order of phones and cards.

@@ -83,7 +83,7 @@ extension Universe {
             alert: alert,
             mustDeliver: kind == .update && chance(15),
             urgency: chance(50) ? nil : [.routine, .notable, .critical].randomElement(using: &random),
-            hasMinute: hasTwoVersions && chance(70),
+            hasMinute: hasTwoVersions && chance(50),
             at: chance(12) ? now + .random(in: 1_000...60_000, using: &random) : nil
         )
         try await send(Unanswered(match: match, request: post))

@@ -32,7 +32,9 @@ struct Card: Sendable {
 struct Phone: Sendable {
     let id: String
     let osVersion: String
-    let appVersion: String
+    var appVersion: String
+    /// Since when Tally knows that it has the newer app, as ``Apple/State/uptime``.
+    var newerSince: Int64?
     var startToken: String
     /// Every start token that it has had.
     var startTokens: [String] = []
@@ -47,8 +49,8 @@ struct Phone: Sendable {
         id = "phone\(number)"
         // One in five knows no channels.
         osVersion = number.isMultiple(of: 5) ? "17.4" : "18.1"
-        // Two in five have the newer app.
-        appVersion = number % 5 < 3 ? "1.0" : Universe.newerApp
+        // One in five begins with the newer app.
+        appVersion = number % 5 == 3 ? Universe.newerApp : "1.0"
         startToken = "a0" + Self.hex(number) + "0000"
         startTokens = [startToken]
     }

@@ -5,7 +5,7 @@ extension Universe {
         !hasTwoVersions || hasMinute || phone.appVersion != Self.newerApp
     }
 
-    /// What went to a phone its app decodes; and what went to a channel every app does.
+    /// What went to a phone is what its app decodes, as far as Tally knows the app; and what went to a channel every app does.
     func checkVersions() throws {
         let (phones, sent) = apple.with { ($0.phones, $0.sent) }
         let owners = Dictionary(
@@ -20,7 +20,12 @@ extension Universe {
                 continue
             }
             let isDecoded =
-                owners[push.destination].map { decodes($0, content.hasMinute) } ?? (!hasTwoVersions || content.hasMinute)
+                if let owner = owners[push.destination] {
+                    content.hasMinute || !hasTwoVersions || push.uptime <= owner.newerSince ?? .max
+                } else {
+                    // A channel's.
+                    content.hasMinute || !hasTwoVersions
+                }
             guard isDecoded else {
                 throw BrokenPromise(8, "\(push.destination) got score \(content.score), which its app cannot decode")
             }

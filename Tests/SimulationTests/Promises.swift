@@ -58,11 +58,25 @@ extension Universe {
             }
             let happened = Set(matches[index].accepted.map(\.score))
             for post in matches[index].scheduled where !happened.contains(post.score) {
-                guard (post.at ?? 0) + 11_000 > now || matches[index].hasEnded else {
+                let isRefused = try await isRefused(post, of: matches[index])
+                guard (post.at ?? 0) + 11_000 > now || matches[index].hasEnded || isRefused else {
                     throw BrokenPromise(1, "\(matches[index].id) score \(post.score) was scheduled and never happened")
                 }
             }
         }
+    }
+
+    /// Whether a scheduled state was refused when it was due: an app that does not decode it follows by then.
+    private func isRefused(_ post: Post, of match: Match) async throws -> Bool {
+        guard hasTwoVersions, !post.hasMinute else { return false }
+        let rows = try await clock.database.query(
+            """
+            SELECT s.reason FROM schedules AS s JOIN activities AS a USING (activity_key)
+            WHERE a.activity_id = \(match.id) AND s.state = 'failed'
+              AND (s.body->'content_state'->>'score')::bigint = \(post.score)
+            """
+        )
+        return try rows.first(as: String.self) == "invalid_content_state"
     }
 
     /// Promise 1: what was accepted is there, each under the revision that the backend was told.
