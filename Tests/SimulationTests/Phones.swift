@@ -32,7 +32,7 @@ struct Card: Sendable {
 struct Phone: Sendable {
     let id: String
     let osVersion: String
-    var appVersion: String
+    var appVersion = "1.0"
     /// Since when Tally knows that it has the newer app, as ``Apple/State/uptime``.
     var newerSince: Int64?
     var startToken: String
@@ -49,8 +49,6 @@ struct Phone: Sendable {
         id = "phone\(number)"
         // One in five knows no channels.
         osVersion = number.isMultiple(of: 5) ? "17.4" : "18.1"
-        // One in five begins with the newer app.
-        appVersion = number % 5 == 3 ? Universe.newerApp : "1.0"
         startToken = "a0" + Self.hex(number) + "0000"
         startTokens = [startToken]
     }
