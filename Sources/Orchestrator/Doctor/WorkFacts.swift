@@ -1,7 +1,7 @@
 import APITypes
 import Postgres
 
-/// How the work stands: who is at it, and how long something has been waiting that could be done.
+/// How the work stands: who is at it, and how long something has been waiting.
 struct WorkFacts: Sendable {
     /// Segments and sweeps that a daemon works on now.
     var held: Int64 = 0
@@ -12,7 +12,7 @@ struct WorkFacts: Sendable {
 
     /// What may be due.
     enum Kind: String, Sendable, CaseIterable {
-        case segment, schedule, push
+        case segment, schedule, push, event
         case channelDeletion = "channel_deletion"
 
         fileprivate var words: String {
@@ -20,7 +20,19 @@ struct WorkFacts: Sendable {
             case .segment: "a segment's pushes"
             case .schedule: "a schedule"
             case .push: "an ordinary push"
+            case .event: "an event that nobody may read yet"
             case .channelDeletion: "a channel's deletion"
+            }
+        }
+
+        fileprivate var advice: String {
+            switch self {
+            case .event:
+                // Readers stop below the oldest transaction that still runs, so that nothing appears behind them.
+                "A transaction that writes has been open on the database server for so long, of Tally or of others: "
+                    + "pg_stat_activity shows it (backend_xid), pg_terminate_backend ends it. Prepared ones are in pg_prepared_xacts."
+            default:
+                "If sending is halted, see there. Else look at the load and the log of the daemons; more daemons share the work."
             }
         }
     }
@@ -52,8 +64,7 @@ struct WorkFacts: Sendable {
             "due_work",
             oldest.value >= Self.limit ? .broken : .warning,
             "The oldest due work, \(oldest.key.words), has been waiting for \(seconds) s.",
-            advice:
-                "If sending is halted, see there. Else look at the load and the log of the daemons; more daemons share the work."
+            advice: oldest.key.advice
         )
     }
 }
@@ -89,6 +100,17 @@ extension WorkFacts {
                 SELECT coalesce(max(extract(epoch FROM clock_timestamp() - p.due_at)), 0)::float8 FROM pushes AS p
                 WHERE p.due_at < clock_timestamp() AND (\(app)::text IS NULL OR p.bundle_id = \(app))
                 """,
+                """
+                SELECT coalesce(max(extract(epoch FROM clock_timestamp() - at)), 0)::float8 FROM (
+                    SELECT at FROM events AS e
+                    WHERE e.transaction_id >= pg_snapshot_xmin(pg_current_snapshot())
+                      AND (\(app)::text IS NULL OR e.bundle_id = \(app))
+                    UNION ALL
+                    SELECT c.accepted_at FROM changes AS c JOIN activities AS a USING (activity_key)
+                    WHERE c.transaction_id >= pg_snapshot_xmin(pg_current_snapshot())
+                      AND (\(app)::text IS NULL OR a.bundle_id = \(app))
+                ) AS withheld (at)
+                """,
             ],
             timeout: Examination.patience
         )
@@ -100,6 +122,7 @@ extension WorkFacts {
         facts.waiting[.schedule] = try answers[1].single(Double.self) ?? 0
         facts.waiting[.channelDeletion] = try answers[2].single(Double.self) ?? 0
         facts.waiting[.push] = try answers[3].single(Double.self) ?? 0
+        facts.waiting[.event] = try answers[4].single(Double.self) ?? 0
         return facts
     }
 }

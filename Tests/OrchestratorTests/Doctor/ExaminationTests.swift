@@ -151,6 +151,27 @@ struct ExaminationTests {
         }
     }
 
+    @Test("an event that nobody may read yet, because somebody keeps a transaction open, is found by its age")
+    func withheldEvent() async throws {
+        try await withWorld { world in
+            try await world.database.withTransaction { connection in
+                _ = try await connection.query("SELECT pg_current_xact_id()::text")
+                try await world.start()
+                try await world.settle()
+                #expect(try await Self.check("due_work", world).verdict == .ok)
+                try await world.database.execute(
+                    "UPDATE changes SET accepted_at = accepted_at - interval '5 minutes'"
+                )
+                let check = try await Self.check("due_work", world)
+                #expect(check.verdict == .broken)
+                #expect(check.finding.contains("an event"))
+                #expect(check.advice?.contains("pg_stat_activity") == true)
+            }
+            // What other programs keep open on this server counts, too, and ends.
+            while try await Self.check("due_work", world).verdict != .ok { await Task.yield() }
+        }
+    }
+
     @Test("stamps far ahead of the clock are found while the activity runs")
     func stamps() async throws {
         try await withWorld { world in
