@@ -125,6 +125,7 @@ let package = Package(
                 .embedInCode("V0012_pushes.sql"),
                 .embedInCode("V0013_audit.sql"),
                 .embedInCode("V0014_versions.sql"),
+                .embedInCode("V0015_lookups_by_device.sql"),
             ],
             swiftSettings: swiftSettings
         ),

@@ -18,5 +18,6 @@ package enum Schema {
         (12, "pushes", PackageResources.V0012_pushes_sql),
         (13, "audit", PackageResources.V0013_audit_sql),
         (14, "versions", PackageResources.V0014_versions_sql),
+        (15, "lookups_by_device", PackageResources.V0015_lookups_by_device_sql),
     ]
 }

@@ -75,4 +75,35 @@ struct RowWriteTests {
             #expect(try await written(world, to: "subscriptions") - before == 7)
         }
     }
+
+    @Test("A change to a small activity looks at its own cards, when nearly all that there are follow another")
+    func besideALargeOne() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.crowd(5_000)
+            // Statistics as they are with one large activity: any number of cards is expected of every activity.
+            try await world.database.withConnection { connection in
+                try await connection.executeScript("VACUUM (ANALYZE)", timeout: .seconds(60))
+            }
+            for number in 1...3 {
+                try await world.start("a\(number)")
+                try await world.follow("d\(number)", token: "aa0\(number)", in: "a\(number)", known: 1)
+            }
+            try await world.settle()
+            _ = world.recorder.take()
+            let before = try await read(world)
+            for number in 1...3 { try await world.update("a\(number)", score: 1) }
+            try await world.settle()
+            #expect(world.recorder.take().count == 3)
+            #expect(try await read(world) - before < 1_000)
+        }
+    }
+
+    /// Rows of cards that were looked at so far.
+    private func read(_ world: World) async throws -> Int64 {
+        try await publishStatistics(world)
+        return try await world.number(
+            "SELECT (seq_tup_read + coalesce(idx_tup_fetch, 0))::int8 FROM pg_stat_user_tables WHERE relname = 'subscriptions'"
+        ) ?? 0
+    }
 }

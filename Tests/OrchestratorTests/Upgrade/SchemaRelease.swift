@@ -10,7 +10,7 @@ struct SchemaRelease: Sendable {
     /// In the order of their versions.
     static let all = [
         first, events, destinations, cards, halts, pacing, channels, counts, timeline, channelAlerts, changeEvents,
-        pushes, audit, versions,
+        pushes, audit, versions, lookups,
     ]
 
     /// An activity of each kind in the middle of its life. The signing key is written by the test, which knows the secret.
@@ -231,6 +231,17 @@ struct SchemaRelease: Sendable {
             UPDATE devices SET app_version = '2.1' WHERE device_id = 'd1';
             INSERT INTO activity_app_versions (activity_key, app_version, is_withheld, decodes_from)
             SELECT activity_key, '2.1', false, 1 FROM activities WHERE activity_id = 'running';
+            """
+    )
+
+    /// One more card of a device that has others.
+    private static let lookups = SchemaRelease(
+        version: 15,
+        rows: """
+            INSERT INTO subscriptions (activity_key, device_key, mode, state, update_token, known_revision)
+            SELECT activity_key, device_key, 'token', 'riding', decode('ac', 'hex'), 1
+            FROM activities, devices WHERE activity_id = 'loaded' AND device_id = 'd1'
+            ON CONFLICT DO NOTHING;
             """
     )
 }
