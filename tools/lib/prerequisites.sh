@@ -42,6 +42,7 @@ missing_test_packages() {
     curl --version 2>/dev/null | grep -qw HTTP2 || echo curl
     has_command nghttpd || echo nghttp2-server
     [[ -x /usr/sbin/haproxy ]] || has_command haproxy || echo haproxy
+    [[ -x /usr/sbin/pgbouncer ]] || has_command pgbouncer || echo pgbouncer
     has_command h2load && has_command nghttp || echo nghttp2-client
     find_python >/dev/null || printf '%s\n' python3 python3-venv
 }
