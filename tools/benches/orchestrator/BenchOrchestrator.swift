@@ -28,6 +28,7 @@ enum BenchOrchestrator {
         case "singles": try await report(SingleUpdates(options).run())
         case "latency": try await report(Latency(options).run())
         case "registrations": try await report(Registrations(options).run())
+        case "load": try await report(Load(options).run())
         case "schedules": try await report(DueSchedules(options).run())
         default: throw Mistake("unknown mode \(options.mode)")
         }

@@ -118,11 +118,21 @@ struct Scene: Sendable {
         )
     }
 
+    /// Gives every device a start token of 80 bytes for the type.
+    func addStartTokens() async throws {
+        try await script(
+            """
+            INSERT INTO start_tokens (device_key, type_name, token)
+            SELECT device_key, '\(Self.type.rawValue)', \(Self.token(of: "device_key")) FROM devices ORDER BY device_key;
+            """
+        )
+    }
+
     /// As a running server has it: statistics gathered, dead rows gone, nothing left to be written.
     func rest() async throws {
         for statement in ["VACUUM (ANALYZE, FREEZE)", "CHECKPOINT"] {
             try await orchestrator.database.withConnection { connection in
-                try await connection.executeScript(statement, timeout: .seconds(300))
+                try await connection.executeScript(statement, timeout: .seconds(1800))
             }
         }
     }
@@ -146,7 +156,7 @@ struct Scene: Sendable {
             try await connection.executeScript(
                 // Foreign keys are not looked at: the rows are ours, and a million looks take their time.
                 "BEGIN; SET LOCAL session_replication_role = replica; \(sql) COMMIT",
-                timeout: .seconds(600)
+                timeout: .seconds(1800)
             )
         }
     }

@@ -8,23 +8,27 @@ import urllib.error
 import urllib.request
 
 from measure import Failure
+from processes import Process
 
 ADMIN = "bench-administrator"
-TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Daemon:
-    """Used in a `with`; ends gracefully."""
+    """Used in a `with`; ends gracefully. `settings` are variables of its environment."""
 
-    def __init__(self, bin, database):
+    # What seals its keys: the same for all that ever use a database of the bench.
+    master_key = base64.b64encode(bytes(32)).decode()
+
+    def __init__(self, bin, database, **settings):
         self.program = os.path.join(bin, "tallyd")
         self.environment = {
             **os.environ,
             "TALLY_DATABASE_URL": database,
-            "TALLY_MASTER_KEY": base64.b64encode(bytes(32)).decode(),
+            "TALLY_MASTER_KEY": self.master_key,
             "TALLY_BOOTSTRAP_KEY": ADMIN,
             "TALLY_HTTP_PORT": "0",
             "TALLY_LOG_LEVEL": "warning",
+            **settings,
         }
 
     def __enter__(self):
@@ -59,10 +63,8 @@ class Daemon:
     @property
     def cpu(self):
         """The CPU seconds of all its threads so far."""
-        with open(f"/proc/{self.process.pid}/stat") as file:
-            return sum(map(int, file.read().rsplit(")", 1)[1].split()[11:13])) / TICKS
+        return Process(self.process.pid).cpu
 
     @property
     def resident_mib(self):
-        with open(f"/proc/{self.process.pid}/statm") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+        return Process(self.process.pid).resident / 2**20

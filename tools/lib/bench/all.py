@@ -1,0 +1,150 @@
+"""tools/bench without a name: the benches of all parts, and one table of what they found."""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+
+from measure import conditions, median, to_json
+from page import markdown_table, replace_between
+
+ROOT = os.path.join(os.path.dirname(__file__), "..", "..", "..")
+QUICK = {"schema": ["--rounds", "2", "--seconds", "0.5"]}
+
+
+def ms(seconds):
+    return f"{seconds * 1000:,.0f} ms"
+
+
+def transport(said):
+    rows = []
+    for name, words in (("1x500", "1 connection × 500 streams"), ("4x1000", "4 × 1,000")):
+        ours, theirs = (median([one["cpu_us"] for one in said[name][who]]) for who in ("tally", "h2load"))
+        rows.append([f"a push, {words}: CPU of the client", f"{ours:.2f} µs", f"h2load {theirs:.2f} µs", said[name]["ratio"]])
+    single = said["single_push_us"]
+    rows.append(["one push at a time, call to answer", f"p50 {single['p50']:.0f} µs, p99 {single['p99']:.0f} µs", "", None])
+    return rows
+
+
+def schema(said):
+    rows = []
+    for one in said["documents"].values():
+        peers = {"jsonschema-rs", "ajv"} & set(one["ratio_to"])
+        for peer in sorted(peers):
+            ours, theirs = one["cpu_us"]["tally"], one["cpu_us"][peer]
+            rows.append(
+                [f"validating {one['bytes']:,} bytes: CPU", f"{ours:.2f} µs", f"{peer} {theirs:.2f} µs", one["ratio_to"][peer]]
+            )
+    return rows
+
+
+def orchestrator(said):
+    whole, single, latency = said["one_to_all"], said["single_updates"], said["latency"]["push"]
+    registered, batched = said["registrations"], said["registrations"]["batched"]
+    h2load = median([one["requests_per_second"] for one in whole["h2load"]])
+    upserts = f"pgbench {median(registered['pgbench']):,.0f} upserts/s"
+    return [
+        [
+            f"1 change to {whole['destinations']:,} update tokens", f"{whole['pushes_per_second']:,} pushes/s",
+            f"h2load {h2load:,.0f}/s", whole["ratio_to_h2load"],
+        ],
+        ["   rows written; peak memory", f"{whole['rows_written']:,}; {whole['process_peak_mib']:.0f} MiB", "", None],
+        [
+            f"{single['updates']:,} activities, an update each", f"{single['updates_per_second']:,} updates/s",
+            f"pgbench {median(single['pgbench']):,.0f} inserts/s", single["ratio_to_pgbench"],
+        ],
+        ["500 updates/s, post to answered push", f"p50 {latency['p50']:.0f} ms, p99 {latency['p99']:.0f} ms", "", None],
+        ["registrations with catch-up", f"{registered['registrations_per_second']:,}/s", upserts, registered["ratio_to_pgbench_upserts"]],
+        ["   in batches", f"{batched['registrations_per_second']:,}/s", upserts, registered["ratio_to_pgbench_upserts_batched"]],
+        [f"{said['schedules']['schedules']:,} schedules due at once", f"all pushed after {said['schedules']['secondsToPushAll']:.1f} s", "", None],
+    ]  # fmt: skip
+
+
+def accept(said):
+    def of(name, field="changes_per_second"):
+        return median([one[name][field] for one in said["rounds"]])
+
+    beside = f"pgbench {of('pgbench'):,.0f} inserts/s"
+    return [
+        ["accepting over HTTP, one a request", f"{of('single'):,.0f} changes/s", beside, said["ratio_to_pgbench"]],
+        ["   in batches of 1,000", f"{of('batch'):,.0f} changes/s", beside, said["ratio_to_pgbench_batch"]],
+    ]
+
+
+def start(said):
+    servers = said["servers"]
+    ours, theirs = servers["tallyd"], servers["node"]
+    first, other = (median(one["start_ms"]) / 1000 for one in (ours, theirs))
+    return [
+        ["`tallyd serve`, from exec to ready", ms(first), f"Node's http server {ms(other)}", said["ratio_to_node_start"]],
+        [
+            "memory at rest", f"{ours['resident_mib']:.1f} MiB", f"Node's http server {theirs['resident_mib']:.1f} MiB",
+            said["ratio_to_node_memory"],
+        ],
+        ["CPU at rest", f"{ours['cpu_ms_per_second'] / 10:.2f} %", f"Node {theirs['cpu_ms_per_second'] / 10:.2f} %", None],
+    ]  # fmt: skip
+
+
+PARTS = {"transport": transport, "schema": schema, "orchestrator": orchestrator, "accept": accept, "start": start}
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def measure(name, number, quick):
+    """What one bench says; its own talk goes to standard error. None if it failed."""
+    say(f"\n==== {name} ({number} of {len(PARTS)}), {time.strftime('%H:%M')}")
+    options = QUICK.get(name, ["--quick"]) if quick else []
+    result = subprocess.run(
+        [os.path.join(ROOT, "tools", "bench"), name, "--json", *options], stdout=subprocess.PIPE, text=True
+    )
+    return json.loads(result.stdout) if result.returncode == 0 else None
+
+
+def page(results, facts, commit):
+    """The table as Markdown, with its conditions."""
+    rows = [["", "Tally", "beside it", "ratio"]]
+    for name, said in results.items():
+        if said is None:
+            rows.append([f"**{name}**", "not measured", "", ""])
+            continue
+        load = said["conditions"]
+        rows.append([f"**{name}**", f"load {load['load_before']} to {load['load_after']}", "", ""])
+        for what, ours, beside, ratio in PARTS[name](said):
+            rows.append([what, ours, beside, f"**{ratio:.2f}**" if ratio is not None else ""])
+    words = (
+        f"{facts['date']}, commit {commit}; {facts['cpu']}, {facts['cpus']} CPUs, kernel {facts['kernel']}. The load average"
+        " before and after stands beside each part: what others did on the machine at the time is in the figures."
+    )
+    return "\n".join(markdown_table(rows, left=1)) + "\n\n" + words
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="tools/bench", description=__doc__)
+    parser.add_argument("--json", action="store_true", help="print one object with all figures")
+    parser.add_argument("--quick", action="store_true", help="a rough look at each part")
+    parser.add_argument("--page", help="the page with the table; default docs/performance.md, and with --quick none")
+    options = parser.parse_args()
+    target = options.page or (None if options.quick else os.path.join(ROOT, "docs", "performance.md"))
+    facts = conditions()
+    commit = subprocess.run(
+        ["git", "-C", ROOT, "describe", "--always", "--dirty"], capture_output=True, text=True
+    ).stdout.strip()  # fmt: skip
+    results = {name: measure(name, number, options.quick) for number, name in enumerate(PARTS, 1)}
+    text = page(results, facts, commit)
+    say(f"\n{text}")
+    if target:
+        replace_between(target, "bench", text)
+        say(f"\nwritten into {os.path.relpath(target)}")
+    if options.json:
+        print(to_json({"conditions": facts | {"commit": commit}, **results}))
+    failed = [name for name, said in results.items() if said is None]
+    if failed:
+        sys.exit(f"tools/bench: not measured: {', '.join(failed)}; what was wrong stands above")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,171 @@
+"""What one of each costs: an accepted change, a push, a start, a registration, a report, a channel and a broadcast."""
+
+import sys
+import time
+
+from daemon import Daemon
+from measure import Failure, median
+from simulator import Simulator
+from stage import FIRST, PATH, TYPE, Stage, token
+
+CALLERS = 32
+BATCH = 1000
+
+
+def say(text):
+    print(f"   {text}", file=sys.stderr, flush=True)
+
+
+def told(name, cost):
+    say(f"{name}: {cost['daemon_us']:,.1f} us of tallyd, {cost['postgres_us']:,.1f} us of Postgres, {cost['per_second']:,}/s")
+    return cost
+
+
+class Costs:
+    """`scale` divides every count, for a rough look."""
+
+    def __init__(self, bin, folder, cluster, sink, scale=1):
+        self.bin, self.folder, self.cluster, self.sink, self.scale = bin, folder, cluster, sink, scale
+
+    def measure(self):
+        many = 200_000 // self.scale
+        costs = {}
+        with Stage(self.bin, self.folder, self.cluster, self.sink, many, "subscriptions") as stage:
+            costs |= self.changes(stage)
+            costs |= self.pushes(stage, many)
+            costs |= self.reports(stage)
+            costs["idle"] = {f"{name}_us": round(value * 1e6) for name, value in stage.resting.items()}
+        with Stage(self.bin, self.folder, self.cluster, self.sink, 50_000 // self.scale, "start-tokens") as stage:
+            costs |= self.starts(stage, 50_000 // self.scale)
+        costs |= self.channels()
+        return costs
+
+    def changes(self, stage):
+        """Accepting alone: nobody follows these activities."""
+        names = [f"quiet-{number}" for number in range(500)]
+        stage.batch([stage.start(name) for name in names])
+        count = 8_000 // self.scale
+        calls = [("POST", f"{PATH}/activities/{names[n % 500]}/updates", stage.update()) for n in range(count)]
+        costs = {"change": told("a change", stage.cost(count, lambda: stage.callers(CALLERS).run(calls) and None))}
+        turns = max(2, 20 // self.scale)
+
+        def batches():
+            for _ in range(turns):
+                stage.batch([{"op": "update", "id": names[n % 500], "body": stage.update()} for n in range(BATCH)])
+
+        costs["batched_change"] = told("a change of a batch", stage.cost(turns * BATCH, batches))
+        return costs
+
+    def pushes(self, stage, many):
+        """Changes to an activity that all devices follow."""
+        rounds = 5
+        wholes, rests = [], []
+
+        def passes():
+            for _ in range(rounds):
+                began = time.monotonic()
+                stage.daemon.call("POST", f"{PATH}/activities/{FIRST}/updates", stage.update(), stage.key)
+                first, last = stage.wait_for(many)
+                wholes.append(last - began)
+                rests.append(first - began)
+                # Two changes of one second are stamped apart, and at some point wait for that.
+                time.sleep(1.1)
+
+        cost = stage.cost(many * rounds, passes)
+        cost["per_second"] = round(many / (median(wholes) - median(rests)))
+        cost["first_ms"] = round(median(rests) * 1000, 1)
+        return {"push": told("a push", cost)}
+
+    def reports(self, stage):
+        """Devices that register, then report a card, of one activity each; the card is owed nothing, or a push."""
+        count = 4_000 // self.scale
+        names = [f"one-{number}" for number in range(count)]
+        for first in range(0, count, BATCH):
+            stage.batch([stage.start(name) for name in names[first : first + BATCH]])
+        device = {"environment": "production", "os_version": "18.1"}
+        registered = [
+            ("PUT", f"{PATH}/devices/new-{n}", device | {"start_tokens": {TYPE: {"token": token(n, 1), "generation": 1}}})
+            for n in range(count)
+        ]
+        reported = [
+            ("PUT", f"{PATH}/activities/{names[n]}/subscriptions/new-{n}", {"update_token": token(n, 2), "generation": 1, "known_revision": 1})
+            for n in range(count)
+        ]  # fmt: skip
+        owed = [
+            ("PUT", f"{PATH}/activities/{FIRST}/subscriptions/new-{n}", {"update_token": token(n, 3), "generation": 1})
+            for n in range(count)
+        ]  # fmt: skip
+        costs = {}
+        run = stage.callers(CALLERS).run
+        costs["registration"] = told("a registration", stage.cost(count, lambda: run(registered) and None))
+        costs["report"] = told("a report of a token", stage.cost(count, lambda: run(reported) and None))
+
+        def catch_up():
+            run(owed)
+            stage.wait_for(count)
+
+        costs["late_report"] = told("a report with its push", stage.cost(count, catch_up))
+
+        def singles():
+            for first in range(0, count, BATCH):
+                stage.batch([{"op": "update", "id": name, "body": stage.update()} for name in names[first : first + BATCH]])
+            stage.wait_for(count)
+
+        costs["single"] = told("a change of a batch to one phone", stage.cost(count, singles))
+        return costs
+
+    def starts(self, stage, count):
+        """One activity that every device is started for."""
+
+        def start():
+            body = stage.start("all", audience={"all_of_type": True}, alert={"title": "Kick-off", "body": "Argentina against France"})["body"]
+            stage.daemon.call("PUT", f"{PATH}/activities/all", body, stage.key)
+            stage.wait_for(count)
+
+        return {"start": told("a start", stage.cost(count, start))}
+
+    # --- Channels -----------------------------------------------------------------------------------------------------
+
+    def channels(self):
+        """Activities with a channel each at the simulator, which makes channels as Apple does."""
+        count, rounds = 200 // min(self.scale, 4), 20
+        with Simulator(self.bin, self.folder) as simulator:
+            stage = ChannelStage(self, simulator)
+            with stage:
+                made = stage.cost(count, lambda: stage.open(count))
+                sent = stage.cost(count * rounds, lambda: stage.broadcast(count, rounds))
+        return {"channel": told("a channel", made), "broadcast": told("a change of a batch with its broadcast", sent)}
+
+
+class ChannelStage(Stage):
+    """A stage that sends to a simulator and not to a sink."""
+
+    def __init__(self, costs, simulator):
+        super().__init__(costs.bin, costs.folder, costs.cluster, costs.sink, 1, "nothing")
+        self.simulator = simulator
+        settings = {name: value for name, value in simulator.settings.items() if name.startswith("TALLY_")}
+        self.daemon = Daemon(costs.bin, self.url, **settings)
+
+    def broadcasts(self):
+        """How many updates Apple has answered with 200 so far."""
+        requests = self.simulator.call("GET", "/summary", b"")["requests"]
+        return sum(one["count"] for one in requests if one["event"] == "update" and one["status"] == 200)
+
+    def open(self, count):
+        """Starts activities, and waits until each has a channel."""
+        self.batch([self.start(f"channel-{n}", delivery="channel") for n in range(count)])
+        deadline = time.monotonic() + 120
+        while len(self.simulator.call("GET", "/channels", b"")["items"]) < count:
+            if time.monotonic() > deadline:
+                raise Failure("the channels were not made within two minutes")
+            time.sleep(0.05)
+
+    def broadcast(self, count, rounds):
+        """Changes of all, one after the other, so that none replaces another that has not left."""
+        for _ in range(rounds):
+            before, deadline = self.broadcasts(), time.monotonic() + 60
+            self.batch([{"op": "update", "id": f"channel-{n}", "body": self.update()} for n in range(count)])
+            while self.broadcasts() < before + count:
+                if time.monotonic() > deadline:
+                    raise Failure(f"{self.broadcasts() - before} of {count} broadcasts were answered within a minute")
+                time.sleep(0.02)

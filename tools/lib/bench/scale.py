@@ -1,0 +1,178 @@
+"""tools/bench scale: what each piece of work costs tallyd and Postgres, and how that grows with the subscriptions.
+
+Writes the tables of docs/scale.md and the costs that tools/capacity reckons with (tools/lib/capacity/measured.json);
+--only and --sizes measure a part anew and leave the others as they were.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+
+from cluster import Cluster, program
+from costs import Costs
+from growth import grow, mixed
+from measure import Failure, conditions, to_json, version
+from page import markdown_table, replace_between
+from sink import Sink, make_certificate
+from stage import Stage
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
+sys.path.append(os.path.join(ROOT, "tools", "lib", "capacity"))
+import measured  # noqa: E402
+
+SIZES = [1_000, 10_000, 100_000, 1_000_000, 10_000_000]
+BODY, STREAMS = 400, 1000
+
+
+class Bench:
+    def __init__(self, options, folder, cluster, sink):
+        self.options = options
+        self.place = (options.bin, folder, cluster, sink)
+
+    def costs(self):
+        costs = Costs(*self.place, scale=10 if self.options.quick else 1).measure()
+        return costs | {"bytes": self.bytes()}
+
+    def bytes(self):
+        """What a row of each kind takes on disk with its indexes, fresh from being loaded."""
+        few, many = 1, 200_000 // (10 if self.options.quick else 1)
+        found = {}
+        for holds in ("nothing", "start-tokens", "subscriptions"):
+            sizes = []
+            for count in (few, many):
+                stage = Stage(*self.place, count, holds)
+                sizes.append(stage.sizes()["database"])
+            found[holds] = round((sizes[1] - sizes[0]) / (many - few), 1)
+            found["empty"] = sizes[0]
+        return found
+
+    def growth(self):
+        return {str(size): grow(*self.place, size) for size in self.options.sizes}
+
+    def mixed(self):
+        devices, seconds = (20_000, 10) if self.options.quick else (150_000, 45)
+        name = f"{seconds} s of changes to {devices:,} phones, of other changes and of reports"
+        return {name: mixed(*self.place, devices, seconds)}
+
+
+WORDS = {
+    "change": "a change, accepted over HTTP; nobody follows",
+    "batched_change": "the same in a batch of 1,000",
+    "push": "a push of a change to 200,000 update tokens",
+    "single": "a change of a batch to the one phone of its activity, push included",
+    "start": "a push-to-start of 50,000 devices, claimed one by one",
+    "registration": "a device registers with a start token",
+    "report": "a device reports the token of its card",
+    "late_report": "the same when the newest state is owed, push included",
+    "channel": "a channel made for an activity, its start included",
+    "broadcast": "a change of a batch, broadcast",
+}
+
+
+def costs_table(costs):
+    rows = [["", "CPU of tallyd", "CPU of Postgres", "WAL", "stays on disk", "a second, as measured"]]
+    for name, words in WORDS.items():
+        one = costs[name]
+        rows.append([
+            words, f"{one['daemon_us']:,.1f} µs", f"{one['postgres_us']:,.1f} µs", f"{one['wal_bytes']:,.0f} B",
+            f"{max(0, one['disk_bytes']):,.0f} B", f"{one['per_second']:,}",
+        ])  # fmt: skip
+    bytes_of = costs["bytes"]
+    rows.append(["a second of rest", f"{costs['idle']['daemon_us']:,} µs", f"{costs['idle']['postgres_us']:,} µs", "", "", ""])
+    rows.append(["a device in the database", "", "", "", f"{bytes_of['nothing']:,.0f} B", ""])
+    rows.append(["   with a start token", "", "", "", f"{bytes_of['start-tokens']:,.0f} B", ""])
+    rows.append(["   with an update token", "", "", "", f"{bytes_of['subscriptions']:,.0f} B", ""])
+    return rows
+
+
+def growth_table(growth):
+    rows = [[
+        "subscriptions", "database", "`subscriptions`, indexes", "`devices`, indexes", "accept", "first push", "per push",
+        "CPU of tallyd, of Postgres a push", "a registration", "memory of tallyd",
+    ]]  # fmt: skip
+    for size, one in sorted(growth.items(), key=lambda item: int(item[0])):
+        tables = {name: f"{of['table'] / 1e6:,.1f} + {of['indexes'] / 1e6:,.1f} MB" for name, of in one["tables"].items()}
+        rows.append([
+            f"{int(size):,}", f"{one['database'] / 1e6:,.0f} MB", tables["subscriptions"], tables["devices"],
+            f"{one['accept_ms']:.1f} ms", f"{one['first_push_ms']:.0f} ms", f"{one['us_per_push']:.1f} µs",
+            f"{one['daemon_us']:.1f}, {one['postgres_us']:.1f} µs", f"{one['registration_ms']:.1f} ms",
+            f"{one['memory_mib']:.0f} MiB",
+        ])  # fmt: skip
+    return rows
+
+
+def checks_table(said):
+    rows = [["", "predicted", "measured", "off by"]]
+    for what, unit, predicted, found in measured.checks(said):
+        digits = 3 if found < 1 else 1
+        rows.append(
+            [what, f"{predicted:,.{digits}f} {unit}", f"{found:,.{digits}f} {unit}", f"{predicted / found - 1:+.0%}"]
+        )
+    return rows
+
+
+def write(said):
+    page = os.path.join(ROOT, "docs", "scale.md")
+    tables = {"costs": costs_table(said["costs"]), "growth": growth_table(said["growth"]), "checks": checks_table(said)}
+    for name, rows in tables.items():
+        words = said["measured"]["mixed" if name == "checks" else name]
+        text = "\n".join(markdown_table(rows, left=1))
+        replace_between(page, name, f"{text}\n\n{words['date']}, commit {words['commit']}; load {words['load']}; {words['machine']}.")
+    with open(measured.PATH, "w", encoding="utf-8") as file:
+        file.write(to_json(said) + "\n")
+    print(f"written: {os.path.relpath(page)}, {os.path.relpath(measured.PATH)}", file=sys.stderr)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="tools/bench scale", description=__doc__)
+    parser.add_argument("--json", action="store_true", help="print one object instead of tables")
+    parser.add_argument("--quick", action="store_true", help="a rough look with few rows, which is not written anywhere")
+    parser.add_argument("--only", action="append", choices=("costs", "growth", "mixed"), help="a part; may be repeated")
+    parser.add_argument("--sizes", help="numbers of subscriptions (default 1000,10000,100000,1000000,10000000)")
+    parser.add_argument("--bin", required=True, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    options.sizes = [int(size) for size in options.sizes.split(",")] if options.sizes else SIZES[:2] if options.quick else SIZES
+    parts = options.only or ["costs", "growth", "mixed"]
+
+    facts = conditions()
+    commit = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], capture_output=True, text=True).stdout.strip()
+    machine = f"{facts['cpu']}, {facts['cpus']} CPUs shared by all, kernel {facts['kernel']}, {version(program('postgres'), '--version')}"
+    said = {} if options.quick or not os.path.exists(measured.PATH) else measured.read()
+    said["conditions"] = facts
+    with tempfile.TemporaryDirectory(prefix="tally-bench-", dir="/var/tmp") as folder:
+        # Postgres does not run as root, and has to come by here; its own folder is nobody else's.
+        os.chmod(folder, 0o711)
+        make_certificate(folder)
+        sink = Sink(os.path.join(options.bin, "bench-sink"), folder, os.sched_getaffinity(0), BODY, streams=STREAMS)
+        with Cluster(options.bin, folder) as cluster, sink:
+            bench = Bench(options, folder, cluster, sink)
+            for name in parts:
+                print(f"-- {name}", file=sys.stderr, flush=True)
+                before = os.getloadavg()[0]
+                found = getattr(bench, name)()
+                said[name] = said.get(name, {}) | found if name == "growth" else found
+                words = f"{before:.1f} to {os.getloadavg()[0]:.1f}"
+                said.setdefault("measured", {})[name] = {"date": facts["date"], "commit": commit, "load": words, "machine": machine}
+            cluster.drop()
+    if not options.quick and all(part in said for part in ("costs", "growth", "mixed")):
+        write(said)
+    elif not options.quick:
+        with open(measured.PATH, "w", encoding="utf-8") as file:
+            file.write(to_json(said) + "\n")
+    if options.json:
+        print(to_json(said))
+        return
+    for name, rows in (("costs", costs_table), ("growth", growth_table)):
+        if name in parts:
+            print("\n".join(markdown_table(rows(said[name]), left=1)), end="\n\n")
+    if "costs" in said:
+        print("\n".join(markdown_table(checks_table(said), left=1)))
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except Failure as failure:
+        sys.exit(f"tools/bench scale: {failure}")

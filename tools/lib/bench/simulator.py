@@ -1,0 +1,49 @@
+"""A running `apns-sim serve`, and calls to its control API."""
+
+import json
+import os
+import subprocess
+import time
+import urllib.error
+import urllib.request
+
+from measure import Failure
+
+
+class Simulator:
+    """`apns-sim serve`; used in a `with`."""
+
+    def __init__(self, bin, folder):
+        self.program = os.path.join(bin, "apns-sim")
+        self.authority, self.file = os.path.join(folder, "sim.pem"), os.path.join(folder, "sim.env")
+
+    def __enter__(self):
+        self.process = subprocess.Popen(
+            [self.program, "serve", "--ca-file", self.authority, "--env-file", self.file],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        deadline = time.monotonic() + 30
+        while not os.path.exists(self.file):
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                raise Failure("apns-sim did not start")
+            time.sleep(0.05)
+        with open(self.file) as file:
+            self.settings = dict(line.strip().split("=", 1) for line in file if "=" in line)
+        self.url = self.settings["APNS_SIM_CONTROL_URL"]
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait()
+        os.remove(self.file)
+
+    def call(self, method, path, body, timeout=120):
+        """A call of its control API."""
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        request = urllib.request.Request(self.url + path, data, {"Content-Type": "application/json"}, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=timeout) as answer:
+                text = answer.read()
+        except urllib.error.HTTPError as error:
+            raise Failure(f"the simulator, {method} {path}: {error.code} {error.read()[:300]}") from None
+        return json.loads(text) if text else None

@@ -1,0 +1,146 @@
+"""A whole `tallyd serve` on a database with many rows, sending to a sink: what a piece of its work costs."""
+
+import json
+import os
+import subprocess
+import time
+
+from callers import Callers
+from daemon import Daemon
+from measure import Failure
+
+APP, TYPE, FIRST = "com.example.matchday", "Match", "match-1"
+PATH = f"/v1/apps/{APP}"
+# The body of an update with such a state has 400 bytes, as in the other benches.
+EVENT = "Mbappe scores. " * 17
+
+
+def state(number):
+    return {"clock": 1_000_000 + number, "home_score": 3, "period": "penalties", "last_event": EVENT}
+
+
+def token(number, kind):
+    """160 hex digits that no other number and kind have."""
+    return f"{kind:08x}{number:016x}".ljust(160, "0")
+
+
+class Stage:
+    """Used in a `with`. `holds` says what the devices have: `subscriptions`, `start-tokens` or `nothing`."""
+
+    def __init__(self, bin, folder, cluster, sink, devices, holds):
+        self.cluster, self.sink = cluster, sink
+        self.url = cluster.fresh()
+        command = [
+            os.path.join(bin, "bench-orchestrator"), "load", "--port", str(sink.port), "--ca", os.path.join(folder, "ca.pem"),
+            "--database", self.url, "--devices", str(devices), "--with", holds, "--master-key", Daemon.master_key,
+        ]  # fmt: skip
+        loaded = subprocess.run(command, capture_output=True, text=True, timeout=3600)
+        if loaded.returncode != 0:
+            raise Failure(f"the rows could not be loaded: {loaded.stderr[-500:]}")
+        self.load_seconds = json.loads(loaded.stdout)["seconds"]
+        self.daemon = Daemon(
+            bin, self.url,
+            TALLY_APNS_PRODUCTION_DEVICE_URL=f"https://localhost:{sink.port}",
+            TALLY_APNS_CA_FILE=os.path.join(folder, "ca.pem"),
+        )  # fmt: skip
+
+    def __enter__(self):
+        self.daemon.__enter__()
+        self.key = self.daemon.call("POST", "/v1/api-keys", {"name": "bench", "scopes": ["publish", "register"]})["secret"]
+        self.posted = 0
+        self.resting = self.idle(5)
+        return self
+
+    def __exit__(self, *arguments):
+        self.daemon.__exit__(*arguments)
+
+    def callers(self, count):
+        return Callers(self.daemon.url, self.key, count)
+
+    def query(self, sql):
+        return self.cluster.query(sql, self.url)
+
+    def batch(self, operations):
+        answer = self.daemon.call("POST", f"{PATH}/batch", {"operations": operations}, self.key)
+        wrong = [result for result in answer["results"] if not 200 <= result["status"] < 300]
+        if wrong:
+            raise Failure(f"an operation failed: {wrong[0]}")
+
+    def update(self):
+        """The body of an update that no other has."""
+        self.posted += 1
+        return {"content_state": state(self.posted)}
+
+    def start(self, name, **more):
+        attributes = {"home": "Argentina", "away": "France"}
+        return {"op": "start", "id": name, "body": {"type": TYPE, "attributes": attributes, "content_state": state(0), **more}}
+
+    def settle(self):
+        """Waits until daemon and server have had next to nothing to do for a second; a minute at most."""
+        for _ in range(60):
+            before = self.cpu()
+            time.sleep(1)
+            if sum(self.cpu().values()) - sum(before.values()) < 0.04:
+                break
+        self.sink.counts()
+
+    def wait_for(self, pushes, limit=1800):
+        """Waits until the sink has seen so many; the moments when it had seen one, and all."""
+        seen, first, deadline = 0, None, time.monotonic() + limit
+        while seen < pushes:
+            seen += self.sink.counts()["requests"]
+            first = first or (time.monotonic() if seen else None)
+            if time.monotonic() > deadline:
+                raise Failure(f"{seen} of {pushes} pushes have come to the sink within {limit} s")
+            time.sleep(0.002)
+        if seen > pushes:
+            raise Failure(f"{pushes} pushes were to be sent, and the sink has seen {seen}")
+        return first, time.monotonic()
+
+    def idle(self, seconds):
+        """CPU seconds of a second without work."""
+        self.settle()
+        before = self.cpu()
+        time.sleep(seconds)
+        return {name: (value - before[name]) / seconds for name, value in self.cpu().items()}
+
+    def cost(self, units, work):
+        """What `work` costs for each of its units: CPU of the daemon and of Postgres beyond that of resting, WAL, disk."""
+        self.settle()
+        wal, disk = self.written()
+        cpu, began = self.cpu(), time.monotonic()
+        said = work() or {}
+        ended = time.monotonic()
+        self.settle()
+        rested = time.monotonic() - began
+        spent = {name: (value - cpu[name] - self.resting[name] * rested) / units * 1e6 for name, value in self.cpu().items()}
+        wal, disk = (after - before for after, before in zip(self.written(), (wal, disk)))
+        return said | {
+            "units": units,
+            "per_second": round(units / (ended - began)),
+            "daemon_us": round(spent["daemon"], 2),
+            "postgres_us": round(spent["postgres"], 2),
+            "wal_bytes": round(wal / units, 1),
+            "disk_bytes": round(disk / units, 1),
+        }
+
+    def cpu(self):
+        return {"daemon": self.daemon.cpu, "postgres": self.cluster.cpu}
+
+    def written(self):
+        """Bytes of write-ahead log so far, and of all tables with their indexes."""
+        said = self.query(
+            "SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn, (SELECT sum(pg_total_relation_size(oid)) FROM pg_class"
+            " WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace)"
+        )
+        return [float(number) for number in said.split("|")]
+
+    def sizes(self):
+        """Bytes of the large tables, their indexes apart, and of the database."""
+        rows = self.query(
+            "SELECT relname, pg_relation_size(oid), pg_indexes_size(oid) FROM pg_class"
+            " WHERE relname IN ('devices', 'subscriptions', 'start_tokens') ORDER BY relname"
+        ).splitlines()
+        tables = {name: {"table": int(table), "indexes": int(indexes)} for name, table, indexes in (row.split("|") for row in rows)}
+        return {"database": int(self.query("SELECT pg_database_size(current_database())")), "tables": tables}
+

@@ -1,0 +1,169 @@
+"""What an installation needs: arithmetic on measured costs. No files, no clock, nothing but numbers in and out."""
+
+import math
+from dataclasses import dataclass
+
+SECONDS_PER_DAY = 86_400
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Measured on one machine; `of` says of each kind of work what one unit of it costs."""
+
+    of: dict
+    # Of one daemon that has the machine to itself, but for Postgres and what it sends to.
+    pushes_per_second: float
+    starts_per_second: float
+    # From the post of a change to the first push of it.
+    first_seconds: float
+    # On disk, with indexes: a device with its start token, and one with an update token of one activity.
+    start_token_bytes: float
+    subscription_bytes: float
+    # A database in which nothing is.
+    empty_bytes: float
+
+    @classmethod
+    def measured(cls, said):
+        """From the object that `tools/bench scale` writes as `costs`."""
+        return cls(
+            of={name: one for name, one in said.items() if "daemon_us" in one},
+            pushes_per_second=said["push"]["per_second"],
+            starts_per_second=said["start"]["per_second"],
+            first_seconds=said["push"]["first_ms"] / 1000,
+            start_token_bytes=said["bytes"]["start-tokens"],
+            subscription_bytes=said["bytes"]["subscriptions"],
+            empty_bytes=said["bytes"]["empty"],
+        )
+
+    def cpu(self, work, seconds=0, daemons=1):
+        """CPU seconds of all daemons together, and of Postgres, for so many units of each kind of work."""
+        idle = self.of["idle"]
+        return tuple(
+            (sum(units * self.of[name][who] for name, units in work.items()) + idle[who] * seconds * daemons) / 1e6
+            for who in ("daemon_us", "postgres_us")
+        )
+
+    def wal(self, work):
+        """Bytes of write-ahead log."""
+        return sum(units * self.of[name]["wal_bytes"] for name, units in work.items())
+
+    def disk(self, work):
+        """Bytes that stay, with indexes."""
+        return sum(units * self.of[name]["disk_bytes"] for name, units in work.items())
+
+    def subscriptions_bytes(self, count):
+        """A database with so many devices that follow one activity by update tokens."""
+        return self.empty_bytes + count * self.subscription_bytes
+
+    def pass_seconds(self, pushes, daemons=1, rings=1):
+        """From the post of a change until so many update tokens have been sent it. A ring is walked by one daemon."""
+        return self.first_seconds + pushes / (self.pushes_per_second * max(1, min(daemons, rings)))
+
+
+@dataclass(frozen=True)
+class Plan:
+    devices: int
+    activities: int = 1
+    # Of each activity.
+    updates_per_minute: float = 1
+    # The part of the devices that is reached by a channel.
+    on_channels: float = 0
+    minutes: float = 120
+    # In which all devices are started, and report their tokens unless they are on a channel.
+    start_minutes: float = 10
+    # Of the machine of each daemon, and of the primary.
+    daemon_cores: int = 4
+    postgres_cores: int = 16
+    connections_per_daemon: int = 16
+    # How much of a machine is planned for.
+    busy: float = 0.6
+    # How many daemons can work for one activity at a time.
+    rings: int = 1
+    apns_round_trip: float = 0.1
+    apns_streams: int = 1000
+
+    def __post_init__(self):
+        if self.devices < 1 or self.activities < 1 or not 0 <= self.on_channels <= 1 or not 0 < self.busy <= 1:
+            raise ValueError("at least one device and one activity, a share from 0 to 1, and machines that are used")
+        if min(self.updates_per_minute, self.minutes, self.start_minutes, self.daemon_cores, self.postgres_cores) <= 0:
+            raise ValueError("rates, times and cores must be greater than 0")
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A stretch of time with even work."""
+
+    name: str
+    seconds: float
+    # Cores that are busy on average.
+    daemon_cores: float
+    postgres_cores: float
+    pushes_per_second: float
+    wal_bytes_per_second: float
+
+
+@dataclass(frozen=True)
+class Need:
+    phases: list
+    daemons: int
+    # Of Postgres, when the busiest phase is to fit into its seconds.
+    postgres_cores: int
+    database_connections: int
+    apns_connections: int
+    # From a change to its last phone, by token.
+    reach_seconds: float
+    # How often a change finds the one before still on its way; above 1, phones skip states.
+    changes_per_pass: float
+    disk_bytes: float
+    rows: int
+    rows_per_day: float
+    # The shortest time in which the primary that was planned can start all phones.
+    start_minutes: float
+
+
+def need(costs, plan):
+    by_token = plan.devices * (1 - plan.on_channels)
+    changes = plan.activities * plan.updates_per_minute / 60
+    pushes = by_token * plan.updates_per_minute / 60
+    starting = {"start": plan.devices, "report": by_token, "channel": plan.activities if plan.on_channels else 0}
+    # A pass that is overtaken goes on with the newest state, so pushes never are more than can be sent.
+    playing = {"broadcast" if plan.on_channels else "change": changes, "push": pushes}
+    seconds = plan.start_minutes * 60
+    phases = [
+        phase(costs, "start", {name: units / seconds for name, units in starting.items()}, seconds, plan.devices / seconds),
+        phase(costs, "play", playing, plan.minutes * 60, pushes),
+    ]
+    daemon_cores = max(one.daemon_cores for one in phases)
+    daemons = max(
+        1, math.ceil(daemon_cores / (plan.daemon_cores * plan.busy)), math.ceil(pushes / costs.pushes_per_second)
+    )
+    postgres_cores = max(one.postgres_cores for one in phases)
+    reach = costs.pass_seconds(by_token / plan.activities, daemons, plan.rings)
+    return Need(
+        phases=phases,
+        daemons=daemons,
+        postgres_cores=max(1, math.ceil(postgres_cores / plan.busy)),
+        database_connections=daemons * plan.connections_per_daemon,
+        apns_connections=max(1, math.ceil(max(one.pushes_per_second for one in phases) * plan.apns_round_trip / plan.apns_streams)),
+        reach_seconds=reach if by_token else costs.first_seconds,
+        changes_per_pass=reach * plan.updates_per_minute / 60 if by_token else 0,
+        disk_bytes=costs.empty_bytes + plan.devices * costs.start_token_bytes + costs.disk(starting),
+        # A device, its start token, its start and its card.
+        rows=4 * plan.devices,
+        rows_per_day=rows_per_day(plan, by_token),
+        start_minutes=costs.cpu(starting)[1] / (plan.postgres_cores * plan.busy) / 60,
+    )  # fmt: skip
+
+
+def phase(costs, name, per_second, seconds, pushes):
+    daemon, postgres = costs.cpu(per_second, 1)
+    return Phase(name, seconds, daemon, postgres, pushes, costs.wal(per_second))
+
+
+def rows_per_day(plan, by_token):
+    """Rows that one such event a day leaves behind: starts, cards, changes and what the timeline keeps of the pushes."""
+    changes = plan.activities * plan.updates_per_minute * plan.minutes
+    # The timeline has a row for each push of a small activity, and one for each batch of a large one.
+    size = by_token / plan.activities
+    pushes = changes * (size if size <= 1000 else math.ceil(size / 5000))
+    return 2 * plan.devices + changes + pushes

@@ -1,0 +1,91 @@
+"""The arithmetic of the capacity model, on costs that can be reckoned with in the head."""
+
+import unittest
+
+from model import Costs, Plan, need
+
+
+def unit(daemon, postgres, wal=0, disk=0):
+    return {"daemon_us": daemon, "postgres_us": postgres, "wal_bytes": wal, "disk_bytes": disk}
+
+
+def costs(**changed):
+    of = {
+        "idle": {"daemon_us": 1_000, "postgres_us": 2_000},
+        "change": unit(300, 400, wal=1_000, disk=500),
+        "broadcast": unit(500, 600),
+        "push": unit(5, 2),
+        "start": unit(50, 100, wal=700, disk=200),
+        "report": unit(200, 300, wal=500, disk=100),
+        "channel": unit(1_000, 1_000),
+    }
+    numbers = {
+        "pushes_per_second": 100_000, "starts_per_second": 10_000, "first_seconds": 0.01, "start_token_bytes": 600,
+        "subscription_bytes": 500, "empty_bytes": 10_000_000,
+    }  # fmt: skip
+    return Costs(of=of, **(numbers | changed))
+
+
+class ModelTests(unittest.TestCase):
+    def test_cpu_is_the_sum_of_the_work_and_of_resting(self):
+        daemon, postgres = costs().cpu({"push": 1_000_000, "change": 10}, seconds=60, daemons=2)
+        self.assertAlmostEqual(daemon, 5 + 0.003 + 0.12)
+        self.assertAlmostEqual(postgres, 2 + 0.004 + 0.24)
+
+    def test_a_pass_is_the_first_push_and_then_the_rate(self):
+        self.assertAlmostEqual(costs().pass_seconds(1_000_000), 10.01)
+
+    def test_daemons_share_an_activity_only_as_far_as_it_has_rings(self):
+        self.assertAlmostEqual(costs().pass_seconds(1_000_000, daemons=4, rings=1), 10.01)
+        self.assertAlmostEqual(costs().pass_seconds(1_000_000, daemons=4, rings=8), 2.51)
+        self.assertAlmostEqual(costs().pass_seconds(1_000_000, daemons=4, rings=2), 5.01)
+
+    def test_all_phones_of_an_event_are_started_and_report_in_the_time_that_is_given(self):
+        plan = Plan(devices=600_000, start_minutes=10, updates_per_minute=1)
+        start = need(costs(), plan).phases[0]
+        # A thousand starts and a thousand reports a second.
+        self.assertAlmostEqual(start.daemon_cores, 0.25 + 0.001)
+        self.assertAlmostEqual(start.postgres_cores, 0.4 + 0.002)
+        self.assertAlmostEqual(start.wal_bytes_per_second, 1_200_000)
+
+    def test_phones_on_a_channel_get_no_pushes_of_their_own_and_report_no_token(self):
+        by_channel = need(costs(), Plan(devices=600_000, on_channels=1))
+        start, play = by_channel.phases
+        self.assertAlmostEqual(start.postgres_cores, 0.1 + 0.002, places=4)
+        self.assertEqual(play.pushes_per_second, 0)
+        self.assertEqual(by_channel.daemons, 1)
+        self.assertEqual(by_channel.reach_seconds, 0.01)
+
+    def test_more_pushes_than_a_daemon_can_send_need_more_daemons(self):
+        plan = Plan(devices=6_000_000, updates_per_minute=6, rings=16)
+        said = need(costs(), plan)
+        # 600,000 pushes a second at 100,000 of each daemon.
+        self.assertEqual(said.daemons, 6)
+        self.assertAlmostEqual(said.reach_seconds, 0.01 + 10)
+        self.assertAlmostEqual(said.changes_per_pass, (0.01 + 10) * 6 / 60)
+        self.assertEqual(said.database_connections, 6 * 16)
+
+    def test_a_primary_that_is_too_small_needs_longer(self):
+        said = need(costs(), Plan(devices=60_000_000, start_minutes=10, postgres_cores=16, busy=0.5))
+        # 60 million times 400 us on 8 cores.
+        self.assertAlmostEqual(said.start_minutes, 60e6 * 400e-6 / 8 / 60)
+        self.assertEqual(said.postgres_cores, 81)
+
+    def test_the_timeline_keeps_each_push_of_small_activities_and_batches_of_large_ones(self):
+        small = need(costs(), Plan(devices=1_000, activities=1_000, updates_per_minute=1, minutes=10))
+        self.assertEqual(small.rows_per_day, 2_000 + 10_000 + 10_000)
+        large = need(costs(), Plan(devices=1_000_000, updates_per_minute=1, minutes=10))
+        self.assertEqual(large.rows_per_day, 2_000_000 + 10 + 10 * 200)
+
+    def test_disk_is_what_devices_starts_and_reports_leave(self):
+        said = need(costs(), Plan(devices=1_000_000))
+        self.assertAlmostEqual(said.disk_bytes, 10e6 + 600e6 + 200e6 + 100e6)
+
+    def test_numbers_that_mean_nothing_are_refused(self):
+        for wrong in ({"devices": 0}, {"devices": 1, "on_channels": 1.1}, {"devices": 1, "busy": 0}, {"devices": 1, "minutes": 0}):
+            with self.assertRaises(ValueError):
+                Plan(**wrong)
+
+
+if __name__ == "__main__":
+    unittest.main()
