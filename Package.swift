@@ -126,6 +126,7 @@ let package = Package(
                 .embedInCode("V0013_audit.sql"),
                 .embedInCode("V0014_versions.sql"),
                 .embedInCode("V0015_lookups_by_device.sql"),
+                .embedInCode("V0016_rings.sql"),
             ],
             swiftSettings: swiftSettings
         ),

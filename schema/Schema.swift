@@ -19,5 +19,6 @@ package enum Schema {
         (13, "audit", PackageResources.V0013_audit_sql),
         (14, "versions", PackageResources.V0014_versions_sql),
         (15, "lookups_by_device", PackageResources.V0015_lookups_by_device_sql),
+        (16, "rings", PackageResources.V0016_rings_sql),
     ]
 }

@@ -49,7 +49,8 @@ package final class Orchestrator: Sendable {
         self.logger = logger
         intake = Intake(database: database, wakeUps: wakeUps, skews: skews, logger: logger)
         signing = SigningIdentities(database: database, masterKeys: masterKeys)
-        segments = SegmentStore(database: database, lease: settings.lease)
+        // Twice, so that every other daemon has looked for work meanwhile.
+        segments = SegmentStore(database: database, lease: settings.lease, patience: settings.pollInterval * 2)
         changes = ChangeStore(database: database, skews: skews)
         ledger = BudgetLedger(database: database)
         sweeps = ChannelSweepStore(database: database)
@@ -95,6 +96,8 @@ package struct OrchestratorSettings: Sendable {
     package var pollInterval: Duration
     /// Segments worked on at the same time.
     package var concurrentSegments: Int
+    /// A ring with more destinations is divided, so that several daemons can carry its activity.
+    package var ringSize: Int
     /// How long events and the timeline are kept at least.
     package var eventRetention: Duration
     /// How many changes may wait to be accepted before routine ones are refused; the others a little later.
@@ -111,6 +114,7 @@ package struct OrchestratorSettings: Sendable {
         pushDeadline: Duration = .seconds(10),
         pollInterval: Duration = .milliseconds(200),
         concurrentSegments: Int = 8,
+        ringSize: Int = 50_000,
         eventRetention: Duration = .seconds(7 * 86_400),
         intakeLimit: Int = 20_000,
         jitter: @escaping @Sendable () -> Double = { .random(in: 0...1) },
@@ -122,6 +126,7 @@ package struct OrchestratorSettings: Sendable {
         self.pushDeadline = pushDeadline
         self.pollInterval = pollInterval
         self.concurrentSegments = concurrentSegments
+        self.ringSize = ringSize
         self.eventRetention = eventRetention
         self.intakeLimit = intakeLimit
         self.jitter = jitter

@@ -47,6 +47,7 @@ struct Daemon: Sendable {
             settings: OrchestratorSettings(
                 bootstrapKey: configuration.bootstrapKey,
                 retryCap: configuration.apnsRetryMaximum,
+                ringSize: configuration.ringSize,
                 eventRetention: configuration.eventRetention,
                 intakeLimit: configuration.intakeLimit
             ),

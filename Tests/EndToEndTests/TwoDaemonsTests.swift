@@ -1,5 +1,6 @@
 import ActivityModel
 import Glibc
+import Postgres
 import SystemSupport
 import TestSupport
 import Testing
@@ -18,11 +19,14 @@ struct TwoDaemonsTests {
     )
 
     @Test(
-        "share the work; one that is paused past its lease, or killed, is replaced by the other",
+        "share activities, and one of them between them; one that is paused past its lease, or killed, is replaced by the other",
         arguments: [1, 2, 3]
     )
     func replaceEachOther(seed: UInt64) async throws {
-        try await TallySystem.with { system in
+        // The activity by token comes to have four rings.
+        var options = TallySystem.Options()
+        options.environment["TALLY_RING_SIZE"] = "6"
+        try await TallySystem.with(options) { system in
             let simulator = system.simulator
             try await simulator.makePhones("by-token-", count: 24, of: TallySystem.app, follows: Self.byToken.id)
             try await simulator.makePhones("by-channel-", count: 8, of: TallySystem.app, follows: Self.byChannel.id)
@@ -38,6 +42,7 @@ struct TwoDaemonsTests {
             let recording = try Recording()
             let pauseIndex = Int.random(in: 1...20, using: &random)
             var posts: [PostedChange] = []
+            var isShared = false
             for (index, post) in recording.posts.enumerated() {
                 if index == pauseIndex { try system.daemon.signal(SIGSTOP) }
                 // Beyond the lease, and the first daemon wakes up among changes that it does not know.
@@ -50,7 +55,9 @@ struct TwoDaemonsTests {
                     posts.append(try await activity.post(post, of: recording, by: client))
                 }
                 await pause(random.pause(upTo: 150))
+                if try await Self.carriers(in: system) == 2 { isShared = true }
             }
+            #expect(isShared, "the daemons never carried the activity together")
             await pause(random.pause(upTo: 500))
             await second.kill()
             try await system.reportPhones(to: system.url)
@@ -62,5 +69,16 @@ struct TwoDaemonsTests {
                 allowing: .oldPushes
             )
         }
+    }
+
+    /// How many daemons have served the rings of one activity last.
+    private static func carriers(in system: TallySystem) async throws -> Int64 {
+        let rows = try await system.database.query(
+            """
+            SELECT count(DISTINCT s.lease_daemon) FROM segments AS s JOIN activities AS a USING (activity_key)
+            WHERE a.activity_id = \(byToken.id.rawValue) AND s.segment >= 0
+            """
+        )
+        return try rows.first(as: Int64.self) ?? 0
     }
 }

@@ -32,6 +32,7 @@ extension Universe {
         try await checkChannels()
         try await checkPool()
         try await checkChannelsAtApple()
+        try await checkRings()
     }
 
     /// What was scheduled has happened, or has failed for a reason, or is to come.

@@ -63,11 +63,15 @@ final class Universe {
     let channelPool: Int
     /// Whether the type has a second version, which needs more than the first and has its own apps.
     let hasTwoVersions: Bool
+    /// How many cards make a ring that is divided: in most lives so few that activities come to have several.
+    let ringSize: Int
     /// In a crowd there is weather: between these steps Apple rejects every token.
     let storm: Range<Int>?
     var daemons: [Daemon] = []
     var matches: [Match] = []
     var unanswered: [Unanswered] = []
+    /// Whether some activity had several rings in the end.
+    var hasDividedRings = false
     /// Counts daemons, tasks, posts: names that no two have.
     private var counter = 0
 
@@ -83,6 +87,8 @@ final class Universe {
         } else {
             storm = nil
         }
+        let isFew = Int.random(in: 0..<100, using: &random) < 75
+        ringSize = !isFew ? 50_000 : storm != nil ? Self.crowdSize / 3 : Int.random(in: 1...2, using: &random)
         apple = Apple(seed: seed ^ 0x5EED, phones: storm == nil ? 5 : Self.crowdSize)
     }
 
@@ -164,6 +170,7 @@ final class Universe {
                 apple: apple,
                 stage: stage,
                 settings: OrchestratorSettings(
+                    ringSize: ringSize,
                     jitter: { jitter.next() },
                     uptime: { [apple] in .milliseconds(apple.with { $0.uptime }) }
                 )

@@ -25,34 +25,39 @@ struct HaltPatrol: Service, CustomStringConvertible {
         }
     }
 
-    /// Wakes one activity per halt whose probe is due, of those with a token that was rejected: all others may rest.
+    /// Wakes one activity per halt whose probe is due, of those with a token that was rejected, and of its rings the one with
+    /// the token: all others may rest.
     func look() async throws {
         let rows = try await orchestrator.database.query(
             """
-            SELECT h.bundle_id, h.environment::text, CASE WHEN h.probe_at <= clock_timestamp() THEN coalesce(
-                (SELECT s.activity_key FROM subscriptions AS s JOIN activities AS a USING (activity_key)
-                 WHERE s.state = 'rejected' AND s.rejected_at >= h.suspect_from
-                   AND a.bundle_id = h.bundle_id AND a.environment = h.environment
-                   AND (a.state = 'live' OR a.ended_at > clock_timestamp() - \(ActivitySnapshot.longestCard))
-                 ORDER BY s.rejected_at DESC LIMIT 1),
-                (SELECT a.activity_key FROM start_tokens AS t JOIN starts AS s USING (device_key)
-                 JOIN activities AS a ON a.activity_key = s.activity_key AND a.type_name = t.type_name
-                 WHERE t.state = 'rejected' AND t.rejected_at >= h.suspect_from AND s.state = 'failed'
-                   AND a.bundle_id = h.bundle_id AND a.environment = h.environment AND a.state = 'live'
-                 ORDER BY t.rejected_at DESC LIMIT 1)
-            ) END
+            SELECT h.bundle_id, h.environment::text, coalesce(card.activity_key, start.activity_key), card.device_key
             FROM sending_halts AS h
+            LEFT JOIN LATERAL (
+                SELECT s.activity_key, s.device_key FROM subscriptions AS s JOIN activities AS a USING (activity_key)
+                WHERE h.probe_at <= clock_timestamp() AND s.state = 'rejected' AND s.rejected_at >= h.suspect_from
+                  AND a.bundle_id = h.bundle_id AND a.environment = h.environment
+                  AND (a.state = 'live' OR a.ended_at > clock_timestamp() - \(ActivitySnapshot.longestCard))
+                ORDER BY s.rejected_at DESC LIMIT 1
+            ) AS card ON true
+            LEFT JOIN LATERAL (
+                SELECT a.activity_key FROM start_tokens AS t JOIN starts AS s USING (device_key)
+                JOIN activities AS a ON a.activity_key = s.activity_key AND a.type_name = t.type_name
+                WHERE h.probe_at <= clock_timestamp() AND card.activity_key IS NULL
+                  AND t.state = 'rejected' AND t.rejected_at >= h.suspect_from AND s.state = 'failed'
+                  AND a.bundle_id = h.bundle_id AND a.environment = h.environment AND a.state = 'live'
+                ORDER BY t.rejected_at DESC LIMIT 1
+            ) AS start ON true
             """
         )
         var halted: Set<HaltScope> = []
-        var awake: [Int64] = []
-        for (app, environment, key) in try rows.decoded(as: (String, String, Int64?).self) {
+        var statements: [Query] = []
+        for (app, environment, key, device) in try rows.decoded(as: (String, String, Int64?, Int64?).self) {
             halted.insert(HaltScope(app: BundleID(stored: app), environment: try .stored(environment)))
-            if let key { awake.append(key) }
+            if let key { statements.append(SegmentStore.wake(activityKey: key, ringOf: device)) }
         }
         orchestrator.halts.notice(halted)
-        guard !awake.isEmpty else { return }
-        _ = try await orchestrator.database.execute(SegmentStore.wake(activityKeys: awake, segments: .rings))
+        guard !statements.isEmpty else { return }
+        _ = try await orchestrator.database.pipeline(statements)
         orchestrator.wakeUps.signal()
     }
 }

@@ -5,8 +5,14 @@ import Postgres
 struct Revival {
     let scope: HaltScope
     let suspectFrom: PGTimestamp
-    /// Only so many of each kind, and of this activity: for a probe.
-    var only: (activityKey: Int64, count: Int)?
+    /// Only so many of each kind, and of what this ring holds: for a probe.
+    var only: Probe?
+
+    struct Probe {
+        let lease: SegmentLease
+        let range: RingRange
+        let count: Int
+    }
 
     /// First the update tokens, last the start tokens and their starts.
     var statements: [Query] { [subscriptions, startTokens] }
@@ -18,7 +24,8 @@ struct Revival {
             SELECT s.activity_key, s.device_key FROM subscriptions AS s JOIN activities AS a USING (activity_key)
             WHERE a.bundle_id = \(scope.app.rawValue) AND a.environment = \(scope.environment.rawValue)::apns_environment
               AND s.state = 'rejected' AND s.rejected_at >= \(suspectFrom)
-              AND (\(only == nil) OR s.activity_key = \(only?.activityKey))
+              AND (\(only == nil) OR (s.activity_key = \(only?.lease.activityKey)
+                  AND s.device_key > \(only?.range.after) AND s.device_key <= \(only?.range.through)))
             LIMIT \(only?.count)
         )
         UPDATE subscriptions AS s
@@ -36,7 +43,7 @@ struct Revival {
               AND t.state = 'rejected' AND t.rejected_at >= \(suspectFrom)
               AND (\(only == nil) OR EXISTS (
                   SELECT FROM starts AS s JOIN activities AS a USING (activity_key)
-                  WHERE s.activity_key = \(only?.activityKey) AND s.device_key = t.device_key AND s.state = 'failed'
+                  WHERE \(only?.lease.isFirstRing) AND s.activity_key = \(only?.lease.activityKey) AND s.device_key = t.device_key AND s.state = 'failed'
                     AND a.type_name = t.type_name AND a.state = 'live'
               ))
             LIMIT \(only?.count)

@@ -145,9 +145,14 @@ final class SendingHalts: Sendable {
 
     // MARK: Probing
 
-    /// Takes the next probe for a worker of this activity, and revives a few of its tokens for it; false if it is too early
-    /// or another has taken it.
-    func takeProbe(_ scope: HaltScope, _ halt: SendingHalt, activityKey: Int64) async throws -> Bool {
+    /// Takes the next probe for the worker of a ring, and revives a few of its tokens for it; false if it is too early or
+    /// another has taken it.
+    func takeProbe(
+        _ scope: HaltScope,
+        _ halt: SendingHalt,
+        for lease: SegmentLease,
+        _ range: RingRange
+    ) async throws -> Bool {
         guard halt.probeIn <= .zero else { return false }
         let isTaken = try await database.withTransaction { connection in
             let rows = try await connection.query(
@@ -164,7 +169,7 @@ final class SendingHalts: Sendable {
             let revival = Revival(
                 scope: scope,
                 suspectFrom: suspectFrom,
-                only: (activityKey, AnswerWatch.probeSize)
+                only: Revival.Probe(lease: lease, range: range, count: AnswerWatch.probeSize)
             )
             _ = try await connection.pipeline(revival.statements)
             return true

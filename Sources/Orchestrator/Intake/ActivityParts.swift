@@ -75,7 +75,7 @@ struct ActivityParts: Sendable {
                count(*) FILTER (WHERE s.state = 'dead'),
                count(*) FILTER (WHERE s.state IN ('withheld', 'rejected'))
         FROM subscriptions AS s JOIN activities AS a USING (activity_key)
-        JOIN segments AS g ON g.activity_key = s.activity_key AND g.segment = 0
+        JOIN segments AS g ON \(unescaped: SegmentStore.isRing(of: "s"))
         WHERE s.activity_key = ANY(\(keys)) AND s.mode = 'token'
         GROUP BY s.activity_key
         """

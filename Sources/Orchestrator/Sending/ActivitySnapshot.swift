@@ -28,7 +28,7 @@ struct ActivitySnapshot: Sendable {
     let hold: Duration?
     /// Set while sending for the app and environment stands still.
     let halt: SendingHalt?
-    /// Whether the cards of some app version are still to be taken off the ring, or brought back (``VersionSettlement``).
+    /// Whether the ring's cards of some app version are still to be taken off it, or brought back (``VersionSettlement``).
     var areVersionsUnsettled = false
     /// Whether only a few pushes may leave, to see whether sending may go on.
     var isProbe = false
@@ -45,20 +45,22 @@ struct ActivitySnapshot: Sendable {
 }
 
 extension ActivitySnapshot {
-    /// Reads an activity; nil if it was deleted. Changes up to the revision `begun` are not of interest; a walk last sent
+    /// Reads an activity as the worker of a segment sees it; nil if it was deleted. Changes up to the revision `begun` are not of interest; a walk last sent
     /// something at `pushedAt`.
     static func read(
         _ key: Int64,
+        for segment: Int16 = SegmentLease.firstRing,
         begun: Revision,
         pushedAt: PGTimestamp? = nil,
         from database: Database
     ) async throws -> ActivitySnapshot? {
-        try await read(key, begun: begun, pushedAt: pushedAt) { try await database.query($0) }
+        try await read(key, for: segment, begun: begun, pushedAt: pushedAt) { try await database.query($0) }
     }
 
     /// The same by way of `query`, which may be a transaction's.
     static func read(
         _ key: Int64,
+        for segment: Int16 = SegmentLease.firstRing,
         begun: Revision,
         pushedAt: PGTimestamp? = nil,
         on query: (Query) async throws -> Rows
@@ -76,7 +78,8 @@ extension ActivitySnapshot {
                    (SELECT CASE WHEN bool_and(c.min_interval_seconds IS NOT NULL)
                         THEN \(pushedAt)::timestamptz + min(c.min_interval_seconds) * interval '1 second' - clock_timestamp() END
                     FROM changes AS c WHERE c.activity_key = a.activity_key AND c.revision > \(begun)),
-                   EXISTS (SELECT FROM activity_app_versions AS v WHERE v.activity_key = a.activity_key AND NOT v.is_settled)
+                   EXISTS (SELECT FROM activity_app_versions AS v WHERE v.activity_key = a.activity_key AND NOT v.is_settled
+                           AND \(segment) <> ALL (v.settled_rings))
             FROM activities AS a JOIN activity_types AS t USING (bundle_id, type_name)
             LEFT JOIN sending_halts AS h ON h.bundle_id = a.bundle_id AND h.environment = a.environment
             WHERE a.activity_key = \(key)

@@ -25,7 +25,8 @@ struct PriorityCase: Hashable, Sendable {
 
 /// The rows of `budget_ledger`: which priority each revision got, and why.
 ///
-/// A decision is made once per revision and class, so a retry or a late joiner spends nothing more (promise 10).
+/// A decision is made once per revision and class, so a retry or a late joiner spends nothing more (promise 10). Rings of one
+/// activity decide one after the other, so that together they spend no more than there is.
 struct BudgetLedger: Sendable {
     let database: Database
 
@@ -34,12 +35,35 @@ struct BudgetLedger: Sendable {
         _ push: PriorityCase,
         in activity: ActivitySnapshot
     ) async throws -> PushPriority {
-        let (budgetClass, hasAlert) = (push.budgetClass, push.hasAlert)
-        let (decision, decided) = try await Self.judge(change, hasAlert: hasAlert, in: activity, for: budgetClass) {
+        let decided = try await Self.judge(change, hasAlert: push.hasAlert, in: activity, for: push.budgetClass) {
             try await database.query($0)
+        }.decided
+        if let decided, decided == .ten || !push.hasAlert { return decided }
+        return try await database.withTransaction { connection in
+            try await decide(change, push, in: activity, on: connection)
         }
-        if let decided, decided == .ten || !hasAlert { return decided }
-        _ = try await database.pipeline(
+    }
+
+    private func decide(
+        _ change: ChangeToSend,
+        _ push: PriorityCase,
+        in activity: ActivitySnapshot,
+        on connection: PostgresConnection
+    ) async throws -> PushPriority {
+        let budgetClass = push.budgetClass
+        _ = try await connection.query(
+            "SELECT FROM activities WHERE activity_key = \(activity.key) FOR NO KEY UPDATE"
+        )
+        let (decision, decided) = try await Self.judge(
+            change,
+            hasAlert: push.hasAlert,
+            in: activity,
+            for: budgetClass,
+            on: { try await connection.query($0) }
+        )
+        // Another ring was faster.
+        if let decided, decided == .ten || !push.hasAlert { return decided }
+        _ = try await connection.pipeline(
             [record(decision, of: change, in: activity, for: budgetClass)]
                 + (decision.isDemoted ? [demotion(decision, of: change, in: activity, for: budgetClass)] : [])
         )

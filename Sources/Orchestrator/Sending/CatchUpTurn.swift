@@ -8,6 +8,8 @@ import Postgres
 struct CatchUpTurn: Sendable {
     let orchestrator: Orchestrator
     let lease: SegmentLease
+    /// What of the activity the ring holds.
+    let range: RingRange
     let activity: ActivitySnapshot
 
     func run() async throws -> SegmentWorker.Turn {
@@ -17,6 +19,7 @@ struct CatchUpTurn: Sendable {
             """
             SELECT \(unescaped: Destination.columns), \(unescaped: Destination.canDecode) FROM subscriptions
             WHERE activity_key = \(activity.key) AND mode = 'token' AND state = 'due' AND due_at <= now()
+              AND device_key > \(range.after) AND device_key <= \(range.through)
               AND EXISTS (SELECT FROM activities AS a WHERE a.activity_key = \(activity.key) AND a.revision = \(activity.newest))
             ORDER BY due_at LIMIT \(activity.batch(RingWalk.batchSize))
             """,

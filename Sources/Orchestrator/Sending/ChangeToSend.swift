@@ -57,7 +57,8 @@ struct ChangeStore: Sendable {
     let skews: ClockSkewWatch
 
     /// The change, stamped so that phones take it: with the stamp of its accept, or with a fresh one if it has none,
-    /// if its stamp is older than 30 s, or if an older revision was stamped anew meanwhile (promise 3).
+    /// if its stamp is older than 30 s, or if an older revision was stamped above it meanwhile (promise 3). Newer ones do
+    /// not matter, whatever their stamps: two rings on different changes do not disturb each other.
     ///
     /// `lease` is that of a segment of the activity: a worker that has lost it stamps nothing, else it could make an old
     /// state look newer than what its successor has sent. With `anew` the stamp is a fresh one in any case, because other
@@ -119,38 +120,72 @@ struct ChangeStore: Sendable {
         on connection: PostgresConnection
     ) async throws -> ChangeToSend? {
         guard let stored = try await read(key, revision, on: { try await connection.query($0) }) else { return nil }
-        let last = stored.freshStamp == 0 ? nil : stored.freshStamp
+        let last = stored.lastStamp == 0 ? nil : stored.lastStamp
         return stored.changeUnderItsStamp ?? stored.change(Stamping.whenSent(now: stored.now, last: last))
     }
 
-    /// The statement that records the revisions which the walk jumped over, and tells of it.
-    static func merge(_ key: Int64, after begun: Revision, into revision: Revision) -> Query {
+    /// An SQL condition: no older change than `c` of the activity `a` has a stamp above its. Of those that were accepted
+    /// before, only one with a fresh stamp can have.
+    static let isInOrder = """
+        (c.timestamp >= a.fresh_stamp OR NOT EXISTS (
+            SELECT FROM changes AS o
+            WHERE o.activity_key = c.activity_key AND o.revision < c.revision AND o.timestamp >= c.timestamp
+        ))
         """
-        WITH merged AS (
-            UPDATE changes SET merged_into = \(revision)
-            WHERE activity_key = \(key) AND revision > \(begun) AND revision < \(revision) AND merged_into IS NULL
-            RETURNING activity_key, revision, merged_into
-        )
-        \(unescaped: EventRows.merge(from: "merged"))
-        """
+
+    /// The statements that record the revisions which a walk jumped over, and tell of it.
+    ///
+    /// Of several rings the last one to come by says so, if none has sent any of it: the others may still be on their way to
+    /// it. Whoever jumps over a revision holds its row until where it stands is stored, so one of two sees the other.
+    static func merge(under lease: SegmentLease, after begun: Revision, into revision: Revision) -> [Query] {
+        guard revision > begun + 1 else { return [] }
+        let key = lease.activityKey
+        return [
+            """
+            SELECT FROM changes WHERE activity_key = \(key) AND revision > \(begun) AND revision < \(revision)
+            ORDER BY revision FOR NO KEY UPDATE
+            """,
+            """
+            WITH others AS (
+                SELECT min(coalesce(lap_revision, completed_revision)) AS begun FROM segments
+                WHERE activity_key = \(key) AND segment <> \(lease.segment) AND (segment >= 0) = \(!lease.isChannel)
+            ), merged AS (
+                UPDATE changes AS c
+                SET merged_into = (
+                    SELECT min(n.revision) FROM changes AS n WHERE n.activity_key = c.activity_key
+                      AND n.revision > c.revision AND (n.is_sent OR n.revision = \(revision))
+                )
+                FROM others
+                WHERE c.activity_key = \(key) AND c.revision > \(begun)
+                  AND c.revision < least(\(revision), others.begun)
+                  AND c.merged_into IS NULL AND NOT c.is_sent
+                RETURNING c.activity_key, c.revision, c.merged_into
+            )
+            \(unescaped: EventRows.merge(from: "merged"))
+            """,
+        ]
+    }
+
+    /// The statement that records that a ring has sent some of a change.
+    static func markSent(_ revision: Revision, of key: Int64) -> Query {
+        "UPDATE changes SET is_sent = true WHERE activity_key = \(key) AND revision = \(revision) AND NOT is_sent"
     }
 
     /// Turns a walk to the activity's next revision, if there is one and nothing holds the walk back; and says what is to
-    /// be stored with it: the revisions that it jumped over. A walk along update tokens `isRing`, the channel's is not.
+    /// be stored with it: the revisions that it jumped over.
     func turned(
         _ stored: Carousel,
         to activity: ActivitySnapshot,
-        isRing: Bool
+        under lease: SegmentLease
     ) async throws -> (Carousel, [Query]) {
         let isHeld = activity.isBarrierBegun && stored.lap != nil && activity.state != .ended
         guard !isHeld, activity.hold == nil, activity.target > stored.begun else { return (stored, []) }
         var carousel = stored
         let alert = try await newestAlert(activity.key, after: stored.begun, upTo: activity.target)
         carousel.turn(to: activity.target, alert: alert?.revision)
-        // Of two walks the one that most phones depend on says what was merged.
-        let isTelling = isRing == (activity.delivery == .tokens)
-        let merge = Self.merge(activity.key, after: stored.begun, into: activity.target)
-        return (carousel, isTelling ? [merge] : [])
+        // Of rings and channel those that most phones depend on say what was merged.
+        let isTelling = lease.isChannel == (activity.delivery != .tokens)
+        return (carousel, isTelling ? Self.merge(under: lease, after: stored.begun, into: activity.target) : [])
     }
 
     /// The newest alert of the changes after one revision and up to another.
@@ -194,15 +229,17 @@ struct ChangeStore: Sendable {
         let timestamp: Timestamp?
         /// Seconds since the stamp was given.
         let age: Double
-        /// The highest stamp of the activity that was given when sending.
-        let freshStamp: Timestamp
+        /// Whether its stamp is above those of all older changes.
+        let isInOrder: Bool
+        /// The highest stamp of the activity.
+        let lastStamp: Timestamp
         /// The database's clock.
         let now: Timestamp
         let change: (Timestamp) -> ChangeToSend
 
         /// Nil if it must be stamped before it leaves.
         var changeUnderItsStamp: ChangeToSend? {
-            guard let timestamp, !Stamping.needsFreshStamp(age: age), timestamp >= freshStamp else { return nil }
+            guard let timestamp, !Stamping.needsFreshStamp(age: age), isInOrder else { return nil }
             return change(timestamp)
         }
     }
@@ -218,19 +255,20 @@ struct ChangeStore: Sendable {
                    c.relevance_score, c.dismiss_after_seconds, extract(epoch FROM c.dismiss_at)::bigint,
                    extract(epoch FROM c.accepted_at)::bigint, c.timestamp,
                    coalesce(extract(epoch FROM clock_timestamp() - c.stamped_at), 0)::float8,
-                   floor(extract(epoch FROM clock_timestamp()))::bigint, a.fresh_stamp
+                   floor(extract(epoch FROM clock_timestamp()))::bigint,
+                   coalesce(\(unescaped: isInOrder), false), a.stamp
             FROM changes AS c JOIN activities AS a USING (activity_key)
             WHERE c.activity_key = \(key) AND c.revision = \(revision)
             """
         )
         for (
             kind, content, alert, urgency, mustDeliver, stale, score, dismissAfter, dismissAt, accepted, stamp, age,
-            now, fresh
+            now, isInOrder, last
         )
             in try rows.decoded(
                 as: (
                     String, String, String?, String, Bool, Int32?, Double?, Int32?, Int64?, Int64, Int64?, Double,
-                    Int64, Int64
+                    Int64, Bool, Int64
                 ).self
             )
         {
@@ -238,7 +276,14 @@ struct ChangeStore: Sendable {
             let contentState = CompactJSON(stored: Array(content.utf8))
             let alert = try alert.map { try AlertContent(json: JSONValue(parsing: $0)) }
             let urgency: Urgency = try .stored(urgency)
-            return Row(kind: kind, timestamp: stamp, age: age, freshStamp: fresh, now: now) { timestamp in
+            return Row(
+                kind: kind,
+                timestamp: stamp,
+                age: age,
+                isInOrder: isInOrder,
+                lastStamp: last,
+                now: now
+            ) { timestamp in
                 ChangeToSend(
                     revision: revision,
                     kind: kind,

@@ -19,13 +19,27 @@ struct Dispatcher: Service, CustomStringConvertible {
             for await _ in orchestrator.wakeUps.signals.cancelOnGracefulShutdown() {
                 while slots.free > 0 {
                     let groupSize = size.current
-                    guard let leases = await claim(atMost: slots.free * groupSize), !leases.isEmpty else { break }
-                    for group in leases.inGroups(of: groupSize) {
-                        slots.take()
+                    guard
+                        let leases = await claim(
+                            atMost: slots.free * groupSize,
+                            takesFurtherRing: slots.mayTakeFurtherRing
+                        ),
+                        !leases.isEmpty
+                    else { break }
+                    for further in leases.filter(\.isFurtherRing) {
+                        slots.take(isFurther: true)
+                        workers.addTask {
+                            await SegmentWorker(orchestrator: orchestrator, lease: further).run()
+                            slots.giveBack(isFurther: true)
+                            orchestrator.wakeUps.signal()
+                        }
+                    }
+                    for group in leases.filter({ !$0.isFurtherRing }).inGroups(of: groupSize) {
+                        slots.take(isFurther: false)
                         workers.addTask {
                             let hadTooMuch = await SegmentGroup(orchestrator: orchestrator, leases: group).run()
                             size.learn(hadTooMuch: hadTooMuch)
-                            slots.giveBack()
+                            slots.giveBack(isFurther: false)
                             orchestrator.wakeUps.signal()
                         }
                     }
@@ -44,10 +58,10 @@ struct Dispatcher: Service, CustomStringConvertible {
     }
 
     /// Nil if the database cannot be asked; the next tick tries again.
-    private func claim(atMost limit: Int) async -> [SegmentLease]? {
+    private func claim(atMost limit: Int, takesFurtherRing: Bool) async -> [SegmentLease]? {
         do {
             try await orchestrator.segments.takeAnnouncements()
-            return try await orchestrator.segments.claim(limit: limit)
+            return try await orchestrator.segments.claim(limit: limit, takesFurtherRing: takesFurtherRing)
         } catch {
             orchestrator.logger.warning("cannot look for work", metadata: ["error": "\(error)"])
             return nil
@@ -76,21 +90,33 @@ extension [SegmentLease] {
     }
 }
 
-/// How many more workers may run.
+/// How many more workers may run. Half of them at most serve further rings of activities, so that a few large ones leave
+/// room for the others.
 private final class FreeSlots: Sendable {
-    private let count: Mutex<Int>
+    private struct Counts {
+        var free: Int
+        var freeForFurther: Int
+    }
+
+    private let counts: Mutex<Counts>
 
     init(_ count: Int) {
-        self.count = Mutex(count)
+        counts = Mutex(Counts(free: count, freeForFurther: max(count / 2, 1)))
     }
 
-    var free: Int { count.withLock { $0 } }
+    /// Less than 0 when a further ring was taken with the last.
+    var free: Int { counts.withLock { $0.free } }
 
-    func take() {
-        count.withLock { $0 -= 1 }
-    }
+    var mayTakeFurtherRing: Bool { counts.withLock { $0.freeForFurther > 0 } }
 
-    func giveBack() {
-        count.withLock { $0 += 1 }
+    func take(isFurther: Bool) { change(by: -1, isFurther) }
+
+    func giveBack(isFurther: Bool) { change(by: 1, isFurther) }
+
+    private func change(by difference: Int, _ isFurther: Bool) {
+        counts.withLock { counts in
+            counts.free += difference
+            if isFurther { counts.freeForFurther += difference }
+        }
     }
 }

@@ -5,6 +5,8 @@ import Postgres
 struct SegmentLease: Hashable, Sendable {
     /// The segment number of an activity's channel; rings are numbered from 0.
     static let channelSegment: Int16 = -1
+    /// The ring that every activity has from its beginning; the starts are its work, too.
+    static let firstRing: Int16 = 0
 
     let activityKey: Int64
     let segment: Int16
@@ -12,6 +14,18 @@ struct SegmentLease: Hashable, Sendable {
     let owner: String
 
     var isChannel: Bool { segment == Self.channelSegment }
+    var isFirstRing: Bool { segment == Self.firstRing }
+    /// A further ring, of an activity that has several.
+    var isFurtherRing: Bool { segment > Self.firstRing }
+}
+
+/// The device keys that a ring holds: those after one, and up to another.
+struct RingRange: Hashable, Sendable {
+    let after: Int64
+    let through: Int64
+
+    /// All there may be: the only ring of an activity.
+    static let whole = RingRange(after: 0, through: .max)
 }
 
 /// What is stored of a leased segment.
@@ -23,6 +37,10 @@ struct SegmentProgress: Sendable {
     var pushedAt: PGTimestamp?
     /// Failures in a row of the segment as a whole: APNs away, a credential refused.
     var failures: Int
+    /// What of the activity the ring holds. It only changes under the ring's lease.
+    let range: RingRange
+    /// How many rings the activity has.
+    let rings: Int
 }
 
 /// The lease is gone: another daemon may be at work. Nothing more may be sent for this segment.

@@ -1,4 +1,5 @@
 import ActivityModel
+import FoundationEssentials
 import Postgres
 
 /// The rows of `segments`: claiming, walking on, going to rest.
@@ -8,8 +9,13 @@ struct SegmentStore: Sendable {
     let database: Database
     /// How long a claim or a sign of life lasts.
     let lease: Duration
+    /// How long a ring of an activity of which this daemon carries half already is left to others.
+    let patience: Duration
+    /// Tells this daemon's leases from those of others.
+    let daemon = UUID()
 
-    /// Gives the segments work that registrations have announced with ``announce(activityKeys:)``.
+    /// Gives the segments work that was announced with ``announce(activityKeys:)`` or ``announce(cards:)``: of several rings
+    /// only those that hold the cards.
     func takeAnnouncements() async throws {
         _ = try await database.execute(
             """
@@ -17,9 +23,13 @@ struct SegmentStore: Sendable {
                 DELETE FROM wake_ups WHERE wake_up_id IN (
                     SELECT wake_up_id FROM wake_ups ORDER BY wake_up_id LIMIT 10000 FOR UPDATE SKIP LOCKED
                 )
-                RETURNING activity_key
+                RETURNING activity_key, device_key
             ), woken AS MATERIALIZED (
-                SELECT activity_key, segment FROM segments WHERE activity_key IN (SELECT activity_key FROM taken)
+                SELECT activity_key, segment FROM segments WHERE (activity_key, segment) IN (
+                    SELECT s.activity_key, s.segment FROM taken AS t JOIN segments AS s USING (activity_key)
+                    WHERE s.segment < 0 OR t.device_key IS NULL
+                       OR (t.device_key > s.after_key AND t.device_key <= s.through_key)
+                )
                 ORDER BY activity_key, segment FOR NO KEY UPDATE
             )
             UPDATE segments AS s SET due_at = least(s.due_at, clock_timestamp()), wakes = s.wakes + 1
@@ -33,20 +43,46 @@ struct SegmentStore: Sendable {
         "INSERT INTO wake_ups (activity_key) SELECT * FROM unnest(\(activityKeys))"
     }
 
-    /// Leases segments that are due, the longest due first, at most so many.
-    func claim(limit: Int) async throws -> [SegmentLease] {
+    /// The same for work that is about cards: one announcement for each activity.
+    static func announce(cards: [(activityKey: Int64, deviceKey: Int64)]) -> Query {
+        let devices = Dictionary(grouping: cards, by: \.activityKey).mapValues { $0.count == 1 ? $0[0].deviceKey : nil }
+        let keys = devices.keys.sorted()
+        return """
+            INSERT INTO wake_ups (activity_key, device_key)
+            SELECT * FROM unnest(\(keys), \(keys.map { devices[$0] ?? nil }))
+            """
+    }
+
+    /// Leases segments that are due, the longest due first: at most so many channels and first rings of activities, and one
+    /// of the further rings, if the caller `takesFurtherRing`.
+    ///
+    /// Of an activity with several rings a daemon takes half of the rings, and leaves the others to other daemons as long as they may come.
+    func claim(limit: Int, takesFurtherRing: Bool = true) async throws -> [SegmentLease] {
         let rows = try await database.query(
             """
             WITH due AS MATERIALIZED (
                 SELECT activity_key, segment FROM segments
-                WHERE due_at <= now() AND (lease_until IS NULL OR lease_until < now())
+                WHERE segment <= 0 AND due_at <= now() AND (lease_until IS NULL OR lease_until < now())
                 ORDER BY due_at LIMIT \(limit)
                 FOR NO KEY UPDATE SKIP LOCKED
+            ), further AS MATERIALIZED (
+                SELECT activity_key, segment FROM segments AS s
+                WHERE segment > 0 AND due_at <= now() AND (lease_until IS NULL OR lease_until < now()) AND (
+                    s.due_at < now() - \(patience) OR (
+                        SELECT 2 * count(*) FILTER (
+                                WHERE (o.lease_daemon = \(daemon) AND o.lease_until >= now())
+                                   OR (o.segment = 0 AND o.due_at <= now() AND (o.lease_until IS NULL OR o.lease_until < now()))
+                            ) < count(*)
+                        FROM segments AS o WHERE o.activity_key = s.activity_key AND o.segment >= 0
+                    )
+                )
+                ORDER BY due_at, activity_key, segment LIMIT \(takesFurtherRing ? 1 : 0)
+                FOR NO KEY UPDATE OF s SKIP LOCKED
             )
             UPDATE segments AS s
-            SET lease_owner = gen_random_uuid(),
+            SET lease_owner = gen_random_uuid(), lease_daemon = \(daemon),
                 lease_until = clock_timestamp() + \(self.lease)
-            FROM due
+            FROM (TABLE due UNION ALL TABLE further) AS due
             WHERE s.activity_key = due.activity_key AND s.segment = due.segment
             RETURNING s.activity_key, s.segment, s.lease_owner::text
             """
@@ -62,15 +98,20 @@ struct SegmentStore: Sendable {
     func renew(_ lease: SegmentLease) async throws -> SegmentProgress {
         let rows = try await database.query(
             """
-            UPDATE segments SET lease_until = clock_timestamp() + \(self.lease)
+            UPDATE segments AS s SET lease_until = clock_timestamp() + \(self.lease)
             WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
               AND lease_owner = \(lease.owner)::uuid AND lease_until > clock_timestamp()
             RETURNING wakes, cursor, completed_revision, lap_revision, lap_origin, alert_revision, alert_origin, failures,
-                pushed_at
+                pushed_at, after_key, through_key,
+                (SELECT count(*) FROM segments AS o WHERE o.activity_key = s.activity_key AND o.segment >= 0)
             """
         )
-        for (wakes, cursor, completed, lap, lapOrigin, alert, alertOrigin, failures, pushedAt) in try rows.decoded(
-            as: (Int64, Int64, Int64, Int64?, Int64?, Int64?, Int64?, Int16, PGTimestamp?).self
+        for (
+            wakes, cursor, completed, lap, lapOrigin, alert, alertOrigin, failures, pushedAt, after, through, rings
+        ) in try rows.decoded(
+            as: (
+                Int64, Int64, Int64, Int64?, Int64?, Int64?, Int64?, Int16, PGTimestamp?, Int64, Int64, Int64
+            ).self
         ) {
             return SegmentProgress(
                 wakes: wakes,
@@ -81,7 +122,9 @@ struct SegmentStore: Sendable {
                     alert: Self.lap(alert, from: alertOrigin)
                 ),
                 pushedAt: pushedAt,
-                failures: Int(failures)
+                failures: Int(failures),
+                range: RingRange(after: after, through: through),
+                rings: Int(rings)
             )
         }
         throw LeaseLost()
@@ -204,13 +247,15 @@ struct SegmentStore: Sendable {
         return rested > 0
     }
 
-    /// An SQL expression: when a ring of the activity `a` has something to do that has a time, if ever.
+    /// An SQL expression: when the ring `s` of the activity `a` has something to do that has a time, if ever. Starts are the
+    /// first ring's.
     static let nextOfRing = """
         least(
             (SELECT min(d.due_at) FROM subscriptions AS d
-             WHERE d.activity_key = a.activity_key AND d.mode = 'token' AND d.state = 'due'),
+             WHERE d.activity_key = a.activity_key AND d.mode = 'token' AND d.state = 'due'
+               AND d.device_key > s.after_key AND d.device_key <= s.through_key),
             (SELECT min(d.due_at) FROM starts AS d
-             WHERE d.activity_key = a.activity_key AND d.due_at IS NOT NULL AND \(ChannelRows.mayStart))
+             WHERE s.segment = 0 AND d.activity_key = a.activity_key AND d.due_at IS NOT NULL AND \(ChannelRows.mayStart))
         )
         """
 
@@ -264,6 +309,23 @@ struct SegmentStore: Sendable {
         )
         UPDATE segments AS s SET due_at = least(s.due_at, clock_timestamp()), wakes = s.wakes + 1
         FROM woken WHERE s.activity_key = woken.activity_key AND s.segment = woken.segment
+        """
+    }
+
+    /// The statement that gives the ring work that holds a device; without one, the first.
+    static func wake(activityKey: Int64, ringOf deviceKey: Int64?) -> Query {
+        """
+        UPDATE segments SET due_at = least(due_at, clock_timestamp()), wakes = wakes + 1
+        WHERE activity_key = \(activityKey) AND segment >= 0
+          AND CASE WHEN \(deviceKey)::bigint IS NULL THEN segment = 0 ELSE \(deviceKey) > after_key AND \(deviceKey) <= through_key END
+        """
+    }
+
+    /// The condition that the segment `g` is the ring that holds a card.
+    static func isRing(of card: String) -> String {
+        """
+        (g.activity_key = \(card).activity_key AND g.segment >= 0
+         AND \(card).device_key > g.after_key AND \(card).device_key <= g.through_key)
         """
     }
 

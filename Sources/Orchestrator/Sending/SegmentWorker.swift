@@ -8,6 +8,13 @@ import ServiceLifecycle
 struct SegmentWorker: Sendable {
     let orchestrator: Orchestrator
     let lease: SegmentLease
+    /// How much the ring has sent, for the question whether it should be divided.
+    private let census = RingCensus()
+
+    init(orchestrator: Orchestrator, lease: SegmentLease) {
+        self.orchestrator = orchestrator
+        self.lease = lease
+    }
 
     private var store: SegmentStore { orchestrator.segments }
 
@@ -69,7 +76,9 @@ struct SegmentWorker: Sendable {
             let wakesSeen = look.progress.wakes
             switch try await turnInTime(look) {
             case .worked:
-                continue
+                if census.isOver(orchestrator.settings.ringSize), look.progress.rings < RingDivision.mostRings {
+                    try await RingDivision(orchestrator: orchestrator, lease: lease, range: look.progress.range).run()
+                }
             case .idle:
                 // What is held back is due when its interval is over; the row says so, and another daemon may see to it.
                 if try await store.rest(lease, wakesSeen: wakesSeen, hold: look.activity.hold) { return }
@@ -98,6 +107,7 @@ struct SegmentWorker: Sendable {
             let progress = try await store.renew(lease)
             let activity = try await ActivitySnapshot.read(
                 lease.activityKey,
+                for: lease.segment,
                 begun: progress.carousel.begun,
                 pushedAt: progress.pushedAt,
                 from: orchestrator.database
@@ -107,7 +117,7 @@ struct SegmentWorker: Sendable {
             guard activity.areVersionsUnsettled, !lease.isChannel else {
                 return Look(progress: progress, activity: activity)
             }
-            try await VersionSettlement(orchestrator: orchestrator, lease: lease).run()
+            try await VersionSettlement(orchestrator: orchestrator, lease: lease, range: progress.range).run()
         }
     }
 
@@ -124,7 +134,7 @@ struct SegmentWorker: Sendable {
         let scope = HaltScope(app: look.activity.bundleID, environment: look.activity.environment)
         guard let halt = look.activity.halt else { return try await sendAll(look) }
         // A broadcast says nothing of tokens.
-        guard !lease.isChannel, try await orchestrator.halts.takeProbe(scope, halt, activityKey: lease.activityKey)
+        guard !lease.isChannel, try await orchestrator.halts.takeProbe(scope, halt, for: lease, look.progress.range)
         else {
             return .early(min(max(halt.probeIn, .seconds(1)), orchestrator.settings.retryCap))
         }
@@ -145,44 +155,65 @@ struct SegmentWorker: Sendable {
     /// One batch of the first kind that has anything to send.
     private func sendSome(_ look: Look) async throws -> Turn {
         if look.activity.state == .scheduled || look.activity.isPast { return .idle }
-        let activity = look.activity
-        let start = try await StartTurn(orchestrator: orchestrator, lease: lease, activity: activity).run()
+        let start = try await starts(look)
         guard start.isIdle else { return start }
-        let catchUp = try await CatchUpTurn(orchestrator: orchestrator, lease: lease, activity: activity).run()
+        let catchUp = try await catchUp(look)
         guard catchUp.isIdle else { return catchUp }
-        return try await ring(Look(progress: look.progress, activity: activity))
+        return try await ring(look)
     }
 
     /// One batch of each kind. Each is preceded by a look of its own: the one before may have waited for APNs.
     private func sendAll(_ first: Look) async throws -> Turn {
         if first.activity.state == .scheduled { return .idle }
         if first.activity.isPast {
-            try await PastActivity(orchestrator: orchestrator, activity: first.activity).close()
+            try await PastActivity(
+                orchestrator: orchestrator,
+                lease: lease,
+                range: first.progress.range,
+                activity: first.activity
+            ).close()
             return .idle
         }
         if lease.isChannel {
             return try await ChannelTurn(orchestrator: orchestrator, lease: lease, activity: first.activity)
                 .run(first.progress.carousel)
         }
-        var result = try await StartTurn(orchestrator: orchestrator, lease: lease, activity: first.activity).run()
+        var result = try await starts(first)
         var current: Look? = first
         if !result.isIdle { current = try await look() }
         guard let second = current else { return .idle }
-        let catchUp = try await CatchUpTurn(orchestrator: orchestrator, lease: lease, activity: second.activity).run()
+        let catchUp = try await catchUp(second)
         result = result.joined(with: catchUp)
         if !catchUp.isIdle { current = try await look() }
         guard let third = current else { return .idle }
         return result.joined(with: try await ring(third))
     }
 
+    /// They are claimed by row, and one ring does it for all.
+    private func starts(_ look: Look) async throws -> Turn {
+        guard lease.isFirstRing else { return .idle }
+        return try await StartTurn(orchestrator: orchestrator, lease: lease, activity: look.activity).run()
+    }
+
+    private func catchUp(_ look: Look) async throws -> Turn {
+        try await CatchUpTurn(
+            orchestrator: orchestrator,
+            lease: lease,
+            range: look.progress.range,
+            activity: look.activity
+        ).run()
+    }
+
     private func ring(_ look: Look) async throws -> Turn {
-        let turn = RingTurn(
+        let ring = RingTurn(
             orchestrator: orchestrator,
             lease: lease,
             activity: look.activity,
-            wakesSeen: look.progress.wakes
+            progress: look.progress
         )
-        return try await turn.run(look.progress.carousel)
+        let (turn, pushes) = try await ring.run()
+        census.add(pushes)
+        return turn
     }
 
     private func keepLease() async throws -> Never {

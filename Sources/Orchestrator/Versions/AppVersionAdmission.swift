@@ -89,7 +89,8 @@ struct AppVersionAdmission {
         try await admit(to: all, on: connection)
         guard !keys.isEmpty else { return }
         _ = try await connection.pipeline([
-            AppVersionRows.alignment(keys, deviceKey: deviceKey), SegmentStore.announce(activityKeys: keys),
+            AppVersionRows.alignment(keys, deviceKey: deviceKey),
+            SegmentStore.announce(cards: keys.map { ($0, deviceKey) }),
         ])
     }
 }

@@ -40,7 +40,7 @@ enum AppVersionRows {
     static func change(_ rows: [New]) -> Query {
         """
         UPDATE activity_app_versions AS v
-        SET is_withheld = r.is_withheld, is_settled = false,
+        SET is_withheld = r.is_withheld, is_settled = false, settled_rings = '{}',
             decodes_from = CASE WHEN r.is_withheld THEN v.decodes_from ELSE r.revision END
         FROM unnest(
             \(rows.map(\.activityKey)), \(rows.map(\.appVersion)), \(rows.map(\.isWithheld)), \(rows.map(\.revision))
@@ -125,11 +125,13 @@ enum AppVersionRows {
         """
     }
 
-    /// The statement that brings the cards of an activity in line with the rows that are not settled, at most so many.
-    static func alignment(unsettledOf activityKey: Int64, limit: Int) -> Query {
+    /// The statement that brings the cards of a ring in line with the rows that are not settled for it, at most so many.
+    static func alignment(unsettledOf ring: SegmentLease, _ range: RingRange, limit: Int) -> Query {
         """
         WITH cards AS MATERIALIZED (
-            \(unescaped: cardsOutOfLine) AND v.activity_key = \(activityKey) AND NOT v.is_settled LIMIT \(limit)
+            \(unescaped: cardsOutOfLine) AND v.activity_key = \(ring.activityKey) AND NOT v.is_settled
+              AND \(ring.segment) <> ALL (v.settled_rings)
+              AND s.device_key > \(range.after) AND s.device_key <= \(range.through) LIMIT \(limit)
         )
         \(unescaped: alignmentOfCards)
         """

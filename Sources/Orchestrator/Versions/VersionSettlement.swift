@@ -1,10 +1,12 @@
 import Postgres
 
-/// Takes cards off the ring that could not decode the newest state, and brings those back that can again, before anything is
-/// sent: an accepted change only says which app versions are concerned, however many cards they have.
+/// Takes cards off a ring that could not decode the newest state, and brings those back that can again, before it sends
+/// anything: an accepted change only says which app versions are concerned, however many cards they have.
 struct VersionSettlement: Sendable {
     let orchestrator: Orchestrator
     let lease: SegmentLease
+    /// What of the activity the ring holds.
+    let range: RingRange
 
     private static let batchSize = 5_000
 
@@ -19,26 +21,29 @@ struct VersionSettlement: Sendable {
         let rows = try await orchestrator.database.query(
             """
             SELECT app_version, is_withheld, decodes_from FROM activity_app_versions
-            WHERE activity_key = \(key) AND NOT is_settled
+            WHERE activity_key = \(key) AND NOT is_settled AND \(lease.segment) <> ALL (settled_rings)
             """
         )
         let unsettled = try rows.decoded(as: (String, Bool, Int64).self).map(Unsettled.init)
         guard !unsettled.isEmpty else { return }
         var count: Int
         repeat {
-            let alignment = AppVersionRows.alignment(unsettledOf: key, limit: Self.batchSize)
+            let alignment = AppVersionRows.alignment(unsettledOf: lease, range, limit: Self.batchSize)
             count = try await orchestrator.database.query(alignment).count
         } while count == Self.batchSize
-        try await orchestrator.segments.store(
-            [AppVersionRows.startsAgain(unsettledOf: key), settled(unsettled)],
-            under: lease
-        )
+        let starts = lease.isFirstRing ? [AppVersionRows.startsAgain(unsettledOf: key)] : []
+        try await orchestrator.segments.store(starts + [settled(unsettled)], under: lease)
     }
 
-    /// What was changed again meanwhile stays to be settled.
+    /// What was changed again meanwhile stays to be settled. The last ring says that it is settled for all.
     private func settled(_ unsettled: [Unsettled]) -> Query {
         """
-        UPDATE activity_app_versions AS v SET is_settled = true
+        UPDATE activity_app_versions AS v
+        SET settled_rings = v.settled_rings || \(lease.segment),
+            is_settled = NOT EXISTS (
+                SELECT FROM segments AS g WHERE g.activity_key = v.activity_key AND g.segment >= 0
+                  AND g.segment <> \(lease.segment) AND g.segment <> ALL (v.settled_rings)
+            )
         FROM unnest(
             \(unsettled.map(\.appVersion)), \(unsettled.map(\.isWithheld)), \(unsettled.map(\.decodesFrom))
         ) AS r(app_version, is_withheld, decodes_from)

@@ -15,6 +15,7 @@ struct DaemonConfiguration: Sendable {
     /// Nil: no limit.
     var httpRateLimit: Int?
     var intakeLimit = 20_000
+    var ringSize = 50_000
     var masterKey: SymmetricKey
     /// Still believed while ``masterKey`` takes its place.
     var previousMasterKey: SymmetricKey?
@@ -45,6 +46,7 @@ extension DaemonConfiguration {
         }
         httpRateLimit = try reader.integer(.httpRateLimit, in: 1...1_000_000)
         if let count = try reader.integer(.intakeLimit, in: 100...1_000_000) { intakeLimit = count }
+        if let count = try reader.integer(.ringSize, in: 1...1_000_000) { ringSize = count }
         bootstrapKey = reader.text(.bootstrapKey)
         if let key = bootstrapKey, key.utf8.count < 16 {
             throw ConfigurationError(key: ConfigurationKey.bootstrapKey.name, message: "has fewer than 16 characters")
@@ -89,8 +91,8 @@ extension DaemonConfiguration {
     /// The keys in the order in which `tallyd config` shows them.
     static var keys: [ConfigurationKey] {
         [
-            .databaseURL, .databaseConnections, .httpHost, .httpPort, .httpRateLimit, .intakeLimit, .masterKey,
-            .previousMasterKey, .bootstrapKey, .apnsCAFile,
+            .databaseURL, .databaseConnections, .httpHost, .httpPort, .httpRateLimit, .intakeLimit, .ringSize,
+            .masterKey, .previousMasterKey, .bootstrapKey, .apnsCAFile,
             .apnsRetryMaximum, .eventRetention, .logLevel, .logFormat, .drainDelay,
         ]
             + APNSEnvironment.allCases.flatMap { environment in

@@ -62,6 +62,27 @@ struct RowWriteTests {
         }
     }
 
+    @Test("Several rings cost a few row writes more, whoever rides")
+    func rings() async throws {
+        try await withWorld(settings: OrchestratorSettings(ringSize: 2_000)) { world in
+            let destinations = 20_000
+            try await world.start()
+            try await world.crowd(destinations)
+            try await world.update(score: 1)
+            try await world.settle()
+            #expect(try await world.number("SELECT count(*) FROM segments") == Int64(RingDivision.mostRings))
+            let before = (try await written(world), try await written(world, to: "subscriptions"))
+            _ = world.recorder.take()
+            try await world.update(score: 2)
+            try await world.settle()
+            let after = (try await written(world), try await written(world, to: "subscriptions"))
+            #expect(world.recorder.take().count == destinations)
+            let parts = destinations / RingWalk.smallestPart
+            #expect(after.0 - before.0 <= Int64(2 * parts + 20 * RingDivision.mostRings))
+            #expect(after.1 == before.1)
+        }
+    }
+
     @Test("What one change costs grows by the exceptions alone")
     func exceptions() async throws {
         try await withWorld { world in

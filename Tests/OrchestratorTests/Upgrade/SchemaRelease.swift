@@ -10,7 +10,7 @@ struct SchemaRelease: Sendable {
     /// In the order of their versions.
     static let all = [
         first, events, destinations, cards, halts, pacing, channels, counts, timeline, channelAlerts, changeEvents,
-        pushes, audit, versions, lookups,
+        pushes, audit, versions, lookups, rings,
     ]
 
     /// An activity of each kind in the middle of its life. The signing key is written by the test, which knows the secret.
@@ -242,6 +242,18 @@ struct SchemaRelease: Sendable {
             SELECT activity_key, device_key, 'token', 'riding', decode('ac', 'hex'), 1
             FROM activities, devices WHERE activity_id = 'loaded' AND device_id = 'd1'
             ON CONFLICT DO NOTHING;
+            """
+    )
+
+    /// `over` has two rings, the second of which has not brought the end to its only rider yet.
+    private static let rings = SchemaRelease(
+        version: 16,
+        rows: """
+            INSERT INTO segments (activity_key, segment, due_at, completed_revision, after_key)
+            SELECT activity_key, 1, now(), 1, device_key - 1 FROM activities, devices
+            WHERE activity_id = 'over' AND device_id = 'd7';
+            UPDATE segments AS s SET through_key = p.after_key FROM segments AS p
+            WHERE p.activity_key = s.activity_key AND p.segment = 1 AND s.segment = 0;
             """
     )
 }

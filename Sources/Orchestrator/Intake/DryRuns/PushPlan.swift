@@ -138,18 +138,19 @@ struct PushPlan {
         return (pushes, withheld)
     }
 
-    /// The body with the newest alert that the segment has not sent yet, and the priority.
+    /// The body with the newest alert that the channel, or some ring, has not sent yet, and the priority.
     private func content(
         segment: Int16,
         _ budgetClass: BudgetClass,
         on connection: PostgresConnection
     ) async throws -> (body: [UInt8], decision: PriorityDecision) {
-        let begun = try await connection.query(
-            """
-            SELECT coalesce(lap_revision, completed_revision) FROM segments
-            WHERE activity_key = \(activity.key) AND segment = \(segment)
-            """
-        ).single(Int64.self)
+        let begun =
+            try await connection.query(
+                """
+                SELECT min(coalesce(lap_revision, completed_revision)) FROM segments
+                WHERE activity_key = \(activity.key) AND (segment >= 0) = \(segment >= 0)
+                """
+            ).single(Int64?.self) ?? nil
         let alert = try await ChangeStore.newestAlert(
             activity.key,
             after: begun ?? 0,

@@ -83,7 +83,7 @@ extension Orchestrator {
                 WHERE s.activity_key = \(facts.key) AND s.device_key = \(deviceKey)
                 ON CONFLICT (activity_key, device_key) DO NOTHING
                 """,
-                SegmentStore.announce(activityKeys: [facts.key]),
+                SegmentStore.announce(cards: [(facts.key, deviceKey)]),
             ])
             return true
         }

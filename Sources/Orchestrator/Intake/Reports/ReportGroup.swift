@@ -296,7 +296,7 @@ struct ReportGroup {
         let results = try await connection.pipeline(
             kinds.map { ReportRows(kind: $0, reports: $1).statement } + [
                 AppVersionRows.alignment(reports.map(\.facts.key), deviceKeys: reports.map(\.deviceKey)),
-                SegmentStore.announce(activityKeys: Set(reports.map(\.facts.key)).sorted()),
+                SegmentStore.announce(cards: reports.map { ($0.facts.key, $0.deviceKey) }),
                 """
                 SELECT a.activity_key, r.device_key, s.mode::text, s.state::text, a.revision, a.state::text
                 FROM unnest(\(reports.map(\.facts.key)), \(reports.map(\.deviceKey))) AS r(activity_key, device_key)

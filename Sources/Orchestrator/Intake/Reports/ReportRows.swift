@@ -134,7 +134,7 @@ struct ReportRows {
     static let sentOnRing = """
         (SELECT greatest(s.known_revision, g.completed_revision, CASE
              WHEN \(SegmentStore.hasPassed("s.device_key", since: "g.lap_origin")) THEN g.lap_revision END)
-         FROM segments AS g WHERE g.activity_key = s.activity_key AND g.segment = 0)
+         FROM segments AS g WHERE \(SegmentStore.isRing(of: "s")))
         """
 
     /// What a rider `s` of the ring has heard: that depends on whether the walk has passed it.
@@ -144,7 +144,7 @@ struct ReportRows {
              WHEN \(SegmentStore.hasPassed("s.device_key", since: "g.lap_origin")) THEN g.lap_revision
              WHEN NOT \(SegmentStore.hasPassed("s.device_key", since: "g.alert_origin")) THEN g.alert_revision - 1
              ELSE g.lap_revision - 1 END)
-         FROM segments AS g WHERE g.activity_key = s.activity_key AND g.segment = 0)
+         FROM segments AS g WHERE \(SegmentStore.isRing(of: "s")))
         """
 
     /// A card that joined its channel after the newest broadcast is owed another one. Those who join within a second of

@@ -4,6 +4,8 @@ import Postgres
 /// What stays the same on the way from the cursor to where the lap, or the ring, ends.
 struct RingPass: Sendable {
     let lease: SegmentLease
+    /// How the ring stood before the pass.
+    let progress: SegmentProgress
     let activity: ActivitySnapshot
     let change: ChangeToSend
     /// The revision of the alert that is carried around. It is news to those that do not certainly have it: the others
@@ -11,8 +13,13 @@ struct RingPass: Sendable {
     let alert: Revision?
     /// The device key of the last destination; nil: to the end of the ring.
     let through: Int64?
-    /// ``SegmentProgress/wakes`` before the pass.
-    let wakesSeen: Int64
+    /// After so many pushes the pass ends, for the ring to be divided; nil if it is not to be.
+    let mostPushes: Int?
+
+    /// Pushes that have left and are not stored at most: those of all rings of the activity are a batch together.
+    var windowSize: Int { max(RingWalk.batchSize / progress.rings, 2 * RingWalk.smallestPart) }
+    /// The cursor is stored when so many pushes more were answered.
+    var partSize: Int { max(windowSize / 4, RingWalk.smallestPart) }
 }
 
 /// What a walk finds when it looks for the next slice.
@@ -34,18 +41,19 @@ extension SegmentStore {
     ///
     /// - Throws: ``LeaseLost``.
     func look(ahead pass: RingPass, after cursor: Int64, isFirst: Bool) async throws -> RingLook {
-        let (key, revision) = (pass.lease.activityKey, pass.change.revision)
+        let (key, revision, range) = (pass.lease.activityKey, pass.change.revision, pass.progress.range)
         let rows = try await database.query(
             """
             WITH m AS MATERIALIZED (
                 SELECT (a.revision = \(pass.activity.newest) OR (\(isFirst) AND a.state = 'live'))
                            AND c.timestamp = \(pass.change.timestamp)
-                           AND c.timestamp >= a.fresh_stamp
+                           AND \(unescaped: ChangeStore.isInOrder)
                            AND clock_timestamp() - c.stamped_at <= \(Duration.seconds(Stamping.maximumAge))
                            AND (\(pass.activity.isProbe) OR \(unescaped: Self.isNotHalted)) AS may_go_on,
-                       s.wakes <> \(pass.wakesSeen) OR EXISTS (
+                       s.wakes <> \(pass.progress.wakes) OR EXISTS (
                            SELECT FROM subscriptions AS d WHERE d.activity_key = s.activity_key AND d.mode = 'token'
                              AND d.state = 'due' AND d.due_at <= now()
+                             AND d.device_key > s.after_key AND d.device_key <= s.through_key
                        ) AS has_other_work
                 FROM segments AS s JOIN activities AS a USING (activity_key)
                 JOIN changes AS c ON c.activity_key = s.activity_key AND c.revision = \(revision)
@@ -57,7 +65,7 @@ extension SegmentStore {
                 SELECT \(unescaped: RingSlice.columns), coalesce(known_revision < \(pass.alert), false)
                 FROM subscriptions
                 WHERE m.may_go_on AND activity_key = \(key) AND mode = 'token' AND state = 'riding'
-                  AND device_key > \(cursor) AND device_key <= \(pass.through ?? .max) AND known_revision < \(revision)
+                  AND device_key > \(max(cursor, range.after)) AND device_key <= \(min(pass.through ?? .max, range.through)) AND known_revision < \(revision)
                 ORDER BY device_key LIMIT \(pass.activity.batch(TokenPushes.sliceSize))
             ) AS d ON true
             """

@@ -9,22 +9,27 @@ final class RingProgress: Sendable {
         /// To be stored with the first part.
         var firstStatements: [Query]
         var window: RingWindow
+        /// Whether it is stored that some of the change was sent.
+        var isMarked = false
     }
 
     private let segments: SegmentStore
     private let lease: SegmentLease
+    private let change: Revision
     private let state: Mutex<State>
 
     /// `firstStatements` are stored with the first part: what turning to the change has come to.
     init(
         segments: SegmentStore,
         lease: SegmentLease,
+        change: Revision,
         carousel: Carousel,
         firstStatements: [Query],
         nothing: PushExceptions
     ) {
         self.segments = segments
         self.lease = lease
+        self.change = change
         state = Mutex(
             State(carousel: carousel, firstStatements: firstStatements, window: RingWindow(nothing: nothing))
         )
@@ -61,16 +66,19 @@ final class RingProgress: Sendable {
     }
 
     private func acknowledge(_ part: RingWindow.Part, reachedBound: Bool) async throws {
-        let (carousel, merges) = state.withLock { state in
+        let mark = ChangeStore.markSent(change, of: lease.activityKey)
+        let (carousel, news) = state.withLock { state in
             state.carousel.acknowledge(through: part.lastKey, reachedBound: reachedBound)
+            let isFirst = part.count > 0 && !state.isMarked
+            if isFirst { state.isMarked = true }
             defer { state.firstStatements = [] }
-            return (state.carousel, state.firstStatements)
+            return (state.carousel, state.firstStatements + (isFirst ? [mark] : []))
         }
         try await segments.acknowledge(
             lease,
             carousel,
             hasSent: part.count > 0,
-            with: merges + part.exceptions.statements
+            with: news + part.exceptions.statements
         )
     }
 }

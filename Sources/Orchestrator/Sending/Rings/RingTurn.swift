@@ -7,20 +7,23 @@ struct RingTurn: Sendable {
     let orchestrator: Orchestrator
     let lease: SegmentLease
     let activity: ActivitySnapshot
-    /// ``SegmentProgress/wakes`` at the look that this turn follows.
-    let wakesSeen: Int64
+    /// How the ring stood at the look that this turn follows.
+    let progress: SegmentProgress
 
-    func run(_ stored: Carousel) async throws -> SegmentWorker.Turn {
-        let (carousel, merges) = try await orchestrator.changes.turned(stored, to: activity, isRing: true)
-        guard case .send(let revision, let alert, let after, let through) = carousel.next else { return .idle }
-        guard let change = try await orchestrator.changes.stamped(revision, under: lease) else { return .idle }
+    /// - Returns: Also how many pushes have left.
+    func run() async throws -> (SegmentWorker.Turn, pushes: Int) {
+        let (carousel, merges) = try await orchestrator.changes
+            .turned(progress.carousel, to: activity, under: lease)
+        guard case .send(let revision, let alert, let after, let through) = carousel.next else { return (.idle, 0) }
+        guard let change = try await orchestrator.changes.stamped(revision, under: lease) else { return (.idle, 0) }
         let pass = RingPass(
             lease: lease,
+            progress: progress,
             activity: activity,
             change: change,
             alert: alert,
             through: through,
-            wakesSeen: wakesSeen
+            mostPushes: progress.rings < RingDivision.mostRings ? orchestrator.settings.ringSize : nil
         )
         let walk = RingWalk(
             orchestrator: orchestrator,
@@ -30,6 +33,7 @@ struct RingTurn: Sendable {
             progress: RingProgress(
                 segments: orchestrator.segments,
                 lease: lease,
+                change: revision,
                 carousel: carousel,
                 firstStatements: merges,
                 nothing: PushExceptions(activityKey: activity.key, backoff: orchestrator.settings.backoff)

@@ -13,20 +13,24 @@ struct RingWalk: Sendable {
     let identity: SigningIdentity
     let progress: RingProgress
 
-    /// A batch: pushes that have left and are not stored at most; what a crash repeats at most.
+    /// A batch: pushes of an activity that have left and are not stored at most; what a crash repeats at most.
     static let batchSize = 10_240
-    /// The cursor is stored when so many pushes more were answered.
+    /// The cursor of the only ring of an activity is stored when so many pushes more were answered.
     static let partSize = 2_560
+    /// That of one of several rings is stored more often, but not after fewer.
+    static let smallestPart = 640
 
     /// How a walk ended.
     private enum End { case reachedBound, brokenOff }
 
-    func run(after cursor: Int64) async throws -> SegmentWorker.Turn {
+    /// - Returns: Also how many pushes have left.
+    func run(after cursor: Int64) async throws -> (SegmentWorker.Turn, pushes: Int) {
         let end = try await walk(after: cursor)
+        let pushes = progress.withWindow { $0.begun }
         if let failure = try await progress.finish(reachedBound: end == .reachedBound) {
-            return .failed(reason: failure)
+            return (.failed(reason: failure), pushes)
         }
-        return .worked
+        return (.worked, pushes)
     }
 
     /// Returns when all that has left is answered.
@@ -37,11 +41,11 @@ struct RingWalk: Sendable {
             var end: End?
             while end == nil {
                 while true {
-                    if let part = progress.withWindow({ $0.takePart(ofAtLeast: Self.partSize) }) {
+                    if let part = progress.withWindow({ $0.takePart(ofAtLeast: pass.partSize) }) {
                         running += 1
                         tasks.addTask { try await progress.store(part) }
                     }
-                    guard running > 0, progress.withWindow({ $0.open }) > Self.batchSize - TokenPushes.sliceSize else {
+                    guard running > 0, progress.withWindow({ $0.open }) > pass.windowSize - TokenPushes.sliceSize else {
                         break
                     }
                     _ = try await tasks.next()
@@ -67,8 +71,10 @@ struct RingWalk: Sendable {
         if !look.mayGoOn { return .brokenOff }
         if look.slice.count < pass.activity.batch(TokenPushes.sliceSize) { return .reachedBound }
         if pass.activity.isProbe || Task.isShuttingDownGracefully { return .brokenOff }
+        let begun = progress.withWindow { $0.begun }
+        if let most = pass.mostPushes, begun >= most { return .brokenOff }
         // Those who joined late do not wait for a whole pass; nor does a pass stand still because there are always some.
-        return look.hasOtherWork && progress.withWindow { $0.begun } >= Self.batchSize ? .brokenOff : nil
+        return look.hasOtherWork && begun >= pass.windowSize ? .brokenOff : nil
     }
 
     // MARK: Sending

@@ -149,11 +149,11 @@ struct SegmentGroup: Sendable {
             try await store.backOff(ring.lease, for: delay)
             return .backsOff
         }
-        let merge = ChangeStore.merge(ring.activity.key, after: ring.begun, into: ring.change.revision)
+        let merges = ChangeStore.merge(under: ring.lease, after: ring.begun, into: ring.change.revision)
         try await store.acknowledge(
             ring.lease,
             ring.completed,
-            with: [merge, SegmentStore.decision(of: ring)] + exceptions.statements
+            with: merges + [SegmentStore.decision(of: ring)] + exceptions.statements
         )
         return .hasExceptions
     }

@@ -2,7 +2,7 @@ import ActivityModel
 import JSON
 import Postgres
 
-/// A leased ring whose whole work is one routine change to a few riders, with all that its push needs.
+/// A leased ring, the only one of its activity, whose whole work is one routine change to a few riders, with all that its push needs.
 ///
 /// Most activities are such: one order, one phone. Many of them are read in one statement and acknowledged in another,
 /// instead of a dozen statements each. Whatever else there is to do for a ring is a ``SegmentWorker``'s.
@@ -122,7 +122,7 @@ extension SmallRing {
         }
     }
 
-    /// A ring is small if nothing but routine changes has come since its walk came to rest, the newest may leave under the
+    /// A ring is small if it is the only one of its activity, nothing but routine changes has come since its walk came to rest, the newest may leave under the
     /// stamp that it has, and no start, no row of its own and no halt asks for more.
     private static func selection(_ keys: [Int64], _ owners: [String]) -> Query {
         """
@@ -133,7 +133,7 @@ extension SmallRing {
                clock_timestamp()
         FROM unnest(\(keys), \(owners)) AS l(activity_key, owner)
         JOIN segments AS s ON s.activity_key = l.activity_key AND s.segment = 0 AND s.lease_owner = l.owner::uuid
-            AND s.lease_until > clock_timestamp()
+            AND s.lease_until > clock_timestamp() AND s.through_key = \(RingRange.whole.through)
         JOIN activities AS a ON a.activity_key = s.activity_key
         JOIN activity_types AS t ON t.bundle_id = a.bundle_id AND t.type_name = a.type_name
         JOIN changes AS c ON c.activity_key = a.activity_key AND c.revision = a.revision
@@ -150,7 +150,7 @@ extension SmallRing {
         ) AS r
         WHERE a.state = 'live' AND a.delivery = 'tokens' AND NOT a.enrolment_due
           AND s.lap_revision IS NULL AND s.cursor = 0 AND a.revision > s.completed_revision
-          AND c.kind = 'update' AND c.timestamp >= a.fresh_stamp
+          AND c.kind = 'update' AND \(unescaped: ChangeStore.isInOrder)
           AND clock_timestamp() - c.stamped_at <= \(Duration.seconds(Stamping.maximumAge))
           AND r.count BETWEEN 1 AND \(mostRiders)
           AND NOT EXISTS (

@@ -35,9 +35,9 @@ struct TimelineSubject: Sendable {
                    a.delivery::text, d.os_version, d.app_version, coalesce(d.activities_enabled, true),
                    EXISTS (SELECT FROM start_tokens AS k WHERE k.device_key = d.device_key
                            AND k.type_name = a.type_name AND k.state = 'live'),
-                   (SELECT g.pushed_at + c.min_interval_seconds * interval '1 second'
+                   (SELECT max(g.pushed_at + c.min_interval_seconds * interval '1 second')
                     FROM changes AS c JOIN segments AS g USING (activity_key)
-                    WHERE c.activity_key = a.activity_key AND c.revision = a.revision AND g.segment = 0
+                    WHERE c.activity_key = a.activity_key AND c.revision = a.revision AND g.segment >= 0
                       AND g.pushed_at + c.min_interval_seconds * interval '1 second' > clock_timestamp())
             FROM activities AS a JOIN activity_types AS t USING (bundle_id, type_name)
             LEFT JOIN devices AS d ON d.bundle_id = a.bundle_id AND d.device_id = \(device?.rawValue)

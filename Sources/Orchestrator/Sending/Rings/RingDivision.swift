@@ -1,0 +1,122 @@
+import Postgres
+import Synchronization
+
+/// Divides a ring that holds too much into several, so that several daemons can carry its activity.
+///
+/// Each takes the cursor and the laps as they are: they speak of device keys, and so stay true of the keys that it holds. What was sent along the ring is not sent again, and what was not is not forgotten.
+struct RingDivision: Sendable {
+    let orchestrator: Orchestrator
+    /// Of a ring whose walk stands still.
+    let lease: SegmentLease
+    let range: RingRange
+
+    /// How many rings an activity has at most.
+    static let mostRings = 4
+
+    /// Counts, and divides the ring if it holds more than ``OrchestratorSettings/ringSize``. Nothing is locked meanwhile:
+    /// the rings need not be equal.
+    ///
+    /// - Throws: ``LeaseLost``; then nothing is divided.
+    func run() async throws {
+        let limit = orchestrator.settings.ringSize
+        let count = try await riders()
+        guard count > limit else { return }
+        let isDivided = try await orchestrator.database.withTransaction { connection in
+            // Whoever accepts a change wakes the rings that there are, under this lock.
+            _ = try await connection.query(
+                "SELECT FROM activities WHERE activity_key = \(lease.activityKey) FOR NO KEY UPDATE"
+            )
+            let rows = try await connection.query(
+                "SELECT count(*) FROM segments WHERE activity_key = \(lease.activityKey) AND segment >= 0"
+            )
+            let rings = try rows.single(Int64.self) ?? 0
+            let number = min((count + limit - 1) / limit, Self.mostRings - Int(rings) + 1)
+            guard number > 1 else { return false }
+            let cuts = try await connection.query(cuts(count: number - 1, size: (count + number - 1) / number))
+                .decoded(as: Int64.self)
+            guard !cuts.isEmpty else { return false }
+            let results = try await connection.pipeline([
+                division(at: cuts, firstNumber: Int16(rings)), alignment(firstNumber: Int16(rings)),
+                WorkNotifications.announcement,
+            ])
+            guard !results[0].isEmpty else { throw LeaseLost() }
+            return true
+        }
+        if isDivided { orchestrator.wakeUps.signal() }
+    }
+
+    private func riders() async throws -> Int {
+        let rows = try await orchestrator.database.query(
+            """
+            SELECT count(*) FROM subscriptions
+            WHERE activity_key = \(lease.activityKey) AND mode = 'token' AND state = 'riding'
+              AND device_key > \(range.after) AND device_key <= \(range.through)
+            """
+        )
+        return Int(try rows.single(Int64.self) ?? 0)
+    }
+
+    /// The keys after which new rings begin.
+    private func cuts(count: Int, size: Int) -> Query {
+        """
+        WITH RECURSIVE cuts AS (
+            SELECT 0 AS number, \(range.after) AS key
+            UNION ALL
+            SELECT number + 1, (
+                SELECT device_key FROM subscriptions
+                WHERE activity_key = \(lease.activityKey) AND mode = 'token' AND state = 'riding'
+                  AND device_key > cuts.key AND device_key <= \(range.through)
+                ORDER BY device_key OFFSET \(size - 1) LIMIT 1
+            )
+            FROM cuts WHERE number < \(count) AND key IS NOT NULL
+        )
+        SELECT key FROM cuts WHERE number > 0 AND key < \(range.through) ORDER BY key
+        """
+    }
+
+    /// Rings are numbered in the order of their making.
+    private func division(at cuts: [Int64], firstNumber: Int16) -> Query {
+        let numbers = cuts.indices.map { firstNumber + Int16($0) }
+        let ends = Array(cuts.dropFirst()) + [range.through]
+        return """
+            WITH mine AS (
+                UPDATE segments SET through_key = \(cuts[0])
+                WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
+                  AND lease_owner = \(lease.owner)::uuid AND lease_until > clock_timestamp()
+                RETURNING *
+            )
+            INSERT INTO segments (activity_key, segment, after_key, through_key, due_at, completed_revision, lap_revision,
+                lap_origin, alert_revision, alert_origin, cursor, pushed_at)
+            SELECT m.activity_key, n.segment, n.after_key, n.through_key, clock_timestamp(), m.completed_revision,
+                   m.lap_revision, m.lap_origin, m.alert_revision, m.alert_origin, m.cursor, m.pushed_at
+            FROM mine AS m, unnest(\(numbers), \(cuts), \(ends)) AS n(segment, after_key, through_key)
+            RETURNING segment
+            """
+    }
+
+    /// What the cards of the ring say already of app versions, those of the new rings say.
+    private func alignment(firstNumber: Int16) -> Query {
+        """
+        UPDATE activity_app_versions AS v
+        SET settled_rings = v.settled_rings || ARRAY(
+            SELECT segment FROM segments AS g WHERE g.activity_key = v.activity_key AND g.segment >= \(firstNumber)
+        )
+        WHERE v.activity_key = \(lease.activityKey) AND NOT v.is_settled AND \(lease.segment) = ANY (v.settled_rings)
+        """
+    }
+}
+
+/// How much a ring has sent since somebody has counted what it holds.
+final class RingCensus: Sendable {
+    private let pushes = Atomic(0)
+
+    func add(_ count: Int) { pushes.add(count, ordering: .relaxed) }
+
+    /// Whether it was more than `limit` since the last time that this was so. A ring cannot hold more than it sends in a
+    /// lap; whether it does has to be counted.
+    func isOver(_ limit: Int) -> Bool {
+        guard pushes.load(ordering: .relaxed) >= limit else { return false }
+        pushes.store(0, ordering: .relaxed)
+        return true
+    }
+}
