@@ -54,15 +54,17 @@ package struct FieldType<Value>: Sendable {
 extension FieldType where Value == String {
     package static var string: Self { of("A string") { $0.string } }
 
-    /// A string of so many characters (Unicode scalars).
+    /// A string of so many characters (Unicode scalars), for people to read: none of them is a control character.
     package static func string(length range: ClosedRange<Int>) -> Self {
         FieldType { value, context in
             guard let text = string.read(value, &context) else { return nil }
-            if range.contains(text.unicodeScalars.count) { return text }
+            let isPlain = text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+            if isPlain, range.contains(text.unicodeScalars.count) { return text }
+            let length = "A string of \(range.lowerBound) to \(range.upperBound) characters is expected"
             let error = FieldError(
                 pointer: context.pointer,
-                code: FieldError.outOfRange,
-                message: "A string of \(range.lowerBound) to \(range.upperBound) characters is expected."
+                code: isPlain ? FieldError.outOfRange : FieldError.invalidValue,
+                message: isPlain ? length + "." : length + ", none of them a control character."
             )
             context.errors.append(error)
             return nil

@@ -16,7 +16,7 @@ extension Route {
                 let filter = AuditFilter(
                     app: try call.parameter("bundle_id", BundleID.init),
                     action: try call.word("action"),
-                    keyID: try call.parameter("key_id") { $0 },
+                    keyID: try call.parameter("key_id") { $0.contains("\0") ? nil : $0 },
                     since: try call.parameter("since", Instant.init),
                     until: try call.parameter("until", Instant.init)
                 )

@@ -50,6 +50,13 @@ struct OperatorStage {
         _ arguments: String...,
         environment: [String: String] = [:]
     ) async throws -> (ending: RunningProgram.Ending, output: String, errors: String) {
+        try await tally(arguments, environment: environment)
+    }
+
+    func tally(
+        _ arguments: [String],
+        environment: [String: String] = [:]
+    ) async throws -> (ending: RunningProgram.Ending, output: String, errors: String) {
         let usual = [
             "TALLY_URL": system.url, "TALLY_API_KEY": TallySystem.adminKey, "TALLY_APP": TallySystem.app.rawValue,
         ]
