@@ -66,7 +66,7 @@ def mixed(bin, folder, cluster, sink, devices, seconds):
     passes = max(2, seconds // 5)
     with Stage(bin, folder, cluster, sink, devices, "subscriptions") as stage:
         names = [f"quiet-{n}" for n in range(500)]
-        stage.batch([stage.start(name) for name in names + [f"still-{n}" for n in range(500)]])
+        stage.open(names + [f"still-{n}" for n in range(500)])
         counts = {name: rate * seconds for name, rate in per_second.items()}
         device = {"environment": "production"}
         calls = {
