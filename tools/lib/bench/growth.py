@@ -73,9 +73,13 @@ def mixed(bin, folder, cluster, sink, devices, seconds):
             "change": lambda n: ("POST", f"{PATH}/activities/{names[n % 500]}/updates", stage.update()),
             "report": lambda n: (
                 "PUT", f"{PATH}/activities/still-{n % 500}/subscriptions/late-{n}",
-                device | {"update_token": token(n, 5), "generation": 1, "known_revision": 1},
+                device | {"update_token": token(n + 10_000, 5), "generation": 1, "known_revision": 1},
             ),
         }  # fmt: skip
+
+        # Statements are planned, and the daemon has seen every activity.
+        for call in calls.values():
+            stage.callers(16).run([call(-1 - n) for n in range(1_000)])
 
         def paced(began, call, count):
             for n in range(count):

@@ -139,8 +139,7 @@ def main():
     facts = conditions()
     commit = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], capture_output=True, text=True).stdout.strip()
     machine = f"{facts['cpu']}, {facts['cpus']} CPUs shared by all, kernel {facts['kernel']}, {version(program('postgres'), '--version')}"
-    said = {} if options.quick or not os.path.exists(measured.PATH) else measured.read()
-    said["conditions"] = facts
+    found, marks = {}, {}
     with tempfile.TemporaryDirectory(prefix="tally-bench-", dir="/var/tmp") as folder:
         # Postgres does not run as root, and has to come by here; its own folder is nobody else's.
         os.chmod(folder, 0o711)
@@ -151,11 +150,15 @@ def main():
             for name in parts:
                 print(f"-- {name}", file=sys.stderr, flush=True)
                 before = os.getloadavg()[0]
-                found = getattr(bench, name)()
-                said[name] = said.get(name, {}) | found if name == "growth" else found
+                found[name] = getattr(bench, name)()
                 words = f"{before:.1f} to {os.getloadavg()[0]:.1f}"
-                said.setdefault("measured", {})[name] = {"date": facts["date"], "commit": commit, "load": words, "machine": machine}
+                marks[name] = {"date": facts["date"], "commit": commit, "load": words, "machine": machine}
             cluster.drop()
+    # What was measured before stays where nothing new was.
+    said = {} if options.quick or not os.path.exists(measured.PATH) else measured.read()
+    if "growth" in found:
+        found["growth"] = said.get("growth", {}) | found["growth"]
+    said |= found | {"conditions": facts, "measured": said.get("measured", {}) | marks}
     if not options.quick and all(part in said for part in ("costs", "growth", "mixed")):
         write(said)
     elif not options.quick:

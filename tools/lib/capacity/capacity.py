@@ -74,7 +74,7 @@ def main():
     parser.add_argument("--postgres-cores", type=int, default=16, help="of the primary (default 16)")
     parser.add_argument("--connections", type=int, default=16, help="TALLY_DATABASE_CONNECTIONS (default 16)")
     parser.add_argument("--busy", type=float, default=0.6, help="how much of each machine is planned for (default 0.6)")
-    parser.add_argument("--rings", type=int, default=1, help="how many daemons can work for one activity at a time (default 1)")
+    parser.add_argument("--rings", type=int, default=4, help="how many daemons can work for one activity at a time (default 4)")
     parser.add_argument("--round-trip", type=float, default=100, help="milliseconds to APNs and back (default 100)")
     parser.add_argument("--costs", default=measured.PATH, help="measured costs (default tools/lib/capacity/measured.json)")
     parser.add_argument("--check", action="store_true", help="print what is predicted beside what was measured")
@@ -97,7 +97,8 @@ def main():
         print(json.dumps({"plan": asdict(plan), "need": asdict(found)}, indent=2))
     else:
         print("\n".join([*report(plan, found), *limits(plan, found)]))
-        print(f"\nCosts: {said['conditions']['date']}, {said['conditions']['cpu']}, {said['conditions']['cpus']} CPUs.")
+        of = said["measured"]["costs"]
+        print(f"\nCosts: {of['date']}, commit {of['commit']}; {of['machine']}.")
 
 
 if __name__ == "__main__":

@@ -77,8 +77,8 @@ class Plan:
     connections_per_daemon: int = 16
     # How much of a machine is planned for.
     busy: float = 0.6
-    # How many daemons can work for one activity at a time.
-    rings: int = 1
+    # Into how many rings the cards of an activity are divided, so how many daemons can work for it at a time.
+    rings: int = 4
     apns_round_trip: float = 0.1
     apns_streams: int = 1000
 
