@@ -282,7 +282,7 @@ let package = Package(
             dependencies: [
                 "APITypes", "ActivityModel", "Cryptography", "JSON", "LocalPostgres", "Postgres", "Reactor",
                 "SystemSupport", "TallyClient", "TestSupport", "tallyd", "apns-sim",
-                argumentParser,
+                argumentParser, logging,
             ],
             path: "Tests/Chaos",
             swiftSettings: swiftSettings

@@ -5,7 +5,6 @@ import HTTP2Engine
 package import Logging
 import Reactor
 import ServiceLifecycle
-import Synchronization
 import TLSEngine
 import TallyClient
 
@@ -57,12 +56,7 @@ package final class SimulatorService: Service, CustomStringConvertible {
     private let loop: EventLoop
     private let logger: Logger
     private let onControlListening: @Sendable (String, SimulatorAddresses) async -> Void
-    private let started = Mutex<Started?>(nil)
-
-    private struct Started {
-        var listeners: LoopBound<AppleListeners>
-        var addresses: SimulatorAddresses
-    }
+    private let started: Started
 
     /// Makes the phones' world and starts its thread; listens to nothing yet.
     ///
@@ -95,7 +89,9 @@ package final class SimulatorService: Service, CustomStringConvertible {
                 }
             }
         }
-        control = ControlAPI(simulation: simulation, desk: desk)
+        let started = Started()
+        self.started = started
+        control = ControlAPI(simulation: simulation, desk: desk) { await started.show(expired: $0) }
         if let tally = configuration.tally {
             try control.connect(tally)
         }
@@ -108,13 +104,10 @@ package final class SimulatorService: Service, CustomStringConvertible {
     /// - Throws: when a port is taken or the file cannot be written.
     @discardableResult
     package func start() async throws -> SimulatorAddresses {
-        if let addresses = started.withLock({ $0?.addresses }) { return addresses }
+        if let addresses = started.addresses { return addresses }
         let certificate = try SelfSignedCertificate.make(hosts: [configuration.host])
         try Data(certificate.caPEM.utf8).write(to: URL(filePath: configuration.caFile), options: .atomic)
-        let context = try TLSContext.server(
-            certificatePEM: certificate.certificatePEM,
-            privateKeyPEM: certificate.privateKeyPEM
-        )
+        let (context, expired) = try certificate.contexts()
         let result = try await loop.perform { [loop, simulation, configuration] in
             Result { () throws(HTTP2Error) in
                 let listeners = try AppleListeners(
@@ -129,7 +122,7 @@ package final class SimulatorService: Service, CustomStringConvertible {
         }
         let (listeners, ports) = try result.get()
         let addresses = SimulatorAddresses(host: configuration.host, ports: ports, caFile: configuration.caFile)
-        started.withLock { $0 = Started(listeners: listeners, addresses: addresses) }
+        started.begin(listeners, at: addresses, showing: context, or: expired)
         return addresses
     }
 
@@ -160,9 +153,7 @@ package final class SimulatorService: Service, CustomStringConvertible {
     }
 
     private func stop() async {
-        if let listeners = started.withLock({ $0?.listeners }) {
-            loop.execute { listeners.value.close() }
-        }
+        started.close()
         await loop.shutDown()
     }
 }

@@ -5,8 +5,8 @@ internal import COpenSSL
 final class Certificate {
     private let pointer: OpaquePointer
 
-    /// An unsigned certificate for `key`, valid from one hour ago for `days`.
-    init(subject: String, key: P256PrivateKey, days: Int) throws(CryptographyError) {
+    /// An unsigned certificate for `key`, valid in a range of days from now.
+    init(subject: String, key: P256PrivateKey, days: Range<Int>) throws(CryptographyError) {
         guard let pointer = unsafe X509_new() else {
             throw CryptographyError.failed("making a certificate")
         }
@@ -16,8 +16,9 @@ final class Certificate {
         let serial = UInt64.random(in: 1...UInt64(Int64.max))
         guard unsafe X509_set_version(pointer, 2) == 1,
             unsafe ASN1_INTEGER_set_uint64(X509_get_serialNumber(pointer), serial) == 1,
-            unsafe X509_gmtime_adj(X509_getm_notBefore(pointer), -3600) != nil,
-            unsafe X509_time_adj_ex(X509_getm_notAfter(pointer), Int32(clamping: days), 0, nil) != nil,
+            // An hour early, for clocks that are behind.
+            unsafe X509_time_adj_ex(X509_getm_notBefore(pointer), Int32(clamping: days.lowerBound), -3600, nil) != nil,
+            unsafe X509_time_adj_ex(X509_getm_notAfter(pointer), Int32(clamping: days.upperBound), 0, nil) != nil,
             unsafe X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8, commonName, Int32(commonName.count), -1, 0)
                 == 1,
             unsafe X509_set_pubkey(pointer, key.key.pointer) == 1

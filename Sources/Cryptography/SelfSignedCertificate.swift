@@ -8,6 +8,8 @@ package struct SelfSignedCertificate: Sendable {
     package let caPEM: String
     /// What the server shows (the leaf alone; clients have the authority).
     package let certificatePEM: String
+    /// The same of a server that has not renewed its certificate in time: it ended a day ago. The key is the same.
+    package let expiredCertificatePEM: String
     /// The server's key (PKCS#8). Secret.
     package let privateKeyPEM: String
 
@@ -20,28 +22,38 @@ package struct SelfSignedCertificate: Sendable {
         validDays: Int = 30
     ) throws(CryptographyError) -> SelfSignedCertificate {
         let authorityKey = try P256PrivateKey.generate()
-        let authority = try Certificate(subject: "Tally local authority", key: authorityKey, days: validDays)
+        let authority = try Certificate(
+            subject: "Tally local authority",
+            key: authorityKey,
+            days: expiredDays.lowerBound..<validDays
+        )
         try authority.addExtension(NID_basic_constraints, "critical,CA:TRUE,pathlen:0", issuer: authority)
         try authority.addExtension(NID_key_usage, "critical,keyCertSign,cRLSign", issuer: authority)
         try authority.addExtension(NID_subject_key_identifier, "hash", issuer: authority)
         try authority.sign(by: authorityKey, issuer: authority)
 
         let serverKey = try P256PrivateKey.generate()
-        let server = try Certificate(subject: "localhost", key: serverKey, days: validDays)
-        try server.addExtension(NID_basic_constraints, "critical,CA:FALSE", issuer: authority)
-        try server.addExtension(NID_key_usage, "critical,digitalSignature", issuer: authority)
-        try server.addExtension(NID_ext_key_usage, "serverAuth", issuer: authority)
-        try server.addExtension(NID_subject_alt_name, try alternativeNames(hosts), issuer: authority)
-        try server.addExtension(NID_subject_key_identifier, "hash", issuer: authority)
-        try server.addExtension(NID_authority_key_identifier, "keyid:always", issuer: authority)
-        try server.sign(by: authorityKey, issuer: authority)
-
+        let names = try alternativeNames(hosts)
+        func leaf(_ days: Range<Int>) throws(CryptographyError) -> String {
+            let server = try Certificate(subject: "localhost", key: serverKey, days: days)
+            try server.addExtension(NID_basic_constraints, "critical,CA:FALSE", issuer: authority)
+            try server.addExtension(NID_key_usage, "critical,digitalSignature", issuer: authority)
+            try server.addExtension(NID_ext_key_usage, "serverAuth", issuer: authority)
+            try server.addExtension(NID_subject_alt_name, names, issuer: authority)
+            try server.addExtension(NID_subject_key_identifier, "hash", issuer: authority)
+            try server.addExtension(NID_authority_key_identifier, "keyid:always", issuer: authority)
+            try server.sign(by: authorityKey, issuer: authority)
+            return try server.pem()
+        }
         return SelfSignedCertificate(
             caPEM: try authority.pem(),
-            certificatePEM: try server.pem(),
+            certificatePEM: try leaf(0..<validDays),
+            expiredCertificatePEM: try leaf(expiredDays),
             privateKeyPEM: try serverKey.pem()
         )
     }
+
+    private static let expiredDays = -3 ..< -1
 
     private static func alternativeNames(_ hosts: [String]) throws(CryptographyError) -> String {
         var names: [String] = []

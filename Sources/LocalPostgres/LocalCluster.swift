@@ -103,6 +103,16 @@ package final class LocalCluster: Sendable {
         throw LocalPostgresError(.timedOut, "PostgreSQL did not stop in time and was killed")
     }
 
+    /// Kills the server, as a crash of its machine would. What was committed is kept, and the next start recovers it.
+    ///
+    /// - Throws: ``LocalPostgresError/Code/timedOut`` when it lives on nevertheless.
+    package func kill() async throws(LocalPostgresError) {
+        guard let server = running else { return }
+        server.signal(SIGKILL)
+        guard await server.end(within: options.timeout) == nil else { return }
+        throw LocalPostgresError(.timedOut, "PostgreSQL could not be killed")
+    }
+
     /// Stops the server without a checkpoint and waits for it, blocking. For the end of a process whose data nobody wants.
     package func stopAtExit() {
         guard let server = state.withLock({ $0.server }) else { return }

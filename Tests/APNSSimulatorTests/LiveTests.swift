@@ -93,6 +93,30 @@ struct LiveTests {
         }
     }
 
+    @Test("an expired certificate drops connections and lets none begin, until a valid one is shown again")
+    func expiredCertificate() async throws {
+        try await withSimulator { simulator, addresses, _ in
+            let port = try #require(addresses.ports[ListenerRole(.sandbox, .device)])
+            let before = try await LiveClient(to: addresses, port: port)
+            var events = before.events.makeAsyncIterator()
+            #expect(await events.next() == .streams(1))
+
+            await simulator.control.show(CertificateRequest(expired: true))
+            #expect(await events.next() == .closed)
+            await before.close()
+            let during = try await LiveClient(to: addresses, port: port)
+            var failures = during.events.makeAsyncIterator()
+            #expect(await failures.next() == .closed)
+            await during.close()
+
+            await simulator.control.show(CertificateRequest(expired: false))
+            let after = try await LiveClient(to: addresses, port: port)
+            var successes = after.events.makeAsyncIterator()
+            #expect(await successes.next() == .streams(1))
+            await after.close()
+        }
+    }
+
     @Test("bad tokens slow the connection down and end it, with the reason; dead ones do not")
     func penalties() async throws {
         try await withSimulator {

@@ -48,10 +48,12 @@ struct ChaosCommand: AsyncParsableCommand {
     func run() async throws {
         if list { return Self.tellOfAll() }
         Self.endOnSignals()
-        let chosen = Scenario.all.filter { scenarios.isEmpty ? !short || $0.isShort : scenarios.contains($0.name) }
+        let conditions = Conditions()
+        var leftOut: [String] = []
         var runs: [Run] = []
-        for scenario in chosen {
+        for scenario in Scenario.all where isChosen(scenario) {
             if let obstacle = scenario.obstacle() {
+                leftOut.append("`\(scenario.name)`: \(obstacle)")
                 say("\(scenario.name) is left out: \(obstacle)")
                 continue
             }
@@ -59,17 +61,25 @@ struct ChaosCommand: AsyncParsableCommand {
                 runs.append(Run(scenario: scenario, seed: seed &+ UInt64(number), isShort: short))
             }
         }
-        let (_, broken) = await Runs(runs: runs, width: jobs).play()
+        let (results, broken) = await Runs(runs: runs, width: jobs).play()
+        if let write {
+            let arguments = Array(CommandLine.arguments.dropFirst())
+            try ReliabilityTable(results, leftOut: leftOut, under: conditions, arguments: arguments).write(to: write)
+        }
         guard let last = broken.last else { return }
         say(String(last.split(separator: "\n").first ?? ""))
         throw ExitCode(1)
     }
 
+    private func isChosen(_ scenario: Scenario) -> Bool {
+        scenarios.isEmpty ? !short || scenario.isShort : scenarios.contains(scenario.name)
+    }
+
     private static func tellOfAll() {
-        let width = Scenario.all.map(\.name.count).max() ?? 0
+        let width = Scenario.all.map { $0.name.count }.max() ?? 0
         for scenario in Scenario.all {
             let name = scenario.name.padding(toLength: width, withPad: " ", startingAt: 0)
-            print("\(name)  \(scenario.story)")
+            say("\(name)  \(scenario.story)")
         }
     }
 

@@ -38,6 +38,25 @@ struct SelfSignedCertificateTests {
         #expect(throws: Never.self) { try P256PrivateKey(pem: made.privateKeyPEM) }
     }
 
+    @Test("the expired certificate is of the same server and hangs under the same authority, until yesterday")
+    func expired() async throws {
+        let made = try SelfSignedCertificate.make()
+        let folder = FileManager.default.temporaryDirectory.appending(path: "certificate-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        // Left-over temporary files are no reason for a test to fail.
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let (authority, server) = (folder.appending(path: "ca.pem"), folder.appending(path: "server.pem"))
+        try made.caPEM.write(to: authority, atomically: true, encoding: .utf8)
+        try made.expiredCertificatePEM.write(to: server, atomically: true, encoding: .utf8)
+
+        let today = try await openssl(["verify", "-verify_ip", "127.0.0.1", "-CAfile", authority.path, server.path])
+        #expect(today.status != 0)
+        #expect(today.text.contains("certificate has expired"), "\(today.text)")
+        let then = "\(Int(Date().timeIntervalSince1970) - 2 * 86_400)"
+        let past = try await openssl(["verify", "-attime", then, "-CAfile", authority.path, server.path])
+        #expect(past.status == 0, "\(past.text)")
+    }
+
     @Test(
         "a host that would smuggle in another name is refused",
         arguments: ["a,DNS:b", "a\nb", "", "a b", "@section", "ä.test"]

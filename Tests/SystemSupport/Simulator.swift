@@ -1,3 +1,4 @@
+package import APITypes
 package import ActivityModel
 package import JSON
 
@@ -81,29 +82,83 @@ package struct Simulator: Sendable {
         try await control.call("POST", "/actions", ["actions": [.object(fields)]])
     }
 
-    /// Pushes of an event arrive as ever, and a share of their answers comes later.
-    package func delayAnswers(to event: String, milliseconds: Int, probability: Double) async throws {
+    /// The same for phones by their ids.
+    package func act(_ action: String, at phones: [String], activity: ActivityID) async throws {
+        try await control.call(
+            "POST",
+            "/actions",
+            [
+                "actions": [
+                    [
+                        "action": .string(action), "phones": .array(phones.map { .string($0) }),
+                        "activity_id": .string(activity.rawValue),
+                    ]
+                ]
+            ]
+        )
+    }
+
+    /// Sets a fault; `match` and `effect` as the control API takes them.
+    package func setFault(
+        _ name: String,
+        _ effect: JSONValue,
+        match: JSONValue = [:],
+        probability: Double = 1
+    ) async throws {
         try await control.call(
             "POST",
             "/faults",
             [
-                "name": .string("delay-\(event)"), "match": ["event": .string(event)],
-                "effect": ["kind": "delay", "milliseconds": .number(JSONNumber(milliseconds))],
+                "name": .string(name), "match": match, "effect": effect,
                 "probability": JSONNumber(probability).map { .number($0) } ?? 1,
             ]
         )
     }
 
-    /// Apple takes so few requests at a time on a connection, soon after its beginning.
-    package func narrowConnections(to streams: Int) async throws {
+    /// Takes a fault away.
+    ///
+    /// - Returns: how many requests it has hit.
+    package func removeFault(_ name: String) async throws -> Int64 {
+        try await control.call("DELETE", "/faults/\(name)")
+        return try await control.call("GET", "/summary")["fault_hits"]?[name]?.int64 ?? 0
+    }
+
+    /// Apple shows an expired certificate from now on, or a valid one again. Connections are dropped.
+    package func showCertificate(expired: Bool) async throws {
+        try await control.call("PUT", "/certificate", ["expired": .bool(expired)])
+    }
+
+    /// Apple knows a signing key of the app's team.
+    package func register(_ key: SigningKeyRequest) async throws {
         try await control.call(
             "POST",
-            "/faults",
+            "/keys",
             [
-                "name": "narrow", "effect": ["kind": "stream_limit", "value": .number(JSONNumber(streams))],
-                "probability": 0.2,
+                "team_id": .string(TallySystem.team.rawValue), "key_id": .string(key.keyID.rawValue),
+                "key": .string(key.privateKey ?? ""),
             ]
         )
+    }
+
+    /// Apple knows the key no more.
+    package func revoke(_ key: KeyID) async throws {
+        try await control.call("DELETE", "/keys/\(key.rawValue)")
+    }
+
+    /// Pushes of an event arrive as ever, and a share of their answers comes later.
+    package func delayAnswers(to event: String, milliseconds: Int, probability: Double) async throws {
+        try await setFault(
+            "delay-\(event)",
+            ["kind": "delay", "milliseconds": .number(JSONNumber(milliseconds))],
+            match: ["event": .string(event)],
+            probability: probability
+        )
+    }
+
+    /// Apple takes so few requests at a time on a connection, soon after its beginning.
+    package func narrowConnections(to streams: Int) async throws {
+        let effect: JSONValue = ["kind": "stream_limit", "value": .number(JSONNumber(streams))]
+        try await setFault("narrow", effect, probability: 0.2)
     }
 
     /// Waits until Tally has accepted everything that phones had to report.

@@ -11,14 +11,15 @@ extension TallySystem {
         }
     }
 
-    /// Waits until so many starts of an activity have come to an end, also while the database is away.
+    /// Waits until so many starts of an activity have come to an end, also while the database is away. One that Apple
+    /// refused has not: an operator may have it tried again.
     package func settleStarts(of activity: ActivityID, count: Int, within limit: Duration) async throws {
         try await eventually("every start of \(activity) has come to an end", within: limit) {
             let rows = try? await database.query(
                 """
                 SELECT count(*) FROM starts AS s JOIN activities AS a USING (activity_key)
                 WHERE a.activity_id = \(activity.rawValue)
-                  AND NOT (s.state IN ('pending', 'claimed', 'unknown') AND s.due_at IS NOT NULL)
+                  AND s.state <> 'failed' AND NOT (s.state IN ('pending', 'claimed', 'unknown') AND s.due_at IS NOT NULL)
                 """
             )
             // A database that is away says nothing, and is asked again.

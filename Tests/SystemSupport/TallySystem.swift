@@ -14,6 +14,7 @@ package import TallyClient
 package final class TallySystem: Sendable {
     package static let app = knownGood(BundleID("com.example.matchday"))
     package static let type = knownGood(ActivityTypeName("GameAttributes"))
+    package static let team = knownGood(TeamID("ABCDE12345"))
     package static let adminKey = "end-to-end-admin-key"
 
     /// How a system differs from the usual one.
@@ -181,13 +182,15 @@ package final class TallySystem: Sendable {
 
     private func setUp() async throws {
         try await startDaemon()
+        try await sign(with: try Self.signingKey())
         let client = try client()
-        _ = try await client.putApp(
-            Self.app,
-            AppRequest(teamID: knownGood(TeamID("ABCDE12345")), environments: [.production: try Self.signingKey()])
-        )
         _ = try await client.putType(Self.app, Self.type, try Samples.typeRequest())
         try await reportPhones(to: url)
+    }
+
+    /// Provider tokens are signed with this key from now on.
+    package func sign(with key: SigningKeyRequest) async throws {
+        _ = try await client().putApp(Self.app, AppRequest(teamID: Self.team, environments: [.production: key]))
     }
 
     /// The apps on phones report to this daemon from now on.
@@ -197,8 +200,8 @@ package final class TallySystem: Sendable {
     }
 
     /// A new key as Apple's `.p8` files hold them.
-    package static func signingKey() throws -> SigningKeyRequest {
-        SigningKeyRequest(keyID: knownGood(KeyID("ABC123DEFG")), privateKey: try P256PrivateKey.generate().pem())
+    package static func signingKey(_ id: String = "ABC123DEFG") throws -> SigningKeyRequest {
+        SigningKeyRequest(keyID: knownGood(KeyID(id)), privateKey: try P256PrivateKey.generate().pem())
     }
 
     /// So many systems at a time: a few processes each, and machines that test have few cores.

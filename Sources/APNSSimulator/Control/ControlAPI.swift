@@ -8,9 +8,17 @@ package struct ControlAPI: Sendable {
     package let simulation: Simulation
     package let desk: ReportDesk
 
-    package init(simulation: Simulation, desk: ReportDesk) {
+    private let showCertificate: @Sendable (_ expired: Bool) async -> Void
+
+    /// `showCertificate`: lets Apple show an expired certificate, or a valid one again.
+    package init(
+        simulation: Simulation,
+        desk: ReportDesk,
+        showCertificate: @escaping @Sendable (_ expired: Bool) async -> Void
+    ) {
         self.simulation = simulation
         self.desk = desk
+        self.showCertificate = showCertificate
     }
 
     // MARK: Phones
@@ -166,6 +174,11 @@ package struct ControlAPI: Sendable {
                 world.faults.removeAll()
             }
         }
+    }
+
+    /// `PUT /certificate`: from now on Apple shows a certificate that has expired, or a valid one. Connections are dropped.
+    package func show(_ request: CertificateRequest) async {
+        await showCertificate(request.expired)
     }
 
     // MARK: Tally

@@ -20,6 +20,7 @@ import ServiceLifecycle
 /// | `GET/POST/DELETE /faults`, `DELETE /faults/{name}` | ``FaultRequest`` |
 /// | `GET /channels` | every channel |
 /// | `POST /keys`, `DELETE /keys/{key_id}` | ``KeyRequest`` |
+/// | `PUT /certificate` | ``CertificateRequest``: an expired one, or a valid one again; connections are dropped |
 /// | `PUT /tally` | ``TallyRequest``: where apps report to |
 /// | `POST /report` | JSON lines of ``Post`` → ``ReplayReport`` |
 ///
@@ -128,6 +129,12 @@ package struct ControlServer: Service, CustomStringConvertible {
                 api.revoke(id)
             }
             return Response(status: .noContent)
+        }
+        router.on("certificate", method: .put) { request, _ in
+            try await answering {
+                await api.show(try await CertificateRequest(json: request.json()))
+                return Response(status: .noContent)
+            }
         }
         router.on("tally", method: .put) { request, _ in
             try await answering {

@@ -48,6 +48,14 @@ final class AppleListeners {
         self.ports = taken
     }
 
+    /// Shows another certificate from now on, and drops every connection.
+    func show(_ context: TLSContext) {
+        for server in servers {
+            server.use(context)
+            for connection in server.connections { connection.drop() }
+        }
+    }
+
     /// Stops listening and drops every connection.
     func close() {
         for server in servers {

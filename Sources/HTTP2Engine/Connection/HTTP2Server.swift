@@ -4,7 +4,7 @@ package import TLSEngine
 /// Listens on one port and serves HTTP/2 over TLS. Belongs to a loop.
 package final class HTTP2Server {
     private let loop: EventLoop
-    private let context: TLSContext
+    private var context: TLSContext
     private let configuration: HTTP2ServerConfiguration
     private let makeHandler: (HTTP2ServerConnection) -> any HTTP2ServerHandler
     private var listener: Listener?
@@ -52,6 +52,12 @@ package final class HTTP2Server {
     /// The connections that have not closed, oldest first; also those in their handshake.
     package var connections: [HTTP2ServerConnection] {
         open.values.sorted { $0.number < $1.number }
+    }
+
+    /// Takes another key and certificate for all handshakes that begin from now on.
+    package func use(_ context: TLSContext) {
+        loop.preconditionOnLoop()
+        self.context = context
     }
 
     /// Stops listening and drops every connection in the loop's next pass; their handlers hear of it.

@@ -16,6 +16,8 @@ final class SteadyLoad: Sendable {
     private let system: TallySystem
     private let doors: Doors
     private let seed: UInt64
+    /// How many more phones follow the first long match.
+    private let crowd: Int
     private let isOver = Atomic<Bool>(false)
     private let state = Mutex(State())
     /// The matches that go on to the end.
@@ -27,9 +29,10 @@ final class SteadyLoad: Sendable {
         var lateCount: [Int] = []
     }
 
-    init(_ system: TallySystem, seed: UInt64) throws {
+    init(_ system: TallySystem, seed: UInt64, crowd: Int) throws {
         self.system = system
         self.seed = seed
+        self.crowd = crowd
         let doors = try Doors(system.daemons)
         self.doors = doors
         long = [Delivery.tokens, .tokens, .hybrid, .channel].enumerated().map { number, delivery in
@@ -37,7 +40,7 @@ final class SteadyLoad: Sendable {
                 "long-\(number)",
                 delivery,
                 audience: Self.names("fan-\(number)-", Self.fans) + Self.names("rotating-\(number)-", Self.rotating)
-                    + Self.names("late-\(number)-", Self.longest),
+                    + Self.names("late-\(number)-", Self.longest) + (number == 0 ? Self.names("crowd-", crowd) : []),
                 by: doors,
                 seed: seed &+ UInt64(number) &* 1_000
             )
@@ -50,7 +53,10 @@ final class SteadyLoad: Sendable {
     /// Every accepted change.
     var posts: [PostedChange] { matches.flatMap(\.posts) }
 
-    static func names(_ prefix: String, _ count: Int) -> [String] { (1...count).map { "\(prefix)\($0)" } }
+    /// The phones that follow a long match from its start, and keep their tokens.
+    static func fans(of number: Int) -> [String] { names("fan-\(number)-", fans) }
+
+    private static func names(_ prefix: String, _ count: Int) -> [String] { (0..<count).map { "\(prefix)\($0 + 1)" } }
 
     /// Makes the first phones and starts the long matches.
     func begin() async throws {
@@ -59,6 +65,7 @@ final class SteadyLoad: Sendable {
             try await makePhones("fan-\(number)-", Self.fans, match)
             try await makePhones("rotating-\(number)-", Self.rotating, match)
         }
+        if crowd > 0 { try await makePhones("crowd-", crowd, long[0]) }
         try await system.simulator.finishReports()
         for match in long { try await match.start() }
         try await system.settleStarts()

@@ -15,12 +15,20 @@ struct Run: Sendable {
     ///
     /// - Throws: what kept it from coming to an end.
     func play() async throws -> Outcome {
+        guard let megabytes = scenario.disk else { return try await play(on: nil) }
+        return try await SmallDisk.with(megabytes: megabytes) { disk in try await play(on: disk) }
+    }
+
+    private func play(on disk: SmallDisk?) async throws -> Outcome {
         var options = scenario.options
-        options.ownServer = options.ownServer ?? DatabasePlace.OwnServer()
+        var server = options.ownServer ?? DatabasePlace.OwnServer()
+        server.folder = disk?.path("postgres")
+        options.ownServer = server
         options.environment["TALLY_APNS_RETRY_MAX_SECONDS"] = "\(Outcome.retryCap)"
         return try await TallySystem.with(options) { system in
             for _ in 1..<max(scenario.daemons, 1) { _ = try await system.startAnotherDaemon() }
-            let stage = try Stage(system, seed: seed, isShort: isShort)
+            let stage = try Stage(system, on: disk, seed: seed, crowd: scenario.crowd, isShort: isShort)
+            defer { stage.end() }
             try await scenario.prepare(stage)
             try await stage.load.begin()
             let end = try await withThrowingTaskGroup(of: Void.self) { group in

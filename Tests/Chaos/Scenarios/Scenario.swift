@@ -10,6 +10,10 @@ struct Scenario: Sendable {
     var daemons = 1
     /// How the system is set up.
     var options = TallySystem.Options()
+    /// How many more phones than usual.
+    var crowd = 0
+    /// The size of the database's disk in megabytes; nil: the machine's.
+    var disk: Int?
     /// What the faults may do to the promises.
     var allowances: Verdict.Allowances = []
     /// With how many seeds a full run plays it, if the command line does not say.
@@ -26,5 +30,5 @@ struct Scenario: Sendable {
 
 extension Scenario {
     /// All that the tool knows, in the order of the table.
-    static let all = daemonScenarios
+    static let all = daemonScenarios + databaseScenarios + appleScenarios
 }

@@ -1,0 +1,54 @@
+import Logging
+import Postgres
+import SystemSupport
+
+/// Somebody who takes every connection that a database server has to give.
+struct ConnectionHog: Sendable {
+    private static let name = "hog"
+
+    /// Takes them all, ends the others' and takes those, for so long.
+    ///
+    /// - Throws: ``Failure`` if somebody else could still connect at the end.
+    static func take(_ count: Int, of url: String, for duration: Duration) async throws {
+        var configuration = Database.Configuration()
+        configuration.maximumConnections = count
+        configuration.acquireTimeout = duration
+        configuration.applicationName = name
+        let database = try Database(url: url, configuration: configuration, logger: silence)
+        let result: Result<Void, any Error>
+        do {
+            result = .success(try await hold(count, of: database, for: duration))
+        } catch {
+            result = .failure(error)
+        }
+        await database.shutDown()
+        try result.get()
+    }
+
+    private static func hold(_ count: Int, of database: Database, for duration: Duration) async throws {
+        let deadline = ContinuousClock.now + duration
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 1..<count {
+                group.addTask {
+                    // Whoever gets none within the time has been kept from it by those who have one.
+                    try? await database.withConnection { _ in await pause(deadline - .now) }
+                }
+            }
+            while ContinuousClock.now < deadline {
+                _ = try await database.query(
+                    """
+                    SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+                    WHERE backend_type = 'client backend' AND application_name <> \(name)
+                    """
+                )
+                await pause(.milliseconds(300))
+            }
+            let ours = try await database.query(
+                "SELECT count(*) FROM pg_stat_activity WHERE application_name = \(name)"
+            ).first(as: Int64.self)
+            guard ours == Int64(count) else { throw Failure("the hog has \(ours ?? 0) connections of \(count)") }
+        }
+    }
+
+    private static let silence = Logger(label: "hog") { _ in SwiftLogNoOpLogHandler() }
+}
