@@ -300,7 +300,8 @@ let package = Package(
         .testTarget(
             name: "DocumentationTests",
             dependencies: [
-                "ActivityKit", "JSON", "TallyClient", "TestSupport", "apns-sim", "tally", "tallyd", argumentParser,
+                "ActivityKit", "JSON", "TallyClient", "TestSupport", "apns-sim", "tally", "tally-chaos", "tallyd",
+                argumentParser,
                 hummingbird,
             ],
             swiftSettings: swiftSettings

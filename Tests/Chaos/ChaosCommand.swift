@@ -34,6 +34,14 @@ struct ChaosCommand: AsyncParsableCommand {
     @Flag(help: "Say what there is, and play nothing.")
     var list = false
 
+    @Option(
+        help: ArgumentHelp(
+            "A folder with the programs of an earlier version; tools/chaos takes a commit, too.",
+            valueName: "folder"
+        )
+    )
+    var earlier: String?
+
     @Option(help: "Write the table into this page, between its marks.")
     var write: String?
 
@@ -52,13 +60,15 @@ struct ChaosCommand: AsyncParsableCommand {
         var leftOut: [String] = []
         var runs: [Run] = []
         for scenario in Scenario.all where isChosen(scenario) {
-            if let obstacle = scenario.obstacle() {
+            if let obstacle = obstacle(to: scenario) {
                 leftOut.append("`\(scenario.name)`: \(obstacle)")
                 say("\(scenario.name) is left out: \(obstacle)")
                 continue
             }
             for number in 0..<(times ?? (short ? 1 : scenario.times)) {
-                runs.append(Run(scenario: scenario, seed: seed &+ UInt64(number), isShort: short))
+                runs.append(
+                    Run(scenario: scenario, seed: seed &+ UInt64(number), isShort: short, earlier: earlierPrograms)
+                )
             }
         }
         let (results, broken) = await Runs(runs: runs, width: jobs).play()
@@ -69,6 +79,13 @@ struct ChaosCommand: AsyncParsableCommand {
         guard let last = broken.last else { return }
         say(String(last.split(separator: "\n").first ?? ""))
         throw ExitCode(1)
+    }
+
+    private var earlierPrograms: URL? { earlier.map { URL(fileURLWithPath: $0) } }
+
+    private func obstacle(to scenario: Scenario) -> String? {
+        if scenario.beginsEarlier, earlier == nil { return "no earlier version is named by --earlier" }
+        return scenario.obstacle()
     }
 
     private func isChosen(_ scenario: Scenario) -> Bool {

@@ -4,6 +4,7 @@ import Testing
 
 @testable import apns_sim
 @testable import tally
+@testable import tally_chaos
 @testable import tallyd
 
 /// Every command of ours that a document shows is one that the programs take.
@@ -39,6 +40,7 @@ struct CommandSampleTests {
         case "tally": return complaint(Tally.self)
         case "tallyd": return complaint(Tallyd.self)
         case "apns-sim": return complaint(APNSSim.self)
+        case "tools/chaos": return complaint(ChaosCommand.self)
         default: return nil
         }
     }

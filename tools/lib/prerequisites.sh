@@ -47,6 +47,9 @@ missing_test_packages() {
     find_python >/dev/null || printf '%s\n' python3 python3-venv
 }
 
+# A library that lets a program see another time. Only a scenario of tools/chaos wants it, and is left out without it.
+has_faketime() { compgen -G '/usr/lib/*/faketime/libfaketimeMT.so.1' >/dev/null; }
+
 as_root() {
     if ((EUID == 0)); then
         "$@"
@@ -80,6 +83,12 @@ install_prerequisites() {
     apt_install "${packages[@]}" || die "apt-get could not install ${packages[*]}"
     read -r -a packages <<<"$("$list" | sort -u | xargs)"
     ((${#packages[@]} == 0)) || die "still missing after the installation: ${packages[*]}"
+}
+
+# The same for a package that can be done without: says so where it cannot be had.
+install_if_possible() {
+    has_command apt-get && { ((EUID == 0)) || has_command sudo; } && apt_install "$1" && return 0
+    say "Going on without $1"
 }
 
 # Refuses to go on without the toolchain.

@@ -1,3 +1,4 @@
+import Foundation
 import SystemSupport
 
 /// One scenario with one seed.
@@ -5,6 +6,8 @@ struct Run: Sendable {
     let scenario: Scenario
     let seed: UInt64
     let isShort: Bool
+    /// The folder with the programs of an earlier version.
+    let earlier: URL?
 
     var description: String { "\(scenario.name) --seed \(seed)" }
 
@@ -24,6 +27,7 @@ struct Run: Sendable {
         var server = options.ownServer ?? DatabasePlace.OwnServer()
         server.folder = disk?.path("postgres")
         options.ownServer = server
+        options.programs = scenario.beginsEarlier ? earlier : nil
         options.environment["TALLY_APNS_RETRY_MAX_SECONDS"] = "\(Outcome.retryCap)"
         return try await TallySystem.with(options) { system in
             for _ in 1..<max(scenario.daemons, 1) { _ = try await system.startAnotherDaemon() }

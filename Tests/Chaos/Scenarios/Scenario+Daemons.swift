@@ -95,21 +95,12 @@ extension Scenario {
     private static let fakeTime = ["x86_64", "aarch64"].map { "/usr/lib/\($0)-linux-gnu/faketime/libfaketimeMT.so.1" }
         .first(where: FileManager.default.fileExists)
 
-    /// Names the folder with a `tallyd` of an earlier commit.
-    private static let earlierPrograms = ProcessInfo.processInfo.environment["TALLY_EARLIER_BIN_DIR"]
-        .map { URL(fileURLWithPath: $0) }
-
     private static let upgrade = Scenario(
         name: "upgrade",
         story:
             "two daemons of an earlier version; the database is migrated under them, and they are replaced one by one",
         daemons: 2,
-        options: {
-            var options = TallySystem.Options()
-            options.programs = earlierPrograms
-            return options
-        }(),
-        obstacle: { earlierPrograms == nil ? "no earlier version is named by --earlier" : nil },
+        beginsEarlier: true,
         prepare: { try await $0.answerLate() },
         faults: { stage in
             try await stage.system.migrate()

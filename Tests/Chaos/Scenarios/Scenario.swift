@@ -10,6 +10,8 @@ struct Scenario: Sendable {
     var daemons = 1
     /// How the system is set up.
     var options = TallySystem.Options()
+    /// Whether it begins with the programs of an earlier version.
+    var beginsEarlier = false
     /// How many more phones than usual.
     var crowd = 0
     /// The size of the database's disk in megabytes; nil: the machine's.

