@@ -58,27 +58,35 @@ struct ChaosCommand: AsyncParsableCommand {
         Self.endOnSignals()
         let conditions = Conditions()
         var leftOut: [String] = []
-        var runs: [Run] = []
+        var playable: [Scenario] = []
         for scenario in Scenario.all where isChosen(scenario) {
             if let obstacle = obstacle(to: scenario) {
                 leftOut.append("`\(scenario.name)`: \(obstacle)")
                 say("\(scenario.name) is left out: \(obstacle)")
-                continue
-            }
-            for number in 0..<(times ?? (short ? 1 : scenario.times)) {
-                runs.append(
-                    Run(scenario: scenario, seed: seed &+ UInt64(number), isShort: short, earlier: earlierPrograms)
-                )
+            } else {
+                playable.append(scenario)
             }
         }
-        let (results, broken) = await Runs(runs: runs, width: jobs).play()
-        if let write {
-            let arguments = Array(CommandLine.arguments.dropFirst())
-            try ReliabilityTable(results, leftOut: leftOut, under: conditions, arguments: arguments).write(to: write)
+        let broken = try await Runs(runs: runs(of: playable), width: jobs).play { [leftOut] results in
+            guard let write else { return }
+            try ReliabilityTable(results, leftOut: leftOut, under: conditions, command: commandLine).write(to: write)
         }
         guard let last = broken.last else { return }
         say(String(last.split(separator: "\n").first ?? ""))
         throw ExitCode(1)
+    }
+
+    /// What to type on another machine for the same.
+    private var commandLine: String {
+        var words = ["tools/chaos"] + scenarios
+        if seed != 1 { words += ["--seed", "\(seed)"] }
+        if let times { words += ["--times", "\(times)"] }
+        if jobs != 1 { words += ["--jobs", "\(jobs)"] }
+        if short { words.append("--short") }
+        // tools/chaos keeps a commit's programs in a folder with its name.
+        let commit = earlier?.split(separator: "/").first { $0.count == 40 && $0.allSatisfy(\.isHexDigit) }
+        if earlier != nil { words += ["--earlier", commit.map { String($0.prefix(7)) } ?? "COMMIT"] }
+        return (words + ["--write", "docs/reliability.md"]).joined(separator: " ")
     }
 
     private var earlierPrograms: URL? { earlier.map { URL(fileURLWithPath: $0) } }
@@ -86,6 +94,16 @@ struct ChaosCommand: AsyncParsableCommand {
     private func obstacle(to scenario: Scenario) -> String? {
         if scenario.beginsEarlier, earlier == nil { return "no earlier version is named by --earlier" }
         return scenario.obstacle()
+    }
+
+    /// First every scenario with the first seed, so that whoever ends it early has seen most.
+    private func runs(of scenarios: [Scenario]) -> [Run] {
+        let counts = scenarios.map { times ?? (short ? 1 : $0.times) }
+        return (0..<(counts.max() ?? 0)).flatMap { number in
+            zip(scenarios, counts).filter { number < $1 }.map { scenario, _ in
+                Run(scenario: scenario, seed: seed &+ UInt64(number), isShort: short, earlier: earlierPrograms)
+            }
+        }
     }
 
     private func isChosen(_ scenario: Scenario) -> Bool {

@@ -6,14 +6,14 @@ struct ReliabilityTable: Sendable {
     private let results: Runs.Results
     private let leftOut: [String]
     private let conditions: Conditions
-    /// What was typed, without the program.
-    private let arguments: [String]
+    /// What to type for the same.
+    private let command: String
 
-    init(_ results: Runs.Results, leftOut: [String], under conditions: Conditions, arguments: [String]) {
+    init(_ results: Runs.Results, leftOut: [String], under conditions: Conditions, command: String) {
         self.results = results
         self.leftOut = leftOut
         self.conditions = conditions
-        self.arguments = arguments
+        self.command = command
     }
 
     private static let begin = "<!-- chaos: begin -->"
@@ -33,7 +33,7 @@ struct ReliabilityTable: Sendable {
 
     private var text: String {
         var lines = [
-            "```sh", (["tools/chaos"] + arguments).joined(separator: " "), "```", "", conditions.text, "",
+            "```sh", command, "```", "", conditions.text, "",
             "| scenario | what goes wrong | seeds | accepted | right | starts repeated (lost) | pushes repeated | recovery, median (longest) |",
             "|---|---|---:|---:|---:|---:|---:|---:|",
         ]

@@ -7,16 +7,18 @@ struct Runs: Sendable {
     /// How many at a time.
     let width: Int
 
-    /// What became of a run: nil if it could not be played to its end.
+    /// What became of runs that are over: nil if one could not be played to its end.
     typealias Results = [(run: Run, outcome: Outcome?)]
 
     /// Plays all and tells of each as it ends.
     ///
-    /// - Returns: what each came to, in the order of the list; and what went wrong, one text each.
-    func play() async -> (results: Results, broken: [String]) {
-        var outcomes: [Int: Outcome] = [:]
+    /// - Parameter note: is given what there is, whenever a run has ended.
+    /// - Returns: what went wrong, one text each.
+    /// - Throws: what `note` throws.
+    func play(_ note: (Results) throws -> Void) async throws -> [String] {
+        var results: Results = []
         var broken: [String] = []
-        await withTaskGroup(of: (Int, Result<Outcome, any Error>).self) { group in
+        try await withThrowingTaskGroup(of: (Int, Result<Outcome, any Error>).self) { group in
             var waiting = runs.enumerated().makeIterator()
             func begin() {
                 guard let (number, run) = waiting.next() else { return }
@@ -29,20 +31,22 @@ struct Runs: Sendable {
                 }
             }
             for _ in 1...width { begin() }
-            for await (number, result) in group {
+            for try await (number, result) in group {
                 switch result {
                 case .success(let outcome):
-                    outcomes[number] = outcome
+                    results.append((runs[number], outcome))
                     broken += outcome.verdict.broken.map { "\(runs[number].description): \($0)" }
                     Self.tell(of: runs[number], outcome)
                 case .failure(let error):
+                    results.append((runs[number], nil))
                     broken.append("\(runs[number].description): \(error)")
                     say("\(runs[number].description): failed\n\(error)")
                 }
+                try note(results)
                 begin()
             }
         }
-        return (runs.indices.map { (runs[$0], outcomes[$0]) }, broken)
+        return broken
     }
 
     private static func tell(of run: Run, _ outcome: Outcome) {
