@@ -27,7 +27,10 @@ extension TallySystem {
         verdict.repeatedPushes = report.ignored("same timestamp")
         if !allowances.contains(.oldPushes) {
             let count = report.ignored("older timestamp")
-            verdict.expect(count == 0, "promise 3 is broken: time went back for a phone \(count) times")
+            if count > 0 {
+                let stories = try await storiesOfOldPushes()
+                verdict.broken.append("promise 3 is broken: time went back for a phone \(count) times\n\(stories)")
+            }
         }
         for activity in activities {
             try await judgeAccepted(posts.filter { $0.activityID == activity }, of: activity, &verdict)
@@ -141,6 +144,19 @@ extension TallySystem {
             """
         ).first(as: Int64.self)
         verdict.expect(shared == 0, "promise 11 is broken: \(shared ?? 0) activities have two channels")
+    }
+
+    /// What came to each phone around a push that was older than what it showed.
+    private func storiesOfOldPushes() async throws -> String {
+        var text = ""
+        for phone in try await simulator.phones() {
+            let pushes = try await simulator.phone(phone.id).pushes
+            for index in pushes.indices where pushes[index]["why"] == "older timestamp" {
+                text += "--- \(phone.id)\n"
+                for push in pushes[max(0, index - 3)...min(index + 1, pushes.count - 1)] { text += push.text + "\n" }
+            }
+        }
+        return text
     }
 
     private func tables(of wrong: [MatchReport.WrongPhone]) async throws -> String {
