@@ -27,6 +27,9 @@ package final class DaemonProcess: Sendable {
 
     package var settings: [String: String] { state.withLock { $0.settings } }
 
+    /// The folder of its programs; nil for that of this build.
+    var programs: URL? { state.withLock { $0.programs } }
+
     /// Changes settings, from the next start on; and the folder of the programs, for those of another version.
     package func change(_ settings: [String: String] = [:], programs: URL? = nil) {
         state.withLock { state in

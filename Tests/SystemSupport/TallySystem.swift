@@ -128,9 +128,11 @@ package final class TallySystem: Sendable {
     /// Kills the first daemon.
     package func killDaemon() async { await first.kill() }
 
-    /// Starts another daemon on the same database, if no setting says otherwise, with an address of its own.
+    /// Starts another daemon, of the version of the first, on the same database if no setting says otherwise, with an address
+    /// of its own.
     package func startAnotherDaemon(environment: [String: String] = [:]) async throws -> DaemonProcess {
         let daemon = DaemonProcess(settings: settings.merging(environment) { $1 }, in: folder)
+        daemon.change(programs: first.programs)
         others.withLock { $0.append(daemon) }
         try await daemon.start()
         return daemon

@@ -25,10 +25,10 @@ extension Scenario {
             ),
             byFault(
                 "broken",
-                "half of all requests are answered with 500 for two minutes",
+                "half of all requests are answered with 500 for a minute",
                 answer(500, "InternalServerError"),
                 0.5,
-                seconds: 120
+                seconds: 60
             ),
             byFault(
                 "throttled-tokens",

@@ -85,12 +85,12 @@ extension Scenario {
 
     private static let slow = Scenario(
         name: "postgres-slow",
-        story: "everything to Postgres and back takes 50 ms longer for a minute",
+        story: "everything to Postgres and back takes 50 ms longer for half a minute",
         isShort: true,
         prepare: { try await $0.relayDatabase() },
         faults: { stage in
             try stage.relay.slow(by: .milliseconds(50))
-            await stage.pause(seconds: 60, short: 8)
+            await stage.pause(seconds: 30, short: 8)
             try stage.relay.slow()
         }
     )
