@@ -96,14 +96,19 @@ struct ChaosCommand: AsyncParsableCommand {
         return scenario.obstacle()
     }
 
-    /// First every scenario with the first seed, so that whoever ends it early has seen most.
+    /// All in turn, those with many seeds more often, so that whoever ends it early has seen something of each.
     private func runs(of scenarios: [Scenario]) -> [Run] {
-        let counts = scenarios.map { times ?? (short ? 1 : $0.times) }
-        return (0..<(counts.max() ?? 0)).flatMap { number in
-            zip(scenarios, counts).filter { number < $1 }.map { scenario, _ in
-                Run(scenario: scenario, seed: seed &+ UInt64(number), isShort: short, earlier: earlierPrograms)
+        let runs = scenarios.flatMap { scenario in
+            let count = times ?? (short ? 1 : scenario.times)
+            return (0..<count).map { number in
+                let seed = seed &+ UInt64(number)
+                let run = Run(scenario: scenario, seed: seed, isShort: short, earlier: earlierPrograms)
+                return (run: run, place: Double(number) / Double(count))
             }
         }
+        // Equal places stay in the order of the table.
+        return runs.enumerated().sorted { ($0.element.place, $0.offset) < ($1.element.place, $1.offset) }
+            .map(\.element.run)
     }
 
     private func isChosen(_ scenario: Scenario) -> Bool {
