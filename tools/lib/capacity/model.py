@@ -3,7 +3,10 @@
 import math
 from dataclasses import dataclass
 
-SECONDS_PER_DAY = 86_400
+# Up to so many destinations an activity is small: each of its pushes has a row in the timeline.
+SMALL = 1_000
+# How many pushes of a large one share a row.
+BATCH = 2_560
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,9 @@ def need(costs, plan):
     by_token = plan.devices * (1 - plan.on_channels)
     changes = plan.activities * plan.updates_per_minute / 60
     pushes = by_token * plan.updates_per_minute / 60
-    starting = {"start": plan.devices, "report": by_token, "channel": plan.activities if plan.on_channels else 0}
+    # Where many follow one activity, the state has mostly moved on when a card's token arrives, and reports share their work.
+    report = "late_report" if plan.devices / plan.activities > SMALL else "report"
+    starting = {"start": plan.devices, report: by_token, "channel": plan.activities if plan.on_channels else 0}
     # A pass that is overtaken goes on with the newest state, so pushes never are more than can be sent.
     playing = {"broadcast" if plan.on_channels else "change": changes, "push": pushes}
     seconds = plan.start_minutes * 60
@@ -165,5 +170,5 @@ def rows_per_day(plan, by_token):
     changes = plan.activities * plan.updates_per_minute * plan.minutes
     # The timeline has a row for each push of a small activity, and one for each batch of a large one.
     size = by_token / plan.activities
-    pushes = changes * (size if size <= 1000 else math.ceil(size / 5000))
+    pushes = changes * (size if size <= SMALL else math.ceil(size / BATCH))
     return 2 * plan.devices + changes + pushes

@@ -17,6 +17,7 @@ def costs(**changed):
         "push": unit(5, 2),
         "start": unit(50, 100, wal=700, disk=200),
         "report": unit(200, 300, wal=500, disk=100),
+        "late_report": unit(200, 300, wal=500, disk=100),
         "channel": unit(1_000, 1_000),
     }
     numbers = {
@@ -75,7 +76,7 @@ class ModelTests(unittest.TestCase):
         small = need(costs(), Plan(devices=1_000, activities=1_000, updates_per_minute=1, minutes=10))
         self.assertEqual(small.rows_per_day, 2_000 + 10_000 + 10_000)
         large = need(costs(), Plan(devices=1_000_000, updates_per_minute=1, minutes=10))
-        self.assertEqual(large.rows_per_day, 2_000_000 + 10 + 10 * 200)
+        self.assertEqual(large.rows_per_day, 2_000_000 + 10 + 10 * 391)
 
     def test_disk_is_what_devices_starts_and_reports_leave(self):
         said = need(costs(), Plan(devices=1_000_000))
