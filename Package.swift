@@ -127,6 +127,7 @@ let package = Package(
                 .embedInCode("V0014_versions.sql"),
                 .embedInCode("V0015_lookups_by_device.sql"),
                 .embedInCode("V0016_rings.sql"),
+                .embedInCode("V0017_request_origins.sql"),
             ],
             swiftSettings: swiftSettings
         ),

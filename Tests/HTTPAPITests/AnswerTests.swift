@@ -1,7 +1,9 @@
+import Orchestrator
 import APITypes
 import ActivityModel
 import HTTPTypes
 import JSON
+import TestSupport
 import Testing
 
 @testable import HTTPAPI
@@ -134,6 +136,20 @@ struct AnswerTests {
         let answer = try await API().send(.get, "/health/live", headers: [.requestID: id])
         #expect((answer.headers[.requestID] == id) == taken)
         #expect(answer.headers[.requestID]?.isEmpty == false)
+    }
+
+    @Test("What a request asks for is done in its name: key, request id and trace go down with it")
+    func caller() async throws {
+        let api = API()
+        let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+        let headers: HTTPFields = [.requestID: "request-7", .traceParent: trace]
+        let body = #"{"content_state":{}}"#
+        _ = try await api.send(.post, Self.activity + "/updates", body: body, headers: headers)
+        _ = try await api.send(.post, Self.activity + "/updates", body: body)
+        #expect(api.service.callers.map { $0?.keyID } == ["key of admin", "key of admin"])
+        #expect(api.service.callers.first??.origin.requestID == "request-7")
+        #expect(api.service.callers.first??.origin.trace?.description == trace)
+        #expect(api.service.callers.last??.origin.trace == nil)
     }
 
     // MARK: Health and metrics

@@ -2,7 +2,9 @@ import HTTPTypes
 import Logging
 import NIOCore
 import NIOPosix
+import Orchestrator
 import ServiceLifecycle
+import TestSupport
 import Testing
 
 @testable import HTTPAPI

@@ -10,10 +10,12 @@ package enum AuditAction: String, Sendable, Hashable, CaseIterable {
     case channelCreated = "channel_created"
     case channelDeleted = "channel_deleted"
     case channelsReconciled = "channels_reconciled"
+    case deviceDeleted = "device_deleted"
     case haltLifted = "halt_lifted"
     case scheduleCancelled = "schedule_cancelled"
-    /// Somebody wanted it to run before its time. On record before it runs, also if its change is then refused.
+    /// Somebody had it run before its time.
     case scheduleRun = "schedule_run"
+    case ticketIssued = "ticket_issued"
     case typeChanged = "type_changed"
     case userErased = "user_erased"
 }

@@ -55,6 +55,10 @@ package struct TimelineEntry: Sendable, Hashable {
     package var segment: Int?
     /// How many of a batch were answered how.
     package var counts: [String: Int]?
+    /// The `X-Request-Id` of the request that brought the change, also where its pushes are told of.
+    package var requestID: String?
+    /// The W3C trace context of that request.
+    package var traceParent: String?
 
     package init(at: Instant, kind: String, text: String = "") {
         self.at = at
@@ -133,6 +137,8 @@ extension TimelineEntry: APIAnswer {
         entry.latencyMilliseconds = reader.optional("latency_milliseconds", .double)
         entry.segment = reader.optional("segment", .int)
         entry.counts = reader.optional("counts", .map("A word", { $0 }, of: .int))
+        entry.requestID = reader.optional("request_id", .string)
+        entry.traceParent = reader.optional("traceparent", .string)
         guard reader.finish() else { return nil }
         self = entry
     }
@@ -160,6 +166,8 @@ extension TimelineEntry: APIAnswer {
         fields.add("latency_milliseconds", latencyMilliseconds)
         fields.add("segment", segment)
         fields.add("counts", counts.map(Self.json))
+        fields.add("request_id", requestID)
+        fields.add("traceparent", traceParent)
         fields.add("text", text)
         return fields.json
     }

@@ -1,3 +1,4 @@
+import Orchestrator
 import HTTPTypes
 import Hummingbird
 import Logging
@@ -18,6 +19,7 @@ struct RequestIDMiddleware: RouterMiddleware {
         context.requestID = id
         context.logger[metadataKey: LogKey.requestID] = .string(id)
         if let trace = request.headers[.traceParent].flatMap({ TraceParent($0) }) {
+            context.trace = trace
             context.logger[metadataKey: LogKey.traceID] = .string(trace.traceID)
             context.logger[metadataKey: LogKey.spanID] = .string(trace.spanID)
         }

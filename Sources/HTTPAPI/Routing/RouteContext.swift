@@ -9,6 +9,8 @@ struct RouteContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     /// Names the request in the log and in the answer's `X-Request-Id`.
     var requestID = ""
+    /// The trace that the caller says it belongs to.
+    var trace: TraceParent?
     /// The route that the path and the method lead to, once looked up.
     var route: Route?
     /// The caller; nil on open routes.

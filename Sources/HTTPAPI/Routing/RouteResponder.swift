@@ -31,7 +31,9 @@ struct RouteResponder: HTTPResponder {
                 hangUp: context.hangUp
             )
         )
-        let caller = context.principal.map { Caller(keyID: $0.keyID, requestID: context.requestID) }
+        let caller = context.principal.map {
+            Caller(keyID: $0.keyID, requestID: context.requestID, trace: context.trace)
+        }
         return try await Caller.$current.withValue(caller) { try await route.handler(call).response }
     }
 

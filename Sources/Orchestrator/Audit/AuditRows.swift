@@ -1,5 +1,6 @@
 import APITypes
 import ActivityModel
+import Cryptography
 import JSON
 import Postgres
 
@@ -19,12 +20,15 @@ enum AuditRows {
         return [
             """
             INSERT INTO audit_log (key_id, key_name, request_id, action, bundle_id, subject, before, after)
-            SELECT c.key_id, (SELECT k.name FROM api_keys AS k WHERE k.api_key_id::text = c.key_id), \(caller.requestID),
+            SELECT c.key_id, (SELECT k.name FROM api_keys AS k WHERE k.api_key_id::text = c.key_id), \(caller.origin.requestID),
                    \(action.rawValue), \(app?.rawValue), \(subject), \(before?.text)::json, \(after?.text)::json
             FROM (SELECT \(caller.keyID) AS key_id) AS c
             """
         ]
     }
+
+    /// How an entry names a user or a device: the log holds nobody's id, but who knows it finds the entry by its hash.
+    static func person(_ id: String) -> String { "sha256:" + Base64URL.encode(SHA256.hash(id)) }
 
     /// Runs ``entry(_:of:_:before:after:)`` in the transaction of `connection`.
     static func record(

@@ -51,20 +51,30 @@ struct ChannelSweepStore: Sendable {
         }
     }
 
-    /// Leases one, whether it is due or not; nil while another sweep of it goes on.
-    func claim(_ app: BundleID, _ environment: APNSEnvironment) async throws -> ChannelSweepLease? {
-        let rows = try await database.query(
-            """
-            INSERT INTO channel_sweeps AS s (bundle_id, environment, lease_owner, lease_until)
-            VALUES (\(app.rawValue), \(environment.rawValue)::apns_environment, gen_random_uuid(),
-                    clock_timestamp() + \(Self.lease))
-            ON CONFLICT (bundle_id, environment) DO UPDATE
-            SET lease_owner = EXCLUDED.lease_owner, lease_until = EXCLUDED.lease_until
-            WHERE s.lease_until IS NULL OR s.lease_until < clock_timestamp()
-            RETURNING lease_owner::text
-            """
-        )
-        return try rows.single(String.self).map { ChannelSweepLease(app: app, environment: environment, owner: $0) }
+    /// Leases one, whether it is due or not; nil while another sweep of it goes on. `record` is committed with the lease.
+    func claim(
+        _ app: BundleID,
+        _ environment: APNSEnvironment,
+        record: [Query]
+    ) async throws -> ChannelSweepLease? {
+        try await database.withTransaction { connection in
+            let rows = try await connection.query(Self.claim(app, environment))
+            guard let owner = try rows.single(String.self) else { return nil }
+            if !record.isEmpty { _ = try await connection.pipeline(record) }
+            return ChannelSweepLease(app: app, environment: environment, owner: owner)
+        }
+    }
+
+    private static func claim(_ app: BundleID, _ environment: APNSEnvironment) -> Query {
+        """
+        INSERT INTO channel_sweeps AS s (bundle_id, environment, lease_owner, lease_until)
+        VALUES (\(app.rawValue), \(environment.rawValue)::apns_environment, gen_random_uuid(),
+                clock_timestamp() + \(Self.lease))
+        ON CONFLICT (bundle_id, environment) DO UPDATE
+        SET lease_owner = EXCLUDED.lease_owner, lease_until = EXCLUDED.lease_until
+        WHERE s.lease_until IS NULL OR s.lease_until < clock_timestamp()
+        RETURNING lease_owner::text
+        """
     }
 
     /// Prolongs a lease.

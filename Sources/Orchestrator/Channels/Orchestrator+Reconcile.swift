@@ -10,10 +10,9 @@ extension Orchestrator {
     package func reconcileChannels(_ app: BundleID, _ request: ReconcileRequest) async throws -> ChannelReport {
         let environment = try await environment(request.environment, of: app)
         if request.dryRun { return try await reconcile(app, environment, under: nil) }
-        guard let lease = try await sweeps.claim(app, environment) else { throw Self.sweepInProgress() }
-        // Of many transactions; what they do is told by events.
-        let entry = AuditRows.entry(.channelsReconciled, of: app, environment.rawValue)
-        if !entry.isEmpty { _ = try await database.pipeline(entry) }
+        // The sweep is many transactions, told of by events; that it was wanted belongs to the first, which begins it.
+        let record = AuditRows.entry(.channelsReconciled, of: app, environment.rawValue)
+        guard let lease = try await sweeps.claim(app, environment, record: record) else { throw Self.sweepInProgress() }
         let result: Result<ChannelReport, any Error>
         do {
             result = .success(try await reconcile(app, environment, under: lease))

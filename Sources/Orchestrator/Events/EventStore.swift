@@ -61,8 +61,9 @@ struct EventStore: Sendable {
             UNION ALL
             (SELECT c.transaction_id, c.event_id, c.accepted_at, \(Event.Kind.changeAccepted.word), a.bundle_id,
                     a.environment, a.activity_id, NULL,
-                    json_build_object('revision', c.revision, 'event', c.kind, 'urgency', c.urgency,
-                        'alert', c.alert IS NOT NULL, 'must_deliver', c.must_deliver)
+                    json_strip_nulls(json_build_object('revision', c.revision, 'event', c.kind, 'urgency', c.urgency,
+                        'alert', c.alert IS NOT NULL, 'must_deliver', c.must_deliver,
+                        'request_id', c.request_id, 'traceparent', c.traceparent))
              FROM changes AS c JOIN activities AS a USING (activity_key)
              WHERE c.transaction_id < bound.transaction_id
                AND (c.transaction_id, c.event_id) > (\(String(cursor.transaction))::xid8, \(cursor.event))

@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import JSON
+import Postgres
 
 /// One update or end that is valid by itself and waits to be accepted.
 struct ChangeCommand: Sendable {
@@ -22,6 +23,10 @@ struct ChangeCommand: Sendable {
     let idempotencyKey: IdempotencyKey?
     /// The schedule that this runs, settled together with the change.
     let scheduleID: String?
+    /// The request that brought it; nil for what Tally does by itself.
+    let origin: RequestOrigin?
+    /// What puts the request on record, committed with the change.
+    let records: [Query]
 
     var policy: Policy { type.policy }
 

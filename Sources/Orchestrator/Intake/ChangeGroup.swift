@@ -30,11 +30,11 @@ enum ChangeGroup {
                 }
             )
         }
-        let settled = zip(commands, results).compactMap { command, result -> String? in
-            if case .success = result { return command.scheduleID }
-            return nil
+        let carriedOut = zip(commands, results).compactMap { command, result in
+            if case .success = result { command } else { nil }
         }
-        var statements = desk.statements
+        let settled = carriedOut.compactMap(\.scheduleID)
+        var statements = desk.statements + carriedOut.flatMap(\.records)
         if !settled.isEmpty {
             statements.append(
                 """
@@ -306,10 +306,11 @@ private struct IntakeDesk {
         return """
             INSERT INTO changes (activity_key, revision, kind, content_state, alert, urgency, must_deliver, stale_after_seconds,
                 relevance_score, dismiss_after_seconds, dismiss_at, event_time, timestamp, stamped_at, accepted_at,
-                min_interval_seconds)
+                min_interval_seconds, request_id, traceparent)
             SELECT u.activity_key, u.revision, u.kind::change_kind, u.content_state::json, u.alert::json, u.urgency::urgency,
                    u.must_deliver, u.stale_after, u.score, u.dismiss_after, u.dismiss_at, u.event_time, u.timestamp,
-                   CASE WHEN u.timestamp IS NOT NULL THEN clock_timestamp() END, clock_timestamp(), u.min_interval
+                   CASE WHEN u.timestamp IS NOT NULL THEN clock_timestamp() END, clock_timestamp(), u.min_interval,
+                   u.request_id, u.traceparent
             FROM unnest(
                 \(accepted.map(\.activityKey)), \(accepted.map(\.revision)),
                 \(accepted.map(\.kind.rawValue)), \(accepted.map(\.contentState.text)),
@@ -317,9 +318,10 @@ private struct IntakeDesk {
                 \(accepted.map(\.mustDeliver)), \(commands.map { $0.staleAfterSeconds.map(Int32.init) }),
                 \(commands.map(\.relevanceScore)), \(accepted.map { $0.dismissAfterSeconds.map(Int32.init) }),
                 \(accepted.map { $0.dismissAt?.stored }), \(accepted.map { $0.eventTime?.stored }),
-                \(accepted.map(\.timestamp)), \(accepted.map { $0.minimumIntervalSeconds.map(Int32.init) })
+                \(accepted.map(\.timestamp)), \(accepted.map { $0.minimumIntervalSeconds.map(Int32.init) }),
+                \(commands.map { $0.origin?.requestID }), \(commands.map { $0.origin?.trace?.description })
             ) AS u(activity_key, revision, kind, content_state, alert, urgency, must_deliver, stale_after, score,
-                   dismiss_after, dismiss_at, event_time, timestamp, min_interval)
+                   dismiss_after, dismiss_at, event_time, timestamp, min_interval, request_id, traceparent)
             """
     }
 

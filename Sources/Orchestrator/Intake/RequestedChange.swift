@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import JSON
+import Postgres
 
 /// One update or end as it was asked for, before anything is known of its activity.
 struct RequestedChange: Sendable {
@@ -15,6 +16,10 @@ struct RequestedChange: Sendable {
     var idempotencyKey: IdempotencyKey?
     /// The schedule that this runs.
     var scheduleID: String?
+    /// The request that brought it; nil for what Tally does by itself.
+    var origin = RequestOrigin.current
+    /// What puts the request on record, committed with the change.
+    var records: [Query] = []
 
     var name: ActivityFacts.Name { ActivityFacts.Name(app: app, id: id) }
 
@@ -70,7 +75,9 @@ struct RequestedChange: Sendable {
             relevanceScore: request.relevanceScore,
             type: type,
             idempotencyKey: idempotencyKey,
-            scheduleID: scheduleID
+            scheduleID: scheduleID,
+            origin: origin,
+            records: records
         )
     }
 
@@ -96,7 +103,9 @@ struct RequestedChange: Sendable {
             relevanceScore: nil,
             type: type,
             idempotencyKey: idempotencyKey,
-            scheduleID: scheduleID
+            scheduleID: scheduleID,
+            origin: origin,
+            records: records
         )
     }
 }

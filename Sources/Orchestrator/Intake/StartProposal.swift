@@ -17,6 +17,7 @@ struct StartProposal: Sendable {
     let policy: Policy
     /// The app versions of the audience, and whether each can decode the start.
     private let appVersions: [(appVersion: String, isWithheld: Bool)]
+    private let origin = RequestOrigin.current
 
     /// Those that are in the audience must be able to decode the start, unless the version of the type that they decode is
     /// retired; and every current version, where it goes to a channel.
@@ -166,9 +167,9 @@ struct StartProposal: Sendable {
         if let seconds = policy.endWhenSilentSeconds {
             statements.append(
                 """
-                INSERT INTO schedules (activity_key, kind, due_at, body, silence_seconds)
+                INSERT INTO schedules (activity_key, kind, due_at, body, request_id, traceparent, silence_seconds)
                 SELECT activity_key, 'end', greatest(starts_at, clock_timestamp()) + \(Duration.seconds(seconds)), '{}',
-                       \(Int32(seconds))
+                       \(origin?.requestID), \(origin?.trace?.description), \(Int32(seconds))
                 FROM activities WHERE activity_key = \(activityKey)
                 """
             )
@@ -176,8 +177,8 @@ struct StartProposal: Sendable {
         if let endsAt = request.endsAt {
             statements.append(
                 """
-                INSERT INTO schedules (activity_key, kind, due_at, body)
-                VALUES (\(activityKey), 'end', \(endsAt.stored), '{}')
+                INSERT INTO schedules (activity_key, kind, due_at, body, request_id, traceparent)
+                VALUES (\(activityKey), 'end', \(endsAt.stored), '{}', \(origin?.requestID), \(origin?.trace?.description))
                 """
             )
         }
@@ -187,11 +188,12 @@ struct StartProposal: Sendable {
     private func firstChange(_ activityKey: Int64) -> Query {
         """
         INSERT INTO changes (activity_key, revision, kind, content_state, alert, urgency, stale_after_seconds,
-            relevance_score, timestamp, stamped_at, accepted_at)
+            relevance_score, timestamp, stamped_at, accepted_at, request_id, traceparent)
         SELECT activity_key, 1, 'start', \(JSONValue.object(contentState).text)::json,
                \(alert?.json.text)::json, \((request.urgency ?? .routine).rawValue)::urgency,
                \(request.staleAfterSeconds.map(Int32.init)), \(request.relevanceScore),
-               nullif(stamp, 0), CASE WHEN stamp > 0 THEN clock_timestamp() END, clock_timestamp()
+               nullif(stamp, 0), CASE WHEN stamp > 0 THEN clock_timestamp() END, clock_timestamp(),
+               \(origin?.requestID), \(origin?.trace?.description)
         FROM activities WHERE activity_key = \(activityKey)
         """
     }

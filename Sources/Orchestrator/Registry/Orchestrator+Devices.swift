@@ -146,14 +146,15 @@ extension Orchestrator {
     ///
     /// - Throws: 404.
     package func deleteDevice(_ app: BundleID, _ id: DeviceID) async throws {
-        let deleted = try await database.withTransaction { connection in
-            try await TimelineErasure.delete(
+        try await database.withTransaction { connection in
+            let deleted = try await TimelineErasure.delete(
                 "DELETE FROM devices WHERE bundle_id = \(app.rawValue) AND device_id = \(id.rawValue) RETURNING device_key, device_id",
                 of: app,
                 on: connection
             )
+            if deleted == 0 { throw Problem.notFound("the device") }
+            try await AuditRows.record(.deviceDeleted, of: app, AuditRows.person(id.rawValue), on: connection)
         }
-        if deleted == 0 { throw Problem.notFound("the device") }
     }
 
     /// Erases a user: devices, tokens, subscriptions, rows of the timeline, events of the devices, and every mention in an
@@ -170,10 +171,14 @@ extension Orchestrator {
                 of: app,
                 on: connection
             )
-            // The log holds nobody's id; who knows it finds the entry by its hash.
-            let subject = "sha256:" + Base64URL.encode(SHA256.hash(id.rawValue))
             let erased: JSONValue = ["devices": .number(JSONNumber(devices))]
-            try await AuditRows.record(.userErased, of: app, subject, before: erased, on: connection)
+            try await AuditRows.record(
+                .userErased,
+                of: app,
+                AuditRows.person(id.rawValue),
+                before: erased,
+                on: connection
+            )
         }
     }
 }

@@ -37,8 +37,9 @@ extension Orchestrator {
             }
             let rows = try await connection.query(
                 """
-                INSERT INTO schedules (activity_key, kind, due_at, body)
-                SELECT activity_key, \(kind.rawValue)::schedule_kind, \(time.stored), \(body.text)::json
+                INSERT INTO schedules (activity_key, kind, due_at, body, request_id, traceparent)
+                SELECT activity_key, \(kind.rawValue)::schedule_kind, \(time.stored), \(body.text)::json,
+                       \(command.origin?.requestID), \(command.origin?.trace?.description)
                 FROM activities WHERE activity_key = \(command.activity.key) AND state <> 'ended'
                 RETURNING schedule_id::text
                 """
@@ -130,11 +131,9 @@ extension Orchestrator {
     package func runSchedule(_ app: BundleID, _ id: String) async throws -> ScheduleResource {
         let before = try await schedule(app, id)
         if before.state == .pending {
-            // The change itself is committed with others of a group; who wanted it is on record before.
-            let entry = AuditRows.entry(.scheduleRun, of: app, id, before: before.json)
-            if !entry.isEmpty { _ = try await database.pipeline(entry) }
             do {
-                try await ScheduleRunner(orchestrator: self).runNow(app, id)
+                let record = AuditRows.entry(.scheduleRun, of: app, id, before: before.json)
+                try await ScheduleRunner(orchestrator: self).runNow(app, id, record: record)
             } catch let problem as Problem where problem.status == 404 {
                 // Somebody else has settled it meanwhile; what it has become is the answer.
             }

@@ -22,6 +22,8 @@ struct ScheduleRunner: Service, CustomStringConvertible {
         let kind: ChangeKind
         let body: JSONValue
         let isSilenceLimit: Bool
+        /// The request that scheduled it.
+        let origin: RequestOrigin?
     }
 
     private static let batchSize = 500
@@ -60,7 +62,7 @@ struct ScheduleRunner: Service, CustomStringConvertible {
             FROM due, activities AS a
             WHERE s.schedule_id = due.schedule_id AND a.activity_key = s.activity_key
             RETURNING s.schedule_id::text, s.activity_key, a.bundle_id, a.activity_id, s.kind::text, s.body::text,
-                s.silence_seconds IS NOT NULL
+                s.silence_seconds IS NOT NULL, s.request_id, s.traceparent
             """
         )
         let due = try Self.decode(rows)
@@ -74,14 +76,16 @@ struct ScheduleRunner: Service, CustomStringConvertible {
     }
 
     private static func decode(_ rows: Rows) throws -> [Due] {
-        try rows.decoded(as: (String, Int64, String, String, String, String, Bool).self).map {
+        try rows.decoded(as: (String, Int64, String, String, String, String, Bool, String?, String?).self).map {
             id,
             key,
             app,
             activity,
             kind,
             body,
-            isSilenceLimit in
+            isSilenceLimit,
+            requestID,
+            trace in
             Due(
                 id: id,
                 activityKey: key,
@@ -89,7 +93,8 @@ struct ScheduleRunner: Service, CustomStringConvertible {
                 activity: ActivityID(stored: activity),
                 kind: try .stored(kind),
                 body: try JSONValue(parsing: body),
-                isSilenceLimit: isSilenceLimit
+                isSilenceLimit: isSilenceLimit,
+                origin: RequestOrigin(stored: requestID, trace)
             )
         }
     }
@@ -138,12 +143,14 @@ struct ScheduleRunner: Service, CustomStringConvertible {
         }
     }
 
-    private func change(_ due: Due) throws(Problem) -> RequestedChange {
+    private func change(_ due: Due, records: [Query] = []) throws(Problem) -> RequestedChange {
         RequestedChange(
             app: due.app,
             id: due.activity,
             body: due.kind == .end ? .end(try EndRequest(json: due.body)) : .update(try UpdateRequest(json: due.body)),
-            scheduleID: due.id
+            scheduleID: due.id,
+            origin: due.origin,
+            records: records
         )
     }
 
@@ -171,14 +178,14 @@ struct ScheduleRunner: Service, CustomStringConvertible {
         }
     }
 
-    /// Runs one schedule before its time. One that is refused stays as it is.
+    /// Runs one schedule before its time. One that is refused stays as it is. `record` is committed with it.
     ///
     /// - Throws: What refuses the change; 409 `schedule_waits` for an end that waits for silence.
-    func runNow(_ app: BundleID, _ id: String) async throws {
+    func runNow(_ app: BundleID, _ id: String, record: [Query]) async throws {
         let rows = try await orchestrator.database.query(
             """
             SELECT s.schedule_id::text, s.activity_key, a.bundle_id, a.activity_id, s.kind::text, s.body::text,
-                   s.silence_seconds IS NOT NULL
+                   s.silence_seconds IS NOT NULL, s.request_id, s.traceparent
             FROM schedules AS s JOIN activities AS a USING (activity_key)
             WHERE a.bundle_id = \(app.rawValue) AND s.schedule_id = \(id)::uuid AND s.state = 'pending'
             """
@@ -191,17 +198,17 @@ struct ScheduleRunner: Service, CustomStringConvertible {
             )
         }
         if due.kind == .start {
-            try await begin(activityKey: due.activityKey, scheduleID: due.id)
+            try await begin(activityKey: due.activityKey, scheduleID: due.id, record: record)
         } else {
-            for answer in await orchestrator.accept([try change(due)]) { _ = try answer.get() }
+            for answer in await orchestrator.accept([try change(due, records: record)]) { _ = try answer.get() }
         }
     }
 
     /// A scheduled start becomes live, with a stamp of now for what it shows; unless another daemon has run the schedule
-    /// meanwhile, or it was cancelled.
-    func begin(activityKey: Int64, scheduleID: String) async throws {
+    /// meanwhile, or it was cancelled. `record` is committed with it.
+    func begin(activityKey: Int64, scheduleID: String, record: [Query] = []) async throws {
         try await orchestrator.database.withTransaction { connection in
-            _ = try await connection.pipeline([
+            let results = try await connection.pipeline([
                 "SELECT FROM activities WHERE activity_key = \(activityKey) FOR NO KEY UPDATE",
                 """
                 WITH run AS (
@@ -214,12 +221,15 @@ struct ScheduleRunner: Service, CustomStringConvertible {
                         stamp = greatest(a.stamp + 1, floor(extract(epoch FROM clock_timestamp()))::int8)
                     FROM run WHERE a.activity_key = run.activity_key AND a.state = 'scheduled'
                     RETURNING a.activity_key, a.revision, a.stamp
+                ), stamped AS (
+                    UPDATE changes AS c SET timestamp = begun.stamp, stamped_at = clock_timestamp()
+                    FROM begun WHERE c.activity_key = begun.activity_key AND c.revision = begun.revision
                 )
-                UPDATE changes AS c SET timestamp = begun.stamp, stamped_at = clock_timestamp()
-                FROM begun WHERE c.activity_key = begun.activity_key AND c.revision = begun.revision
+                SELECT FROM run
                 """,
                 SegmentStore.wake(activityKeys: [activityKey]),
             ])
+            if !results[1].isEmpty, !record.isEmpty { _ = try await connection.pipeline(record) }
         }
         orchestrator.wakeUps.signal()
     }

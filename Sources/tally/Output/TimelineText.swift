@@ -48,6 +48,7 @@ struct TimelineText {
             let name = entry.apnsUniqueID == nil ? "apns-id" : "apns-unique-id"
             lines.append(style.text("\(name) \(id)", .faint))
         }
+        if entry.kind == "accepted", let id = entry.requestID { lines.append(style.text("request \(id)", .faint)) }
         let first = "  \(time)".padded(to: Self.margin)
         return lines.enumerated().map { ($0 == 0 ? style.text(first, .faint) : blanks) + $1 }
     }

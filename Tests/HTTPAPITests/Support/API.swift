@@ -4,6 +4,7 @@ import JSON
 import Logging
 import NIOCore
 import Synchronization
+import TestSupport
 
 @testable import HTTPAPI
 
@@ -52,7 +53,7 @@ struct API {
             head: HTTPRequest(method: method, scheme: "http", authority: "tally", path: path, headerFields: fields),
             body: RequestBody(buffer: ByteBuffer(string: body ?? ""))
         )
-        let logger = Logger(label: "test", factory: { _ in LineHandler(lines: log) })
+        let logger = log.logger
         let response = try await responder.respond(to: request, context: RouteContext(logger: logger))
         let writer = BodyCollector()
         try await response.body.write(writer)
@@ -72,34 +73,6 @@ struct Answer {
         headers[.contentType] == "application/problem+json" ? json?["code"]?.string : nil
     }
     var detail: String? { json?["detail"]?.string }
-}
-
-/// Log lines with their metadata, in order.
-final class LogLines: Sendable {
-    private let lines = Mutex<[String]>([])
-
-    var all: [String] { lines.withLock { $0 } }
-
-    func append(_ line: String) {
-        lines.withLock { $0.append(line) }
-    }
-}
-
-private struct LineHandler: LogHandler {
-    let lines: LogLines
-    var metadata: Logger.Metadata = [:]
-    var logLevel = Logger.Level.trace
-
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { metadata[key] }
-        set { metadata[key] = newValue }
-    }
-
-    func log(event: LogEvent) {
-        let all = metadata.merging(event.metadata ?? [:]) { $1 }
-        let pairs = all.map { "\($0.key)=\($0.value)" }.sorted().joined(separator: " ")
-        lines.append("\(event.level) \(event.message) \(pairs)")
-    }
 }
 
 private final class BodyCollector: ResponseBodyWriter {

@@ -11,6 +11,7 @@ import Synchronization
 final class RecordingService: TallyService {
     private struct State {
         var calls: [String] = []
+        var callers: [Caller?] = []
         var idempotencyKeys: [IdempotencyKey?] = []
         var answers: [ObjectIdentifier: any Sendable] = [:]
         var failure: (any Error)?
@@ -43,6 +44,8 @@ final class RecordingService: TallyService {
     private let state = Mutex(State())
 
     var calls: [String] { state.withLock { $0.calls } }
+    /// Who made each call, as far as the service is told.
+    var callers: [Caller?] { state.withLock { $0.callers } }
     var idempotencyKeys: [IdempotencyKey?] { state.withLock { $0.idempotencyKeys } }
 
     /// What every later call that answers this type gives.
@@ -73,6 +76,7 @@ final class RecordingService: TallyService {
     private func reach<Answer>(_ call: String, as: Answer.Type = Answer.self) throws -> Answer {
         let answer = try state.withLock { state -> (any Sendable)? in
             state.calls.append(call)
+            state.callers.append(Caller.current)
             if let failure = state.failure { throw failure }
             return state.answers[ObjectIdentifier(Answer.self)]
         }

@@ -32,6 +32,7 @@ struct AuditTests {
             let key = try await orchestrator.createAPIKey(APIKeyRequest(name: "ops", scopes: [.admin]))
             #expect(try await entries(orchestrator).isEmpty)
             try await world.start()
+            try await world.register("phone-of-someone")
             var request = UpdateRequest(contentState: World.state(1))
             request.at = Instant(unixSeconds: 4_000_000_000)
             func schedule() async throws -> String {
@@ -63,6 +64,14 @@ struct AuditTests {
                 _ = try await orchestrator.runSchedule(app, run)
                 try await orchestrator.liftHalt(app, .production, reviving: true)
                 try await orchestrator.eraseUser(app, UserID(stored: "fan-of-someone"))
+                try await orchestrator.deleteDevice(app, DeviceID(stored: "phone-of-someone"))
+                let ticket = RegistrationTicketRequest(
+                    environment: .production,
+                    deviceID: DeviceID(stored: "phone-of-someone"),
+                    userID: UserID(stored: "fan-of-someone"),
+                    ttlSeconds: 60
+                )
+                _ = try await orchestrator.createTicket(app, ticket)
                 try await world.end()
                 _ = try await orchestrator.reconcileChannels(app, ReconcileRequest())
                 try await orchestrator.deleteApp(app)
@@ -72,7 +81,7 @@ struct AuditTests {
                 entries.reversed().map(\.action) == [
                     "app_changed", "type_changed", "api_key_created", "api_key_revoked", "channel_created",
                     "channel_deleted", "schedule_cancelled", "schedule_run", "halt_lifted", "user_erased",
-                    "channels_reconciled", "app_deleted",
+                    "device_deleted", "ticket_issued", "channels_reconciled", "app_deleted",
                 ]
             )
             #expect(entries.allSatisfy { $0.keyID == key.id && $0.keyName == "ops" && $0.requestID == "request-1" })
@@ -88,20 +97,62 @@ struct AuditTests {
             #expect(named["schedule_cancelled"]?.subject == cancelled)
             #expect(named["app_deleted"]?.after == nil)
             let everything = entries.map(\.json.text).joined()
-            for secret in ["BEGIN", "tally_", "fan-of-someone"] { #expect(!everything.contains(secret), "\(secret)") }
+            for secret in ["BEGIN", "tally_", "fan-of-someone", "phone-of-someone"] {
+                #expect(!everything.contains(secret), "\(secret)")
+            }
         }
     }
 
     @Test("What is refused leaves no entry, and nothing Tally does by itself does")
     func refused() async throws {
         try await withWorld { world in
+            _ = try await world.orchestrator.sweeps.claim(world.app, .production, record: [])
             try await acting {
+                _ = try await problem {
+                    _ = try await world.orchestrator.reconcileChannels(world.app, ReconcileRequest())
+                }
                 let none = "00000000-0000-0000-0000-000000000000"
                 _ = try await problem { try await world.orchestrator.cancelSchedule(world.app, none) }
                 _ = try await problem { try await world.orchestrator.revokeAPIKey(none, only: nil) }
+                _ = try await problem { try await world.orchestrator.deleteDevice(world.app, DeviceID(stored: "d1")) }
                 _ = try await problem { try await world.orchestrator.deleteApp(BundleID(stored: "com.example.none")) }
             }
             #expect(try await entries(world.orchestrator).isEmpty)
+        }
+    }
+
+    @Test("An entry is committed with what it tells of, and what is refused when it is run leaves none")
+    func together() async throws {
+        try await withWorld(policy: { $0.endWhenSilentSeconds = 7_200 }) { world in
+            try await world.start { $0.startsAt = Instant(unixSeconds: 4_000_000_000) }
+            func schedule(_ kind: String) async throws -> String {
+                let query: Query = "SELECT schedule_id::text FROM schedules WHERE kind::text = \(kind)"
+                return try #require(try await world.word(query))
+            }
+            let (start, end) = (try await schedule("start"), try await schedule("end"))
+            let refused = try await problem {
+                try await acting { _ = try await world.orchestrator.runSchedule(world.app, end) }
+            }
+            #expect(refused?.code == "schedule_waits")
+            #expect(try await entries(world.orchestrator).isEmpty)
+            var request = UpdateRequest(contentState: World.state(1))
+            request.at = Instant(unixSeconds: 4_000_000_000)
+            _ = try await world.orchestrator.update(world.app, ActivityID(stored: "final"), request)
+            let update = try await schedule("update")
+            try await acting {
+                _ = try await world.orchestrator.runSchedule(world.app, start)
+                // Nothing runs a second time.
+                _ = try await world.orchestrator.runSchedule(world.app, start)
+                _ = try await world.orchestrator.runSchedule(world.app, update)
+            }
+            let transactions = try await world.database.query(
+                """
+                SELECT a.subject, a.xmin = s.xmin FROM audit_log AS a JOIN schedules AS s ON s.schedule_id::text = a.subject
+                ORDER BY a.entry_id
+                """
+            ).decoded(as: (String, Bool).self)
+            #expect(transactions.map(\.0) == [start, update])
+            #expect(transactions.map(\.1) == [true, true])
         }
     }
 

@@ -331,11 +331,11 @@ struct TimelineWritingTests {
 
 extension World {
     /// Writes what the timeline has taken down so far, as the daemon does a moment later.
-    func writeTimeline() async throws {
+    func writeTimeline(_ logger: Logger? = nil) async throws {
         try await TimelineWriter(
             timeline: orchestrator.timeline,
             database: database,
-            logger: orchestrator.logger
+            logger: logger ?? orchestrator.logger
         ).write()
     }
 }

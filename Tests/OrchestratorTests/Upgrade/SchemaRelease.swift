@@ -10,7 +10,7 @@ struct SchemaRelease: Sendable {
     /// In the order of their versions.
     static let all = [
         first, events, destinations, cards, halts, pacing, channels, counts, timeline, channelAlerts, changeEvents,
-        pushes, audit, versions, lookups, rings,
+        pushes, audit, versions, lookups, rings, origins,
     ]
 
     /// An activity of each kind in the middle of its life. The signing key is written by the test, which knows the secret.
@@ -254,6 +254,16 @@ struct SchemaRelease: Sendable {
             WHERE activity_id = 'over' AND device_id = 'd7';
             UPDATE segments AS s SET through_key = p.after_key FROM segments AS p
             WHERE p.activity_key = s.activity_key AND p.segment = 1 AND s.segment = 0;
+            """
+    )
+
+    private static let origins = SchemaRelease(
+        version: 17,
+        rows: """
+            UPDATE changes SET request_id = 'request-1',
+                traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
+            WHERE revision = 2;
+            UPDATE schedules SET request_id = 'request-2';
             """
     )
 }

@@ -1,5 +1,6 @@
 package import APITypes
 package import ActivityModel
+import JSON
 import Postgres
 
 extension Orchestrator {
@@ -21,10 +22,26 @@ extension Orchestrator {
             activities: request.activities,
             expiresAt: now + request.ttlSeconds
         )
-        return RegistrationTicketAnswer(
-            ticket: try TicketSeal(keys: masterKeys).seal(ticket),
-            expiresAt: Instant(unixSeconds: ticket.expiresAt)
+        let sealed = try TicketSeal(keys: masterKeys).seal(ticket)
+        // On record before it is out: nothing else is kept of it.
+        let entry = AuditRows.entry(
+            .ticketIssued,
+            of: app,
+            AuditRows.person(request.deviceID.rawValue),
+            after: Self.record(of: ticket)
         )
+        if !entry.isEmpty { _ = try await database.pipeline(entry) }
+        return RegistrationTicketAnswer(ticket: sealed, expiresAt: Instant(unixSeconds: ticket.expiresAt))
+    }
+
+    /// What a ticket allows, without the ids of people.
+    private static func record(of ticket: RegistrationTicket) -> JSONValue {
+        var fields = ObjectWriter()
+        fields.add("environment", ticket.environment.rawValue)
+        fields.add("user", ticket.user.map { AuditRows.person($0.rawValue) })
+        fields.add("activities", words: ticket.activities.map { $0.map(\.rawValue).sorted() })
+        fields.add("expires_at", Instant(unixSeconds: ticket.expiresAt))
+        return fields.json
     }
 
     /// Who has this ticket; nil for one that is not ours or over.

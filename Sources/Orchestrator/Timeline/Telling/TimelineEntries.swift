@@ -78,7 +78,7 @@ struct TimelineEntries {
         SELECT c.accepted_at AS at, c.revision AS id, NULL::text AS device_id,
                json_build_object('kind', 'accepted', 'revision', c.revision, 'event', c.kind, 'urgency', c.urgency,
                    'alert', c.alert IS NOT NULL, 'must_deliver', c.must_deliver, 'timestamp', c.timestamp,
-                   'merged_into', c.merged_into)::text AS detail
+                   'merged_into', c.merged_into, 'request_id', c.request_id, 'traceparent', c.traceparent)::text AS detail
         FROM changes AS c WHERE c.activity_key = \(subject.activityKey)
         AND (c.accepted_at, 0::int2, c.revision) < (\(place.at), \(place.source), \(place.id))
         ORDER BY c.accepted_at DESC, c.revision DESC LIMIT \(page.limit + 1)
@@ -141,9 +141,10 @@ struct TimelineEntries {
             SELECT t.at, t.entry_id, d.device_id,
                    json_build_object('kind', t.kind, 'event', t.event, 'revision', t.revision, 'priority', t.priority,
                        'outcome', t.outcome, 'status', t.status, 'reason', t.reason, 'apns_id', t.apns_id,
-                       'apns_unique_id', t.unique_id, 'segment', t.segment, 'counts', t.counts,
+                       'apns_unique_id', t.unique_id, 'segment', t.segment, 'counts', t.counts, 'request_id', c.request_id,
                        'latency_milliseconds', round(1000 * extract(epoch FROM t.latency), 1))::text
             FROM timeline AS t LEFT JOIN devices AS d USING (device_key)
+            LEFT JOIN changes AS c ON c.activity_key = t.activity_key AND c.revision = t.revision
             WHERE t.activity_key = \(subject.activityKey)
               AND (\(subject.deviceID == nil) OR t.device_key = \(device) OR (t.device_key IS NULL AND CASE
                   WHEN t.kind = 'batch' THEN coalesce(\(device) BETWEEN t.first_device AND t.last_device, false)

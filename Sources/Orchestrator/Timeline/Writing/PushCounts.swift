@@ -50,8 +50,8 @@ struct PushCounts: Sendable, Hashable {
         left.answers.merge(right.answers) { $0 + $1 }
     }
 
-    /// The event that tells of them.
-    func event(of subject: Subject) -> Event {
+    /// The event that tells of them, and by which request the change came.
+    func event(of subject: Subject, from origin: RequestOrigin?) -> Event {
         var detail: JSONObject = [
             "event": .string(subject.event.rawValue), "priority": .number(JSONNumber(subject.priority.rawValue)),
             "destination": subject.isBroadcast ? "channel" : "devices",
@@ -59,6 +59,8 @@ struct PushCounts: Sendable, Hashable {
             "answers": .object(JSONObject(answers.sorted { $0.key < $1.key }.map { ($0, .number(JSONNumber($1))) })),
         ]
         if let revision = subject.revision { detail["revision"] = .number(JSONNumber(revision)) }
+        if let origin { detail["request_id"] = .string(origin.requestID) }
+        if let trace = origin?.trace { detail["traceparent"] = .string(trace.description) }
         return Event(.pushesAnswered, of: .activity(key: subject.activityKey), detail)
     }
 }

@@ -61,11 +61,11 @@ struct TimelineWriter: Service, CustomStringConvertible {
         }
         let rows = waiting.rows + lost
         let devices = Set(rows.compactMap(\.deviceKey)).sorted()
-        let events = waiting.answers.map { subject, counts in counts.event(of: subject) }
-        try await database.withTransaction { connection in
+        let (kept, origins) = try await database.withTransaction { connection in
             let results = try await connection.pipeline([
                 TimelineErasure.exclusion(isForWriter: true),
                 "SELECT device_key FROM devices WHERE device_key = ANY(\(devices))",
+                ChangeOrigins.selection(for: waiting),
             ])
             let living = Set(try results[1].decoded(as: Int64.self))
             let clock = try await DatabaseMoment.read(on: connection)
@@ -73,8 +73,14 @@ struct TimelineWriter: Service, CustomStringConvertible {
             try await connection.copyIn(into: "timeline", columns: Self.columns, kept) { row, fields in
                 row.encode(into: &fields, clock)
             }
+            let origins = try ChangeOrigins(results[2])
+            let events = waiting.answers.map { subject, counts in
+                counts.event(of: subject, from: origins.origin(of: subject))
+            }
             if !events.isEmpty { _ = try await connection.query(EventRows.insertion(events)) }
+            return (kept, origins)
         }
+        origins.log(kept, to: logger)
     }
 
     private static let columns = [
