@@ -23,6 +23,7 @@ let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hum
 let hummingbirdCore: Target.Dependency = .product(name: "HummingbirdCore", package: "hummingbird")
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
@@ -166,7 +167,7 @@ let package = Package(
         ),
         .target(
             name: "TallyClient",
-            dependencies: ["APITypes", "ActivityModel", "JSON"],
+            dependencies: ["APITypes", "ActivityModel", "JSON", "TLSEngine", nioCore, nioHTTP1, nioPosix],
             swiftSettings: swiftSettings
         ),
 
@@ -361,7 +362,9 @@ let package = Package(
         ),
         .testTarget(
             name: "TallyClientTests",
-            dependencies: ["APITypes", "ActivityModel", "JSON", "TallyClient"],
+            dependencies: [
+                "APITypes", "ActivityModel", "Cryptography", "JSON", "TLSEngine", "TallyClient", "TestSupport", nioCore,
+            ],
             swiftSettings: swiftSettings
         ),
         .testTarget(

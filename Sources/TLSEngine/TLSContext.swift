@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// What all TLS sessions of one kind have in common: trust or certificate, TLS 1.2 or newer, ALPN `h2`.
+/// What all TLS sessions of one kind have in common: trust or certificate, TLS 1.2 or newer, ALPN.
 ///
 /// Immutable after it was made, so one context serves every thread.
 @safe
@@ -9,12 +9,22 @@ package final class TLSContext: @unchecked Sendable {
     // session cache in it are locked.
     package enum Role: Sendable { case client, server }
 
+    /// What is to be spoken over TLS.
+    package enum ApplicationProtocol: String, Sendable {
+        /// Both ends must agree on it by ALPN (RFC 9113 §3.2).
+        case http2 = "h2"
+        /// A server that knows no ALPN is taken to speak it (RFC 7301 §3.2 leaves that open).
+        case http1 = "http/1.1"
+
+        /// Whether a peer that chose `name` speaks it.
+        func isChosen(by name: String?) -> Bool { name == rawValue || (name == nil && self == .http1) }
+    }
+
     package let role: Role
-    /// The application protocol that both ends must agree on.
-    let applicationProtocol: String
+    let applicationProtocol: ApplicationProtocol
     private let raw: OpaquePointer
 
-    private init(_ role: Role, applicationProtocol: String) throws(TLSError) {
+    private init(_ role: Role, _ applicationProtocol: ApplicationProtocol) throws(TLSError) {
         ERR_clear_error()
         self.role = role
         self.applicationProtocol = applicationProtocol
@@ -43,15 +53,23 @@ package final class TLSContext: @unchecked Sendable {
     ///
     /// - `caFile`: PEM certificates that are trusted as well as the system's.
     /// - Throws: ``TLSError/Code/invalidMaterial``, naming the file, when it cannot be read or holds no certificate.
-    package static func client(caFile: String? = nil) throws(TLSError) -> TLSContext {
-        try client(caFile: caFile, applicationProtocol: "h2")
+    package static func client(
+        caFile: String? = nil,
+        for applicationProtocol: ApplicationProtocol = .http2
+    ) throws(TLSError) -> TLSContext {
+        try client(caFile: caFile, for: applicationProtocol, offering: applicationProtocol.rawValue)
     }
 
-    static func client(caFile: String?, applicationProtocol: String?) throws(TLSError) -> TLSContext {
-        let context = try TLSContext(.client, applicationProtocol: applicationProtocol ?? "h2")
+    /// `offered`: what the server is told; nil: nothing.
+    static func client(
+        caFile: String?,
+        for applicationProtocol: ApplicationProtocol,
+        offering offered: String?
+    ) throws(TLSError) -> TLSContext {
+        let context = try TLSContext(.client, applicationProtocol)
         try context.trust(caFile)
-        if let applicationProtocol {
-            let list = [UInt8(applicationProtocol.utf8.count)] + applicationProtocol.utf8
+        if let offered {
+            let list = [UInt8(offered.utf8.count)] + offered.utf8
             // Unlike its neighbours, this function returns 0 for success.
             guard unsafe SSL_CTX_set_alpn_protos(context.raw, list, UInt32(list.count)) == 0 else {
                 throw TLSError(.failed, draining: "ALPN")
@@ -66,7 +84,7 @@ package final class TLSContext: @unchecked Sendable {
     /// - `privateKeyPEM`: the key of the first certificate, not encrypted.
     /// - Throws: ``TLSError/Code/invalidMaterial`` when a text holds nothing of the kind or they do not belong together.
     package static func server(certificatePEM: String, privateKeyPEM: String) throws(TLSError) -> TLSContext {
-        let context = try TLSContext(.server, applicationProtocol: "h2")
+        let context = try TLSContext(.server, .http2)
         try context.use(certificatePEM: certificatePEM)
         try context.use(privateKeyPEM: privateKeyPEM)
         // Nobody resumes a session here, so tickets would only be bytes to send.

@@ -79,8 +79,8 @@ package final class TLSSession {
             return ended(error, "handshake")
         }
         if let refusal = verificationError() { return .failed(refusal) }
-        guard chosenProtocol == context.applicationProtocol else {
-            let reason = "the peer did not choose \(context.applicationProtocol)"
+        guard context.applicationProtocol.isChosen(by: chosenProtocol) else {
+            let reason = "the peer did not choose \(context.applicationProtocol.rawValue)"
             return .failed(TLSError(.protocolNotChosen, "handshake", reasons: [reason]))
         }
         return .complete(())

@@ -19,6 +19,15 @@ struct APICall {
     var query: [(name: String, value: String)] = []
     var body: JSONValue?
     var repeating: Repeating = .harmless
+    /// The media type of the answer.
+    var accept = "application/json"
+    /// Of a stream of events: the last one that was read.
+    var lastEventID: String?
+
+    /// Whether it takes effect once, however often it arrives.
+    var isRepeatable: Bool {
+        if case .impossible = repeating { false } else { true }
+    }
 
     static func get(_ path: String, query: [(name: String, value: String?)] = []) -> APICall {
         APICall(method: "GET", path: path, query: query.compactMap { name, value in value.map { (name, $0) } })

@@ -5,12 +5,16 @@ package struct ClientError: Error, Sendable {
     /// What kind of failure it is.
     package struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Kind: String, Sendable {
-            case invalidAddress, unreachable, timedOut, refused, badAnswer, cancelled
+            case invalidAddress, invalidCAFile, unreachable, untrusted, timedOut, refused, badAnswer, cancelled
         }
         private let kind: Kind
 
         /// The server's address is not an http or https URL. Nothing was sent.
         package static let invalidAddress = Code(kind: .invalidAddress)
+        /// The file of trusted certificates cannot be read, or holds none. Nothing was sent.
+        package static let invalidCAFile = Code(kind: .invalidCAFile)
+        /// The server's certificate is not for the host that was asked, or signed by nobody who is trusted. Nothing was sent.
+        package static let untrusted = Code(kind: .untrusted)
         /// No connection, or it broke before an answer. In the second case the request may have taken effect.
         package static let unreachable = Code(kind: .unreachable)
         /// The deadline passed. The request may have taken effect.

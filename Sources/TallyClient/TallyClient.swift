@@ -1,6 +1,7 @@
 import APITypes
 import Foundation
 import JSON
+import TLSEngine
 
 /// Calls Tally's HTTP API: one method per route, typed both ways.
 ///
@@ -14,6 +15,8 @@ package struct TallyClient: Sendable {
         package var url: String
         /// The API key; secret.
         package var key: String
+        /// A file of certificates in PEM that are trusted as well as the system's, for https.
+        package var caFile: String?
         /// Connections kept open, and so the most requests at a time.
         package var maximumConnections: Int
         /// How long one try may take.
@@ -26,6 +29,7 @@ package struct TallyClient: Sendable {
         package init(
             url: String,
             key: String,
+            caFile: String? = nil,
             maximumConnections: Int = 4,
             requestTimeout: Duration = .seconds(15),
             deadline: Duration = .seconds(30),
@@ -33,6 +37,7 @@ package struct TallyClient: Sendable {
         ) {
             self.url = url
             self.key = key
+            self.caFile = caFile
             self.maximumConnections = maximumConnections
             self.requestTimeout = requestTimeout
             self.deadline = deadline
@@ -46,18 +51,23 @@ package struct TallyClient: Sendable {
 
     /// Connects to nothing yet.
     package init(_ configuration: Configuration) throws(ClientError) {
-        let base = configuration.url.hasSuffix("/") ? String(configuration.url.dropLast()) : configuration.url
-        guard let url = URL(string: base), let scheme = url.scheme, ["http", "https"].contains(scheme.lowercased()),
-            let host = url.host, !host.isEmpty
-        else {
+        guard let server = ServerAddress(configuration.url) else {
             throw ClientError(
                 code: .invalidAddress,
                 detail: "'\(configuration.url)' is not an address like http://127.0.0.1:8080"
             )
         }
         self.configuration = configuration
-        self.base = base
-        self.transport = HTTPTransport(maximumConnections: configuration.maximumConnections)
+        base = configuration.url.hasSuffix("/") ? String(configuration.url.dropLast()) : configuration.url
+        do {
+            transport = try HTTPTransport(
+                server: server,
+                caFile: configuration.caFile,
+                maximumConnections: configuration.maximumConnections
+            )
+        } catch {
+            throw ClientError(code: .invalidCAFile, detail: error.description, cause: error)
+        }
     }
 
     /// The same client with another deadline per call; shares its connections.
@@ -120,9 +130,13 @@ extension TallyClient {
         while true {
             let failure: ClientError
             let retryAfter: Int?
-            switch try await attempt(call, isRepeated: failures > 0, remaining: end - clock.now) {
-            case .answered(let answer): return answer
-            case .later(let error, let seconds): (failure, retryAfter) = (error, seconds)
+            do throws(Setback) {
+                return try await attempt(call, isRepeated: failures > 0, remaining: end - clock.now)
+            } catch {
+                switch error {
+                case .final(let error): throw error
+                case .later(let error, let seconds): (failure, retryAfter) = (error, seconds)
+                }
             }
             guard let retry = configuration.retry else { throw failure }
             failures += 1
@@ -137,47 +151,69 @@ extension TallyClient {
         }
     }
 
-    /// What one try came to.
-    private enum Attempt {
-        case answered(HTTPAnswer)
+    /// Why one try came to nothing.
+    enum Setback: Error {
+        case final(ClientError)
         /// The call may be tried again after so many seconds; the error is thrown if there is no time left.
-        case later(ClientError, retryAfter: Int?)
+        case later(ClientError, retryAfter: Int? = nil)
     }
 
     private func attempt(
         _ call: APICall,
         isRepeated: Bool,
         remaining: Duration
-    ) async throws(ClientError) -> Attempt {
+    ) async throws(Setback) -> HTTPAnswer {
         let answer: HTTPAnswer
         do {
             answer = try await transport.send(request(for: call, remaining: remaining))
         } catch {
-            let failure = clientError(error)
-            guard error.allowsRepeat(of: call) else { throw failure }
-            return .later(failure, retryAfter: nil)
+            throw setback(error, of: call)
         }
-        if (200..<300).contains(answer.status) { return .answered(answer) }
+        if answer.isSuccess { return answer }
         // The first try deleted it, and its answer was lost.
-        if isRepeated, call.method == "DELETE", answer.status == 404 { return .answered(answer) }
-        let problem = problem(in: answer)
-        let failure = problem.map { ClientError.refused($0) } ?? badAnswer(answer, cause: nil)
-        guard RetryPolicy.asksForRetry(status: answer.status, code: problem?.code) else { throw failure }
-        return .later(failure, retryAfter: answer.retryAfter ?? problem?.retryAfter)
+        if isRepeated, call.method == "DELETE", answer.status == 404 { return answer }
+        throw refusal(answer)
     }
 
-    private func request(for call: APICall, remaining: Duration) throws(HTTPFailure) -> HTTPRequest {
-        guard let url = URL(string: base + call.target) else { throw .notSent(URLError(.badURL)) }
+    /// Opens an answer that goes on and on. One try.
+    func open(_ call: APICall) async throws(Setback) -> HTTPStream {
+        let answer: HTTPAnswer
+        do {
+            let stream = try await transport.open(request(for: call, remaining: configuration.requestTimeout))
+            if stream.head.isSuccess { return stream }
+            answer = try await stream.wholeAnswer(within: configuration.requestTimeout)
+        } catch {
+            throw setback(error, of: call)
+        }
+        throw refusal(answer)
+    }
+
+    private func setback(_ failure: HTTPFailure, of call: APICall) -> Setback {
+        let error = clientError(failure)
+        return failure.allowsRepeat(of: call) ? .later(error) : .final(error)
+    }
+
+    /// What an answer without success means.
+    private func refusal(_ answer: HTTPAnswer) -> Setback {
+        let problem = problem(in: answer)
+        let error = problem.map { ClientError.refused($0) } ?? badAnswer(answer, cause: nil)
+        guard RetryPolicy.asksForRetry(status: answer.status, code: problem?.code) else { return .final(error) }
+        return .later(error, retryAfter: answer.retryAfter ?? problem?.retryAfter)
+    }
+
+    private func request(for call: APICall, remaining: Duration) -> HTTPRequest {
         var headers = [(name: "Authorization", value: "Bearer " + configuration.key)]
-        headers.append((name: "Accept", value: "application/json"))
+        headers.append((name: "Accept", value: call.accept))
+        if let id = call.lastEventID { headers.append((name: "Last-Event-ID", value: id)) }
         if call.body != nil { headers.append((name: "Content-Type", value: "application/json")) }
         if case .byKey(let key) = call.repeating { headers.append((name: "Idempotency-Key", value: key)) }
         return HTTPRequest(
             method: call.method,
-            url: url,
+            target: call.target,
             headers: headers,
             body: call.body?.serialized(),
-            timeout: min(remaining, configuration.requestTimeout)
+            timeout: min(remaining, configuration.requestTimeout),
+            isRepeatable: call.isRepeatable
         )
     }
 
@@ -196,10 +232,12 @@ extension TallyClient {
         )
     }
 
-    private func clientError(_ failure: HTTPFailure) -> ClientError {
+    func clientError(_ failure: HTTPFailure) -> ClientError {
         switch failure {
         case .notSent(let cause):
             ClientError(code: .unreachable, detail: "\(base) cannot be reached", cause: cause)
+        case .untrusted(let cause):
+            ClientError(code: .untrusted, detail: "\(base) is not to be trusted: \(cause)", cause: cause)
         case .interrupted(let cause):
             ClientError(code: .unreachable, detail: "the connection to \(base) broke before an answer", cause: cause)
         case .timedOut:
@@ -213,11 +251,10 @@ extension TallyClient {
 extension HTTPFailure {
     /// Whether the call can be sent again without taking effect twice.
     fileprivate func allowsRepeat(of call: APICall) -> Bool {
-        switch (self, call.repeating) {
-        case (.cancelled, _): false
-        case (.notSent, _): true
-        case (_, .harmless), (_, .byKey): true
-        case (_, .impossible): false
+        switch self {
+        case .cancelled, .untrusted: false
+        case .notSent: true
+        case .interrupted, .timedOut: call.isRepeatable
         }
     }
 }

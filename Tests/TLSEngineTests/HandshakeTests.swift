@@ -22,7 +22,7 @@ struct HandshakeTests {
             certificatePEM: certificate.certificatePEM,
             privateKeyPEM: certificate.privateKeyPEM
         )
-        let client = try TLSContext.client(caFile: caFile, applicationProtocol: alpn)
+        let client = try TLSContext.client(caFile: caFile, for: .http2, offering: alpn)
         return try MemoryHandshake(client: TLSSession(client: client, host: host), server: TLSSession(server: server))
     }
 

@@ -6,7 +6,7 @@ import Testing
 @testable import tally
 
 @Suite("Reading events")
-struct EventReaderTests {
+struct EventPagesTests {
     private static func event(_ id: String, at seconds: Int64) -> EventResource {
         EventResource(
             id: id,
@@ -20,26 +20,26 @@ struct EventReaderTests {
 
     @Test("it goes on after each page, and after the last one's last event; an empty page changes nothing")
     func goesOn() {
-        var reader = EventReader(cursor: nil, oldest: nil)
-        #expect(reader.nextPage.cursor == nil)
-        let first = reader.take(Page(items: [Self.event("1-1", at: 1)], nextCursor: "1-9"))
+        var pages = EventPages(cursor: nil, oldest: nil)
+        #expect(pages.next.cursor == nil)
+        let first = pages.take(Page(items: [Self.event("1-1", at: 1)], nextCursor: "1-9"))
         #expect(first.map(\.id) == ["1-1"])
-        #expect(!reader.isAtEnd && reader.nextPage.cursor == "1-9")
-        _ = reader.take(Page(items: [], nextCursor: "2-9"))
-        #expect(!reader.isAtEnd && reader.nextPage.cursor == "2-9")
-        _ = reader.take(Page(items: [Self.event("3-1", at: 2), Self.event("3-2", at: 2)]))
-        #expect(reader.isAtEnd && reader.nextPage.cursor == "3-2")
-        _ = reader.take(Page(items: []))
-        #expect(reader.isAtEnd && reader.nextPage.cursor == "3-2")
+        #expect(!pages.isAtEnd && pages.next.cursor == "1-9")
+        _ = pages.take(Page(items: [], nextCursor: "2-9"))
+        #expect(!pages.isAtEnd && pages.next.cursor == "2-9")
+        _ = pages.take(Page(items: [Self.event("3-1", at: 2), Self.event("3-2", at: 2)]))
+        #expect(pages.isAtEnd && pages.next.cursor == "3-2")
+        _ = pages.take(Page(items: []))
+        #expect(pages.isAtEnd && pages.next.cursor == "3-2")
     }
 
     @Test("events before the time that is asked for are read and left out")
     func since() {
-        var reader = EventReader(cursor: nil, oldest: Instant(unixSeconds: 10))
+        var pages = EventPages(cursor: nil, oldest: Instant(unixSeconds: 10))
         let events = [Self.event("1-1", at: 9), Self.event("1-2", at: 10)]
-        let wanted = reader.take(Page(items: events))
+        let wanted = pages.take(Page(items: events))
         #expect(wanted.map(\.id) == ["1-2"])
-        #expect(reader.nextPage.cursor == "1-2")
+        #expect(pages.next.cursor == "1-2")
     }
 
     @Test("an event is one line: when, what, of whom, and its details")

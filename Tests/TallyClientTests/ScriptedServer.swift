@@ -22,12 +22,25 @@ final class ScriptedServer: Sendable {
         case hangUp
         /// No answer; the connection stays.
         case silence
+        /// A body in chunks, one after the other, each followed by a call of `progress`; then what `ending` says.
+        case stream([String], Ending, progress: @Sendable () -> Void = {})
+
+        enum Ending: Sendable {
+            /// The answer ends as it should.
+            case end
+            /// The connection breaks.
+            case hangUp
+            /// Nothing more comes.
+            case silence
+        }
     }
 
     let port: UInt16
     var url: String { "http://127.0.0.1:\(port)" }
     /// All requests so far, in order of arrival.
     var received: [Received] { state.withLock { $0.received } }
+    /// Connections that nobody has ended.
+    var openConnections: Int { state.withLock { $0.sockets.count } }
     /// The most requests that were being answered at a time.
     var peak: Int { state.withLock { $0.peak } }
 
@@ -137,8 +150,26 @@ final class ScriptedServer: Sendable {
                 guard writeAll(Array((head + body).utf8), to: socket) else { return }
             case .hangUp: return
             case .silence: continue
+            case .stream(let chunks, let ending, let progress):
+                guard stream(chunks, progress, to: socket) else { return }
+                switch ending {
+                case .end: guard writeAll(Array("0\r\n\r\n".utf8), to: socket) else { return }
+                case .hangUp: return
+                case .silence: continue
+                }
             }
         }
+    }
+
+    private func stream(_ chunks: [String], _ progress: () -> Void, to socket: Int32) -> Bool {
+        let head = "HTTP/1.1 200 X\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+        guard writeAll(Array(head.utf8), to: socket) else { return false }
+        for chunk in chunks {
+            let size = String(chunk.utf8.count, radix: 16)
+            guard writeAll(Array("\(size)\r\n\(chunk)\r\n".utf8), to: socket) else { return false }
+            progress()
+        }
+        return true
     }
 
     private func readRequest(from socket: Int32, _ buffer: inout [UInt8], _ connection: Int) -> Received? {

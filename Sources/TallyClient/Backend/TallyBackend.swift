@@ -21,20 +21,28 @@ public struct TallyBackend: Sendable {
     ///   - url: Where Tally is, such as `https://tally.example.com`.
     ///   - key: An API key with the scope `publish`; secret.
     ///   - app: The app's bundle id.
+    ///   - caFile: A file of certificates in PEM that are trusted beside the system's, for https.
     ///   - maximumConnections: Connections kept open, and so the most requests at a time.
     ///   - deadline: How long one call may take with all its tries.
-    /// - Throws: ``TallyError`` for an address or a bundle id that is none.
+    /// - Throws: ``TallyError`` for an address or a bundle id that is none, or a file that cannot be read.
     public init(
         url: String,
         key: String,
         app: String,
+        caFile: String? = nil,
         maximumConnections: Int = 16,
         deadline: Duration = .seconds(30)
     ) throws(TallyError) {
         self.app = try Self.checked(app, "a bundle id", BundleID.init)
         do {
             client = try TallyClient(
-                .init(url: url, key: key, maximumConnections: maximumConnections, deadline: deadline)
+                .init(
+                    url: url,
+                    key: key,
+                    caFile: caFile,
+                    maximumConnections: maximumConnections,
+                    deadline: deadline
+                )
             )
         } catch {
             throw TallyError(error)

@@ -14,7 +14,7 @@ public struct TallyError: Error, Sendable, Hashable, CustomStringConvertible {
     }
 
     /// An open set of words: those of the API (`invalid_content_state`, `activity_ended`, …), `unreachable`, `timedOut`,
-    /// `cancelled`, `badAnswer`, `invalidAddress`, and `invalid_argument` for what was refused before it was sent.
+    /// `untrusted`, `cancelled`, `badAnswer`, `invalidAddress`, `invalidCAFile`, and `invalid_argument` for what was refused before it was sent.
     public let code: String
     /// The HTTP status of the refusal; nil if no answer of Tally's came.
     public let status: Int?

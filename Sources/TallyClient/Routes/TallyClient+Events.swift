@@ -20,6 +20,13 @@ package struct EventQuery: Sendable, Hashable {
         self.device = device
         self.kinds = kinds
     }
+
+    var filters: [(name: String, value: String?)] {
+        [
+            ("bundle_id", app?.rawValue), ("activity_id", activity?.rawValue), ("device_id", device?.rawValue),
+            ("kind", kinds.isEmpty ? nil : kinds.joined(separator: ",")),
+        ]
+    }
 }
 
 extension TallyClient {
@@ -29,11 +36,17 @@ extension TallyClient {
         _ query: EventQuery,
         _ page: PageRequest = PageRequest()
     ) async throws(ClientError) -> Page<EventResource> {
-        let kinds = query.kinds.isEmpty ? nil : query.kinds.joined(separator: ",")
-        let filters: [(name: String, value: String?)] = [
-            ("bundle_id", query.app?.rawValue), ("activity_id", query.activity?.rawValue),
-            ("device_id", query.device?.rawValue), ("kind", kinds),
-        ]
-        return try await answer(Page<EventResource>.self, to: .get("/v1/events", query: filters + page.query))
+        try await answer(Page<EventResource>.self, to: .get("/v1/events", query: query.filters + page.query))
+    }
+
+    /// Events as they happen, from now on, or after the one with that id; `0-0` is before the oldest.
+    ///
+    /// - Parameter patience: how long the server may say nothing, not even that it is there, which it says every 15 s.
+    package func follow(
+        _ query: EventQuery,
+        after id: String? = nil,
+        patience: Duration = .seconds(45)
+    ) -> EventSequence {
+        EventSequence(client: self, query: query, place: id, patience: patience)
     }
 }

@@ -9,7 +9,7 @@ struct Events: ClientCommand {
     static let configuration = CommandConfiguration(
         abstract: "What happened: changes, answers of APNs, tokens that died, demotions, halts.",
         discussion: """
-            From the oldest that is kept, or from --cursor or --since on. With --follow, what comes is shown as it comes, from \
+            From the oldest that is kept, or from --cursor or --since on. With --follow, what happens is shown as it happens, from \
             now on if nothing else is said; it goes on over restarts of the server, and misses nothing. docs/events.md lists \
             the kinds and their details. With --json, each line is an event as the API tells it.
             """
@@ -30,9 +30,6 @@ struct Events: ClientCommand {
         if let since, !(since >= 0 && since <= 1e9) { throw ValidationError("--since must not be negative.") }
     }
 
-    /// How often a follower asks for more.
-    private static let interval = Duration.milliseconds(500)
-
     func run(_ session: Session) async throws {
         let query = EventQuery(
             app: app.app == nil ? nil : try session.app(),
@@ -40,28 +37,36 @@ struct Events: ClientCommand {
             device: device?.value,
             kinds: kind
         )
-        guard follow || since != nil else {
+        if follow { return try await followEvents(query, session) }
+        guard since != nil else {
             let found = try await session.client.events(query, page.request)
             Self.show(found.items[...], in: session)
             if let cursor = found.nextCursor { Console.printError("More follow: --cursor \(cursor)") }
             return
         }
         let client = try session.patientClient(deadline: .seconds(300))
-        var reader = EventReader(cursor: page.cursor, oldest: beginning())
-        while true {
-            let found = try await client.events(query, reader.nextPage)
-            Self.show(reader.take(found)[...], in: session)
-            guard reader.isAtEnd else { continue }
-            guard follow else { return }
-            try await ContinuousClock().sleep(for: Self.interval)
+        var pages = EventPages(cursor: page.cursor, oldest: oldest)
+        while !pages.isAtEnd {
+            let found = try await client.events(query, pages.next)
+            Self.show(pages.take(found)[...], in: session)
         }
     }
 
+    private func followEvents(_ query: EventQuery, _ session: Session) async throws {
+        let client = try session.patientClient(deadline: .seconds(300))
+        let oldest = oldest
+        let place = page.cursor ?? (oldest == nil ? nil : Self.beginning)
+        for try await event in client.follow(query, after: place) where oldest.map({ event.at >= $0 }) ?? true {
+            Self.show([event], in: session)
+        }
+    }
+
+    /// Before the oldest event.
+    private static let beginning = "0-0"
+
     /// The time before which events are not wanted.
-    private func beginning() -> Instant? {
-        guard since != nil || page.cursor == nil else { return nil }
-        let time = Date().timeIntervalSince1970 - (since ?? 0)
-        return Instant(microseconds: Int64(time * 1_000_000))
+    private var oldest: Instant? {
+        since.map { Instant(microseconds: Int64((Date().timeIntervalSince1970 - $0) * 1_000_000)) }
     }
 
     private static func show(_ events: ArraySlice<EventResource>, in session: Session) {
@@ -69,8 +74,8 @@ struct Events: ClientCommand {
     }
 }
 
-/// Reads events page by page, and goes on after the last. Pure.
-struct EventReader {
+/// Reads events page by page, to the last. Pure.
+struct EventPages {
     private var cursor: String?
     private let oldest: Instant?
     /// Whether nothing more was there at the last look.
@@ -83,7 +88,7 @@ struct EventReader {
     }
 
     /// What to ask for.
-    var nextPage: PageRequest { PageRequest(limit: 1_000, cursor: cursor) }
+    var next: PageRequest { PageRequest(limit: 1_000, cursor: cursor) }
 
     /// What of a page is wanted.
     mutating func take(_ page: Page<EventResource>) -> [EventResource] {

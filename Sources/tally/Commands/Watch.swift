@@ -19,7 +19,7 @@ extension Activities {
         )
 
         @Argument(help: "The activity.") var id: Checked<ActivityID>
-        @Option(help: "Seconds between two looks.") var interval = 1.0
+        @Option(help: "Seconds between two looks while nothing is told of it.") var interval = 5.0
         @Option(help: "Seconds after which to stop; without it, as long as it takes.") var timeout: Double?
         @Flag(help: "Stop as soon as every phone has the newest state.") var untilCurrent = false
         @OptionGroup var app: AppOption
@@ -35,23 +35,74 @@ extension Activities {
         }
 
         func run(_ session: Session) async throws {
-            let client = try session.patientClient(deadline: .seconds(60))
-            let app = try session.app()
-            let clock = ContinuousClock()
-            let end = timeout.map { clock.now + .seconds($0) }
-            var watch = ActivityWatch(untilCurrent: untilCurrent)
-            while true {
-                let activity = try await client.activity(app, id.value)
-                if let news = watch.take(activity) {
-                    session.show(line: news.text(at: Date(), style: .standard), json: activity.json)
+            let watching = Watching(
+                client: try session.patientClient(deadline: .seconds(60)),
+                session: session,
+                app: try session.app(),
+                id: id.value,
+                interval: .seconds(interval),
+                untilCurrent: untilCurrent
+            )
+            let timeout = timeout.map { Duration.seconds($0) }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await watching.run() }
+                if let timeout {
+                    group.addTask {
+                        try await ContinuousClock().sleep(for: timeout)
+                        throw Self.notYet
+                    }
                 }
-                if watch.isOver { return }
-                if let end, clock.now + .seconds(interval) > end { throw Self.notYet }
-                try await clock.sleep(for: .seconds(interval))
+                try await group.next()
+                group.cancelAll()
             }
         }
 
         private static let notYet = ExitCode(2)
+    }
+}
+
+/// Looks at an activity whenever an event tells of it, and now and then without one: not everything is an event.
+private struct Watching: Sendable {
+    let client: TallyClient
+    let session: Session
+    let app: BundleID
+    let id: ActivityID
+    let interval: Duration
+    let untilCurrent: Bool
+
+    /// Between two looks at least, however much is told.
+    private static let pause = Duration.milliseconds(200)
+
+    /// Until there is nothing more to wait for.
+    func run() async throws {
+        let (rings, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        bell.yield()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                for try await _ in client.follow(EventQuery(app: app, activity: id)) { bell.yield() }
+            }
+            group.addTask {
+                while true {
+                    try await ContinuousClock().sleep(for: interval)
+                    bell.yield()
+                }
+            }
+            group.addTask { try await look(at: rings) }
+            try await group.next()
+            group.cancelAll()
+        }
+    }
+
+    private func look(at rings: AsyncStream<Void>) async throws {
+        var watch = ActivityWatch(untilCurrent: untilCurrent)
+        for await _ in rings {
+            let activity = try await client.activity(app, id)
+            if let news = watch.take(activity) {
+                session.show(line: news.text(at: Date(), style: .standard), json: activity.json)
+            }
+            if watch.isOver { return }
+            try await ContinuousClock().sleep(for: Self.pause)
+        }
     }
 }
 

@@ -59,7 +59,7 @@ struct ErrorReport: Equatable {
         let isConnection = error.code == .unreachable || error.code == .timedOut
         let exitCode: ExitCode =
             switch error.code {
-            case .invalidAddress: .validationFailure
+            case .invalidAddress, .invalidCAFile: .validationFailure
             case _ where isConnection: Self.noConnection
             default: .failure
             }
@@ -67,6 +67,8 @@ struct ErrorReport: Equatable {
         self.init(code: code, detail: error.detail, exitCode: exitCode)
         if isConnection || error.code == .badAnswer {
             advice = "Is tallyd running there? The address comes from --url, TALLY_URL or the profile."
+        } else if error.code == .untrusted {
+            advice = "If its certificate is signed by an authority of your own, name that with --ca-file."
         }
     }
 

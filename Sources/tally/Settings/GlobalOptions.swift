@@ -11,6 +11,14 @@ struct GlobalOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The profile; else TALLY_PROFILE, else the file's default.", valueName: "name"))
     var profile: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Certificates in PEM that are trusted, beside the system's; else TALLY_CA_FILE, else the profile's.",
+            valueName: "file"
+        )
+    )
+    var caFile: String?
+
     @Flag(help: "Print JSON, as the server answered it.")
     var json = false
 }

@@ -15,7 +15,7 @@ struct Session {
         self.settings = settings
         self.json = json
         // A person waits: the first failure is final, except where a command says otherwise.
-        client = try TallyClient(.init(url: settings.url, key: settings.key, retry: nil))
+        client = try TallyClient(.init(url: settings.url, key: settings.key, caFile: settings.caFile, retry: nil))
     }
 
     /// The app that the command is about.
@@ -29,7 +29,9 @@ struct Session {
     /// A client that goes on trying for so long, for commands that outlive a restart of the server.
     func patientClient(deadline: Duration) throws -> TallyClient {
         let retry = RetryPolicy(longestDelay: .milliseconds(500))
-        return try TallyClient(.init(url: settings.url, key: settings.key, deadline: deadline, retry: retry))
+        return try TallyClient(
+            .init(url: settings.url, key: settings.key, caFile: settings.caFile, deadline: deadline, retry: retry)
+        )
     }
 }
 

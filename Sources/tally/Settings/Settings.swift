@@ -8,6 +8,8 @@ import TallyClient
 struct Settings: Equatable {
     var url: String
     var key: String
+    /// Certificates that are trusted beside the system's.
+    var caFile: String?
     /// The app for commands that name none.
     var app: BundleID?
 
@@ -37,6 +39,7 @@ struct Settings: Equatable {
         }
         self.url = url
         self.key = key
+        caFile = options.caFile ?? environment["TALLY_CA_FILE"] ?? profile?.caFile
         if let text = app ?? environment["TALLY_APP"] ?? profile?.app {
             guard let bundleID = BundleID(text) else { throw UsageError("'\(text)' is not a bundle id.") }
             self.app = bundleID
@@ -48,6 +51,7 @@ struct Settings: Equatable {
 struct Profile: Equatable {
     var url: String?
     var key: String?
+    var caFile: String?
     var app: String?
 
     /// The profile that is asked for, else the file's default; nil if there is no file.
@@ -73,7 +77,12 @@ struct Profile: Equatable {
             let names = document["profiles"]?.object?.keys.sorted().joined(separator: ", ") ?? ""
             throw UsageError("\(path) has no profile '\(chosen)'; it has: \(names.isEmpty ? "none" : names).")
         }
-        return Profile(url: profile["url"]?.string, key: profile["key"]?.string, app: profile["app"]?.string)
+        return Profile(
+            url: profile["url"]?.string,
+            key: profile["key"]?.string,
+            caFile: profile["ca_file"]?.string,
+            app: profile["app"]?.string
+        )
     }
 
     private static func path(_ environment: [String: String]) -> String? {

@@ -1,0 +1,68 @@
+import NIOCore
+import NIOHTTP1
+
+/// Hands out the parts of a connection's answers one by one, to whoever asks; reads no further while many wait.
+final class AnswerReader: ChannelDuplexHandler {
+    typealias InboundIn = HTTPClientResponsePart
+    typealias OutboundIn = HTTPClientRequestPart
+    typealias OutboundOut = HTTPClientRequestPart
+
+    /// So many parts may wait; a part of a body is as much as came with one read of the socket.
+    private static let mostWaiting = 16
+
+    private var parts: CircularBuffer<HTTPClientResponsePart> = []
+    private var asking: EventLoopPromise<HTTPClientResponsePart>?
+    private var failure: (any Error)?
+    /// A read that was asked for and not passed on.
+    private var heldRead: ChannelHandlerContext?
+
+    /// The next part, as soon as it is there; fails when the connection is over. One at a time.
+    func next(on loop: any EventLoop) -> EventLoopFuture<HTTPClientResponsePart> {
+        if let part = parts.popFirst() {
+            if parts.count < Self.mostWaiting, let context = heldRead {
+                heldRead = nil
+                context.read()
+            }
+            return loop.makeSucceededFuture(part)
+        }
+        if let failure { return loop.makeFailedFuture(failure) }
+        let promise = loop.makePromise(of: HTTPClientResponsePart.self)
+        asking = promise
+        return promise.futureResult
+    }
+
+    func read(context: ChannelHandlerContext) {
+        if parts.count < Self.mostWaiting { context.read() } else { heldRead = context }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let part = unwrapInboundIn(data)
+        guard let promise = asking else {
+            parts.append(part)
+            return
+        }
+        asking = nil
+        promise.succeed(part)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        fail(error)
+        context.close(promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        fail(ChannelError.eof)
+        context.fireChannelInactive()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        heldRead = nil
+        fail(ChannelError.eof)
+    }
+
+    private func fail(_ error: any Error) {
+        if failure == nil { failure = error }
+        asking?.fail(error)
+        asking = nil
+    }
+}

@@ -1,0 +1,146 @@
+import NIOCore
+import NIOHTTP1
+import Synchronization
+import TLSEngine
+
+/// Requests over connections that are kept open: HTTP/1.1 by SwiftNIO, TLS by the system's OpenSSL.
+final class HTTPTransport: Sendable {
+    /// The most bytes of one answer.
+    static let longestBody = 64 << 20
+    /// How long one connection may take to open.
+    private static let connectTimeout = Duration.seconds(10)
+
+    private let server: ServerAddress
+    private let tls: TLSContext?
+    private let gate: RequestGate
+    private let idle = Mutex<[HTTPConnection]>([])
+
+    /// Connects to nothing yet. `caFile`: certificates in PEM that are trusted as well as the system's.
+    init(server: ServerAddress, caFile: String?, maximumConnections: Int) throws(TLSError) {
+        self.server = server
+        tls = server.isSecure ? try TLSContext.client(caFile: caFile, for: .http1) : nil
+        gate = RequestGate(width: maximumConnections)
+    }
+
+    /// Sends a request and waits for its whole answer, at most as long as the request says.
+    func send(_ request: HTTPRequest) async throws(HTTPFailure) -> HTTPAnswer {
+        guard await gate.enter() else { throw .cancelled }
+        defer { gate.leave() }
+        return try await Self.within(request.timeout) { try await self.exchange(request) }
+    }
+
+    /// Sends a request, over a connection of its own, whose answer is read as it comes.
+    func open(_ request: HTTPRequest) async throws(HTTPFailure) -> HTTPStream {
+        try await Self.within(request.timeout) {
+            let connection = try await self.connect(request)
+            do {
+                return HTTPStream(try await connection.begin(request, at: self.server), connection)
+            } catch {
+                throw HTTPFailure.interrupted(error)
+            }
+        }
+    }
+
+    /// Runs a step of an exchange, with a deadline.
+    static func within<Value: Sendable>(
+        _ time: Duration,
+        _ step: @escaping @Sendable () async throws -> Value
+    ) async throws(HTTPFailure) -> Value {
+        let result = await withTaskGroup(of: Result<Value, HTTPFailure>?.self) { group in
+            group.addTask {
+                do {
+                    return .success(try await step())
+                } catch {
+                    return .failure(error as? HTTPFailure ?? .interrupted(error))
+                }
+            }
+            group.addTask {
+                // Only a cancelled sleep throws, and then the answer is there or nobody waits for it.
+                try? await ContinuousClock().sleep(for: time)
+                return nil
+            }
+            let first = await group.next()
+            group.cancelAll()
+            return first ?? nil
+        }
+        guard !Task.isCancelled else { throw .cancelled }
+        guard let result else { throw .timedOut }
+        return try result.get()
+    }
+
+    // MARK: Connections
+
+    private func exchange(_ request: HTTPRequest) async throws -> HTTPAnswer {
+        // A server may end a connection that rests just when it is used again (RFC 9112 §9.3.1).
+        while request.isRepeatable, let connection = idle.withLock({ $0.popLast() }) {
+            guard connection.isOpen, let head = try? await connection.begin(request, at: server) else {
+                if Task.isCancelled { throw HTTPFailure.cancelled }
+                continue
+            }
+            return try await finish(head, on: connection)
+        }
+        let connection = try await connect(request)
+        return try await finish(connection.begin(request, at: server), on: connection)
+    }
+
+    /// Reads an answer to its end, and keeps the connection if the server does.
+    private func finish(_ head: HTTPResponseHead, on connection: HTTPConnection) async throws -> HTTPAnswer {
+        var body: [UInt8] = []
+        while let bytes = try await connection.nextBytes() {
+            body += bytes.readableBytesView
+            guard body.count <= Self.longestBody else { throw TooLong() }
+        }
+        if head.isKeepAlive, connection.isOpen { idle.withLock { $0.append(connection) } }
+        return HTTPAnswer(head, body: body)
+    }
+
+    private func connect(_ request: HTTPRequest) async throws(HTTPFailure) -> HTTPConnection {
+        do {
+            return try await .open(to: server, tls: tls, timeout: min(request.timeout, Self.connectTimeout))
+        } catch let error as TLSError where error.code == .untrusted {
+            throw .untrusted(error)
+        } catch {
+            throw .notSent(error)
+        }
+    }
+
+    /// The server sent more than any answer of Tally's has.
+    private struct TooLong: Error {}
+}
+
+/// An answer that is read as it comes. The connection ends with the last reference.
+struct HTTPStream: Sendable {
+    let head: HTTPAnswer
+    private let connection: HTTPConnection
+
+    fileprivate init(_ head: HTTPResponseHead, _ connection: HTTPConnection) {
+        self.head = HTTPAnswer(head, body: [])
+        self.connection = connection
+    }
+
+    /// More of the body; nil at its end.
+    ///
+    /// - Throws: ``HTTPFailure/timedOut`` if nothing came for so long.
+    func nextBytes(within time: Duration) async throws(HTTPFailure) -> ByteBuffer? {
+        try await HTTPTransport.within(time) { [connection] in try await connection.nextBytes() }
+    }
+
+    /// The whole of a short answer.
+    func wholeAnswer(within time: Duration) async throws(HTTPFailure) -> HTTPAnswer {
+        var answer = head
+        while let bytes = try await nextBytes(within: time), answer.body.count < HTTPTransport.longestBody {
+            answer.body += bytes.readableBytesView
+        }
+        return answer
+    }
+}
+
+extension HTTPAnswer {
+    fileprivate init(_ head: HTTPResponseHead, body: [UInt8]) {
+        self.init(
+            status: Int(head.status.code),
+            retryAfter: head.headers.first(name: "Retry-After").flatMap { Int($0) },
+            body: body
+        )
+    }
+}

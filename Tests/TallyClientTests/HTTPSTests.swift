@@ -1,0 +1,104 @@
+import APITypes
+import ActivityModel
+import Foundation
+import JSON
+import TLSEngine
+import TestSupport
+import Testing
+
+@testable import TallyClient
+
+private let app = BundleID(stored: "com.example.matchday")
+private let match = ActivityID(stored: "match-1")
+private let accepted = #"{"activity_id":"match-1","revision":2,"timestamp":null}"#
+
+@Suite("Tally client over TLS", .timeLimit(.minutes(3)))
+struct HTTPSTests {
+    private func client(
+        _ host: String,
+        _ front: TLSFront,
+        caFile: String?,
+        retry: RetryPolicy? = RetryPolicy(firstDelay: .milliseconds(1), longestDelay: .milliseconds(20))
+    ) throws -> TallyClient {
+        try TallyClient(
+            .init(
+                url: "https://\(host):\(front.port)/prefix",
+                key: "secret-key",
+                caFile: caFile,
+                requestTimeout: .seconds(60),
+                deadline: .seconds(60),
+                retry: retry
+            )
+        )
+    }
+
+    @Test(
+        "A server is believed whose certificate names it and is signed by an authority of the file",
+        arguments: ["alpn h2,http/1.1", "", "ssl-max-ver TLSv1.2"]
+    )
+    func trusted(options: String) async throws {
+        let server = try ScriptedServer { _, _ in .answer(status: 202, body: accepted) }
+        defer { server.stop() }
+        try await TLSFront.with(server, options: options) { front in
+            for host in ["localhost", "127.0.0.1"] {
+                let client = try client(host, front, caFile: front.caFile)
+                for number in 1...3 {
+                    // More than one record of TLS, in both directions.
+                    let state: JSONObject = ["text": .string(String(repeating: "x", count: 40_000 * number))]
+                    let answer = try await client.update(app, match, UpdateRequest(contentState: state))
+                    #expect(answer == .accepted(activityID: match, revision: 2, timestamp: nil, unchanged: false))
+                }
+            }
+            #expect(server.received.count == 6)
+            #expect(server.received.last?.target == "/prefix/v1/apps/com.example.matchday/activities/match-1/updates")
+            #expect(server.received.last?.headers["host"] == "127.0.0.1:\(front.port)")
+            #expect(server.received.last?.body.utf8.count ?? 0 > 120_000)
+        }
+    }
+
+    @Test(
+        "Another host, an authority that nobody trusts, and a server without HTTP/1.1 get nothing, not even a second try"
+    )
+    func untrusted() async throws {
+        let server = try ScriptedServer { _, _ in .answer(status: 202, body: accepted) }
+        defer { server.stop() }
+        try await TLSFront.with(server) { front in
+            // Only to wait for the proxy.
+            let trusting = try client("localhost", front, caFile: front.caFile)
+            _ = try await trusting.update(app, match, UpdateRequest(contentState: [:]))
+            let before = server.received.count
+            for (host, caFile) in [("127.0.0.2", front.caFile), ("localhost", nil)] {
+                let client = try client(host, front, caFile: caFile)
+                let error = try await #require(throws: ClientError.self) {
+                    try await client.update(app, match, UpdateRequest(contentState: [:]))
+                }
+                #expect(error.code == .untrusted)
+                #expect(error.detail.contains(host))
+                #expect(!error.detail.contains("secret-key"))
+            }
+            #expect(server.received.count == before)
+        }
+        try await TLSFront.with(server, options: "alpn h2") { front in
+            let client = try client("localhost", front, caFile: front.caFile, retry: nil)
+            var refusal: ClientError?
+            while refusal == nil {
+                do throws(ClientError) {
+                    _ = try await client.activity(app, match)
+                } catch {
+                    // Until the proxy is there the connection is refused.
+                    if error.cause is TLSError { refusal = error } else { try await Task.sleep(for: .milliseconds(20)) }
+                }
+            }
+            #expect(refusal?.code == .unreachable)
+        }
+    }
+
+    @Test("A file of certificates that is none is named at once")
+    func caFile() throws {
+        let error = try #require(throws: ClientError.self) {
+            try TallyClient(.init(url: "https://localhost", key: "k", caFile: "/does/not/exist.pem"))
+        }
+        #expect(error.code == .invalidCAFile)
+        #expect(error.detail.contains("/does/not/exist.pem"))
+    }
+}
