@@ -49,7 +49,7 @@ package struct BatchOperation: Sendable, Hashable {
     }
 
     package var work: Work
-    /// Of an update or an end: carried out once, however often the batch is sent. The others are so by themselves.
+    /// Carried out once within a day, however often the batch is sent: the answer is the first one.
     package var idempotencyKey: String?
 
     package init(_ work: Work, idempotencyKey: String? = nil) {

@@ -43,7 +43,7 @@ extension Orchestrator {
     /// Holds a key until the transaction ends: if this daemon dies, the database lets go of it within 10 s.
     ///
     /// - Throws: 409 `idempotency_in_progress`.
-    private static func holdKey(_ key: IdempotencyKey, on connection: PostgresConnection) async throws {
+    static func holdKey(_ key: IdempotencyKey, on connection: PostgresConnection) async throws {
         let name = [key.apiKeyID, key.method, key.path, key.key].joined(separator: "\n")
         let silence = String(Int(longestSilence / .milliseconds(1)))
         let results = try await connection.pipeline([

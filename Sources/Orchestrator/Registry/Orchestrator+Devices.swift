@@ -13,20 +13,38 @@ extension Orchestrator {
     ///
     /// - Throws: 404 for an unknown app.
     package func putDevice(_ app: BundleID, _ id: DeviceID, _ request: DeviceRequest) async throws -> DeviceResource {
-        let (key, device) = try await withCurrentType {
-            try await storeDevice(app, id, request)
+        try await putDevice(app, id, request, idempotency: nil)
+    }
+
+    /// The same as an operation of a batch, which may have a key.
+    func putDevice(
+        _ app: BundleID,
+        _ id: DeviceID,
+        _ request: DeviceRequest,
+        idempotency: IdempotencyKey?
+    ) async throws -> DeviceResource {
+        let (key, device) = try await keepingAnswer {
+            try await withCurrentType { try await storeDevice(app, id, request, idempotency) }
         }
         // An audience is a standing rule. The answer waits for this, so that an app whose report was answered is enrolled.
-        try await enrol(deviceKey: key)
+        if let key { try await enrol(deviceKey: key) }
         return device
     }
 
+    /// - Returns: The key is nil if it was done before.
     private func storeDevice(
         _ app: BundleID,
         _ id: DeviceID,
-        _ request: DeviceRequest
-    ) async throws -> (key: Int64, DeviceResource) {
+        _ request: DeviceRequest,
+        _ idempotency: IdempotencyKey?
+    ) async throws -> (key: Int64?, DeviceResource) {
         try await database.withTransaction { connection in
+            var kept = try await KeptAnswers<DeviceResource>.read(
+                [idempotency].compactMap { $0 },
+                status: 200,
+                on: connection
+            )
+            if let idempotency, let answer = try kept.answer(to: idempotency) { return (nil, answer) }
             try await requireApp(app, connection)
             let stored = try await Self.storeDevice(app, id, request, connection)
             if stored.movedEnvironment {
@@ -45,6 +63,10 @@ extension Orchestrator {
             try await Self.storeStartTokens(request.startTokens, deviceKey: stored.key, connection)
             guard let device = try await Self.device(key: stored.key, connection) else {
                 throw Problem.notFound("the device")
+            }
+            if let idempotency {
+                kept.keep(device, for: idempotency)
+                _ = try await connection.pipeline(kept.statements)
             }
             return (stored.key, device)
         }

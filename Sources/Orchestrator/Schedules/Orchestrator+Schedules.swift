@@ -11,12 +11,7 @@ extension Orchestrator {
         body: JSONValue,
         _ command: ChangeCommand
     ) async throws -> ChangeAnswer {
-        do {
-            return try await insertSchedule(kind, at: time, body: body, command)
-        } catch let error as PostgresError where error.sqlState == "23505" {
-            // The same request has just been committed beside this one; now its answer can be read.
-            return try await insertSchedule(kind, at: time, body: body, command)
-        }
+        try await keepingAnswer { try await insertSchedule(kind, at: time, body: body, command) }
     }
 
     private func insertSchedule(

@@ -145,6 +145,117 @@ struct BatchTests {
         }
     }
 
+    private func keyed(_ operation: BatchOperation, _ key: String) -> KeyedOperation {
+        KeyedOperation(
+            operation,
+            idempotency: IdempotencyKey(
+                apiKeyID: "k1",
+                method: "POST",
+                path: "/batch",
+                key: key,
+                bodyHash: Array(operation.json.serialized().suffix(64))
+            )
+        )
+    }
+
+    @Test("Starts, devices and reports of cards have keys as well: what came later is not undone by a repeated batch")
+    func keysOfEveryKind() async throws {
+        try await withWorld { world in
+            let tokens = try ["aa01", "bb02", "cc03"].map { try #require(PushToken(hex: $0)) }
+            func device(_ version: String) -> BatchOperation {
+                var request = DeviceRequest(environment: .production)
+                request.appVersion = AppVersion(version)
+                return BatchOperation(.device(DeviceID(stored: "d1"), request))
+            }
+            let batch = [
+                keyed(Self.start("final"), "start"), keyed(device("1.0"), "device"),
+                keyed(Self.report("final", "d1", .updateToken(tokens[0])), "report"),
+                // Two of one group with the same new key: the second gets the first one's answer.
+                keyed(Self.report("final", "d1", .updateToken(tokens[0])), "report"),
+                keyed(Self.start("twice"), "twice"), keyed(Self.start("twice"), "again"),
+            ]
+            let first = await world.orchestrator.batch(world.app, batch)
+            #expect(words(first) == ["started", "device", "due", "due", "started", "replayed"])
+            _ = await carryOut(world, [device("2.0"), Self.report("final", "d1", .updateToken(tokens[1]))])
+            try await world.update(score: 5)
+            try await world.end()
+
+            let again = await world.orchestrator.batch(world.app, batch)
+            #expect(words(again) == ["started", "device", "due", "due", "started", "replayed"])
+            for (one, other) in zip(first, again) { #expect(try Self.text(one) == Self.text(other)) }
+            #expect(
+                try await world.orchestrator.device(world.app, DeviceID(stored: "d1")).appVersion == AppVersion("2.0")
+            )
+            #expect(try await world.word("SELECT encode(update_token, 'hex') FROM subscriptions") == "bb02")
+
+            let reused = await world.orchestrator.batch(
+                world.app,
+                [
+                    keyed(Self.start("other"), "device"), keyed(device("3.0"), "report"),
+                    keyed(Self.report("final", "d1", .updateToken(tokens[2])), "start"),
+                    keyed(Self.update("final", 1), "twice"),
+                ]
+            )
+            #expect(words(reused) == Array(repeating: "idempotency_key_reused", count: 4))
+        }
+    }
+
+    /// The answer as the API would write it.
+    private static func text(_ result: Orchestrator.OperationResult) throws -> String {
+        switch try result.get() {
+        case .start(let answer, let replay): "\(replay) \(answer.json.text)"
+        case .change(let answer): answer.json.text
+        case .device(let device): device.json.text
+        case .subscription(let answer): answer.json.text
+        }
+    }
+
+    @Test("Of several daemons that are sent the same keyed start, device or report at once, one carries it out")
+    func keysAtOnce() async throws {
+        try await withWorld { world in
+            let other = world.sibling()
+            let token = try #require(PushToken(hex: "aa01"))
+            try await world.start("shared")
+            try await other.withIntake {
+                let batch = [
+                    keyed(Self.start("final"), "start"), keyed(Self.device("d1"), "device"),
+                    keyed(Self.report("shared", "d1", .updateToken(token)), "report"),
+                ]
+                let answers = try await withThrowingTaskGroup(of: [String].self) { group in
+                    for number in 1...12 {
+                        let daemon = number.isMultiple(of: 2) ? world : other
+                        group.addTask {
+                            try await daemon.orchestrator.batch(daemon.app, batch).map { try Self.text($0) }
+                        }
+                    }
+                    var answers: [[String]] = []
+                    for try await answer in group { answers.append(answer) }
+                    return answers
+                }
+                #expect(Set(answers).count == 1)
+                #expect(try await world.number("SELECT count(*) FROM idempotency_keys") == 3)
+            }
+        }
+    }
+
+    @Test("Each report of a group is answered for itself, whatever becomes of the others")
+    func mixedReports() async throws {
+        try await withWorld { world in
+            try await world.start("a")
+            try await world.register("d1")
+            try await world.register("d3")
+            let token = try #require(PushToken(hex: "aa01"))
+            let results = await carryOut(
+                world,
+                [
+                    Self.report("a", "d1", .updateToken(token)), Self.report("a", "d2", .updateToken(token)),
+                    Self.report("none", "d1", .updateToken(token)), Self.report("a", "d3", .ended),
+                ]
+            )
+            #expect(results == ["due", "invalid_request", "not_found", "over"])
+        }
+    }
+
     @Test("Many phones that report in one batch are all caught up; an older report of one changes nothing")
     func reports() async throws {
         try await withWorld { world in

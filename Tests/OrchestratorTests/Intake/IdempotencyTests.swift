@@ -119,4 +119,67 @@ struct IdempotencyTests {
             #expect(try await world.number("SELECT count(*) FROM schedules") == 1)
         }
     }
+
+    @Test(
+        "A key that is held by a daemon of which nothing is heard any more lapses, and the next request is carried out"
+    )
+    func silentHolder() async throws {
+        try await withWorld { world in
+            let key = key("a", path: "/channels")
+            let (holding, held) = AsyncStream.makeStream(of: Void.self)
+            // Stands still with the key in its hand, as a daemon does that is paused while it asks Apple.
+            let holder = Task {
+                try await world.database.withTransaction { connection in
+                    try await Orchestrator.holdKey(key, on: connection)
+                    held.yield()
+                    try await Task.sleep(for: .seconds(600))
+                }
+            }
+            for await _ in holding { break }
+            let request = ChannelRequest(storage: .none)
+            var refusals: [String] = []
+            while true {
+                do {
+                    _ = try await world.orchestrator.createChannel(world.app, request, idempotency: key)
+                    break
+                } catch let problem as Problem {
+                    refusals.append(problem.code)
+                    try await Task.sleep(for: .milliseconds(100))
+                }
+            }
+            #expect(!refusals.isEmpty && Set(refusals) == ["idempotency_in_progress"])
+            #expect(try await world.number("SELECT count(*) FROM channels") == 1)
+            holder.cancel()
+            _ = await holder.result
+        }
+    }
+
+    @Test(
+        "What a million keys cost: the table grows by a row each and is emptied in bounded steps",
+        .timeLimit(.minutes(3))
+    )
+    func many() async throws {
+        try await withWorld { world in
+            try await world.start()
+            let keys = 5_000
+            for start in stride(from: 0, to: keys, by: 1_000) {
+                let changes = (start..<start + 1_000).map { number in
+                    KeyedOperation(
+                        BatchOperation(
+                            .update(ActivityID(stored: "final"), UpdateRequest(contentState: World.state(0)))
+                        ),
+                        idempotency: key("key-\(number)")
+                    )
+                }
+                let answers = await world.orchestrator.batch(world.app, changes)
+                #expect(answers.allSatisfy { if case .success = $0 { true } else { false } })
+            }
+            #expect(try await world.number("SELECT count(*) FROM idempotency_keys") == Int64(keys))
+            #expect(try await world.show().revision == 1)
+            try await world.pass(24 * 3600 + 60)
+            let expiry = KeptAnswersExpiry(orchestrator: world.orchestrator)
+            #expect(try await expiry.forgetSome() == keys)
+            #expect(try await world.number("SELECT count(*) FROM idempotency_keys") == 0)
+        }
+    }
 }

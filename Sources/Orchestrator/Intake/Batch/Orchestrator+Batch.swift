@@ -65,7 +65,16 @@ extension Orchestrator {
     private func reports(_ app: BundleID, _ wave: [Placed]) async -> [(place: Int, result: OperationResult)] {
         let reports = wave.compactMap { place, keyed -> (place: Int, report: ReportedCard)? in
             guard case .subscription(let id, let device, let request) = keyed.operation.work else { return nil }
-            return (place, ReportedCard(app: app, activity: id, device: device, request: request))
+            return (
+                place,
+                ReportedCard(
+                    app: app,
+                    activity: id,
+                    device: device,
+                    request: request,
+                    idempotencyKey: keyed.idempotency
+                )
+            )
         }
         let answers = await accept(reports.map(\.report))
         return zip(reports, answers).map { ($0.place, $1.map { .subscription($0) }) }
@@ -78,7 +87,7 @@ extension Orchestrator {
                 if number >= Self.concurrentOperations, let done = await group.next() {
                     results += [done].compactMap { $0 }
                 }
-                group.addTask { await self.single(app, keyed.operation).map { (place, $0) } }
+                group.addTask { await self.single(app, keyed).map { (place, $0) } }
             }
             for await done in group { results += [done].compactMap { $0 } }
             return results
@@ -86,14 +95,14 @@ extension Orchestrator {
     }
 
     /// Nil for what is carried out together with others.
-    private func single(_ app: BundleID, _ operation: BatchOperation) async -> OperationResult? {
+    private func single(_ app: BundleID, _ keyed: KeyedOperation) async -> OperationResult? {
         do {
-            switch operation.work {
+            switch keyed.operation.work {
             case .start(let id, let request):
-                let (answer, replay) = try await start(app, id, request)
+                let (answer, replay) = try await start(app, id, request, idempotency: keyed.idempotency)
                 return .success(.start(answer, replay: replay))
             case .device(let id, let request):
-                return .success(.device(try await putDevice(app, id, request)))
+                return .success(.device(try await putDevice(app, id, request, idempotency: keyed.idempotency)))
             case .update, .end, .subscription: return nil
             }
         } catch {

@@ -52,8 +52,39 @@ struct ReportGroup {
         return answers.compactMap { $0 }
     }
 
+    /// Reports that come with a key that was answered before are not carried out again. Of several with one new key the first
+    /// is, and the others are left: they wait for its answer.
+    ///
     /// - Returns: Nil for those that are left, none if it is a single one.
     private static func accept(_ reports: [CardReport], on connection: PostgresConnection) async throws -> [Answer?] {
+        let keys = reports.compactMap(\.card.idempotencyKey)
+        guard !keys.isEmpty else { return try await carryOut(reports, on: connection) }
+        var kept = try await KeptAnswers<SubscriptionAnswer>.read(keys, status: 200, on: connection)
+        var answers: [Answer?] = reports.map { report in
+            guard let key = report.card.idempotencyKey else { return nil }
+            do {
+                return try kept.answer(to: key).map { .success($0) }
+            } catch {
+                return .failure(error)
+            }
+        }
+        let places = reports.indices.filter { place in
+            answers[place] == nil && reports[place].card.idempotencyKey.map { kept.claim($0) } ?? true
+        }
+        let new = try await carryOut(places.map { reports[$0] }, on: connection)
+        for (place, answer) in zip(places, new) {
+            answers[place] = answer
+            if case .success(let answer) = answer, let key = reports[place].card.idempotencyKey {
+                kept.keep(answer, for: key)
+            }
+        }
+        let statements = kept.statements
+        if !statements.isEmpty { _ = try await connection.pipeline(statements) }
+        return answers
+    }
+
+    private static func carryOut(_ reports: [CardReport], on connection: PostgresConnection) async throws -> [Answer?] {
+        guard !reports.isEmpty else { return [] }
         var group = ReportGroup(reports, on: connection)
         try await group.findDevices()
         try await group.addDevices()

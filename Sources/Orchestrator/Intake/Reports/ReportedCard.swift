@@ -18,6 +18,7 @@ struct ReportedCard: Sendable {
     let activity: ActivityID
     let device: DeviceID
     let request: SubscriptionRequest
+    var idempotencyKey: IdempotencyKey?
 
     var name: ActivityFacts.Name { ActivityFacts.Name(app: app, id: activity) }
     var deviceName: Device { Device(app: app, id: device) }

@@ -16,12 +16,7 @@ extension Orchestrator {
         let body = try Self.body(of: request)
         var environment: APNSEnvironment?
         if case .token(_, let named) = request.to { environment = try await self.environment(named, of: app) }
-        do {
-            return try await insert(request, body, app, environment, idempotency)
-        } catch let error as PostgresError where error.sqlState == "23505" {
-            // The same request has just been committed beside this one; now its answer can be read.
-            return try await insert(request, body, app, environment, idempotency)
-        }
+        return try await keepingAnswer { try await insert(request, body, app, environment, idempotency) }
     }
 
     /// - Throws: 422 with every rule of the push type that is broken; `payload_too_large`.
