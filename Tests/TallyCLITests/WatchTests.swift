@@ -13,12 +13,14 @@ struct WatchTests {
         revision: Revision = 2,
         current: Int = 3,
         pending: Int = 0,
-        starting: Int = 0
+        starting: Int = 0,
+        waiting: Int = 0
     ) -> ActivityResource {
         var progress = DeliveryProgress()
         progress.destinations = current + pending
         progress.current = current
         progress.pending = pending
+        progress.waitingForToken = waiting
         var starts = StartProgress()
         starts.pending = starting
         return ActivityResource(
@@ -62,6 +64,15 @@ struct WatchTests {
             #expect(!watch.isOver)
             _ = watch.take(Self.activity(state, pending: pending, starting: starting))
             #expect(watch.isOver == expected, "until current: \(untilCurrent)")
+        }
+    }
+
+    @Test("a phone that has not reported its token is not current; after the end it is not waited for")
+    func waitingForToken() {
+        for (state, isOver) in [(ActivityState.live, false), (.ended, true)] {
+            var watch = ActivityWatch(untilCurrent: true)
+            _ = watch.take(Self.activity(state, current: 0, waiting: 1))
+            #expect(watch.isOver == isOver)
         }
     }
 

@@ -129,7 +129,9 @@ struct ActivityWatch {
     /// Whether there is nothing more to wait for.
     var isOver: Bool {
         guard let last else { return false }
-        return last.progress.pending == 0 && last.starts.pending == 0 && (untilCurrent || last.state == .ended)
+        guard last.progress.pending == 0, last.starts.pending == 0 else { return false }
+        // A phone that has not reported its token shows what it was started with; after the end it may never report it.
+        return last.state == .ended || (untilCurrent && last.progress.waitingForToken == 0)
     }
 }
 
