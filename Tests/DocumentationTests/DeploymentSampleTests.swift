@@ -64,6 +64,28 @@ struct DeploymentSampleTests {
         }
     }
 
+    @Test("the image is built from everything that the sources link to")
+    func dockerignore() throws {
+        let lines = try String(contentsOf: Document.root.appending(path: ".dockerignore"), encoding: .utf8)
+            .split(separator: "\n").filter { !$0.hasPrefix("#") }
+        let sources = Document.root.appending(path: "Sources").resolvingSymlinksInPath()
+        let files = FileManager.default.enumerator(at: sources, includingPropertiesForKeys: [.isSymbolicLinkKey])
+        let links = (files?.compactMap { $0 as? URL } ?? []).filter { url in
+            (try? url.resourceValues(forKeys: [.isSymbolicLinkKey]))?.isSymbolicLink == true  // none that can be read
+        }
+        #expect(!links.isEmpty)
+        for link in links {
+            let root = Document.root.resolvingSymlinksInPath().path + "/"
+            let target = link.resolvingSymlinksInPath().path.dropFirst(root.count)
+            // The last pattern that matches decides.
+            let pattern = lines.last { line in
+                let text = line.hasPrefix("!") ? line.dropFirst() : line
+                return target == text || target.hasPrefix(text + "/") || target.hasPrefix(text.replacing("*", with: ""))
+            }
+            #expect(pattern?.hasPrefix("!") ?? true, "\(target)")
+        }
+    }
+
     @Test("the Dockerfile builds products that exist, and runs as nobody in particular")
     func dockerfile() throws {
         let text = try String(contentsOf: Document.root.appending(path: "Dockerfile"), encoding: .utf8)
