@@ -1,4 +1,5 @@
 import APITypes
+import ActivityModel
 import Cryptography
 import HTTPTypes
 import JSON
@@ -85,6 +86,56 @@ struct BatchRouteTests {
         #expect(api.service.calls == ["batch com.example.mine", "end a2", "end a2"])
     }
 
+    @Test("Each result stands in the place of its operation, with the status that the operation's own route would have")
+    func places() async throws {
+        let api = API()
+        func change(_ revision: Int64) -> Orchestrator.OperationResult {
+            .success(
+                .change(
+                    .accepted(
+                        activityID: ActivityID(stored: "a1"),
+                        revision: revision,
+                        timestamp: nil,
+                        unchanged: false
+                    )
+                )
+            )
+        }
+        let start = StartAnswer(
+            activityID: ActivityID(stored: "a1"),
+            state: .live,
+            revision: 1,
+            timestamp: 1,
+            audience: AudienceCounts(devices: 0, unknownUsers: 0)
+        )
+        let card = SubscriptionAnswer(
+            activityID: ActivityID(stored: "a1"),
+            deviceID: DeviceID(stored: "d1"),
+            mode: .token,
+            state: .due,
+            revision: 3,
+            activityState: .live
+        )
+        api.service.answerOperations([
+            .success(.start(start, replay: false)), .success(.start(start, replay: true)), change(2),
+            .failure(Problem.activityEnded()), change(3), .success(.subscription(card)),
+            .failure(RecordingService.Outage()), .failure(RecordingService.Mistake(description: "secret")),
+        ])
+        let starts =
+            #"{"op":"start","id":"a1","body":\#(Bodies.start)},{"op":"start","id":"a1","body":\#(Bodies.start)}"#
+        let update = #"{"op":"update","id":"a1","body":\#(Bodies.update)}"#
+        let report = #"{"op":"subscription","id":"a1","device_id":"d1","body":\#(Bodies.subscription)}"#
+        let answer = try await api.send(
+            .post,
+            Self.path,
+            body: #"{"operations":[\#(starts),7,\#(update),\#(update),\#(update),\#(report),\#(update),\#(update)]}"#
+        )
+        let results = try #require(answer.json?["results"]?.array)
+        #expect(results.map { $0["status"]?.int64 } == [202, 200, 422, 202, 409, 202, 200, 503, 500])
+        #expect(results.map { $0["body"]?["revision"]?.int64 } == [1, 1, nil, 2, nil, 3, 3, nil, nil])
+        #expect(!answer.body.contains("secret"))
+    }
+
     @Test("A batch of none, of more than 1,000, or of no array is refused as a whole")
     func size() async throws {
         let many = Array(repeating: #"{"op":"end","id":"a","body":{}}"#, count: 1_001).joined(separator: ",")
@@ -109,6 +160,7 @@ struct BatchRouteTests {
         let keys = api.service.idempotencyKeys.compactMap { $0 }
         #expect(keys.count == 3)
         #expect(keys.allSatisfy { $0.path == Self.path && $0.method == "POST" && $0.apiKeyID == "key of admin" })
+        #expect(keys.allSatisfy { $0.key == "k1" })
         #expect(keys[0] == keys[1])
         #expect(keys[0].bodyHash != keys[2].bodyHash)
     }

@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import HTTPTypes
+import Hummingbird
 import JSON
 import Orchestrator
 import Testing
@@ -124,6 +125,77 @@ struct EventRouteTests {
         #expect(typo.code == "invalid_request")
         #expect(typo.detail?.contains("'token_died'") == true)
         #expect(api.service.calls.isEmpty)
+    }
+
+    private static let reader = Principal(keyID: "k1", scopes: [.read], app: nil)
+
+    private func stream(
+        _ service: RecordingService,
+        heartbeat: Duration,
+        reader: @escaping @Sendable () async throws -> Principal?
+    ) -> EventStream {
+        EventStream(
+            service: service,
+            filter: EventFilter(),
+            start: .oldest,
+            principal: Self.reader,
+            terms: StreamTerms(authenticateAgain: reader),
+            times: EventStream.Times(heartbeat: heartbeat)
+        )
+    }
+
+    @Test(
+        "With each sign of life it is asked anew whether the reader may read; who may not any more hears nothing more"
+    )
+    func revoked() async throws {
+        let page = EventPage(events: [Self.event(1)], next: Self.place(1), isLast: true)
+        for (reader, hears) in [(Self.reader, true), (nil, false)] as [(Principal?, Bool)] {
+            let service = RecordingService()
+            service.tell([page])
+            let collector = BodyCollector()
+            var writer: any ResponseBodyWriter = collector
+            try await stream(service, heartbeat: .zero) { reader }.write(to: &writer)
+            #expect(collector.text.contains("id: 7-1") == hears)
+            #expect(collector.text.contains("id: 0-0"))
+        }
+    }
+
+    @Test(
+        "A sign of life comes as often as it should; a mistake of the program breaks the stream off, an outage ends it"
+    )
+    func ends() async throws {
+        let quiet = RecordingService()
+        var writer: any ResponseBodyWriter = BodyCollector()
+        try await stream(quiet, heartbeat: .seconds(15)) { Self.reader }.write(to: &writer)
+        #expect(quiet.patiences == [.seconds(15)])
+        let failing = RecordingService()
+        failing.fail(with: RecordingService.Outage())
+        try await stream(failing, heartbeat: .seconds(15)) { Self.reader }.write(to: &writer)
+        failing.fail(with: RecordingService.Mistake(description: "none"))
+        await #expect(throws: RecordingService.Mistake.self) {
+            var writer: any ResponseBodyWriter = BodyCollector()
+            try await stream(failing, heartbeat: .seconds(15)) { Self.reader }.write(to: &writer)
+        }
+    }
+
+    @Test(
+        "Each key has places of its own: one that has taken all of its leaves the others theirs",
+        .timeLimit(.minutes(1))
+    )
+    func slotsPerKey() async throws {
+        let api = API()
+        api.service.answer(EventCursor.oldest)
+        api.service.holdReaders()
+        try await withThrowingTaskGroup(of: Void.self) { group throws in
+            for _ in 1...100 { group.addTask { _ = try await api.send(.get, "/v1/events", key: "read") } }
+            while api.service.calls.count(where: { $0.hasPrefix("nextEvents") }) < 100 { await Task.yield() }
+            let refused = try await api.send(.get, "/v1/events", key: "read")
+            #expect(refused.code == "too_many_readers")
+            group.addTask { _ = try await api.send(.get, "/v1/events", key: "admin") }
+            while api.service.calls.count(where: { $0.hasPrefix("nextEvents") }) < 101 { await Task.yield() }
+            group.cancelAll()
+            while await group.nextResult() != nil {}
+        }
     }
 
     @Test("A key that holds too many connections is told to wait; one that is let go makes room")

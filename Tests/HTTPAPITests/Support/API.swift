@@ -75,7 +75,8 @@ struct Answer {
     var detail: String? { json?["detail"]?.string }
 }
 
-private final class BodyCollector: ResponseBodyWriter {
+/// What is written of a body.
+final class BodyCollector: ResponseBodyWriter {
     private let buffer = Mutex(ByteBuffer())
 
     var text: String { buffer.withLock { String(buffer: $0) } }

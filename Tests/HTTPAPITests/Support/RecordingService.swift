@@ -16,8 +16,10 @@ final class RecordingService: TallyService {
         var answers: [ObjectIdentifier: any Sendable] = [:]
         var failure: (any Error)?
         var replay = false
+        var operationResults: [Orchestrator.OperationResult] = []
         var eventPages: [EventPage] = []
         var holdsReaders = false
+        var patiences: [Duration] = []
     }
 
     /// What a test throws for an outage of the database.
@@ -44,6 +46,8 @@ final class RecordingService: TallyService {
     private let state = Mutex(State())
 
     var calls: [String] { state.withLock { $0.calls } }
+    /// How long readers of events wanted to wait.
+    var patiences: [Duration] { state.withLock { $0.patiences } }
     /// Who made each call, as far as the service is told.
     var callers: [Caller?] { state.withLock { $0.callers } }
     var idempotencyKeys: [IdempotencyKey?] { state.withLock { $0.idempotencyKeys } }
@@ -51,6 +55,11 @@ final class RecordingService: TallyService {
     /// What every later call that answers this type gives.
     func answer<Answer: Sendable>(_ answer: Answer) {
         state.withLock { $0.answers[ObjectIdentifier(Answer.self)] = answer }
+    }
+
+    /// What the operations of the next batch come to, one after the other.
+    func answerOperations(_ results: [Orchestrator.OperationResult]) {
+        state.withLock { $0.operationResults = results }
     }
 
     /// What readers of events get, one after the other; then the daemon stops.
@@ -277,7 +286,11 @@ final class RecordingService: TallyService {
                 case .device(let id, _): "device \(id)"
                 case .subscription(let id, let device, _): "subscription \(id) \(device)"
                 }
-            return Result { try reach(call) }
+            let given = state.withLock { state in
+                state.operationResults.isEmpty ? nil : state.operationResults.removeFirst()
+            }
+            guard let given else { return Result { try reach(call) } }
+            return given
         }
     }
 
@@ -318,7 +331,9 @@ final class RecordingService: TallyService {
         matching filter: EventFilter,
         within patience: Duration
     ) async throws -> EventPage {
-        let page = state.withLock { state in
+        let page = try state.withLock { state in
+            state.patiences.append(patience)
+            if let failure = state.failure { throw failure }
             state.calls.append("nextEvents after \(place) \(Self.text(filter))")
             return state.eventPages.isEmpty ? nil : state.eventPages.removeFirst()
         }

@@ -138,6 +138,70 @@ import Testing
         }
     }
 
+    @Test("Changes wait for older transactions as other events do, and each is read once")
+    func changesInOrder() async throws {
+        try await withWorld { world in
+            try await world.start()
+            let store = world.orchestrator.eventStore
+            func page(after place: EventCursor) async throws -> EventPage {
+                try await store.page(after: place, matching: EventFilter(kinds: [.changeAccepted]), limit: 10)
+            }
+            /// Other tests on the same server may hold the order open for a moment.
+            func read(_ count: Int) async throws -> [EventRecord] {
+                while true {
+                    let events = try await page(after: .oldest).events
+                    if events.count >= count { return events }
+                    try await Task.sleep(for: .milliseconds(20))
+                }
+            }
+            _ = try await read(1)
+            try await world.database.withTransaction { early in
+                _ = try await early.query(
+                    EventRows.insertion([Event(.clockSkew, of: .app(world.app, .production))])
+                )
+                try await world.update(score: 1)
+                let events = try await page(after: .oldest).events
+                #expect(events.map { $0.detail["revision"] } == [1], "the order of the update is not final yet")
+            }
+            try await world.update(score: 2)
+            let events = try await read(3)
+            #expect(events.map { $0.detail["revision"] } == [1, 2, 3])
+            for (number, event) in events.enumerated() {
+                let rest = try await page(after: event.cursor).events
+                #expect(rest == Array(events[(number + 1)...]))
+            }
+        }
+    }
+
+    @Test("More events than one look at the database takes are read to the last, whatever of them is wanted")
+    func manyLooks() async throws {
+        try await withWorld { world in
+            let count = EventStore.scanned * 2 + 500
+            let rare = Event(.demoted, of: .app(world.app, .production))
+            let common = Event(.clockSkew, of: .app(world.app, .production))
+            for _ in 1...5 {
+                _ = try await world.database.execute(
+                    EventRows.insertion([rare] + Array(repeating: common, count: count / 5 - 1))
+                )
+            }
+            func read(_ kind: Event.Kind) async throws -> [String] {
+                var request = PageRequest(limit: 1_000)
+                var ids: [String] = []
+                repeat {
+                    let page = try await world.orchestrator.events(matching: EventFilter(kinds: [kind]), request)
+                    ids += page.items.map(\.id)
+                    request.cursor = page.nextCursor
+                } while request.cursor != nil
+                return ids
+            }
+            // Other tests on the same server may hold the order open for a moment.
+            while try await read(.demoted).count < 5 { try await Task.sleep(for: .milliseconds(20)) }
+            let ids = try await read(.clockSkew)
+            #expect(ids.count == count - 5)
+            #expect(Set(ids).count == ids.count)
+        }
+    }
+
     @Test("A reader moves on over what its filter leaves out") func aFilteredReaderStillMovesOn() async throws {
         try await withWorld { world in
             try await world.start()
