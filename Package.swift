@@ -363,7 +363,7 @@ let package = Package(
         .testTarget(
             name: "TallyClientTests",
             dependencies: [
-                "APITypes", "ActivityModel", "Cryptography", "JSON", "TLSEngine", "TallyClient", "TestSupport", nioCore,
+                "APITypes", "ActivityModel", "Cryptography", "JSON", "TallyClient", "TestSupport",
             ],
             swiftSettings: swiftSettings
         ),
