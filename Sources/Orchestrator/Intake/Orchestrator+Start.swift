@@ -38,8 +38,10 @@ extension Orchestrator {
             return try await replay(stored, app, id, request, idempotency)
         }
         let appVersions = try await AudienceVersions.read(request.audience, of: app, environment, from: database)
-        let accepted = try await withCurrentType {
-            try await insertStart(app, id, environment, request, appVersions, idempotency)
+        let accepted = try await keepingAnswer {
+            try await withCurrentType {
+                try await insertStart(app, id, environment, request, appVersions, idempotency)
+            }
         }
         guard let accepted else {
             // Another request has taken the id at the same moment.
