@@ -130,13 +130,11 @@ struct KeptAnswers<Answer: APIAnswer> {
     }
 }
 
-extension Orchestrator {
-    /// Carries out what keeps an answer; once more if the same request was just committed beside it: then that can be read.
-    func keepingAnswer<Result>(_ body: () async throws -> Result) async throws -> Result {
-        do {
-            return try await body()
-        } catch let error as PostgresError where error.sqlState == "23505" {
-            return try await body()
-        }
+/// Carries out what keeps an answer; once more if the same request was just committed beside it: then that can be read.
+func keepingAnswer<Result>(_ body: () async throws -> Result) async throws -> Result {
+    do {
+        return try await body()
+    } catch let error as PostgresError where error.sqlState == "23505" {
+        return try await body()
     }
 }

@@ -35,16 +35,20 @@ struct ReportGroup {
         var answers: [Answer?] = Array(repeating: nil, count: reports.count)
         var places = Array(reports.indices)
         while !places.isEmpty {
-            let group = try await database.withTransaction { [places] connection in
-                try await accept(places.map { reports[$0] }, on: connection)
+            let group = try await keepingAnswer {
+                try await database.withTransaction { [places] connection in
+                    try await accept(places.map { reports[$0] }, on: connection)
+                }
             }
             for (place, answer) in zip(places, group) { answers[place] = answer }
             places = places.filter { answers[$0] == nil }
             // Of each activity one goes ahead; nearly always the others need not be judged after it.
             var ahead: Set<Int64> = []
             for place in places where ahead.insert(reports[place].facts.key).inserted {
-                answers[place] = try await database.withTransaction { connection in
-                    try await accept([reports[place]], on: connection).first ?? nil
+                answers[place] = try await keepingAnswer {
+                    try await database.withTransaction { connection in
+                        try await accept([reports[place]], on: connection).first ?? nil
+                    }
                 }
             }
             places = places.filter { answers[$0] == nil }
