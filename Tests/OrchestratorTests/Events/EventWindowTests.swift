@@ -77,6 +77,52 @@ import Testing
         #expect(first?.next == events[0].cursor)
     }
 
+    @Test("A reader gets what it asked for by app, activity, device and kind, and nothing else")
+    func everyFilter() {
+        func event(
+            _ number: Int64,
+            _ kind: Event.Kind,
+            _ app: String?,
+            _ activity: String?,
+            _ device: String?
+        )
+            -> EventRecord
+        {
+            EventRecord(
+                cursor: EventCursor(transaction: 1, event: number),
+                at: Instant(unixSeconds: number),
+                kind: kind,
+                app: app.map(BundleID.init(stored:)),
+                activity: activity.map(ActivityID.init(stored:)),
+                device: device.map(DeviceID.init(stored:))
+            )
+        }
+        let events = [
+            event(1, .demoted, "com.example.a", "x", "d1"), event(2, .demoted, "com.example.b", "x", "d1"),
+            event(3, .tokenDied, "com.example.a", "y", "d2"), event(4, .clockSkew, nil, nil, nil),
+        ]
+        var window = EventWindow(at: .oldest, capacity: 8)
+        window.append(EventPage(events: events, next: events[3].cursor, isLast: true))
+        let filters: [(EventFilter, [Int64])] = [
+            (EventFilter(), [1, 2, 3, 4]), (EventFilter(app: BundleID(stored: "com.example.a")), [1, 3]),
+            (EventFilter(activity: ActivityID(stored: "x")), [1, 2]),
+            (EventFilter(device: DeviceID(stored: "d2")), [3]),
+            (EventFilter(kinds: [.demoted, .clockSkew]), [1, 2, 4]),
+            (EventFilter(app: BundleID(stored: "com.example.a"), kinds: [.demoted]), [1]),
+        ]
+        for (filter, expected) in filters {
+            let page = window.page(after: .oldest, matching: filter, limit: 9)
+            #expect(page?.events.map(\.cursor.event) == expected)
+        }
+    }
+
+    @Test("A page that comes late does not set the window back")
+    func late() {
+        var window = EventWindow(at: EventCursor(transaction: 9, event: 0), capacity: 8)
+        window.append(EventPage(events: [], next: EventCursor(transaction: 7, event: 0), isLast: true))
+        #expect(window.end == EventCursor(transaction: 9, event: 0))
+    }
+
     @Test("A reader whom another daemon has brought further is not set back")
     func readerAhead() {
         let window = EventWindow(at: .oldest, capacity: 8)

@@ -1,4 +1,6 @@
 import APITypes
+import ActivityModel
+import JSON
 import Testing
 
 @testable import Orchestrator
@@ -13,6 +15,17 @@ struct PageCursorTests {
     @Test("Anything else is refused", arguments: ["", "x", "!!", "W10=", "WzFd", "e30"])
     func refused(text: String) {
         #expect(PageCursor(text) == nil)
+    }
+
+    @Test("A list is cut behind its limit, and goes on behind the last item that was shown")
+    func cut() {
+        let items = (1...3).map {
+            EventResource(id: String($0), at: Instant(unixSeconds: 0), kind: "demoted", detail: [:])
+        }
+        let page = Page.cut(items, limit: 2) { [$0.id] }
+        #expect(page.items.map(\.id) == ["1", "2"])
+        #expect(page.nextCursor.flatMap(PageCursor.init)?.values == ["2"])
+        #expect(Page.cut(Array(items.prefix(2)), limit: 2) { [$0.id] }.nextCursor == nil)
     }
 
     @Test("A cursor of another list is refused")
