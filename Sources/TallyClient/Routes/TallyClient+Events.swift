@@ -39,9 +39,8 @@ extension TallyClient {
         try await answer(Page<EventResource>.self, to: .get("/v1/events", query: query.filters + page.query))
     }
 
-    /// Events as they happen, from now on, or after the one with that id; `0-0` is before the oldest.
-    ///
-    /// - Parameter patience: how long the server may say nothing, not even that it is there, which it says every 15 s.
+    /// Events as they happen, from now on, or after the one with that id; `0-0` is before the oldest. The server may say
+    /// nothing for as long as `patience`; that it is there it says every 15 s.
     package func follow(
         _ query: EventQuery,
         after id: String? = nil,
