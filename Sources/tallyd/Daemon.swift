@@ -30,6 +30,9 @@ struct Daemon: Sendable {
         let database = try Database(url: configuration.databaseURL, configuration: pool, logger: logger)
         try await checkSchema(logger)
         let masterKeys = MasterKeys(configuration.masterKey, previous: configuration.previousMasterKey)
+        // Promise 2 counts from the longest wait of all, and a push waits for its connection, too.
+        var transport = APNSClientConfiguration()
+        transport.maximumReconnectDelay = configuration.apnsRetryMaximum
         let client = try APNSClient(
             endpoints: configuration.endpoints,
             caFile: configuration.apnsCAFile,
@@ -38,6 +41,7 @@ struct Daemon: Sendable {
                 masterKeys: masterKeys,
                 logger: logger
             ),
+            configuration: transport,
             logger: logger
         )
         let orchestrator = Orchestrator(

@@ -13,8 +13,8 @@ package struct TallyReporter: TallyReporting {
                 url: url,
                 key: key,
                 maximumConnections: connections,
-                requestTimeout: .seconds(5),
-                deadline: .seconds(10)
+                requestTimeout: .seconds(15),
+                deadline: .seconds(30)
             )
         )
     }

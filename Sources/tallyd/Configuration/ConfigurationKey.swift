@@ -55,7 +55,7 @@ struct ConfigurationKey: Sendable {
     )
     static let apnsRetryMaximum = ConfigurationKey(
         "TALLY_APNS_RETRY_MAX_SECONDS",
-        "longest wait between two tries of a push, 1 to 3600; default 30"
+        "longest wait between two tries of a push, or to connect to APNs, 1 to 3600; default 30"
     )
     static let eventRetention = ConfigurationKey(
         "TALLY_EVENT_RETENTION_DAYS",

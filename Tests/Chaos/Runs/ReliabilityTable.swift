@@ -19,7 +19,8 @@ struct ReliabilityTable: Sendable {
     private static let begin = "<!-- chaos: begin -->"
     private static let end = "<!-- chaos: end -->"
 
-    /// Replaces what is between the marks of a page.
+    /// Writes the table between the marks of a page. What other runs have written there stays, but for the rows of the
+    /// scenarios that were played now.
     ///
     /// - Throws: ``Failure`` if the page has no marks.
     func write(to path: String) throws {
@@ -27,8 +28,23 @@ struct ReliabilityTable: Sendable {
         guard let begin = page.range(of: Self.begin), let end = page.range(of: Self.end),
             begin.upperBound <= end.lowerBound
         else { throw Failure("\(path) has no marks \(Self.begin) and \(Self.end)") }
-        let new = page[..<begin.upperBound] + "\n\n\(text)\n\n" + page[end.lowerBound...]
+        let blocks = [text] + kept(from: page[begin.upperBound..<end.lowerBound])
+        let new =
+            page[..<begin.upperBound] + "\n\n" + blocks.joined(separator: "\n\n") + "\n\n" + page[end.lowerBound...]
         try String(new).write(toFile: path, atomically: true, encoding: .utf8)
+    }
+
+    /// The tables of other runs, each from its command on, without what was played now; those that are then empty are gone.
+    private func kept(from section: Substring) -> [String] {
+        let played = Set(results.map { "| `\($0.run.scenario.name)` |" })
+        var blocks: [[Substring]] = []
+        for line in section.split(separator: "\n", omittingEmptySubsequences: false) {
+            if line == "```sh" { blocks.append([]) }
+            guard !blocks.isEmpty, !played.contains(where: line.hasPrefix) else { continue }
+            blocks[blocks.count - 1].append(line)
+        }
+        return blocks.filter { $0.contains { $0.hasPrefix("| `") } }
+            .map { $0.joined(separator: "\n").trimmingCharacters(in: .newlines) }
     }
 
     private var text: String {
