@@ -5,6 +5,7 @@ package enum LastDuties {
     private struct State {
         var last = 0
         var duties: [Int: @Sendable () -> Void] = [:]
+        var isOver = false
     }
 
     private static let state = Mutex(State())
@@ -20,6 +21,9 @@ package enum LastDuties {
         }
     }
 
+    /// Whether this process is ending: what fails from now on says nothing.
+    package static var isOver: Bool { state.withLock { $0.isOver } }
+
     package static func remove(_ number: Int) {
         state.withLock { _ = $0.duties.removeValue(forKey: number) }
     }
@@ -27,6 +31,7 @@ package enum LastDuties {
     /// Does them all, the newest first.
     package static func perform() {
         let duties = state.withLock { state in
+            state.isOver = true
             defer { state.duties.removeAll() }
             return state.duties.sorted { $0.key > $1.key }.map(\.value)
         }

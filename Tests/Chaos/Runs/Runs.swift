@@ -31,7 +31,7 @@ struct Runs: Sendable {
                 }
             }
             for _ in 1...width { begin() }
-            for try await (number, result) in group {
+            for try await (number, result) in group where !LastDuties.isOver {
                 switch result {
                 case .success(let outcome):
                     results.append((runs[number], outcome))
