@@ -21,6 +21,9 @@ from stage import Stage
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
 sys.path.append(os.path.join(ROOT, "tools", "lib", "capacity"))
 import measured  # noqa: E402
+from capacity import limits, report  # noqa: E402
+from model import Costs as MeasuredCosts  # noqa: E402
+from model import Plan, need  # noqa: E402
 
 SIZES = [1_000, 10_000, 100_000, 1_000_000, 10_000_000]
 BODY, STREAMS = 400, 1000
@@ -64,8 +67,8 @@ WORDS = {
     "single": "a change of a batch to the one phone of its activity, push included",
     "start": "a push-to-start of 50,000 devices, claimed one by one",
     "registration": "a device registers with a start token",
-    "report": "a device reports the token of its card",
-    "late_report": "the same when the newest state is owed, push included",
+    "report": "a device reports the first token of an activity, and is owed nothing",
+    "late_report": "a device reports its token of an activity that 200,000 follow, and is sent the newest state",
     "channel": "a channel made for an activity, its start included",
     "broadcast": "a change of a batch, broadcast",
 }
@@ -113,6 +116,13 @@ def checks_table(said):
     return rows
 
 
+def final(said, on_channels, activities):
+    """What tools/capacity says of a World Cup final for 50 million phones, as docs/scale.md asks it."""
+    plan = Plan(devices=50_000_000, activities=activities, updates_per_minute=2, start_minutes=30, postgres_cores=32, on_channels=on_channels)
+    found = need(MeasuredCosts.measured(said["costs"]), plan)
+    return "\n".join(["```text", *report(plan, found), *limits(plan, found), "```"])
+
+
 def write(said):
     page = os.path.join(ROOT, "docs", "scale.md")
     tables = {"costs": costs_table(said["costs"]), "growth": growth_table(said["growth"]), "checks": checks_table(said)}
@@ -120,6 +130,9 @@ def write(said):
         words = said["measured"]["mixed" if name == "checks" else name]
         text = "\n".join(markdown_table(rows, left=1))
         replace_between(page, name, f"{text}\n\n{words['date']}, commit {words['commit']}; load {words['load']}; {words['machine']}.")
+    replace_between(page, "whole", final(said, 0, 1))
+    replace_between(page, "tokens", final(said, 0, 20))
+    replace_between(page, "channel", final(said, 1, 20))
     with open(measured.PATH, "w", encoding="utf-8") as file:
         file.write(to_json(said) + "\n")
     print(f"written: {os.path.relpath(page)}, {os.path.relpath(measured.PATH)}", file=sys.stderr)

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import math
 import sys
 from dataclasses import asdict
 
@@ -37,7 +38,10 @@ def report(plan, said):
     yield f"  a change reaches all in    {duration(said.reach_seconds)}"
     if said.changes_per_pass > 1:
         yield f"                             the next comes {said.changes_per_pass:,.1f} times meanwhile: phones skip states, and show the newest"
-    yield f"  all are started in         {duration(said.start_minutes * 60)} at least, with {plan.postgres_cores} cores of Postgres"
+    yield (
+        f"  all are started in         {duration(said.primary_minutes * 60)} at least by {plan.postgres_cores} cores of Postgres,"
+        f" {duration(said.claim_minutes * 60)} by the one worker of each activity"
+    )
     yield f"  disk                       {size(said.disk_bytes)}, {said.rows:,} rows; and {said.rows_per_day:,.0f} rows of a day with one such event"
 
 
@@ -45,7 +49,12 @@ def limits(plan, said):
     if said.postgres_cores > plan.postgres_cores:
         yield (
             f"  ! one primary of {plan.postgres_cores} cores does not start all in {plan.start_minutes:g} min: give it"
-            f" {said.start_minutes:,.0f} min, or spread the phones over {-(-said.postgres_cores // plan.postgres_cores)} installations"
+            f" {said.primary_minutes:,.0f} min, or spread the phones over {-(-said.postgres_cores // plan.postgres_cores)} installations"
+        )
+    if said.claim_minutes > plan.start_minutes:
+        yield (
+            f"  ! the starts of one activity take {said.claim_minutes:,.0f} min: give them that, or make it"
+            f" {math.ceil(plan.activities * said.claim_minutes / plan.start_minutes):,} activities with a part of the phones each"
         )
     if plan.on_channels and plan.activities > 10_000:
         yield "  ! Apple allows 10,000 channels for an app in an environment"

@@ -120,18 +120,20 @@ class Need:
     disk_bytes: float
     rows: int
     rows_per_day: float
-    # The shortest time in which the primary that was planned can start all phones.
-    start_minutes: float
+    # The shortest time in which the primary that was planned can start all phones, and take their reports.
+    primary_minutes: float
+    # The same for the one worker that claims and sends the starts of an activity.
+    claim_minutes: float
 
 
 def need(costs, plan):
     by_token = plan.devices * (1 - plan.on_channels)
     changes = plan.activities * plan.updates_per_minute / 60
-    pushes = by_token * plan.updates_per_minute / 60
+    # A walk that is overtaken goes on with the newest state, and a ring has one daemon: no more is sent than so many can.
+    pushes = min(by_token * plan.updates_per_minute / 60, costs.pushes_per_second * plan.rings * plan.activities)
     # Where many follow one activity, the state has mostly moved on when a card's token arrives, and reports share their work.
     report = "late_report" if plan.devices / plan.activities > SMALL else "report"
     starting = {"start": plan.devices, report: by_token, "channel": plan.activities if plan.on_channels else 0}
-    # A pass that is overtaken goes on with the newest state, so pushes never are more than can be sent.
     playing = {"broadcast" if plan.on_channels else "change": changes, "push": pushes}
     seconds = plan.start_minutes * 60
     phases = [
@@ -156,7 +158,8 @@ def need(costs, plan):
         # A device, its start token, its start and its card.
         rows=4 * plan.devices,
         rows_per_day=rows_per_day(plan, by_token),
-        start_minutes=costs.cpu(starting)[1] / (plan.postgres_cores * plan.busy) / 60,
+        primary_minutes=costs.cpu(starting)[1] / (plan.postgres_cores * plan.busy) / 60,
+        claim_minutes=plan.devices / plan.activities / costs.starts_per_second / 60,
     )  # fmt: skip
 
 

@@ -66,11 +66,22 @@ class ModelTests(unittest.TestCase):
         self.assertAlmostEqual(said.changes_per_pass, (0.01 + 10) * 6 / 60)
         self.assertEqual(said.database_connections, 6 * 16)
 
+    def test_no_more_is_sent_than_the_daemons_of_an_activity_can(self):
+        said = need(costs(), Plan(devices=6_000_000, updates_per_minute=6, rings=4))
+        self.assertEqual(said.daemons, 4)
+        self.assertAlmostEqual(said.phases[1].pushes_per_second, 400_000)
+        self.assertAlmostEqual(said.reach_seconds, 0.01 + 15)
+
     def test_a_primary_that_is_too_small_needs_longer(self):
         said = need(costs(), Plan(devices=60_000_000, start_minutes=10, postgres_cores=16, busy=0.5))
         # 60 million times 400 us on 8 cores.
-        self.assertAlmostEqual(said.start_minutes, 60e6 * 400e-6 / 8 / 60)
+        self.assertAlmostEqual(said.primary_minutes, 60e6 * 400e-6 / 8 / 60)
         self.assertEqual(said.postgres_cores, 81)
+
+    def test_the_starts_of_an_activity_are_one_workers(self):
+        one, ten = (need(costs(), Plan(devices=6_000_000, activities=activities)) for activities in (1, 10))
+        self.assertAlmostEqual(one.claim_minutes, 10)
+        self.assertAlmostEqual(ten.claim_minutes, 1)
 
     def test_the_timeline_keeps_each_push_of_small_activities_and_batches_of_large_ones(self):
         small = need(costs(), Plan(devices=1_000, activities=1_000, updates_per_minute=1, minutes=10))
