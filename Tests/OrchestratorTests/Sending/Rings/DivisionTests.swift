@@ -8,9 +8,15 @@ import Testing
 
 @Suite("Several rings of one activity", .timeLimit(.minutes(3)))
 struct DivisionTests {
-    /// A world in which rings of more than ten are divided, and half of them are left to other daemons for long.
+    /// Rings of more than ten are divided, half of them are left to other daemons for long, and leases outlast the test.
+    private static let smallRings = OrchestratorSettings(
+        lease: .seconds(600),
+        pollInterval: .seconds(600),
+        ringSize: 10
+    )
+
     private func withSmallRings(_ body: (World) async throws -> Void) async throws {
-        try await withWorld(settings: OrchestratorSettings(pollInterval: .seconds(600), ringSize: 10), body)
+        try await withWorld(settings: Self.smallRings, body)
     }
 
     /// An activity with forty riders in four rings, which have all been sent score 1.
@@ -71,7 +77,7 @@ struct DivisionTests {
         "Division in the middle of a lap repeats nothing, forgets nothing, and keeps the alert for who has not heard it"
     )
     func divisionInLap() async throws {
-        try await withWorld { world in
+        try await withWorld(settings: OrchestratorSettings(lease: .seconds(600))) { world in
             try await world.start()
             try await world.crowd(40)
             try await world.settle()
@@ -83,7 +89,7 @@ struct DivisionTests {
             carousel.turn(to: 2, alert: 2)
             carousel.acknowledge(through: passed, reachedBound: false)
             try await world.orchestrator.segments.acknowledge(lease, carousel, with: [])
-            let few = world.sibling(settings: OrchestratorSettings(ringSize: 10))
+            let few = world.sibling(settings: Self.smallRings)
             try await RingDivision(
                 orchestrator: few.orchestrator,
                 lease: lease,
@@ -100,6 +106,33 @@ struct DivisionTests {
             #expect(pushes.allSatisfy { $0.score == 2 })
             let told = Set(pushes.filter { $0.alert == "Messi" }.map(\.destination))
             #expect(told == Set((26...40).map(World.crowdToken)))
+        }
+    }
+
+    @Test("A ring is not divided while a change is being accepted, which wakes only the rings that it sees")
+    func lock() async throws {
+        try await withSmallRings { world in
+            try await world.start()
+            try await world.crowd(40)
+            try await world.settle()
+            let segments = world.orchestrator.segments
+            try await world.database.execute("UPDATE segments SET due_at = now()")
+            let lease = try #require(try await segments.claim(limit: 1).first)
+            let range = try await segments.renew(lease).range
+            let division = try await world.database.withTransaction { connection in
+                _ = try await connection.query("SELECT FROM activities FOR NO KEY UPDATE")
+                let division = Task {
+                    try await RingDivision(orchestrator: world.orchestrator, lease: lease, range: range).run()
+                }
+                let isWaiting: Query = """
+                    SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+                    """
+                while try await world.number(isWaiting) == 0, try await world.rings() == 1 {}
+                #expect(try await world.rings() == 1)
+                return division
+            }
+            try await division.value
+            #expect(try await world.rings() == 4)
         }
     }
 
@@ -215,11 +248,11 @@ struct DivisionTests {
             try await divide(world)
             try await world.update(score: 2, alert: "Messi", mustDeliver: true)
             try await world.update(score: 3)
-            try await world.pass(10)
+            try await world.pass(3)
             try await world.settle()
             try await world.update(score: 4, mustDeliver: true)
             try await world.end()
-            try await world.pass(10)
+            try await world.pass(3)
             try await world.settle()
             for token in Self.everybody {
                 let pushes = world.recorder.pushes(to: token)
@@ -259,10 +292,11 @@ struct DivisionTests {
 
     @Test("Rings that decide at the same moment decide once for each class, and spend no more than there is")
     func budget() async throws {
-        try await withWorld(policy: {
+        let policy: (inout Policy) -> Void = {
             $0.budget.ordinary = 2
             $0.budget.reserve = 1
-        }) { world in
+        }
+        try await withWorld(policy: policy, settings: Self.smallRings) { world in
             try await world.start()
             try await world.crowd(1)
             try await world.settle()
