@@ -1,16 +1,14 @@
 """tools/bench accept: durable changes over HTTP, one a request and in batches, beside pgbench inserting as many bytes."""
 
-import argparse
 import json
 import os
 import subprocess
 import sys
-import tempfile
 import time
 
-from cluster import Cluster, program
+from cluster import Stage, parser
 from daemon import Daemon
-from measure import Failure, conditions, median, run, table, to_json, version
+from measure import Failure, median, run, table, version
 
 APP, TYPE = "com.example.matchday", "Match"
 ACTIVITIES = 10_000
@@ -137,7 +135,9 @@ def ratio(rounds, name):
     return median([one[name]["changes_per_second"] / one["pgbench"]["changes_per_second"] for one in rounds])
 
 
-def report(rounds, facts, memory):
+def report(rounds, memory):
+    """The lines of the table."""
+
     def of(name, field, form):
         values = [one[name][field] for one in rounds if field in one[name]]
         return format(median(values), form) if values else ""
@@ -152,49 +152,30 @@ def report(rounds, facts, memory):
             words, of(name, "changes_per_second", ",.0f"), f"{ratio(rounds, name):.2f}", of(name, "p50_ms", ".1f"),
             of(name, "p99_ms", ".1f"), of(name, "daemon_us", ".1f"), of(name, "postgres_us", ".1f"), of(name, "wrk_us", ".1f"),
         ])  # fmt: skip
-    print("\n".join(table(rows)))
-    print(f"\nmemory of tallyd at the end: {memory:.0f} MiB")
-    print("\n" + "\n".join(f"{name}: {value}" for name, value in facts.items()))
+    return [*table(rows), f"\nmemory of tallyd at the end: {memory:.0f} MiB"]
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="tools/bench accept", description=__doc__)
-    parser.add_argument("--json", action="store_true", help="print one object instead of a table")
-    parser.add_argument("--quick", action="store_true", help="3 seconds each instead of 10: a rough look")
-    parser.add_argument("--rounds", type=int, default=3, help="rounds of all three (default 3)")
-    parser.add_argument("--cpus", type=int, help="how many CPUs everything together may use (default all)")
-    parser.add_argument("--bin", required=True, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    allowed = sorted(os.sched_getaffinity(0))[: options.cpus]
-    # Whatever is started from here on is bound by it: the server, the daemon and what it is compared with.
-    os.sched_setaffinity(0, allowed)
-
-    facts = conditions() | {"CPUs used": allowed}
-    with tempfile.TemporaryDirectory(prefix="tally-bench-", dir="/var/tmp") as folder:
-        # Postgres does not run as root, and has to come by here; its own folder is nobody else's.
-        os.chmod(folder, 0o711)
-        with Cluster(options.bin, folder) as cluster:
-            url = cluster.fresh()
-            with Daemon(options.bin, url) as daemon:
-                bench = Bench(options, folder, cluster, daemon, url)
-                bench.prepare()
-                rounds = bench.rounds()
-                memory = daemon.resident_mib
-            cluster.drop()
-            facts |= {"postgres": version(program("postgres"), "--version")} | cluster.settings()
-    facts |= {
-        "load_after": round(os.getloadavg()[0], 2),
-        "wrk": version("wrk", "--version").split(" [")[0],
-        "swift": version("swift", "--version"),
+    arguments = parser("accept", __doc__, "3 seconds each instead of 10: a rough look", cpus=None)
+    arguments.add_argument("--rounds", type=int, default=3, help="rounds of all three (default 3)")
+    options = arguments.parse_args()
+    with Stage(options) as stage:
+        url = stage.cluster.fresh()
+        with Daemon(options.bin, url) as daemon:
+            bench = Bench(options, stage.folder, stage.cluster, daemon, url)
+            bench.prepare()
+            rounds = bench.rounds()
+            memory = daemon.resident_mib
+    ratios = {
+        "ratio_to_pgbench": round(ratio(rounds, "single"), 3),
+        "ratio_to_pgbench_batch": round(ratio(rounds, "batch"), 3),
     }
-    if options.json:
-        ratios = {
-            "ratio_to_pgbench": round(ratio(rounds, "single"), 3),
-            "ratio_to_pgbench_batch": round(ratio(rounds, "batch"), 3),
-        }
-        print(to_json({**ratios, "conditions": facts, "memory_mib": round(memory, 1), "rounds": rounds}))
-    else:
-        report(rounds, facts, memory)
+    stage.report(
+        ratios,
+        {"memory_mib": round(memory, 1), "rounds": rounds},
+        report(rounds, memory),
+        wrk=version("wrk", "--version").split(" [")[0],
+    )
 
 
 if __name__ == "__main__":

@@ -1,11 +1,14 @@
-"""The private, durable Postgres server of a bench, and pgbench on it."""
+"""The private, durable Postgres server of a bench, pgbench on it, and what all benches with a server do alike."""
 
+import argparse
+import contextlib
 import glob
 import os
 import re
 import subprocess
+import tempfile
 
-from measure import Failure
+from measure import Failure, conditions, to_json, version
 
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -86,3 +89,52 @@ class Cluster:
         if result.returncode != 0 or not found:
             raise Failure(f"pgbench: {result.stderr[-500:]}")
         return float(found.group(1))
+
+
+def parser(name, description, quick, cpus):
+    """What every bench with a server can be asked. `cpus`: how many it uses if nobody says; None: all."""
+    parser = argparse.ArgumentParser(prog=f"tools/bench {name}", description=description)
+    parser.add_argument("--json", action="store_true", help="print one object instead of a table")
+    parser.add_argument("--quick", action="store_true", help=quick)
+    words = "all" if cpus is None else cpus
+    parser.add_argument(
+        "--cpus", type=int, default=cpus, help=f"how many CPUs everything together may use (default {words})"
+    )
+    parser.add_argument("--bin", required=True, help=argparse.SUPPRESS)
+    return parser
+
+
+class Stage:
+    """A server in a folder of its own, and a number of CPUs for all that is started from here on; used in a `with`."""
+
+    def __init__(self, options):
+        self.options = options
+        self.allowed = sorted(os.sched_getaffinity(0))[: options.cpus]
+        # Whatever is started from here on is bound by it: the server, the daemon and what it is compared with.
+        os.sched_setaffinity(0, self.allowed)
+        self.facts = conditions() | {"CPUs used": self.allowed}
+
+    def __enter__(self):
+        with contextlib.ExitStack() as stack:
+            self.folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="tally-bench-", dir="/var/tmp"))
+            # Postgres does not run as root, and has to come by here; its own folder is nobody else's.
+            os.chmod(self.folder, 0o711)
+            self.cluster = stack.enter_context(Cluster(self.options.bin, self.folder))
+            self.stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *failure):
+        if failure[0] is None:
+            self.cluster.drop()
+            self.facts |= {"postgres": version(program("postgres"), "--version")} | self.cluster.settings()
+            self.facts["load_after"] = round(os.getloadavg()[0], 2)
+        return self.stack.__exit__(*failure)
+
+    def report(self, ratios, parts, rows, **versions):
+        """Prints one object, or the rows of a table; and the conditions."""
+        self.facts |= versions | {"swift": version("swift", "--version")}
+        if self.options.json:
+            print(to_json({**ratios, "conditions": self.facts, **parts}))
+        else:
+            print("\n".join(rows))
+            print("\n" + "\n".join(f"{name}: {value}" for name, value in self.facts.items()))

@@ -1,14 +1,12 @@
 """tools/bench orchestrator: what accepted changes cost until phones have them, database and all."""
 
-import argparse
 import json
 import os
 import sys
-import tempfile
 
 from clients import Clients, accepted
-from cluster import Cluster, program
-from measure import Failure, conditions, median, run, table, to_json, version
+from cluster import Stage, parser
+from measure import Failure, median, run, table, version
 from sink import Sink, make_certificate
 
 BODY = 400
@@ -163,25 +161,14 @@ class Bench:
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="tools/bench orchestrator", description=__doc__)
-    parser.add_argument("--json", action="store_true", help="print one object instead of a table")
-    parser.add_argument("--quick", action="store_true", help="a tenth of everything: a rough look")
-    parser.add_argument("--cpus", type=int, default=2, help="how many CPUs everything together may use (default 2)")
-    parser.add_argument("--only", action="append", help="a figure by its name; may be repeated")
-    parser.add_argument("--bin", required=True, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    allowed = sorted(os.sched_getaffinity(0))[: options.cpus]
-    # Whatever is started from here on is bound by it: sink, server, daemon and what it is compared with.
-    os.sched_setaffinity(0, allowed)
-
-    facts = conditions() | {"CPUs used": allowed}
-    with tempfile.TemporaryDirectory(prefix="tally-bench-", dir="/var/tmp") as folder:
-        # Postgres does not run as root, and has to come by here; its own folder is nobody else's.
-        os.chmod(folder, 0o711)
-        make_certificate(folder)
-        sink = Sink(os.path.join(options.bin, "bench-sink"), folder, set(allowed), BODY, streams=STREAMS)
-        with Cluster(options.bin, folder) as cluster, sink:
-            bench = Bench(options, folder, cluster, sink)
+    arguments = parser("orchestrator", __doc__, "a tenth of everything: a rough look", cpus=2)
+    arguments.add_argument("--only", action="append", help="a figure by its name; may be repeated")
+    options = arguments.parse_args()
+    with Stage(options) as stage:
+        make_certificate(stage.folder)
+        program = os.path.join(options.bin, "bench-sink")
+        with Sink(program, stage.folder, set(stage.allowed), BODY, streams=STREAMS) as sink:
+            bench = Bench(options, stage.folder, stage.cluster, sink)
             steps = {
                 "one_to_all": bench.one_to_all,
                 "single_updates": bench.single_updates,
@@ -192,28 +179,15 @@ def main():
             }
             unknown = set(options.only or []) - set(steps)
             if unknown:
-                parser.error(f"no such figure: {', '.join(sorted(unknown))}; there are {', '.join(steps)}")
+                arguments.error(f"no such figure: {', '.join(sorted(unknown))}; there are {', '.join(steps)}")
             parts = {}
             for name, step in steps.items():
                 if options.only and name not in options.only:
                     continue
                 print(f"-- {name}", file=sys.stderr, flush=True)
                 parts[name] = step()
-            cluster.drop()
-            facts |= {"postgres": version(program("postgres"), "--version")} | cluster.settings()
-    facts |= {
-        "load_after": round(os.getloadavg()[0], 2),
-        "h2load": version("h2load", "--version"),
-        "swift": version("swift", "--version"),
-    }
-    if options.json:
-        ratios = {
-            name: value for part in parts.values() for name, value in part.items() if name.startswith("ratio_to_")
-        }
-        print(to_json({**ratios, "conditions": facts, **parts}))
-    else:
-        print("\n".join(table(bench.rows)))
-        print("\n" + "\n".join(f"{name}: {value}" for name, value in facts.items()))
+    ratios = {name: value for part in parts.values() for name, value in part.items() if name.startswith("ratio_to_")}
+    stage.report(ratios, parts, table(bench.rows), h2load=version("h2load", "--version"))
 
 
 if __name__ == "__main__":
