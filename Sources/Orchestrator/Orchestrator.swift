@@ -47,7 +47,7 @@ package final class Orchestrator: Sendable {
         self.masterKeys = masterKeys
         self.settings = settings
         self.logger = logger
-        intake = Intake(database: database, wakeUps: wakeUps, skews: skews, logger: logger)
+        intake = Intake(database: database, wakeUps: wakeUps, skews: skews, lease: settings.lease, logger: logger)
         signing = SigningIdentities(database: database, masterKeys: masterKeys)
         // Twice, so that every other daemon has looked for work meanwhile.
         segments = SegmentStore(database: database, lease: settings.lease, patience: settings.pollInterval * 2)

@@ -46,6 +46,31 @@ struct TransactionTests {
         }
     }
 
+    @Test("A transaction can end with its last statements: all of it is kept, or none")
+    func commitWith() async throws {
+        try await withNumbers { database in
+            let rows = try await database.withTransaction { connection in
+                try await connection.execute("INSERT INTO numbers VALUES (1)")
+                return try await connection.commit(["INSERT INTO numbers VALUES (2) RETURNING n", "SELECT 7"])
+            }
+            #expect(try rows.map { try $0.decoded(as: Int32.self) } == [[2], [7]])
+            let alone = try await database.withTransaction { try await $0.commit(["INSERT INTO numbers VALUES (3)"]) }
+            #expect(alone.count == 1)
+            let error = await #expect(throws: PostgresError.self) {
+                try await database.withTransaction { connection in
+                    try await connection.execute("INSERT INTO numbers VALUES (4)")
+                    _ = try await connection.commit([
+                        "INSERT INTO numbers VALUES (5)", "INSERT INTO numbers VALUES (1)",
+                    ])
+                }
+            }
+            #expect(error?.sqlState == "23505")
+            #expect(error?.statement == 1)
+            #expect(try await numbers(database) == [1, 2, 3])
+            #expect(database.statistics.idle == 1)
+        }
+    }
+
     @Test("A failed statement whose error is swallowed still undoes everything, and is told")
     func aborted() async throws {
         try await withNumbers { database in

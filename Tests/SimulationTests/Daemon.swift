@@ -37,6 +37,7 @@ final class Daemon: Sendable {
             settings: settings,
             logger: silence
         )
+        orchestrator.wakeUps.open(room: 4)
         intake = Task { [orchestrator] in await orchestrator.intake.run() }
     }
 

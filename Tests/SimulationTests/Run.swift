@@ -113,8 +113,10 @@ extension Universe {
         let daemon = anyDaemon()
         do {
             let orchestrator = daemon.orchestrator
+            let handed = orchestrator.wakeUps.takeLeases(2)
+            orchestrator.wakeUps.giveBack(handed.count)
             try await orchestrator.segments.takeAnnouncements()
-            for lease in try await orchestrator.segments.claim(limit: 2) {
+            for lease in try await handed + orchestrator.segments.claim(limit: 2) {
                 let actor = Stage.Actor(daemon: daemon.name, number: number())
                 note("\(actor) takes segment \(lease.segment) of \(lease.activityKey)")
                 let turn = Turn(number: actor.number, since: now)
@@ -223,8 +225,10 @@ extension Universe {
         for round in 0..<200 {
             let orchestrator = daemons[round % daemons.count].orchestrator
             try await Self.lookAfter(orchestrator)
+            let handed = orchestrator.wakeUps.takeLeases(100)
+            orchestrator.wakeUps.giveBack(handed.count)
             try await orchestrator.segments.takeAnnouncements()
-            let leases = try await orchestrator.segments.claim(limit: 100)
+            let leases = try await handed + orchestrator.segments.claim(limit: 100)
             if leases.isEmpty { return }
             for lease in leases {
                 await Self.serve(lease, of: orchestrator, apple, Turn(number: number(), since: now))

@@ -6,12 +6,30 @@ import Postgres
 /// One transaction of the intake: lock, read, decide, write. Each change is judged on its own; one that is refused
 /// changes nothing and does not disturb the others.
 enum ChangeGroup {
-    /// - Returns: One result per command, in their order. Errors of the database are thrown instead.
-    static func accept(
+    /// What is to be written for changes that were judged.
+    struct Judged {
+        /// One per command, in their order; they hold when the statements are committed.
+        var answers: [Result<ChangeAnswer, any Error>] = []
+        var statements: [Query] = []
+        fileprivate var hasWork = false
+
+        /// What there is to send, by the rows of the statements.
+        func work(_ rows: [Rows]) throws -> AcceptedWork.Outcome {
+            guard hasWork, let last = rows.last else { return AcceptedWork.Outcome() }
+            return try AcceptedWork.Outcome(last)
+        }
+    }
+
+    /// Locks, reads and decides. `leasing` says how many rings may be leased for this daemon to serve, and for how long.
+    ///
+    /// - Returns: What is to be written and committed.
+    /// - Throws: Errors of the database.
+    static func judge(
         _ commands: [ChangeCommand],
         skews: ClockSkewWatch,
+        leasing: (limit: Int, lease: Duration) = (0, .zero),
         on connection: PostgresConnection
-    ) async throws -> [Result<ChangeAnswer, any Error>] {
+    ) async throws -> Judged {
         let keys = commands.compactMap(\.idempotencyKey)
         let reading = keys.isEmpty ? [] : [KeptAnswers<ChangeAnswer>.selection(keys)]
         let rows = try await connection.pipeline(IntakeDesk.selection(commands) + reading)
@@ -19,9 +37,9 @@ enum ChangeGroup {
         try await desk.lookForFollowers(of: commands, on: connection)
         let skew = desk.clockSkew(skews)
         var kept = try KeptAnswers<ChangeAnswer>(keys.isEmpty ? nil : rows.last)
-        var results: [Result<ChangeAnswer, any Error>] = []
+        var judged = Judged()
         for command in commands {
-            results.append(
+            judged.answers.append(
                 Result {
                     if let key = command.idempotencyKey, let answer = try kept.answer(to: key) { return answer }
                     let answer = try desk.judge(command)
@@ -30,25 +48,27 @@ enum ChangeGroup {
                 }
             )
         }
-        let carriedOut = zip(commands, results).compactMap { command, result in
+        let carriedOut = zip(commands, judged.answers).compactMap { command, result in
             if case .success = result { command } else { nil }
         }
         let settled = carriedOut.compactMap(\.scheduleID)
-        var statements = desk.statements + carriedOut.flatMap(\.records)
+        judged.statements = desk.statements + carriedOut.flatMap(\.records)
         if !settled.isEmpty {
-            statements.append(
+            judged.statements.append(
                 """
                 UPDATE schedules SET state = 'done', settled_at = clock_timestamp(), lease_until = NULL, reason = NULL
                 WHERE schedule_id = ANY(\(settled)::uuid[])
                 """
             )
         }
-        statements += desk.cancellations + kept.statements
-        if let skew { statements.append(EventRows.insertion([skew])) }
-        if !statements.isEmpty {
-            _ = try await connection.pipeline(statements)
+        judged.statements += desk.cancellations + kept.statements
+        if let skew { judged.statements.append(EventRows.insertion([skew])) }
+        // Last, because whoever serves a ring waits for its row.
+        if let work = desk.work(leasing: leasing.limit, for: leasing.lease) {
+            judged.statements.append(work.statement)
+            judged.hasWork = true
         }
-        return results
+        return judged
     }
 }
 
@@ -62,6 +82,10 @@ private struct IntakeDesk {
         /// The stamp of the newest revision; nil until it has one.
         var timestamp: Timestamp?
         let now: Timestamp
+        /// The rings that rest and that nobody rides.
+        let empty: [EmptyRing]
+        /// Whether it has one ring and nothing else: several are for several daemons.
+        let isOneRing: Bool
     }
 
     private var places: [Int64: Place] = [:]
@@ -90,11 +114,11 @@ private struct IntakeDesk {
             """
             SELECT a.activity_key, a.state::text, a.revision, a.stamp, (extract(epoch FROM a.event_time) * 1000000)::int8,
                    c.content_state::text, c.timestamp, barriers.count, barriers.alerts, riding.alert,
-                   floor(extract(epoch FROM clock_timestamp()))::int8
+                   floor(extract(epoch FROM clock_timestamp()))::int8, rings.segments, rings.wakes, completed.segments = 1
             FROM activities AS a
             JOIN changes AS c ON c.activity_key = a.activity_key AND c.revision = a.revision
             CROSS JOIN LATERAL (
-                SELECT min(completed_revision) AS revision FROM segments AS s WHERE s.activity_key = a.activity_key
+                SELECT min(completed_revision) AS revision, count(*) AS segments FROM segments AS s WHERE s.activity_key = a.activity_key
             ) AS completed
             CROSS JOIN LATERAL (
                 SELECT count(*) AS count, coalesce(array_agg(b.alert::text) FILTER (WHERE b.alert IS NOT NULL), '{}') AS alerts
@@ -106,6 +130,7 @@ private struct IntakeDesk {
                 WHERE r.activity_key = a.activity_key AND r.alert IS NOT NULL AND r.revision > completed.revision
                 ORDER BY r.revision DESC LIMIT 1
             ) AS riding ON true
+            LEFT JOIN LATERAL (\(unescaped: EmptyRing.selection)) AS rings ON true
             WHERE a.activity_key = ANY(\(keys))
             """,
             AppVersionRows.selection(keys),
@@ -115,9 +140,15 @@ private struct IntakeDesk {
     init(_ rows: [Rows]) throws {
         followers = try Followers(types: rows[0], rows: rows[4])
         openSchedules = Set(try rows[2].decoded(as: String.self))
-        for (key, state, revision, stamp, eventTime, content, timestamp, barriers, barrierAlerts, riding, now)
+        for (
+            key, state, revision, stamp, eventTime, content, timestamp, barriers, barrierAlerts, riding, now, rings,
+            wakes, isOne
+        )
             in try rows[3].decoded(
-                as: (Int64, String, Int64, Int64, Int64?, String, Int64?, Int64, [String], String?, Int64).self
+                as: (
+                    Int64, String, Int64, Int64, Int64?, String, Int64?, Int64, [String], String?, Int64, [Int16]?,
+                    [Int64]?, Bool
+                ).self
             )
         {
             places[key] = Place(
@@ -136,7 +167,9 @@ private struct IntakeDesk {
                 ridingAlert: try riding.map(Self.alert),
                 openBarrierAlerts: try barrierAlerts.map(Self.alert),
                 timestamp: timestamp,
-                now: now
+                now: now,
+                empty: zip(rings ?? [], wakes ?? []).map { EmptyRing(activityKey: key, segment: $0, wakes: $1) },
+                isOneRing: isOne
             )
         }
     }
@@ -281,11 +314,26 @@ private struct IntakeDesk {
             statements.append(standing(of: touched))
         }
         statements += followers.statements
-        if !accepted.isEmpty {
-            statements.append(SegmentStore.wake(activityKeys: Array(Set(accepted.map(\.activityKey)))))
-            statements.append(WorkNotifications.announcement)
-        }
         return statements
+    }
+
+    /// What the accepted changes give to do; nil without any. At most so many rings are leased.
+    func work(leasing limit: Int, for lease: Duration) -> AcceptedWork? {
+        guard !accepted.isEmpty else { return nil }
+        let newest = Dictionary(accepted.map { ($0.activityKey, $0.revision) }, uniquingKeysWith: max)
+        let keys = newest.keys.sorted()
+        // An end concerns more than those who ride, and where versions come and go cards are moved first.
+        let others = followers.changedKeys.union(accepted.filter { $0.kind != .update }.map(\.activityKey))
+        return AcceptedWork(
+            activityKeys: keys,
+            empty: keys.filter { !others.contains($0) }.flatMap { key in
+                (places[key]?.empty ?? []).map { ($0, newest[key] ?? 0) }
+            },
+            leasable: Array(
+                keys.filter { places[$0]?.isOneRing == true && places[$0]?.empty.isEmpty == true }.prefix(limit)
+            ),
+            lease: lease
+        )
     }
 
     /// After the end nothing is scheduled any more. To be run when the schedules that brought the end are settled.

@@ -13,17 +13,23 @@ final class Intake: Service, CustomStringConvertible {
     /// Facts of activities; nil for an id that names none.
     let facts: GroupedWork<ActivityFacts.Name, ActivityFacts.Name, ActivityFacts?>
 
-    init(database: Database, wakeUps: WakeUps, skews: ClockSkewWatch, logger: Logger) {
+    init(database: Database, wakeUps: WakeUps, skews: ClockSkewWatch, lease: Duration, logger: Logger) {
         changes = GroupedWork(
             "accepting changes",
             .init(groupSize: 500, lanes: 3, worthALane: 16, takesWholeLines: true),
             logger: logger
         ) { commands in
-            let answers = try await database.withTransaction { connection in
-                try await ChangeGroup.accept(commands, skews: skews, on: connection)
+            let room = wakeUps.reserve(commands.count)
+            defer { wakeUps.giveBack(room) }
+            return try await database.withTransaction { connection in
+                let judged = try await ChangeGroup.judge(commands, skews: skews, leasing: (room, lease), on: connection)
+                if !judged.statements.isEmpty {
+                    let work = try judged.work(await connection.commit(judged.statements))
+                    wakeUps.handOver(work.leases)
+                    if work.hasMore { wakeUps.signalAll() }
+                }
+                return judged.answers
             }
-            wakeUps.signal()
-            return answers
         }
         reports = GroupedWork(
             "taking reports of cards",

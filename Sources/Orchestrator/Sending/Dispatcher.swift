@@ -4,11 +4,14 @@ import Synchronization
 
 /// Finds segments that are due, leases them, and lets a bounded number of workers serve them in groups.
 ///
-/// A change accepted in this process is seen at once; everything else by a look at the database every poll interval.
+/// What was accepted in this process comes leased already, or is seen at once; everything else is found by a look at the
+/// database every poll interval.
 struct Dispatcher: Service, CustomStringConvertible {
     let orchestrator: Orchestrator
 
     var description: String { "dispatcher" }
+
+    private var wakeUps: WakeUps { orchestrator.wakeUps }
 
     func run() async {
         let slots = FreeSlots(orchestrator.settings.concurrentSegments)
@@ -16,42 +19,59 @@ struct Dispatcher: Service, CustomStringConvertible {
         // Workers see the shutdown by themselves: they finish the batch that is out and give their lease back.
         await withDiscardingTaskGroup { workers in
             workers.addTask { await tick() }
-            for await _ in orchestrator.wakeUps.signals.cancelOnGracefulShutdown() {
+            wakeUps.open(room: slots.free * GroupSize.most)
+            for await _ in wakeUps.signals.cancelOnGracefulShutdown() {
                 while slots.free > 0 {
+                    let handed = wakeUps.takeLeases(GroupSize.most)
+                    guard !handed.isEmpty else { break }
+                    begin(handed, slots, in: &workers) { _ in wakeUps.giveBack(handed.count) }
+                }
+                while slots.free > 0, wakeUps.takeLook() {
                     let groupSize = size.current
-                    guard
-                        let leases = await claim(
-                            atMost: slots.free * groupSize,
-                            takesFurtherRing: slots.mayTakeFurtherRing
-                        ),
-                        !leases.isEmpty
-                    else { break }
-                    for further in leases.filter(\.isFurtherRing) {
+                    let limit = slots.free * groupSize
+                    let leases = await claim(atMost: limit, takesFurtherRing: slots.mayTakeFurtherRing)
+                    guard let leases, !leases.isEmpty else { break }
+                    let further = leases.filter(\.isFurtherRing)
+                    // There may be more.
+                    if leases.count >= limit || !further.isEmpty { wakeUps.signal() }
+                    for lease in further {
                         slots.take(isFurther: true)
                         workers.addTask {
-                            await SegmentWorker(orchestrator: orchestrator, lease: further).run()
+                            await SegmentWorker(orchestrator: orchestrator, lease: lease).run()
                             slots.giveBack(isFurther: true)
-                            orchestrator.wakeUps.signal()
+                            wakeUps.signal()
                         }
                     }
                     for group in leases.filter({ !$0.isFurtherRing }).inGroups(of: groupSize) {
-                        slots.take(isFurther: false)
-                        workers.addTask {
-                            let hadTooMuch = await SegmentGroup(orchestrator: orchestrator, leases: group).run()
-                            size.learn(hadTooMuch: hadTooMuch)
-                            slots.giveBack(isFurther: false)
-                            orchestrator.wakeUps.signal()
-                        }
+                        begin(group, slots, in: &workers) { size.learn(hadTooMuch: $0.hadTooMuch) }
                     }
                 }
             }
+        }
+        // Without a database the leases run out by themselves.
+        try? await orchestrator.segments.release(wakeUps.close())
+    }
+
+    /// Has a group served.
+    private func begin(
+        _ leases: [SegmentLease],
+        _ slots: FreeSlots,
+        in workers: inout DiscardingTaskGroup,
+        _ ended: @escaping @Sendable (SegmentGroup.Outcome) -> Void
+    ) {
+        slots.take(isFurther: false)
+        workers.addTask {
+            let outcome = await SegmentGroup(orchestrator: orchestrator, leases: leases).run()
+            ended(outcome)
+            slots.giveBack(isFurther: false)
+            if outcome.mayHaveMore { wakeUps.signal() } else { wakeUps.goOn() }
         }
     }
 
     private func tick() async {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
-                orchestrator.wakeUps.signal()
+                wakeUps.signal()
                 try? await Task.sleep(for: orchestrator.settings.pollInterval)  // throws only when cancelled
             }
         }
@@ -71,7 +91,7 @@ struct Dispatcher: Service, CustomStringConvertible {
 
 /// How many segments a worker is given at once: many while they are small rings, else one.
 private final class GroupSize: Sendable {
-    private static let most = 64
+    static let most = 64
 
     private let size = Atomic(1)
 

@@ -40,8 +40,7 @@ struct TokenPushes: Sendable {
     func send(
         _ change: ChangeToSend,
         to pushes: [Push],
-        fixedPriority: PushPriority? = nil,
-        isWhole: Bool = false
+        fixedPriority: PushPriority? = nil
     ) async throws -> (begun: [Destination], exceptions: PushExceptions) {
         var exceptions = PushExceptions(activityKey: activity.key, backoff: orchestrator.settings.backoff)
         guard !pushes.isEmpty else { return ([], exceptions) }
@@ -51,7 +50,7 @@ struct TokenPushes: Sendable {
             activity: activity,
             change: change,
             identity: try await orchestrator.signing.identity(of: activity.bundleID, activity.environment),
-            detail: try await orchestrator.timeline.detail(of: activity.key, count: pushes.count, isWhole: isWhole)
+            detail: try await orchestrator.timeline.detail(of: activity.key, count: pushes.count)
         )
         let groups = try await groups(pushes, of: change, fixedPriority)
         let begun = try await withThrowingTaskGroup(of: PushExceptions.self) { tasks in
@@ -124,7 +123,7 @@ struct TokenPushes: Sendable {
 }
 
 extension PushExceptions.Place {
-    fileprivate init(_ push: TokenPushes.Push) {
+    init(_ push: TokenPushes.Push) {
         self.init(
             deviceKey: push.destination.deviceKey,
             token: push.destination.token,

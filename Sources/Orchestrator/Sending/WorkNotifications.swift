@@ -1,26 +1,53 @@
 import Postgres
 import ServiceLifecycle
 
-/// Hears from the other daemons of this database that they have accepted changes, so that whoever is free helps at once.
+/// Tells the other daemons of this database that there is work, and hears it from them, so that whoever is free helps at
+/// once.
 ///
-/// Only accepts notify, once per group: a NOTIFY makes commits wait for each other. Everything else, and whatever is
-/// said while the connection is away, is found by the dispatcher's own look at the database.
+/// Only accepts tell, after their commits and many of them at once: transactions with a NOTIFY commit one after the other.
+/// Everything else, and whatever is said while a connection is away, is found by the dispatcher's own look at the database.
 struct WorkNotifications: Service, CustomStringConvertible {
-    /// The channel of LISTEN and NOTIFY; the notifications carry nothing.
+    /// The channel of LISTEN and NOTIFY; the notifications carry who tells.
     private static let channel = "tally_work"
+    /// The least time between two notifications: one daemon alone takes what comes meanwhile, and sees it at once.
+    private static let interval = Duration.milliseconds(20)
 
-    /// The statement that tells the other daemons; it takes effect with the commit.
-    static let announcement: Query = "SELECT pg_notify('tally_work', '')"
+    /// The statement that tells all daemons; it takes effect with the commit. For transactions that are rare.
+    static let announcement = announcement(from: "")
+
+    private static func announcement(from daemon: String) -> Query { "SELECT pg_notify('tally_work', \(daemon))" }
 
     let orchestrator: Orchestrator
+    /// Tells this daemon's own notifications from those of others.
+    private let name = String(UInt64.random(in: .min ... .max), radix: 16)
+
+    init(orchestrator: Orchestrator) {
+        self.orchestrator = orchestrator
+    }
 
     var description: String { "work-notifications" }
 
     func run() async {
         await cancelWhenGracefulShutdown {
-            for await _ in orchestrator.database.notifications(channels: [Self.channel]) {
-                orchestrator.wakeUps.signal()
+            await withDiscardingTaskGroup { group in
+                group.addTask { await hear() }
+                group.addTask { await tell() }
             }
+        }
+    }
+
+    private func hear() async {
+        for await event in orchestrator.database.notifications(channels: [Self.channel]) {
+            if case .notification(_, let teller) = event, teller == name { continue }
+            orchestrator.wakeUps.signal()
+        }
+    }
+
+    private func tell() async {
+        for await _ in orchestrator.wakeUps.signalsForOthers {
+            // The others look by themselves, only later.
+            _ = try? await orchestrator.database.execute(Self.announcement(from: name))
+            try? await Task.sleep(for: Self.interval)  // throws only when cancelled
         }
     }
 }

@@ -116,6 +116,11 @@ struct Followers {
         followers[key]?[index].changedAt = revision
     }
 
+    /// Activities some of whose cards a worker has to look at, because states go to them no more, or go again.
+    var changedKeys: Set<Int64> {
+        Set(followers.filter { $0.value.contains { $0.changedAt != nil } }.keys)
+    }
+
     var statements: [Query] {
         let changed = followers.filter { acceptedKeys.contains($0.key) }.sorted { $0.key < $1.key }.flatMap {
             key,

@@ -91,6 +91,39 @@ package final class PostgresConnection {
         return result
     }
 
+    /// Runs the last statements of a transaction together with its COMMIT, in one round trip: after this, ``withTransaction(_:_:)``
+    /// has nothing left to do.
+    ///
+    /// - Returns: one result per statement, in order. They are committed.
+    /// - Throws: as ``pipeline(_:timeout:)`` and ``withTransaction(_:_:)``.
+    package func commit(_ queries: [Query]) async throws(PostgresError) -> [Rows] {
+        var before: [Statement] = []
+        switch phase {
+        case .beginning(let begin): before = [begin]
+        case .inTransaction: break
+        case .ended: throw PostgresError(.closed, message: "a connection used after its loan")
+        case .plain: throw PostgresError(.misuse, message: "a commit without a transaction")
+        }
+        try await gate?.pass(.inTransaction)
+        try await gate?.pass(.beforeCommit)
+        // As in `commit()`.
+        guard !Task.isCancelled else { throw PostgresError(.cancelled) }
+        let statements = before + queries.map(\.statement) + [Statement(sql: "COMMIT")]
+        switch await uncancelled(statements, timeout: statementTimeout) {
+        case .success(let results):
+            phase = .plain
+            guard results.last?.commandTag == "COMMIT" else { throw PostgresError(.transactionAborted) }
+            try await gate?.pass(.afterCommit)
+            return results.dropFirst(before.count).dropLast().map { Rows($0) }
+        case .failure(let error) where error.code == .server:
+            phase = session.transactionStatus == .idle ? .plain : .inTransaction
+            throw PostgresError(error, statementsBefore: before.count)
+        case .failure(let error):
+            phase = .plain
+            throw PostgresError(error.code == .closed ? .connectionLost : .commitUnknown, cause: error)
+        }
+    }
+
     private func commit() async throws(PostgresError) {
         guard case .inTransaction = phase else {
             phase = .plain
@@ -110,10 +143,9 @@ package final class PostgresConnection {
             throw PostgresError(.cancelled)
         }
         phase = .plain
-        let outcome = await uncancelled(Statement(sql: "COMMIT"), timeout: statementTimeout)
-        switch outcome {
-        case .success(let result):
-            guard result?.commandTag == "COMMIT" else { throw PostgresError(.transactionAborted) }
+        switch await uncancelled([Statement(sql: "COMMIT")], timeout: statementTimeout) {
+        case .success(let results):
+            guard results.last?.commandTag == "COMMIT" else { throw PostgresError(.transactionAborted) }
             try await gate?.pass(.afterCommit)
         case .failure(let error) where error.code == .server: throw PostgresError(error)
         case .failure(let error) where error.code == .closed: throw PostgresError(.connectionLost, cause: error)
@@ -124,18 +156,18 @@ package final class PostgresConnection {
     private func rollBack() async {
         defer { phase = .plain }
         guard case .inTransaction = phase, session.isOpen else { return }
-        if case .failure = await uncancelled(Statement(sql: "ROLLBACK"), timeout: .seconds(5)) {
+        if case .failure = await uncancelled([Statement(sql: "ROLLBACK")], timeout: .seconds(5)) {
             // The server undoes it when the connection closes.
             session.close()
         }
     }
 
-    /// Runs a statement to its end even if this task is cancelled, which takes a task of its own.
-    private func uncancelled(_ statement: Statement, timeout: Duration) async -> Result<ResultHandle?, LibPQError> {
+    /// Runs statements to their end even if this task is cancelled, which takes a task of its own.
+    private func uncancelled(_ statements: [Statement], timeout: Duration) async -> Result<[ResultHandle], LibPQError> {
         let deadline = ContinuousClock.now + timeout
         return await Task { [session] in
             do throws(LibPQError) {
-                return .success(try await session.run([statement], until: deadline).first)
+                return .success(try await session.run(statements, until: deadline))
             } catch {
                 return .failure(error)
             }

@@ -62,6 +62,7 @@ struct LeaseTests {
     func stamps() async throws {
         try await withWorld { world in
             try await world.start()
+            try await world.follow("d1", token: "aa01", known: 1)
             try await world.settle()
             try await world.exhaustStamps()
             #expect(try await world.update(score: 1).timestamp == nil)

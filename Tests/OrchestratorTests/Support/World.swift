@@ -343,11 +343,11 @@ extension World {
         )
     }
 
-    /// Another daemon on the same database, with the same key and sender.
-    func sibling(settings: OrchestratorSettings? = nil) -> World {
+    /// Another daemon on the same database, with the same key and sender; what it asks of the database passes a gate.
+    func sibling(settings: OrchestratorSettings? = nil, behind gate: StatementGate? = nil) -> World {
         World(
             orchestrator: Orchestrator(
-                database: database,
+                database: gate.map { Database(database, behind: $0) } ?? database,
                 sender: recorder,
                 masterKeys: orchestrator.masterKeys,
                 settings: settings ?? orchestrator.settings,

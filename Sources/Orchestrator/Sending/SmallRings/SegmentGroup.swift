@@ -1,3 +1,4 @@
+import APNSTransport
 import ActivityModel
 import Logging
 
@@ -12,21 +13,37 @@ struct SegmentGroup: Sendable {
     /// How long the answers to the pushes of a group are waited for before those that are there are stored.
     private static let patience = Duration.milliseconds(50)
 
+    /// What serving a group came to.
+    struct Outcome: Sendable {
+        /// Some were given back: the group had more work than one worker should hold.
+        var hadTooMuch = false
+        /// Segments may be due again, or others by what was done.
+        var mayHaveMore = false
+    }
+
     /// Serves them until they rest.
-    ///
-    /// - Returns: Whether some were given back: the group had more work than one worker should hold.
-    func run() async -> Bool {
+    func run() async -> Outcome {
         let rings = await smallRings()
         let small = Set(rings.map(\.lease))
         let others = leases.filter { !small.contains($0) }
         await giveBack(Array(others.dropFirst()))
-        await withDiscardingTaskGroup { group in
-            if !rings.isEmpty { group.addTask { await serve(rings) } }
+        return await withTaskGroup(of: Outcome.self) { group in
+            if !rings.isEmpty {
+                group.addTask { Outcome(mayHaveMore: await serve(rings)) }
+            }
             if let other = others.first {
-                group.addTask { await SegmentWorker(orchestrator: orchestrator, lease: other).run() }
+                group.addTask {
+                    await SegmentWorker(orchestrator: orchestrator, lease: other).run()
+                    return Outcome(hadTooMuch: others.count > 1, mayHaveMore: true)
+                }
+            }
+            return await group.reduce(Outcome()) { all, one in
+                Outcome(
+                    hadTooMuch: all.hadTooMuch || one.hadTooMuch,
+                    mayHaveMore: all.mayHaveMore || one.mayHaveMore
+                )
             }
         }
-        return others.count > 1
     }
 
     /// Serves one segment, without keeping its lease alive; nothing but its own steps happens.
@@ -34,7 +51,9 @@ struct SegmentGroup: Sendable {
         let group = SegmentGroup(orchestrator: orchestrator, leases: [lease])
         if let ring = try await SmallRing.read([lease], from: orchestrator.database).first {
             switch try await group.send(ring) {
-            case .everybodyHasIt: return try await group.store.complete([ring])
+            case .everybodyHasIt:
+                _ = try await group.store.complete([ring])
+                return
             case .backsOff: return
             case .hasExceptions: break
             }
@@ -53,7 +72,6 @@ struct SegmentGroup: Sendable {
     }
 
     private func giveBack(_ leases: [SegmentLease]) async {
-        guard !leases.isEmpty else { return }
         // Without a database the leases run out by themselves.
         try? await store.release(leases)
     }
@@ -63,58 +81,74 @@ struct SegmentGroup: Sendable {
     private enum Ended: Sendable {
         /// Everybody has the change; that is to be stored.
         case sent(SmallRing)
-        /// It is done with.
-        case settled
+        /// It is done with; it may be due again.
+        case settled(SmallRing)
         case patience
+        /// The leases are to be kept alive.
+        case keeping
     }
 
-    /// Sends all at the same time. Rings that are answered are stored together; those that are not yet are waited for, each
-    /// with its lease kept alive.
-    private func serve(_ rings: [SmallRing]) async {
+    /// Sends all at the same time. Rings that are answered are stored together; those that are not yet are waited for, with
+    /// their leases kept alive.
+    ///
+    /// - Returns: Whether some may be due again.
+    private func serve(_ rings: [SmallRing]) async -> Bool {
         await withTaskGroup(of: Ended.self) { group in
             for ring in rings { group.addTask { await run(ring) } }
-            group.addTask {
-                try? await Task.sleep(for: Self.patience)  // throws only when cancelled
-                return .patience
-            }
-            var open = rings.count
+            group.addTask { await Self.wait(Self.patience, then: .patience) }
+            group.addTask { await Self.wait(store.lease / 3, then: .keeping) }
+            var open = Set(rings.map(\.lease))
             var isPatient = true
+            var mayHaveMore = false
             var sent: [SmallRing] = []
-            while open > 0, let ended = await group.next() {
+            while !open.isEmpty, let ended = await group.next() {
                 switch ended {
                 case .sent(let ring):
-                    open -= 1
+                    open.remove(ring.lease)
                     sent.append(ring)
-                case .settled: open -= 1
+                case .settled(let ring):
+                    open.remove(ring.lease)
+                    mayHaveMore = true
                 case .patience: isPatient = false
+                case .keeping:
+                    // Without a database they run out, and what comes of them is not stored.
+                    try? await store.renew(Array(open))
+                    group.addTask { await Self.wait(store.lease / 3, then: .keeping) }
                 }
-                if open == 0 || !isPatient {
-                    await complete(sent)
+                if open.isEmpty || !isPatient {
+                    mayHaveMore = await complete(sent) || mayHaveMore
                     sent = []
                 }
             }
             group.cancelAll()
+            return mayHaveMore
         }
     }
 
-    private func complete(_ rings: [SmallRing]) async {
-        guard !rings.isEmpty else { return }
+    private static func wait(_ time: Duration, then ended: Ended) async -> Ended {
+        try? await Task.sleep(for: time)  // throws only when cancelled, and then nobody listens
+        return ended
+    }
+
+    /// - Returns: Whether some may be due again.
+    private func complete(_ rings: [SmallRing]) async -> Bool {
+        guard !rings.isEmpty else { return false }
         do {
-            try await store.complete(rings)
+            return try await store.complete(rings)
         } catch {
             // Their leases run out, and they are sent the same again.
             orchestrator.logger.error(
                 "small rings are not stored",
                 metadata: ["count": "\(rings.count)", "error": "\(error)"]
             )
+            return false
         }
     }
 
     private func run(_ ring: SmallRing) async -> Ended {
         let worker = SegmentWorker(orchestrator: orchestrator, lease: ring.lease)
         do {
-            let sending = try await worker.whileKeepingLease { try await send(ring) }
-            switch sending {
+            switch try await send(ring) {
             case .everybodyHasIt: return .sent(ring)
             case .backsOff: break
             case .hasExceptions: await worker.run()
@@ -122,7 +156,7 @@ struct SegmentGroup: Sendable {
         } catch {
             await worker.failed(error)
         }
-        return .settled
+        return .settled(ring)
     }
 
     private enum Sending: Sendable {
@@ -134,15 +168,7 @@ struct SegmentGroup: Sendable {
     }
 
     private func send(_ ring: SmallRing) async throws -> Sending {
-        let pushes = TokenPushes(orchestrator: orchestrator, lease: ring.lease, activity: ring.activity)
-        let (_, exceptions) = try await pushes.send(
-            ring.change,
-            to: ring.riders.map {
-                TokenPushes.Push($0, alert: nil, heardIfRefused: ring.change.heard(missing: nil))
-            },
-            fixedPriority: SmallRing.decision.priority,
-            isWhole: true
-        )
+        let exceptions = try await push(ring)
         guard !exceptions.refused.isEmpty else { return .everybodyHasIt }
         guard exceptions.commonFailure == nil else {
             let delay = orchestrator.settings.backoff.delay(afterFailures: ring.failures + 1)
@@ -156,5 +182,34 @@ struct SegmentGroup: Sendable {
             with: merges + [SegmentStore.decision(of: ring)] + exceptions.statements
         )
         return .hasExceptions
+    }
+
+    /// All pushes of a small ring are alike and leave together.
+    private func push(_ ring: SmallRing) async throws -> PushExceptions {
+        let outgoing = OutgoingChange(
+            orchestrator: orchestrator,
+            lease: ring.lease,
+            activity: ring.activity,
+            change: ring.change,
+            identity: try await orchestrator.signing.identity(of: ring.activity.bundleID, ring.activity.environment),
+            detail: .pushes
+        )
+        let heard = ring.change.heard(missing: nil)
+        let outcome = await outgoing.send(
+            outgoing.form(alert: nil, priority: SmallRing.decision.priority),
+            to: TokenBuffer(ring.riders.map(\.token)),
+            of: ring.riders.map(\.deviceKey)
+        )
+        var exceptions = PushExceptions(activityKey: ring.activity.key, backoff: orchestrator.settings.backoff)
+        exceptions.add(outcome) {
+            PushExceptions.Place(TokenPushes.Push(ring.riders[$0], alert: nil, heardIfRefused: heard))
+        }
+        if let refusal = exceptions.refusalForGood {
+            orchestrator.logger.error(
+                "APNs refuses a push for good",
+                metadata: ["activity.key": "\(ring.activity.key)", "apns.reason": "\(refusal.words)"]
+            )
+        }
+        return exceptions
     }
 }

@@ -6,10 +6,12 @@ extension SegmentStore {
     /// merged, the priority and why. As ``acknowledge(_:_:hasFailed:hasSent:with:)`` and ``rest(_:wakesSeen:hold:)`` in one.
     ///
     /// One that was given work meanwhile is due at once. Nothing is stored of one whose lease is lost.
-    func complete(_ rings: [SmallRing]) async throws {
+    ///
+    /// - Returns: Whether some are due now.
+    func complete(_ rings: [SmallRing]) async throws -> Bool {
         // In the order in which everybody locks segments.
         let rings = rings.sorted { $0.lease.activityKey < $1.lease.activityKey }
-        _ = try await database.execute(
+        let rows = try await database.query(
             """
             WITH mine AS MATERIALIZED (
                 SELECT s.activity_key, u.begun, u.revision, u.wakes, u.ordinary, u.frequent, u.decided_at
@@ -39,8 +41,10 @@ extension SegmentStore {
                     THEN (SELECT \(unescaped: Self.nextOfRing) FROM activities AS a WHERE a.activity_key = s.activity_key)
                     ELSE clock_timestamp() END
             FROM mine WHERE s.activity_key = mine.activity_key AND s.segment = 0
+            RETURNING coalesce(s.due_at <= clock_timestamp(), false)
             """
         )
+        return try rows.decoded(as: Bool.self).contains(true)
     }
 
     /// The statement that puts on record with which priority a small ring was sent its change, and why.
@@ -68,8 +72,19 @@ extension SegmentStore {
         """
     }
 
+    /// Prolongs leases that hold still.
+    func renew(_ leases: [SegmentLease]) async throws {
+        try await set(leases, to: lease)
+    }
+
     /// Gives leases back at once, for whoever is free.
     func release(_ leases: [SegmentLease]) async throws {
+        try await set(leases, to: nil)
+    }
+
+    /// Lets leases last so long from now on; nil ends them.
+    private func set(_ leases: [SegmentLease], to time: Duration?) async throws {
+        guard !leases.isEmpty else { return }
         let leases = leases.sorted { ($0.activityKey, $0.segment) < ($1.activityKey, $1.segment) }
         _ = try await database.execute(
             """
@@ -79,10 +94,13 @@ extension SegmentStore {
                     \(leases.map(\.activityKey)), \(leases.map(\.segment)), \(leases.map(\.owner))
                 ) AS u(activity_key, segment, owner)
                     ON s.activity_key = u.activity_key AND s.segment = u.segment AND s.lease_owner = u.owner::uuid
+                WHERE s.lease_until > clock_timestamp()
                 ORDER BY s.activity_key, s.segment FOR NO KEY UPDATE OF s
             )
-            UPDATE segments AS s SET lease_owner = NULL, lease_until = NULL
-            FROM mine WHERE s.activity_key = mine.activity_key AND s.segment = mine.segment
+            UPDATE segments AS s
+            SET lease_owner = CASE WHEN l.until IS NOT NULL THEN s.lease_owner END, lease_until = l.until
+            FROM mine CROSS JOIN (SELECT clock_timestamp() + \(time)::interval AS until) AS l
+            WHERE s.activity_key = mine.activity_key AND s.segment = mine.segment
             """
         )
     }

@@ -51,14 +51,13 @@ final class Timeline: Sendable {
     // MARK: Recording
 
     /// How much is told of a batch of `count` pushes: a row for each while the activity has at most 1,000 destinations.
-    /// A batch that `isWhole` is all there is to send to. On a ring (`isRing`) its devices are in the order of the ring.
+    /// On a ring (`isRing`) its devices are in the order of the ring.
     func detail(
         of activityKey: Int64,
         count: Int,
-        isWhole: Bool = false,
         isRing: Bool = false
     ) async throws -> TimelineDetail {
-        if try await isWhole ? count <= TimelineScale.few : scale.isSmall(activityKey, batch: count) { return .pushes }
+        if try await scale.isSmall(activityKey, batch: count) { return .pushes }
         return batchDetail(isRing: isRing)
     }
 

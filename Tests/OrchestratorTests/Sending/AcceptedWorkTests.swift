@@ -1,0 +1,138 @@
+import APITypes
+import ActivityModel
+import Postgres
+import Synchronization
+import Testing
+
+@testable import Orchestrator
+
+@Suite("What accepted changes give to do", .timeLimit(.minutes(2)))
+struct AcceptedWorkTests {
+    private func ring(_ world: World) async throws -> String? {
+        try await world.word(
+            """
+            SELECT concat_ws(' ', completed_revision, CASE WHEN due_at IS NOT NULL THEN 'due' END,
+                             CASE WHEN lease_owner IS NOT NULL THEN 'leased' END)
+            FROM segments WHERE segment = 0
+            """
+        )
+    }
+
+    @Test("A change that nobody follows is done with when it is accepted, whatever it is; its end is not")
+    func empty() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.settle()
+            try await world.update(score: 1)
+            try await world.update(score: 2, alert: "Messi", mustDeliver: true)
+            for score in 3...20 { try await world.update(score: Int64(score), mustDeliver: true) }
+            #expect(try await ring(world) == "21")
+            #expect(try await world.orchestrator.segments.claim(limit: 10).isEmpty)
+            try await world.pass(60)  // so many stamps were taken in advance
+            // Whoever comes now is sent the newest state, and none of the alerts of before.
+            try await world.follow("d1", token: "aa01")
+            try await world.settle()
+            let push = try #require(world.recorder.take().first)
+            #expect(push.score == 20 && push.alert == nil)
+            try await world.end()
+            #expect(try await ring(world) == "21 due")
+        }
+    }
+
+    @Test("Where somebody has a row of his own, or is about to be started, the ring is woken")
+    func followed() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.settle()
+            try await world.follow("d1", token: "aa01", known: 1)
+            try await world.update(score: 1)
+            #expect(try await ring(world) == "1 due")
+            try await world.settle()
+            #expect(world.recorder.take().map(\.score) == [1])
+            try await world.update(score: 2)
+            #expect(try await ring(world) == "2 due")
+            try await world.settle()
+            #expect(world.recorder.take().map(\.score) == [2])
+        }
+    }
+
+    @Test("A phone that comes on the ring between the look and the commit gets the change", arguments: [false, true])
+    func race(isServed: Bool) async throws {
+        try await withWorld { world in
+            try await world.start()
+            // What its version of the app can decode is known, so that a report need not wait for the change.
+            try await world.follow("d0", token: "aa00", known: 1)
+            try await world.report("d0", .ended)
+            try await world.settle()
+            // The other daemon's intake halts when all is decided and nothing is written.
+            let meanwhile = Gate()
+            let gate = StatementGate { (moment) async throws(PostgresError) in
+                if moment == .beforeCommit { await meanwhile.pass() }
+            }
+            let other = world.sibling(behind: gate)
+            try await other.withIntake {
+                async let accepted = other.update(score: 1)
+                await meanwhile.arrivals(1)
+                try await world.follow("d1", token: "aa01", known: 1)
+                if isServed {
+                    try await world.settle()
+                    #expect(try await world.subscription("d1") == "riding")
+                }
+                meanwhile.open()
+                #expect(try await accepted.revision == 2)
+            }
+            try await world.settle()
+            #expect(world.recorder.take().map(\.score) == [1])
+            #expect(try await world.show().progress.current == 1)
+        }
+    }
+
+    @Test("A ring at rest comes leased to the daemon that accepts, as far as it has room; others are due")
+    func leased() async throws {
+        try await withWorld { world in
+            for number in 1...3 {
+                try await world.start("a\(number)")
+                try await world.follow("d\(number)", token: "aa0\(number)", in: "a\(number)", known: 1)
+            }
+            try await world.settle()
+            let wakeUps = world.orchestrator.wakeUps
+            wakeUps.open(room: 2)
+            for number in 1...3 { try await world.update("a\(number)", score: 1) }
+            let leases = wakeUps.takeLeases(10)
+            #expect(leases.count == 2)
+            #expect(try await world.orchestrator.segments.claim(limit: 10).count == 1)
+            _ = await SegmentGroup(orchestrator: world.orchestrator, leases: leases).run()
+            #expect(world.recorder.take().map(\.destination).sorted() == ["aa01", "aa02"])
+            wakeUps.giveBack(2)
+
+            // What comes while a ring is leased is its worker's; and a daemon that dies with a lease loses nothing.
+            try await world.update("a1", score: 2)
+            #expect(wakeUps.takeLeases(10).count == 1)
+            try await world.update("a1", score: 3)
+            #expect(wakeUps.takeLeases(10).isEmpty)
+            try await world.expireLeases()
+            try await world.settle()
+            let scores = world.recorder.take().map { "\($0.destination) \($0.score ?? 0)" }
+            #expect(scores.sorted() == ["aa01 3", "aa03 1"])
+        }
+    }
+
+    @Test("Without a dispatcher nothing is leased, and what a stopped one has not taken is given back")
+    func closed() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.follow("d1", token: "aa01", known: 1)
+            try await world.settle()
+            let wakeUps = world.orchestrator.wakeUps
+            wakeUps.open(room: 2)
+            try await world.update(score: 1)
+            let left = wakeUps.close()
+            #expect(left.count == 1)
+            try await world.orchestrator.segments.release(left)
+            try await world.update(score: 2)
+            #expect(wakeUps.takeLeases(10).isEmpty)
+            try await world.settle()
+            #expect(world.recorder.take().map(\.score) == [2])
+        }
+    }
+}
