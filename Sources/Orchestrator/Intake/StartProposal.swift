@@ -198,11 +198,11 @@ struct StartProposal: Sendable {
         """
     }
 
-    /// Nobody needs an update to the start itself, so the walk begins behind it.
+    /// Nobody needs an update to the start itself, so the walk begins behind it; without an audience there is nothing to do.
     private func ring(_ activityKey: Int64) -> Query {
         """
         INSERT INTO segments (activity_key, segment, completed_revision, due_at)
-        SELECT activity_key, 0, 1, CASE WHEN state = 'live' THEN clock_timestamp() END
+        SELECT activity_key, 0, 1, CASE WHEN state = 'live' AND enrolment_due THEN clock_timestamp() END
         FROM activities WHERE activity_key = \(activityKey)
         """
     }

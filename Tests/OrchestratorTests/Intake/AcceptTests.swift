@@ -162,6 +162,7 @@ struct AcceptTests {
     func size() async throws {
         try await withWorld { world in
             try await world.start(alert: nil)
+            try await world.follow("d1", token: "aa")
             let note = JSONValue.string(String(repeating: "x", count: 3900))
             var state = World.state(1)
             state["note"] = note

@@ -81,7 +81,7 @@ struct LeaseTests {
     @Test("Work that comes while a worker finds nothing keeps it from resting")
     func wakes() async throws {
         try await withWorld { world in
-            try await world.start()
+            try await world.start(to: World.devices("d1"))
             let segments = world.orchestrator.segments
             let lease = try #require(try await segments.claim(limit: 1).first)
             let seen = try await segments.renew(lease).wakes
@@ -95,7 +95,7 @@ struct LeaseTests {
     @Test("A lease that ran out is taken by another, one that holds is not")
     func claiming() async throws {
         try await withWorld { world in
-            try await world.start()
+            try await world.start(to: World.devices("d1"))
             let segments = world.orchestrator.segments
             let first = try #require(try await segments.claim(limit: 5).first)
             #expect(try await segments.claim(limit: 5).isEmpty)

@@ -72,7 +72,7 @@ struct RingTests {
     @Test("A sender may go on only while its lease holds and nothing newer was accepted")
     func mayGoOn() async throws {
         try await withWorld { world in
-            try await world.start()
+            try await world.start(to: World.devices("d1"))
             let segments = world.orchestrator.segments
             let lease = try #require(try await segments.claim(limit: 1).first)
             #expect(try await segments.mayGoOn(lease, newest: 1))
