@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 
-from cluster import Stage, parser
+from cluster import Workbench, parser
 from daemon import Daemon
 from measure import Failure, median, run, table, version
 
@@ -159,10 +159,10 @@ def main():
     arguments = parser("accept", __doc__, "3 seconds each instead of 10: a rough look", cpus=None)
     arguments.add_argument("--rounds", type=int, default=3, help="rounds of all three (default 3)")
     options = arguments.parse_args()
-    with Stage(options) as stage:
-        url = stage.cluster.fresh()
+    with Workbench(options) as workbench:
+        url = workbench.cluster.fresh()
         with Daemon(options.bin, url) as daemon:
-            bench = Bench(options, stage.folder, stage.cluster, daemon, url)
+            bench = Bench(options, workbench.folder, workbench.cluster, daemon, url)
             bench.prepare()
             rounds = bench.rounds()
             memory = daemon.resident_mib
@@ -170,7 +170,7 @@ def main():
         "ratio_to_pgbench": round(ratio(rounds, "single"), 3),
         "ratio_to_pgbench_batch": round(ratio(rounds, "batch"), 3),
     }
-    stage.report(
+    workbench.report(
         ratios,
         {"memory_mib": round(memory, 1), "rounds": rounds},
         report(rounds, memory),

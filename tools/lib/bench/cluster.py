@@ -104,7 +104,7 @@ def parser(name, description, quick, cpus):
     return parser
 
 
-class Stage:
+class Workbench:
     """A server in a folder of its own, and a number of CPUs for all that is started from here on; used in a `with`."""
 
     def __init__(self, options):

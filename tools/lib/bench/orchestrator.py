@@ -5,7 +5,7 @@ import os
 import sys
 
 from clients import Clients, accepted
-from cluster import Stage, parser
+from cluster import Workbench, parser
 from measure import Failure, median, run, table, version
 from sink import Sink, make_certificate
 
@@ -164,11 +164,11 @@ def main():
     arguments = parser("orchestrator", __doc__, "a tenth of everything: a rough look", cpus=2)
     arguments.add_argument("--only", action="append", help="a figure by its name; may be repeated")
     options = arguments.parse_args()
-    with Stage(options) as stage:
-        make_certificate(stage.folder)
+    with Workbench(options) as workbench:
+        make_certificate(workbench.folder)
         program = os.path.join(options.bin, "bench-sink")
-        with Sink(program, stage.folder, set(stage.allowed), BODY, streams=STREAMS) as sink:
-            bench = Bench(options, stage.folder, stage.cluster, sink)
+        with Sink(program, workbench.folder, set(workbench.allowed), BODY, streams=STREAMS) as sink:
+            bench = Bench(options, workbench.folder, workbench.cluster, sink)
             steps = {
                 "one_to_all": bench.one_to_all,
                 "single_updates": bench.single_updates,
@@ -187,7 +187,7 @@ def main():
                 print(f"-- {name}", file=sys.stderr, flush=True)
                 parts[name] = step()
     ratios = {name: value for part in parts.values() for name, value in part.items() if name.startswith("ratio_to_")}
-    stage.report(ratios, parts, table(bench.rows), h2load=version("h2load", "--version"))
+    workbench.report(ratios, parts, table(bench.rows), h2load=version("h2load", "--version"))
 
 
 if __name__ == "__main__":
