@@ -31,9 +31,10 @@ enum ChangeGroup {
         on connection: PostgresConnection
     ) async throws -> Judged {
         let keys = commands.compactMap(\.idempotencyKey)
+        let selection = IntakeDesk.selection(commands)
         let reading = keys.isEmpty ? [] : [KeptAnswers<ChangeAnswer>.selection(keys)]
-        let rows = try await connection.pipeline(IntakeDesk.selection(commands) + reading)
-        var desk = try IntakeDesk(rows)
+        let rows = try await connection.pipeline([.planningOnce] + selection + reading)
+        var desk = try IntakeDesk(Array(rows[1...selection.count]))
         try await desk.lookForFollowers(of: commands, on: connection)
         let skew = desk.clockSkew(skews)
         var kept = try KeptAnswers<ChangeAnswer>(keys.isEmpty ? nil : rows.last)
@@ -106,12 +107,6 @@ private struct IntakeDesk {
             SELECT FROM activities WHERE activity_key = ANY(\(keys)) ORDER BY activity_key FOR NO KEY UPDATE
             """,
             """
-            SELECT s.schedule_id::text FROM schedules AS s
-            WHERE s.schedule_id = ANY(\(commands.compactMap(\.scheduleID))::uuid[]) AND s.state = 'pending'
-              AND \(unescaped: SilenceLimit.isReached)
-            ORDER BY s.schedule_id FOR NO KEY UPDATE
-            """,
-            """
             SELECT a.activity_key, a.state::text, a.revision, a.stamp, (extract(epoch FROM a.event_time) * 1000000)::int8,
                    c.content_state::text, c.timestamp, barriers.count, barriers.alerts, riding.alert,
                    floor(extract(epoch FROM clock_timestamp()))::int8, rings.segments, rings.wakes, completed.segments = 1
@@ -134,17 +129,28 @@ private struct IntakeDesk {
             WHERE a.activity_key = ANY(\(keys))
             """,
             AppVersionRows.selection(keys),
+        ] + schedules(commands.compactMap(\.scheduleID))
+    }
+
+    private static func schedules(_ ids: [String]) -> [Query] {
+        guard !ids.isEmpty else { return [] }
+        return [
+            """
+            SELECT s.schedule_id::text FROM schedules AS s
+            WHERE s.schedule_id = ANY(\(ids)::uuid[]) AND s.state = 'pending' AND \(unescaped: SilenceLimit.isReached)
+            ORDER BY s.schedule_id FOR NO KEY UPDATE
+            """
         ]
     }
 
     init(_ rows: [Rows]) throws {
-        followers = try Followers(types: rows[0], rows: rows[4])
-        openSchedules = Set(try rows[2].decoded(as: String.self))
+        followers = try Followers(types: rows[0], rows: rows[3])
+        openSchedules = rows.count > 4 ? Set(try rows[4].decoded(as: String.self)) : []
         for (
             key, state, revision, stamp, eventTime, content, timestamp, barriers, barrierAlerts, riding, now, rings,
             wakes, isOne
         )
-            in try rows[3].decoded(
+            in try rows[2].decoded(
                 as: (
                     Int64, String, Int64, Int64, Int64?, String, Int64?, Int64, [String], String?, Int64, [Int16]?,
                     [Int64]?, Bool

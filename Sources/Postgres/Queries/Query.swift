@@ -23,6 +23,13 @@ package struct Query: Sendable, Hashable, ExpressibleByStringInterpolation {
         statement = Statement(sql: sql)
     }
 
+    /// The statement that lets the server plan all that follow in the transaction, or the pipeline, once for each connection.
+    ///
+    /// Else it weighs up for every execution whether to plan anew for the very values, and finds that worth its while for
+    /// short arrays again and again, though planning costs more than all the rest. Not for statements whose best plan depends
+    /// on their values.
+    package static let planningOnce: Query = "SELECT set_config('plan_cache_mode', 'force_generic_plan', true)"
+
     package struct StringInterpolation: StringInterpolationProtocol {
         fileprivate var sql = ""
         fileprivate var parameters = Parameters()

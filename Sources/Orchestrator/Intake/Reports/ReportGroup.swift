@@ -110,6 +110,7 @@ struct ReportGroup {
         let apps = cards.map(\.app.rawValue)
         let ids = cards.map(\.device.rawValue)
         let rows = try await connection.pipeline([
+            .planningOnce,
             """
             SELECT r.place - 1, d.device_key, d.environment::text,
                    coalesce(r.os_version, d.os_version) IS DISTINCT FROM d.os_version
@@ -125,9 +126,9 @@ struct ReportGroup {
             WHERE activity_key = ANY(\(onChannels)) AND lost_at IS NULL
             """,
         ])
-        let channels = Dictionary(grouping: try rows[1].decoded(as: (Int64, String).self)) { $0.0 }
+        let channels = Dictionary(grouping: try rows[2].decoded(as: (Int64, String).self)) { $0.0 }
             .mapValues { $0.map(\.1) }
-        for (place, key, environment, isNewer) in try rows[0].decoded(as: (Int64, Int64, String, Bool).self) {
+        for (place, key, environment, isNewer) in try rows[1].decoded(as: (Int64, Int64, String, Bool).self) {
             let environment: APNSEnvironment = try .stored(environment)
             devices[Int(place)] = Result { () throws(Problem) in
                 try check(reports[Int(place)], environment, channels)

@@ -48,7 +48,8 @@ extension SmallRing {
     static func read(_ leases: [SegmentLease], from database: Database) async throws -> [SmallRing] {
         let rings = leases.filter { $0.segment == 0 }
         guard !rings.isEmpty else { return [] }
-        let rows = try await database.query(selection(rings.map(\.activityKey), rings.map(\.owner)))
+        let selection = selection(rings.map(\.activityKey), rings.map(\.owner))
+        guard let rows = try await database.pipeline([.planningOnce, selection]).last else { return [] }
         let byKey = Dictionary(rings.map { ($0.activityKey, $0) }) { first, _ in first }
         var policies: [String: Policy] = [:]
         return try rows.decoded(as: Row.self).compactMap { row in

@@ -11,8 +11,7 @@ extension SegmentStore {
     func complete(_ rings: [SmallRing]) async throws -> Bool {
         // In the order in which everybody locks segments.
         let rings = rings.sorted { $0.lease.activityKey < $1.lease.activityKey }
-        let rows = try await database.query(
-            """
+        let statement: Query = """
             WITH mine AS MATERIALIZED (
                 SELECT s.activity_key, u.begun, u.revision, u.wakes, u.ordinary, u.frequent, u.decided_at
                 FROM segments AS s JOIN unnest(
@@ -43,8 +42,8 @@ extension SegmentStore {
             FROM mine WHERE s.activity_key = mine.activity_key AND s.segment = 0
             RETURNING coalesce(s.due_at <= clock_timestamp(), false)
             """
-        )
-        return try rows.decoded(as: Bool.self).contains(true)
+        let rows = try await database.pipeline([.planningOnce, statement]).last
+        return try rows?.decoded(as: Bool.self).contains(true) == true
     }
 
     /// The statement that puts on record with which priority a small ring was sent its change, and why.
