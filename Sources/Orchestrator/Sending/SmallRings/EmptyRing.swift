@@ -21,14 +21,20 @@ struct EmptyRing: Sendable {
         SELECT array_agg(g.segment) AS segments, array_agg(g.wakes) AS wakes FROM segments AS g
         WHERE g.activity_key = a.activity_key AND g.segment >= 0 AND a.state = 'live' AND NOT a.enrolment_due
           AND g.due_at IS NULL AND g.lease_owner IS NULL AND g.lap_revision IS NULL AND g.completed_revision = a.revision
-          AND NOT EXISTS (
-              SELECT FROM subscriptions AS d
-              WHERE d.activity_key = a.activity_key AND d.mode = 'token' AND d.state = 'riding'
-          )
-          AND NOT EXISTS (
-              SELECT FROM subscriptions AS d
-              WHERE d.activity_key = a.activity_key AND d.mode = 'token' AND d.state = 'due'
-          )
+          AND \(hasNo("state = 'riding'", orderedBy: "device_key"))
+          AND \(hasNo("state = 'due'", orderedBy: "mode, due_at"))
           AND NOT EXISTS (SELECT FROM activity_app_versions AS v WHERE v.activity_key = a.activity_key AND NOT v.is_settled)
         """
+
+    /// An SQL condition: the activity `a` has no card by token of that kind; `order` is that of the index which tells.
+    ///
+    /// Looks at one entry of the index, the first from the activity on. Asked for the activity's own the planner would expect
+    /// that any has some, where a large one has nearly all of a database, and read the table until it finds one.
+    private static func hasNo(_ kind: String, orderedBy order: String) -> String {
+        """
+        (SELECT d.activity_key FROM subscriptions AS d
+         WHERE d.activity_key >= a.activity_key AND d.mode = 'token' AND d.\(kind)
+         ORDER BY d.activity_key, \(order) LIMIT 1) IS DISTINCT FROM a.activity_key
+        """
+    }
 }
