@@ -47,10 +47,10 @@ package final class Orchestrator: Sendable {
         self.masterKeys = masterKeys
         self.settings = settings
         self.logger = logger
-        intake = Intake(database: database, wakeUps: wakeUps, skews: skews, lease: settings.lease, logger: logger)
         signing = SigningIdentities(database: database, masterKeys: masterKeys)
         // Twice, so that every other daemon has looked for work meanwhile.
         segments = SegmentStore(database: database, lease: settings.lease, patience: settings.pollInterval * 2)
+        intake = Intake(database: database, wakeUps: wakeUps, skews: skews, segments: segments, logger: logger)
         changes = ChangeStore(database: database, skews: skews)
         ledger = BudgetLedger(database: database)
         sweeps = ChannelSweepStore(database: database)

@@ -1,4 +1,5 @@
 import ActivityModel
+import FoundationEssentials
 import Postgres
 
 /// What accepted changes give the segments of their activities to do: the statement that ends the transaction which
@@ -13,8 +14,9 @@ struct AcceptedWork {
     let empty: [(ring: EmptyRing, revision: Revision)]
     /// Of the activities those whose ring may be leased.
     let leasable: [Int64]
-    /// How long a lease lasts.
+    /// How long a lease lasts, and whose it is.
     let lease: Duration
+    let daemon: UUID
 
     /// What came of it.
     struct Outcome: Sendable {
@@ -52,11 +54,12 @@ struct AcceptedWork {
             ORDER BY g.activity_key, g.segment FOR NO KEY UPDATE OF g
         )
         UPDATE segments AS s
-        SET (completed_revision, due_at, wakes, lease_owner, lease_until) = (
+        SET (completed_revision, due_at, wakes, lease_owner, lease_daemon, lease_until) = (
             SELECT CASE WHEN is_empty THEN woken.revision ELSE s.completed_revision END,
                    CASE WHEN is_empty THEN s.due_at ELSE least(s.due_at, clock_timestamp()) END,
                    CASE WHEN is_empty THEN s.wakes ELSE s.wakes + 1 END,
                    CASE WHEN woken.is_free AND NOT is_empty THEN gen_random_uuid() ELSE s.lease_owner END,
+                   CASE WHEN woken.is_free AND NOT is_empty THEN \(daemon) ELSE s.lease_daemon END,
                    CASE WHEN woken.is_free AND NOT is_empty THEN clock_timestamp() + \(lease) ELSE s.lease_until END
             FROM coalesce(s.wakes = woken.wakes, false) AS is_empty
         )

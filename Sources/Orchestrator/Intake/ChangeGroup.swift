@@ -20,14 +20,15 @@ enum ChangeGroup {
         }
     }
 
-    /// Locks, reads and decides. `leasing` says how many rings may be leased for this daemon to serve, and for how long.
+    /// Locks, reads and decides. At most `leasing` rings are leased for this daemon to serve, as `segments` says.
     ///
     /// - Returns: What is to be written and committed.
     /// - Throws: Errors of the database.
     static func judge(
         _ commands: [ChangeCommand],
         skews: ClockSkewWatch,
-        leasing: (limit: Int, lease: Duration) = (0, .zero),
+        segments: SegmentStore,
+        leasing limit: Int = 0,
         on connection: PostgresConnection
     ) async throws -> Judged {
         let keys = commands.compactMap(\.idempotencyKey)
@@ -65,7 +66,7 @@ enum ChangeGroup {
         judged.statements += desk.cancellations + kept.statements
         if let skew { judged.statements.append(EventRows.insertion([skew])) }
         // Last, because whoever serves a ring waits for its row.
-        if let work = desk.work(leasing: leasing.limit, for: leasing.lease) {
+        if let work = desk.work(leasing: limit, for: segments) {
             judged.statements.append(work.statement)
             judged.hasWork = true
         }
@@ -324,7 +325,7 @@ private struct IntakeDesk {
     }
 
     /// What the accepted changes give to do; nil without any. At most so many rings are leased.
-    func work(leasing limit: Int, for lease: Duration) -> AcceptedWork? {
+    func work(leasing limit: Int, for segments: SegmentStore) -> AcceptedWork? {
         guard !accepted.isEmpty else { return nil }
         let newest = Dictionary(accepted.map { ($0.activityKey, $0.revision) }, uniquingKeysWith: max)
         let keys = newest.keys.sorted()
@@ -338,7 +339,8 @@ private struct IntakeDesk {
             leasable: Array(
                 keys.filter { places[$0]?.isOneRing == true && places[$0]?.empty.isEmpty == true }.prefix(limit)
             ),
-            lease: lease
+            lease: segments.lease,
+            daemon: segments.daemon
         )
     }
 

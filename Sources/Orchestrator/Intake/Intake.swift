@@ -13,7 +13,7 @@ final class Intake: Service, CustomStringConvertible {
     /// Facts of activities; nil for an id that names none.
     let facts: GroupedWork<ActivityFacts.Name, ActivityFacts.Name, ActivityFacts?>
 
-    init(database: Database, wakeUps: WakeUps, skews: ClockSkewWatch, lease: Duration, logger: Logger) {
+    init(database: Database, wakeUps: WakeUps, skews: ClockSkewWatch, segments: SegmentStore, logger: Logger) {
         changes = GroupedWork(
             "accepting changes",
             .init(groupSize: 500, lanes: 3, worthALane: 16, takesWholeLines: true),
@@ -22,7 +22,13 @@ final class Intake: Service, CustomStringConvertible {
             let room = wakeUps.reserve(commands.count)
             defer { wakeUps.giveBack(room) }
             return try await database.withTransaction { connection in
-                let judged = try await ChangeGroup.judge(commands, skews: skews, leasing: (room, lease), on: connection)
+                let judged = try await ChangeGroup.judge(
+                    commands,
+                    skews: skews,
+                    segments: segments,
+                    leasing: room,
+                    on: connection
+                )
                 if !judged.statements.isEmpty {
                     let work = try judged.work(await connection.commit(judged.statements))
                     wakeUps.handOver(work.leases)

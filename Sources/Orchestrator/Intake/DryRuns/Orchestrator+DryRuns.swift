@@ -68,7 +68,12 @@ extension Orchestrator {
         let command = change.command(facts, try await typeContext(change.app, facts.typeName))
         return try await rollingBack { connection in
             // A watch of its own: what it has seen here was not written.
-            let judged = try await ChangeGroup.judge([command], skews: ClockSkewWatch(), on: connection)
+            let judged = try await ChangeGroup.judge(
+                [command],
+                skews: ClockSkewWatch(),
+                segments: segments,
+                on: connection
+            )
             if !judged.statements.isEmpty { _ = try await connection.pipeline(judged.statements) }
             guard case .accepted(let id, let revision, let timestamp, let unchanged)? = try judged.answers.first?.get()
             else {

@@ -144,8 +144,9 @@ extension SmallRing {
                    array_agg(d.known_revision) AS known, array_agg(d.confirmed_revision) AS confirmed,
                    array_agg(d.heard_revision) AS heard
             FROM (
+                -- By the key of the lease: else the planner may look at the riders of all activities first.
                 SELECT \(unescaped: Destination.columns) FROM subscriptions
-                WHERE activity_key = a.activity_key AND mode = 'token' AND state = 'riding' AND known_revision < a.revision
+                WHERE activity_key = l.activity_key AND mode = 'token' AND state = 'riding' AND known_revision < a.revision
                 ORDER BY device_key LIMIT \(mostRiders + 1)
             ) AS d
         ) AS r
