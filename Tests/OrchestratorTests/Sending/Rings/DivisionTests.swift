@@ -203,6 +203,12 @@ struct DivisionTests {
             try await world.follow("crowd35", token: "bb35", known: 1)
             try await world.orchestrator.segments.takeAnnouncements()
             #expect(try await world.number("SELECT count(*) FROM segments WHERE due_at IS NOT NULL") == 1)
+            // Another ring that has work at the same moment leaves it alone.
+            try await world.database.execute("UPDATE segments SET due_at = now() WHERE segment = 0")
+            for lease in try await world.orchestrator.segments.claim(limit: 1, takesFurtherRing: false) {
+                try await SegmentGroup.work(lease, of: world.orchestrator)
+            }
+            #expect(world.recorder.take().isEmpty)
             try await world.settle()
             #expect(world.recorder.take().map(\.destination) == ["bb35"])
             try await world.follow("new", token: "bb41")
