@@ -17,12 +17,13 @@ struct DowngradeTests {
     private func outcome(
         _ certificate: SelfSignedCertificate,
         trusting authority: SelfSignedCertificate? = nil,
+        showing shown: String? = nil,
         version: Int32 = TLS1_3_VERSION
     ) throws -> Subject {
         let context = try TLSContext.client(caFile: folder.file("ca.pem", (authority ?? certificate).caPEM))
         let client = Subject(try TLSSession(client: context, host: "localhost"))
         let server = try RawPeer.server(
-            certificateFile: folder.file("server.pem", certificate.certificatePEM),
+            certificateFile: folder.file("server.pem", shown ?? certificate.certificatePEM),
             keyFile: folder.file("server.key", certificate.privateKeyPEM),
             version: version
         )
@@ -71,7 +72,8 @@ struct DowngradeTests {
 
     @Test("a certificate that is over is refused, and said to be that")
     func expired() throws {
-        let client = try outcome(.make(validDays: -1))
+        let certificate = try SelfSignedCertificate.make()
+        let client = try outcome(certificate, showing: certificate.expiredCertificatePEM)
         #expect(client.error?.code == .untrusted)
         #expect(client.error?.description.contains("expired") == true, "\(client.error?.description ?? "")")
     }
