@@ -54,7 +54,6 @@ extension Orchestrator {
                 let facts = try (facts[change.name] ?? .failure(Problem.internalError())).get()
                 let command = change.command(facts, try await typeContext(change.app, facts.typeName))
                 guard let time = change.at else {
-                    try intakeLimit.admit(command.weight, waiting: intake.changes.waitingCount + commands.count)
                     commands.append((place, command))
                     // Takes the place of the answer to come.
                     answers.append(.failure(Problem.internalError()))
@@ -65,7 +64,12 @@ extension Orchestrator {
                 answers.append(.failure(error))
             }
         }
-        let accepted = await intake.changes.submit(commands.map { ($0.command.activity.key, $0.command) })
+        let limit = intakeLimit
+        let accepted = await intake.changes.submit(commands.map { ($0.command.activity.key, $0.command) }) {
+            command,
+            waiting throws(Problem) in
+            try limit.admit(command.weight, waiting: waiting)
+        }
         for ((place, _), answer) in zip(commands, accepted) { answers[place] = answer }
         return answers
     }

@@ -50,25 +50,34 @@ final class GroupedWork<Line: Hashable & Sendable, Request: Sendable, Answer: Se
         (arrivals, arrived) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// How many requests wait for their group.
-    var waitingCount: Int { state.withLock { $0.queue.count } }
-
     /// Returns when all are carried out. Requests of one line keep their order.
     ///
+    /// - `admit`: decides for each of them, by how many wait at that moment, whether it may wait, too; what it throws is the
+    ///   answer. Nobody else comes in between.
     /// - Returns: One answer for each request; 503 while the daemon is stopping.
-    func submit(_ requests: [(line: Line, request: Request)]) async -> Answers {
+    func submit(
+        _ requests: [(line: Line, request: Request)],
+        admitting admit: (_ request: Request, _ waiting: Int) throws(Problem) -> Void = { _, _ in }
+    ) async -> Answers {
         guard !requests.isEmpty else { return [] }
         return await withCheckedContinuation { continuation in
             let caller = Caller(count: requests.count, continuation)
-            let isQueued = state.withLock { state in
-                guard !state.isClosed else { return false }
+            let refused = state.withLock { state -> [(place: Int, problem: Problem)]? in
+                guard !state.isClosed else { return nil }
+                var refused: [(place: Int, problem: Problem)] = []
                 for (place, (line, request)) in requests.enumerated() {
-                    state.queue.add(Waiting(request: request, caller: caller, place: place), to: line)
+                    do throws(Problem) {
+                        try admit(request, state.queue.count)
+                        state.queue.add(Waiting(request: request, caller: caller, place: place), to: line)
+                    } catch {
+                        refused.append((place, error))
+                    }
                 }
-                return true
+                return refused
             }
-            if isQueued {
+            if let refused {
                 arrived.yield()
+                for (place, problem) in refused { caller.take(.failure(problem), at: place) }
             } else {
                 let stopping = Problem.unavailable("The daemon is stopping.")
                 continuation.resume(returning: requests.map { _ in .failure(stopping) })

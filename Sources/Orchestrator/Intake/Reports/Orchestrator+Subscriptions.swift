@@ -35,17 +35,17 @@ extension Orchestrator {
         var reports: [(place: Int, report: CardReport)] = []
         var answers = cards.enumerated().map { place, card -> Result<SubscriptionAnswer, any Error> in
             (facts[card.name] ?? .failure(Problem.internalError())).flatMap { facts in
-                do throws(Problem) {
-                    try intakeLimit.admit(.pressing, waiting: intake.reports.waitingCount + reports.count)
-                } catch {
-                    return .failure(error)
-                }
                 reports.append((place, CardReport(card: card, facts: facts, orchestrator: self)))
                 // Takes the place of the answer to come.
                 return .failure(Problem.internalError())
             }
         }
-        let accepted = await intake.reports.submit(reports.map { ($0.report.card.deviceName, $0.report) })
+        let limit = intakeLimit
+        let accepted = await intake.reports.submit(reports.map { ($0.report.card.deviceName, $0.report) }) {
+            _,
+            waiting throws(Problem) in
+            try limit.admit(.pressing, waiting: waiting)
+        }
         for ((place, _), answer) in zip(reports, accepted) { answers[place] = answer }
         return answers
     }
