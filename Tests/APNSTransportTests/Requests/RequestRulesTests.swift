@@ -76,7 +76,7 @@ struct RequestRulesTests {
         Case(
             name: "a control character in the topic",
             reason: "BadTopic",
-            detail: "the value of apns-topic has a control character or outer blanks"
+            detail: "the app is not named by a bundle id"
         ) { $0.bundleID = BundleID(stored: "com.example\n.Scores") },
         Case(
             name: "a control character in the id",
