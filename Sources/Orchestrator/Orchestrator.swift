@@ -71,7 +71,7 @@ package final class Orchestrator: Sendable {
             CardWatcher(orchestrator: self),
             ScheduleRunner(orchestrator: self),
             PushQueue(orchestrator: self),
-            KeptAnswersExpiry(orchestrator: self),
+            ExpiryDuty(orchestrator: self),
             PartitionDuty(orchestrator: self),
             MasterKeyRotation(database: database, keys: masterKeys, logger: logger),
             HaltPatrol(orchestrator: self),

@@ -222,4 +222,26 @@ struct AuditTests {
             #expect(try await world.orchestrator.device(world.app, DeviceID(stored: "kept-phone")).userID != nil)
         }
     }
+
+    @Test("Who issued tickets is kept as long as events, and what operators did for ever")
+    func expiry() async throws {
+        try await withWorld { world in
+            for device in ["first", "second"] {
+                try await acting {
+                    let ticket = RegistrationTicketRequest(
+                        environment: .production,
+                        deviceID: DeviceID(stored: device),
+                        ttlSeconds: 60
+                    )
+                    _ = try await world.orchestrator.createTicket(world.app, ticket)
+                    _ = try await world.orchestrator.createAPIKey(APIKeyRequest(name: device, scopes: [.read]))
+                }
+                guard device == "first" else { continue }
+                _ = try await world.database.execute("UPDATE audit_log SET at = at - interval '8 days'")
+            }
+            #expect(try await ExpiryDuty(orchestrator: world.orchestrator).forgetSome(.issuedTickets) == 1)
+            let left = try await entries(world.orchestrator).map(\.action)
+            #expect(left == ["api_key_created", "ticket_issued", "api_key_created"])
+        }
+    }
 }

@@ -91,7 +91,7 @@ struct IdempotencyTests {
             #expect(try await world.update(score: 1, key: key("a")).revision == 2)
             try await world.pass(120)
             #expect(try await world.update(score: 1, key: key("a")).revision == 4)
-            #expect(try await KeptAnswersExpiry(orchestrator: world.orchestrator).forgetSome() == 1)
+            #expect(try await ExpiryDuty(orchestrator: world.orchestrator).forgetSome(.keptAnswers) == 1)
             #expect(try await world.word("SELECT key FROM idempotency_keys") == "a")
         }
     }
@@ -177,8 +177,8 @@ struct IdempotencyTests {
             #expect(try await world.number("SELECT count(*) FROM idempotency_keys") == Int64(keys))
             #expect(try await world.show().revision == 1)
             try await world.pass(24 * 3600 + 60)
-            let expiry = KeptAnswersExpiry(orchestrator: world.orchestrator)
-            #expect(try await expiry.forgetSome() == keys)
+            let expiry = ExpiryDuty(orchestrator: world.orchestrator)
+            #expect(try await expiry.forgetSome(.keptAnswers) == keys)
             #expect(try await world.number("SELECT count(*) FROM idempotency_keys") == 0)
         }
     }

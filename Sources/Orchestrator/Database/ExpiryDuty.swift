@@ -1,0 +1,69 @@
+import APITypes
+import Logging
+import Postgres
+import ServiceLifecycle
+
+/// Forgets rows that have had their time and have no partitions to drop; every daemon does, some at a time.
+struct ExpiryDuty: Service, CustomStringConvertible {
+    /// What is forgotten.
+    enum Rows: String, CaseIterable {
+        /// The answers that were kept for an `Idempotency-Key`, when their 24 hours are over.
+        case keptAnswers = "idempotency_keys"
+        /// Who issued tickets. Backends do that for phone after phone: this is kept no longer than events, and what operators
+        /// did for ever.
+        case issuedTickets = "audit_log"
+    }
+
+    let orchestrator: Orchestrator
+
+    private static let interval = Duration.seconds(600)
+    private static let batchSize = 10_000
+
+    var description: String { "expiry-duty" }
+
+    func run() async {
+        await cancelWhenGracefulShutdown {
+            while !Task.isCancelled {
+                for rows in Rows.allCases { await forget(rows) }
+                try? await Task.sleep(for: Self.interval)  // throws only when cancelled
+            }
+        }
+    }
+
+    private func forget(_ rows: Rows) async {
+        do {
+            while try await forgetSome(rows) == Self.batchSize {}
+        } catch {
+            orchestrator.logger.warning(
+                "cannot forget old rows",
+                metadata: ["postgres.table": "\(rows.rawValue)", "error": "\(error)"]
+            )
+        }
+    }
+
+    /// - Returns: How many were forgotten.
+    func forgetSome(_ rows: Rows) async throws -> Int {
+        switch rows {
+        case .keptAnswers:
+            try await orchestrator.database.execute(
+                """
+                DELETE FROM idempotency_keys
+                WHERE ctid = ANY(ARRAY(
+                    SELECT ctid FROM idempotency_keys WHERE created_at < now() - interval '24 hours' LIMIT \(Self.batchSize)
+                ))
+                """
+            )
+        case .issuedTickets:
+            // The oldest by the primary key: what operators did before, and stays, is little to pass over.
+            try await orchestrator.database.execute(
+                """
+                DELETE FROM audit_log
+                WHERE at < now() - \(orchestrator.settings.eventRetention) AND entry_id = ANY(ARRAY(
+                    SELECT entry_id FROM audit_log WHERE action = \(AuditAction.ticketIssued.rawValue)
+                    ORDER BY entry_id LIMIT \(Self.batchSize)
+                ))
+                """
+            )
+        }
+    }
+}
