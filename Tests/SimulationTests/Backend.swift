@@ -6,7 +6,7 @@ import Postgres
 @testable import Orchestrator
 
 /// A change as the backend posts it.
-struct Post: Sendable {
+struct Post: Sendable, CustomStringConvertible {
     enum Kind: Sendable { case update, end }
 
     let kind: Kind
@@ -19,6 +19,10 @@ struct Post: Sendable {
     let hasMinute: Bool
     /// When it is to happen, milliseconds since 1970; nil: now.
     var at: Int64?
+
+    var description: String {
+        "\(kind) score \(score)\(hasMinute ? " with a minute" : "")\(mustDeliver ? " that must be delivered" : "")"
+    }
 }
 
 extension Universe {
@@ -61,7 +65,8 @@ extension Universe {
                         kind: .start,
                         alert: "Kick-off of \(id)",
                         mustDeliver: false,
-                        hasMinute: hasTwoVersions
+                        hasMinute: hasTwoVersions,
+                        uptime: apple.with { $0.uptime }
                     )
                 )
                 return
@@ -102,11 +107,11 @@ extension Universe {
         do {
             let answer = try await send(post, to: match.id, through: daemon)
             guard case .accepted(_, let revision, _, _) = answer else {
-                note("scheduled \(match.id) \(post.kind) score \(post.score) by \(daemon.name)")
+                note("scheduled \(match.id) \(post) by \(daemon.name)")
                 matches[unanswered.match].scheduled.append(post)
                 return
             }
-            note("accepted \(match.id) revision \(revision) \(post.kind) score \(post.score) by \(daemon.name)")
+            note("accepted \(match.id) revision \(revision) \(post) by \(daemon.name)")
             matches[unanswered.match].accepted.append(
                 Accepted(
                     revision: revision,
@@ -114,7 +119,8 @@ extension Universe {
                     kind: post.kind == .end ? .end : .update,
                     alert: post.alert,
                     mustDeliver: post.mustDeliver,
-                    hasMinute: post.hasMinute
+                    hasMinute: post.hasMinute,
+                    uptime: apple.with { $0.uptime }
                 )
             )
         } catch is PostgresError {
@@ -124,7 +130,7 @@ extension Universe {
         } catch let problem as Problem {
             // An end that got lost on its way, and comes after another; too many barriers; or a state that an app which
             // follows could not decode.
-            note("refused \(match.id) score \(post.score): \(problem.code)")
+            note("refused \(match.id) \(post): \(problem.code)")
         }
     }
 

@@ -33,8 +33,11 @@ extension Universe {
         let newest = told.max { $0.revision < $1.revision }
         let barriers = match.hasEnded ? [] : told.filter(\.mustDeliver)
         let heard = Set(sendings.to(card).compactMap(\.push.alert))
-        for change in barriers + [newest].compactMap(\.self)
-        where change.revision > since && decodes(phone, change.hasMinute) {
+        for change in barriers + [newest].compactMap(\.self) where change.revision > since {
+            // A phone whose app has become another is owed nothing of before.
+            guard decodes(phone, change.hasMinute), change.uptime > phone.newerSince ?? -1 || !hasTwoVersions else {
+                continue
+            }
             guard let alert = change.alert, heard.contains(alert) else {
                 throw BrokenPromise(4, "\(phone.id) never got '\(change.alert ?? "")' of \(match.id)")
             }

@@ -21,7 +21,8 @@ extension Universe {
             }
             let isDecoded =
                 if let owner = owners[push.destination] {
-                    content.hasMinute || !hasTwoVersions || push.uptime <= owner.newerSince ?? .max
+                    // What a turn had read before Tally knew may still leave.
+                    content.hasMinute || !hasTwoVersions || push.turn.uptime <= owner.newerSince ?? .max
                 } else {
                     // A channel's.
                     content.hasMinute || !hasTwoVersions

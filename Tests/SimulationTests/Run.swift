@@ -119,7 +119,7 @@ extension Universe {
             for lease in try await handed + orchestrator.segments.claim(limit: 2) {
                 let actor = Stage.Actor(daemon: daemon.name, number: number())
                 note("\(actor) takes segment \(lease.segment) of \(lease.activityKey)")
-                let turn = Turn(number: actor.number, since: now)
+                let turn = turn(actor.number)
                 await stage.begin(actor) { [apple] in await Self.serve(lease, of: orchestrator, apple, turn) }
             }
             if chance(20) { try await Self.lookAfter(orchestrator) }
@@ -152,6 +152,8 @@ extension Universe {
             }
         }
     }
+
+    private func turn(_ number: Int) -> Turn { Turn(number: number, since: now, uptime: apple.with { $0.uptime }) }
 
     private func goOn() async {
         guard let actor = stage.waiting.randomElement(using: &random) else { return }
@@ -231,7 +233,7 @@ extension Universe {
             let leases = try await handed + orchestrator.segments.claim(limit: 100)
             if leases.isEmpty { return }
             for lease in leases {
-                await Self.serve(lease, of: orchestrator, apple, Turn(number: number(), since: now))
+                await Self.serve(lease, of: orchestrator, apple, turn(number()))
             }
         }
         throw BrokenPromise(2, "the segments never come to rest")

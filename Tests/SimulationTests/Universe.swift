@@ -19,6 +19,8 @@ final class Universe {
         let mustDeliver: Bool
         /// Whether the newer app decodes its state.
         let hasMinute: Bool
+        /// When it was accepted, as ``Apple/State/uptime``; 0 for what was scheduled, of which that is not known.
+        var uptime: Int64 = 0
     }
 
     /// An activity as the backend knows it.

@@ -50,7 +50,8 @@ enum AppVersionRows {
     }
 
     /// The statement that says for which of these app versions nobody has a card, or is being started, any more. Where the
-    /// audience has not been looked at yet, nothing is known.
+    /// audience has not been looked at yet, nothing is known. States go to these versions, so what is still withheld from one
+    /// comes back as soon as a worker has settled that.
     static func unused(_ rows: [(activityKey: Int64, appVersion: String)]) -> Query {
         """
         SELECT r.activity_key, r.app_version
@@ -60,12 +61,14 @@ enum AppVersionRows {
           AND NOT EXISTS (
               SELECT FROM subscriptions AS s JOIN devices AS d USING (device_key)
               WHERE s.activity_key = r.activity_key AND \(unescaped: appVersion) = r.app_version
-                AND s.mode = 'token' AND s.state IN ('waiting_for_token', 'riding', 'due', 'rejected')
+                AND s.mode = 'token' AND (s.state IN ('waiting_for_token', 'riding', 'due', 'rejected')
+                    OR (s.state = 'withheld' AND s.reason = '\(unescaped: reason)'))
           )
           AND NOT EXISTS (
               SELECT FROM starts AS s JOIN devices AS d USING (device_key)
               WHERE s.activity_key = r.activity_key AND \(unescaped: appVersion) = r.app_version
-                AND s.state IN ('pending', 'claimed', 'unknown')
+                AND (s.state IN ('pending', 'claimed', 'unknown')
+                    OR (s.state = 'withheld' AND s.reason = '\(unescaped: reason)'))
           )
         """
     }
