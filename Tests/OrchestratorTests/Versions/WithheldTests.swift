@@ -55,6 +55,20 @@ struct WithheldTests {
         }
     }
 
+    @Test("A card that is about to be sent to again counts, though no worker has brought it back yet")
+    func comingBack() async throws {
+        try await withWorld { world in
+            try await startNew(in: world)
+            try await world.follow("old", token: "aa01")
+            try await world.settle()
+            try await world.updateBoth(score: 3)
+            #expect(try await refusingVersions { try await world.updateNew(4) } == [1])
+            try await world.pass(5)
+            try await world.settle()
+            #expect(world.recorder.take().filter { $0.destination == "aa01" }.map(\.score) == [3])
+        }
+    }
+
     @Test("The story of a withheld device says why")
     func story() async throws {
         try await withWorld { world in
