@@ -5,39 +5,42 @@ import SystemSupport
 extension Scenario {
     static let databaseScenarios = [restart, crash, unreachable, connections, fullDisk, slow, failover]
 
-    private static let restart = Scenario(
-        name: "postgres-restart",
-        story: "Postgres is restarted three times",
-        allowances: .lostStarts,
-        isShort: true,
-        prepare: { try await $0.answerLate() },
-        faults: { stage in
-            for _ in 1...stage.count(3, short: 1) {
-                await stage.pause(upTo: 2_000)
-                try await stage.server.stop()
-                await stage.pause(upTo: 3_000)
-                try await stage.server.start()
-                await stage.pause(upTo: 3_000)
-            }
-        }
-    )
+    private static let restart = down("postgres-restart", "Postgres is restarted three times", rest: 3_000) {
+        try await $0.stop()
+    }
 
-    private static let crash = Scenario(
-        name: "postgres-kill",
-        story: "Postgres is killed (SIGKILL) three times, recovers and goes on",
-        allowances: .lostStarts,
-        isShort: true,
-        prepare: { try await $0.answerLate() },
-        faults: { stage in
-            for _ in 1...stage.count(3, short: 1) {
-                await stage.pause(upTo: 2_000)
-                try await stage.server.kill()
-                await stage.pause(upTo: 1_000)
-                try await stage.server.start()
-                await stage.pause(upTo: 3_000)
+    private static let crash = down(
+        "postgres-kill",
+        "Postgres is killed (SIGKILL) three times, recovers and goes on",
+        rest: 1_000
+    ) {
+        try await $0.kill()
+    }
+
+    /// Postgres goes down three times, and stays down for at most `rest` milliseconds each time.
+    private static func down(
+        _ name: String,
+        _ story: String,
+        rest: Int,
+        by stop: @escaping @Sendable (LocalCluster) async throws -> Void
+    ) -> Scenario {
+        Scenario(
+            name: name,
+            story: story,
+            allowances: .lostStarts,
+            isShort: true,
+            prepare: { try await $0.answerLate() },
+            faults: { stage in
+                for _ in 1...stage.count(3, short: 1) {
+                    await stage.pause(upTo: 2_000)
+                    try await stop(stage.server)
+                    await stage.pause(upTo: rest)
+                    try await stage.server.start()
+                    await stage.pause(upTo: 3_000)
+                }
             }
-        }
-    )
+        )
+    }
 
     private static let unreachable = Scenario(
         name: "postgres-unreachable",
