@@ -8,6 +8,6 @@ readonly sanitized=(--package-path tools/sanitized --scratch-path .build/sanitiz
 # Without XCTest, for which there are no tests: its runner leaks. Without the one test that measures the stack, of which
 # every call takes more here than where it matters.
 test_sanitized() {
-    swift build "${sanitized[@]}" --build-tests
+    swift build "${sanitized[@]}" --build-tests || return 1
     swift test "${sanitized[@]}" --skip-build --disable-xctest --skip 'HostileSchemaTests/deep' "$@"
 }

@@ -44,12 +44,12 @@ let package = Package(
         ),
         .target(name: "SwiftContent", dependencies: ["JSON"], swiftSettings: swiftSettings),
         .target(name: "LocalPostgres", dependencies: ["Reactor"], swiftSettings: swiftSettings),
-        // Without its database, which would bring half of the project.
+        // Without its database, which would bring half of the project, and without logging.
         .target(
             name: "TestSupport",
-            dependencies: ["LocalPostgres", "Reactor"],
+            dependencies: ["JSON", "LocalPostgres", "Reactor"],
             path: "Tests/TestSupport",
-            exclude: ["TestCluster.swift"],
+            exclude: ["LogLines.swift", "TestCluster.swift"],
             swiftSettings: swiftSettings
         ),
         .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"], swiftSettings: swiftSettings),
