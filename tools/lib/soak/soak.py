@@ -6,9 +6,7 @@ tokens rotate, phones go away and come back, readers follow the events. Exit cod
 """
 
 import argparse
-import json
 import os
-import subprocess
 import sys
 import tempfile
 import threading
@@ -23,7 +21,7 @@ from page import markdown_table, replace_between  # noqa: E402
 from simulator import Simulator  # noqa: E402
 
 from samples import Interval, Sampler, per_hour, quantile  # noqa: E402
-from traffic import APP, TYPE, Backend, Generation, Latencies, Reader  # noqa: E402
+from traffic import Backend, Generation, Latencies, Reader, register  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(TOOLS))
 LANES, WORKERS = 2, 3
@@ -48,29 +46,7 @@ class Soak:
     # --- Setting up ---------------------------------------------------------------------------------------------------
 
     def register(self):
-        first = self.daemons[0]
-        key = subprocess.run(
-            ["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"],
-            check=True, capture_output=True, text=True,
-        ).stdout  # fmt: skip
-        production = {"key_id": "FGHIJ67890", "private_key": key}
-        first.call("PUT", f"/v1/apps/{APP}", {"team_id": "ABCDE12345", "environments": {"production": production}})
-
-        def sample(name):
-            with open(os.path.join(ROOT, "docs", "samples", name)) as file:
-                return json.load(file)
-
-        first.call(
-            "PUT", f"/v1/apps/{APP}/types/{TYPE}",
-            {
-                "attributes_schema": sample("game-attributes.schema.json"),
-                "content_state_schema": sample("game-content-state.schema.json"),
-                # Channels are given back soon, so that their deletion is seen.
-                "policy": sample("game-policy.json") | {"channel_grace_seconds": 30},
-            },
-        )  # fmt: skip
-        scopes = ["publish", "register", "read"]
-        self.key = first.call("POST", "/v1/api-keys", {"name": "soak", "scopes": scopes})["secret"]
+        self.key = register(self.daemons[0])
         self.simulator.call("PUT", "/tally", {"url": self.daemons[-1].url, "key": self.key})
         self.backend = Backend([daemon.url for daemon in self.daemons], self.key, self.latencies)
 

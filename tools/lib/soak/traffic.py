@@ -3,7 +3,9 @@
 import http.client
 import itertools
 import json
+import os
 import random
+import subprocess
 import threading
 import time
 import urllib.parse
@@ -11,6 +13,7 @@ import urllib.request
 
 APP, TYPE = "com.example.matchday", "GameAttributes"
 PATH = f"/v1/apps/{APP}"
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
 PHONES = 10
 # Every fourth activity has a channel.
 CHANNELS = 4
@@ -76,6 +79,31 @@ class Backend:
                 raise RuntimeError(f"{method} {path}: {answer.status} {text[:300]!r}")
             self.latencies.add(time.monotonic() - began)
             return json.loads(text) if text else None
+
+
+def register(daemon):
+    """The app with its type; the secret of a key that may post, register and read."""
+    key = subprocess.run(
+        ["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"],
+        check=True, capture_output=True, text=True,
+    ).stdout  # fmt: skip
+    production = {"key_id": "FGHIJ67890", "private_key": key}
+    daemon.call("PUT", PATH, {"team_id": "ABCDE12345", "environments": {"production": production}})
+
+    def sample(name):
+        with open(os.path.join(ROOT, "docs", "samples", name)) as file:
+            return json.load(file)
+
+    daemon.call(
+        "PUT", f"{PATH}/types/{TYPE}",
+        {
+            "attributes_schema": sample("game-attributes.schema.json"),
+            "content_state_schema": sample("game-content-state.schema.json"),
+            # Channels are given back soon, so that their deletion is seen.
+            "policy": sample("game-policy.json") | {"channel_grace_seconds": 30},
+        },
+    )  # fmt: skip
+    return daemon.call("POST", "/v1/api-keys", {"name": "soak", "scopes": ["publish", "register", "read"]})["secret"]
 
 
 def attributes(name):
