@@ -26,6 +26,12 @@ struct ActivitySnapshot: Sendable {
     /// How long routine changes are still held back, if nothing else has been accepted since the begun one: until the
     /// least of their intervals since the last push is over.
     let hold: Duration?
+    /// The newest change after the begun one, and up to ``target``, that brought an alert.
+    let newAlert: Revision?
+    /// Whether starts are due; they are the first ring's.
+    let areStartsDue: Bool
+    /// Whether cards of the ring are due that are served by their own rows.
+    let areCardsDue: Bool
     /// Set while sending for the app and environment stands still.
     let halt: SendingHalt?
     /// Whether the ring's cards of some app version are still to be taken off it, or brought back (``VersionSettlement``).
@@ -36,6 +42,13 @@ struct ActivitySnapshot: Sendable {
     /// How many destinations a batch may have that could have `size`.
     func batch(_ size: Int) -> Int { isProbe ? min(size, AnswerWatch.probeSize) : size }
 
+    /// Whether there may be starts to send, to make, or to abandon. What a probe is to be made with is made due after the
+    /// look.
+    var mayHaveStarts: Bool { areStartsDue || isEnrolmentDue || state != .live || isProbe }
+
+    /// Whether there may be cards to be served by their own rows.
+    var mayHaveCards: Bool { areCardsDue || isProbe }
+
     /// The revision that a walk has to turn to next. The end waits for nothing (promise 5).
     var target: Revision { state == .ended ? newest : barrier ?? newest }
 
@@ -45,54 +58,49 @@ struct ActivitySnapshot: Sendable {
 }
 
 extension ActivitySnapshot {
-    /// Reads an activity as the worker of a segment sees it; nil if it was deleted. Changes up to the revision `begun` are not of interest; a walk last sent
-    /// something at `pushedAt`.
-    static func read(
-        _ key: Int64,
-        for segment: Int16 = SegmentLease.firstRing,
-        begun: Revision,
-        pushedAt: PGTimestamp? = nil,
-        from database: Database
-    ) async throws -> ActivitySnapshot? {
-        try await read(key, for: segment, begun: begun, pushedAt: pushedAt) { try await database.query($0) }
+    /// What ``read(_:_:)`` expects of a query: an activity as a segment sees it. Changes up to the one that the segment has
+    /// begun are not of interest; nor are those up to the revision `begun`, if it is given.
+    static func selection(_ key: Int64, for segment: Int16, begun: Revision? = nil) -> Query {
+        """
+        SELECT a.bundle_id, a.activity_id, a.environment::text, a.type_name, a.delivery::text, a.state::text,
+               a.attributes::text, a.revision, t.policy::text, barrier.revision,
+               EXISTS (SELECT FROM changes AS c
+                WHERE c.activity_key = a.activity_key AND c.must_deliver AND c.revision = begun.revision),
+               a.enrolment_due, coalesce(a.ended_at < clock_timestamp() - \(longestCard), false),
+               h.probes, h.probe_at - clock_timestamp(),
+               (SELECT CASE WHEN bool_and(c.min_interval_seconds IS NOT NULL)
+                    THEN s.pushed_at + min(c.min_interval_seconds) * interval '1 second' - clock_timestamp() END
+                FROM changes AS c WHERE c.activity_key = a.activity_key AND c.revision > begun.revision),
+               (SELECT max(c.revision) FROM changes AS c
+                WHERE c.activity_key = a.activity_key AND c.alert IS NOT NULL AND c.revision > begun.revision
+                  AND c.revision <= CASE WHEN a.state = 'ended' THEN a.revision ELSE coalesce(barrier.revision, a.revision) END),
+               EXISTS (SELECT FROM activity_app_versions AS v WHERE v.activity_key = a.activity_key AND NOT v.is_settled
+                       AND \(segment) <> ALL (v.settled_rings)),
+               EXISTS (SELECT FROM starts AS d WHERE d.activity_key = a.activity_key AND d.due_at <= now()),
+               EXISTS (SELECT FROM subscriptions AS d WHERE d.activity_key = a.activity_key AND d.mode = 'token'
+                       AND d.state = 'due' AND d.due_at <= now() AND d.device_key > s.after_key AND d.device_key <= s.through_key)
+        FROM activities AS a JOIN activity_types AS t USING (bundle_id, type_name)
+        JOIN segments AS s ON s.activity_key = a.activity_key AND s.segment = \(segment)
+        CROSS JOIN LATERAL (SELECT coalesce(\(begun), s.lap_revision, s.completed_revision) AS revision) AS begun
+        CROSS JOIN LATERAL (
+            SELECT min(c.revision) AS revision FROM changes AS c
+            WHERE c.activity_key = a.activity_key AND c.must_deliver AND c.revision > begun.revision
+        ) AS barrier
+        LEFT JOIN sending_halts AS h ON h.bundle_id = a.bundle_id AND h.environment = a.environment
+        WHERE a.activity_key = \(key)
+        """
     }
 
-    /// The same by way of `query`, which may be a transaction's.
-    static func read(
-        _ key: Int64,
-        for segment: Int16 = SegmentLease.firstRing,
-        begun: Revision,
-        pushedAt: PGTimestamp? = nil,
-        on query: (Query) async throws -> Rows
-    ) async throws -> ActivitySnapshot? {
-        let rows = try await query(
-            """
-            SELECT a.bundle_id, a.activity_id, a.environment::text, a.type_name, a.delivery::text, a.state::text,
-                   a.attributes::text, a.revision, t.policy::text,
-                   (SELECT min(c.revision) FROM changes AS c
-                    WHERE c.activity_key = a.activity_key AND c.must_deliver AND c.revision > \(begun)),
-                   EXISTS (SELECT FROM changes AS c
-                    WHERE c.activity_key = a.activity_key AND c.must_deliver AND c.revision = \(begun)),
-                   a.enrolment_due, coalesce(a.ended_at < clock_timestamp() - \(longestCard), false),
-                   h.probes, h.probe_at - clock_timestamp(),
-                   (SELECT CASE WHEN bool_and(c.min_interval_seconds IS NOT NULL)
-                        THEN \(pushedAt)::timestamptz + min(c.min_interval_seconds) * interval '1 second' - clock_timestamp() END
-                    FROM changes AS c WHERE c.activity_key = a.activity_key AND c.revision > \(begun)),
-                   EXISTS (SELECT FROM activity_app_versions AS v WHERE v.activity_key = a.activity_key AND NOT v.is_settled
-                           AND \(segment) <> ALL (v.settled_rings))
-            FROM activities AS a JOIN activity_types AS t USING (bundle_id, type_name)
-            LEFT JOIN sending_halts AS h ON h.bundle_id = a.bundle_id AND h.environment = a.environment
-            WHERE a.activity_key = \(key)
-            """
-        )
+    /// Reads the row of a ``selection(_:for:begun:)``; nil if the activity was deleted.
+    static func read(_ key: Int64, _ rows: Rows) throws -> ActivitySnapshot? {
         for (
             bundle, id, environment, type, delivery, state, attributes, newest, policy, barrier, isBegun, enrol, isPast,
-            probes, probeIn, hold, areVersionsUnsettled
+            probes, probeIn, hold, newAlert, areVersionsUnsettled, areStartsDue, areCardsDue
         )
             in try rows.decoded(
                 as: (
                     String, String, String, String, String, String, String, Int64, String, Int64?, Bool, Bool, Bool,
-                    Int16?, Duration?, Duration?, Bool
+                    Int16?, Duration?, Duration?, Int64?, Bool, Bool, Bool
                 ).self
             )
         {
@@ -112,6 +120,9 @@ extension ActivitySnapshot {
                 isEnrolmentDue: enrol,
                 isPast: isPast,
                 hold: hold.flatMap { $0 > .zero ? $0 : nil },
+                newAlert: newAlert,
+                areStartsDue: areStartsDue,
+                areCardsDue: areCardsDue,
                 halt: probes.map { SendingHalt(probes: Int($0), probeIn: probeIn ?? .zero) },
                 areVersionsUnsettled: areVersionsUnsettled
             )

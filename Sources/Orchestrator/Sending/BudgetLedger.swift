@@ -35,10 +35,9 @@ struct BudgetLedger: Sendable {
         _ push: PriorityCase,
         in activity: ActivitySnapshot
     ) async throws -> PushPriority {
-        let decided = try await Self.judge(change, hasAlert: push.hasAlert, in: activity, for: push.budgetClass) {
-            try await database.query($0)
-        }.decided
-        if let decided, decided == .ten || !push.hasAlert { return decided }
+        let query = Self.selection(change, in: activity, for: push.budgetClass)
+        let decided = try await Self.decided(database.query(query), on: push)
+        if let decided { return decided }
         return try await database.withTransaction { connection in
             try await decide(change, push, in: activity, on: connection)
         }
@@ -51,55 +50,80 @@ struct BudgetLedger: Sendable {
         on connection: PostgresConnection
     ) async throws -> PushPriority {
         let budgetClass = push.budgetClass
-        _ = try await connection.query(
-            "SELECT FROM activities WHERE activity_key = \(activity.key) FOR NO KEY UPDATE"
-        )
-        let (decision, decided) = try await Self.judge(
-            change,
+        // Read in a second statement, whose snapshot is younger than the lock.
+        let results = try await connection.pipeline([
+            "SELECT FROM activities WHERE activity_key = \(activity.key) FOR NO KEY UPDATE",
+            Self.selection(change, in: activity, for: budgetClass),
+        ])
+        // Another ring was faster.
+        if let decided = try Self.decided(results[1], on: push) { return decided }
+        let decision = try Self.decision(
+            results[1],
+            on: change,
             hasAlert: push.hasAlert,
             in: activity,
-            for: budgetClass,
-            on: { try await connection.query($0) }
+            for: budgetClass
         )
-        // Another ring was faster.
-        if let decided, decided == .ten || !push.hasAlert { return decided }
-        _ = try await connection.pipeline(
+        _ = try await connection.commit(
             [record(decision, of: change, in: activity, for: budgetClass)]
                 + (decision.isDemoted ? [demotion(decision, of: change, in: activity, for: budgetClass)] : [])
         )
         return decision.priority
     }
 
-    /// What the ledger says of a change now, and what it has decided for it before. Nothing is spent.
+    /// What was decided for a change before, if it holds for this push: an alert may still be given what its change was not.
+    private static func decided(_ rows: Rows, on push: PriorityCase) throws -> PushPriority? {
+        guard let (_, priority) = try rows.first(as: (Int64, Int16?).self) else { return nil }
+        let decided = priority.flatMap { PushPriority(rawValue: Int($0)) }
+        return decided == .ten || !push.hasAlert ? decided : nil
+    }
+
+    /// What the ledger says of a change now. Nothing is spent.
     static func judge(
         _ change: ChangeToSend,
         hasAlert: Bool,
         in activity: ActivitySnapshot,
         for budgetClass: BudgetClass,
-        on query: (Query) async throws -> Rows
-    ) async throws -> (decision: PriorityDecision, decided: PushPriority?) {
+        on connection: PostgresConnection
+    ) async throws -> PriorityDecision {
+        let rows = try await connection.query(selection(change, in: activity, for: budgetClass))
+        return try decision(rows, on: change, hasAlert: hasAlert, in: activity, for: budgetClass)
+    }
+
+    /// How many units were spent on other changes, and what was decided for this one.
+    private static func selection(
+        _ change: ChangeToSend,
+        in activity: ActivitySnapshot,
+        for budgetClass: BudgetClass
+    ) -> Query {
+        """
+        SELECT count(*) FILTER (
+                   WHERE priority = 10 AND revision <> \(change.revision)
+                   AND decided_at > clock_timestamp() - \(Duration.seconds(activity.policy.budget.windowSeconds))
+               ),
+               max(priority) FILTER (WHERE revision = \(change.revision))
+        FROM budget_ledger
+        WHERE activity_key = \(activity.key) AND class = \(budgetClass.rawValue)::budget_class
+        """
+    }
+
+    private static func decision(
+        _ rows: Rows,
+        on change: ChangeToSend,
+        hasAlert: Bool,
+        in activity: ActivitySnapshot,
+        for budgetClass: BudgetClass
+    ) throws -> PriorityDecision {
+        let (spent, _) = try rows.first(as: (Int64, Int16?).self) ?? (Int64(0), nil)
         let budget = activity.policy.budget
-        let rows = try await query(
-            """
-            SELECT count(*) FILTER (
-                       WHERE priority = 10 AND revision <> \(change.revision)
-                       AND decided_at > clock_timestamp() - \(Duration.seconds(budget.windowSeconds))
-                   ),
-                   max(priority) FILTER (WHERE revision = \(change.revision))
-            FROM budget_ledger
-            WHERE activity_key = \(activity.key) AND class = \(budgetClass.rawValue)::budget_class
-            """
-        )
-        let (spent, decided) = try rows.first(as: (Int64, Int16?).self) ?? (Int64(0), nil)
         let total = budgetClass == .frequent ? budget.frequent : budget.ordinary
-        let decision = PriorityRule.decide(
+        return PriorityRule.decide(
             kind: change.kind,
             urgency: change.urgency,
             hasAlert: hasAlert,
             remaining: max(total - Int(spent), 0),
             reserve: budget.reserve
         )
-        return (decision, decided.flatMap { PushPriority(rawValue: Int($0)) })
     }
 
     private func record(

@@ -173,19 +173,18 @@ struct ChangeStore: Sendable {
 
     /// Turns a walk to the activity's next revision, if there is one and nothing holds the walk back; and says what is to
     /// be stored with it: the revisions that it jumped over.
-    func turned(
+    static func turned(
         _ stored: Carousel,
         to activity: ActivitySnapshot,
         under lease: SegmentLease
-    ) async throws -> (Carousel, [Query]) {
+    ) -> (Carousel, [Query]) {
         let isHeld = activity.isBarrierBegun && stored.lap != nil && activity.state != .ended
         guard !isHeld, activity.hold == nil, activity.target > stored.begun else { return (stored, []) }
         var carousel = stored
-        let alert = try await newestAlert(activity.key, after: stored.begun, upTo: activity.target)
-        carousel.turn(to: activity.target, alert: alert?.revision)
+        carousel.turn(to: activity.target, alert: activity.newAlert)
         // Of rings and channel those that most phones depend on say what was merged.
         let isTelling = lease.isChannel == (activity.delivery != .tokens)
-        return (carousel, isTelling ? Self.merge(under: lease, after: stored.begun, into: activity.target) : [])
+        return (carousel, isTelling ? merge(under: lease, after: stored.begun, into: activity.target) : [])
     }
 
     /// The newest alert of the changes after one revision and up to another.

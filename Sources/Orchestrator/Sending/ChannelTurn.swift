@@ -160,7 +160,7 @@ struct ChannelTurn: Sendable {
 
     private func broadcast(_ stored: Carousel, on channel: Channel) async throws -> SegmentWorker.Turn {
         guard let apnsID = channel.apnsID else { return .idle }
-        var (carousel, statements) = try await orchestrator.changes.turned(stored, to: activity, under: lease)
+        var (carousel, statements) = ChangeStore.turned(stored, to: activity, under: lease)
         let (revision, alertRevision, isRepeat): (Revision, Revision?, Bool)
         switch carousel.next {
         case .send(let next, let alert, _, _): (revision, alertRevision, isRepeat) = (next, alert, false)

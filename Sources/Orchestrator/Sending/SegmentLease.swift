@@ -33,8 +33,6 @@ struct SegmentProgress: Sendable {
     /// Moves whenever the segment is given work; see ``SegmentStore/rest(_:wakesSeen:nextDue:)``.
     var wakes: Int64
     var carousel: Carousel
-    /// When the walk last sent something.
-    var pushedAt: PGTimestamp?
     /// Failures in a row of the segment as a whole: APNs away, a credential refused.
     var failures: Int
     /// What of the activity the ring holds. It only changes under the ring's lease.

@@ -92,26 +92,47 @@ struct SegmentStore: Sendable {
         }
     }
 
-    /// Reads the segment and prolongs the lease.
+    /// Prolongs the lease, and reads the segment.
     ///
     /// - Throws: ``LeaseLost`` if the lease is another's or has run out.
+    @discardableResult
     func renew(_ lease: SegmentLease) async throws -> SegmentProgress {
-        let rows = try await database.query(
-            """
-            UPDATE segments AS s SET lease_until = clock_timestamp() + \(self.lease)
+        try await progress(database.query(renewal(lease)))
+    }
+
+    /// How the segment and its activity stand; the activity is nil if it was deleted. Prolongs the lease.
+    ///
+    /// - Throws: ``LeaseLost`` if the lease is another's or has run out.
+    func look(_ lease: SegmentLease) async throws -> (SegmentProgress, ActivitySnapshot?) {
+        let key = lease.activityKey
+        let results = try await database.pipeline([renewal(lease), ActivitySnapshot.selection(key, for: lease.segment)])
+        return (try progress(results[0]), try ActivitySnapshot.read(key, results[1]))
+    }
+
+    /// The statement that prolongs a lease and selects what ``progress(_:)`` reads. A lease that is fresh is left as it is:
+    /// what writes nothing waits for no disk.
+    private func renewal(_ lease: SegmentLease) -> Query {
+        """
+        WITH renewed AS (
+            UPDATE segments SET lease_until = clock_timestamp() + \(self.lease)
             WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
               AND lease_owner = \(lease.owner)::uuid AND lease_until > clock_timestamp()
-            RETURNING wakes, cursor, completed_revision, lap_revision, lap_origin, alert_revision, alert_origin, failures,
-                pushed_at, after_key, through_key,
-                (SELECT count(*) FROM segments AS o WHERE o.activity_key = s.activity_key AND o.segment >= 0)
-            """
+              AND lease_until < clock_timestamp() + \(self.lease * 2 / 3)
         )
+        SELECT wakes, cursor, completed_revision, lap_revision, lap_origin, alert_revision, alert_origin, failures,
+            after_key, through_key,
+            (SELECT count(*) FROM segments AS o WHERE o.activity_key = s.activity_key AND o.segment >= 0)
+        FROM segments AS s
+        WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
+          AND lease_owner = \(lease.owner)::uuid AND lease_until > clock_timestamp()
+        """
+    }
+
+    private func progress(_ rows: Rows) throws -> SegmentProgress {
         for (
-            wakes, cursor, completed, lap, lapOrigin, alert, alertOrigin, failures, pushedAt, after, through, rings
+            wakes, cursor, completed, lap, lapOrigin, alert, alertOrigin, failures, after, through, rings
         ) in try rows.decoded(
-            as: (
-                Int64, Int64, Int64, Int64?, Int64?, Int64?, Int64?, Int16, PGTimestamp?, Int64, Int64, Int64
-            ).self
+            as: (Int64, Int64, Int64, Int64?, Int64?, Int64?, Int64?, Int16, Int64, Int64, Int64).self
         ) {
             return SegmentProgress(
                 wakes: wakes,
@@ -121,7 +142,6 @@ struct SegmentStore: Sendable {
                     lap: Self.lap(lap, from: lapOrigin),
                     alert: Self.lap(alert, from: alertOrigin)
                 ),
-                pushedAt: pushedAt,
                 failures: Int(failures),
                 range: RingRange(after: after, through: through),
                 rings: Int(rings)

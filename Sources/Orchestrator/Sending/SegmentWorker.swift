@@ -104,14 +104,7 @@ struct SegmentWorker: Sendable {
     /// How things stand; nil if the activity was deleted.
     private func look() async throws -> Look? {
         while true {
-            let progress = try await store.renew(lease)
-            let activity = try await ActivitySnapshot.read(
-                lease.activityKey,
-                for: lease.segment,
-                begun: progress.carousel.begun,
-                pushedAt: progress.pushedAt,
-                from: orchestrator.database
-            )
+            let (progress, activity) = try await store.look(lease)
             guard let activity else { return nil }
             // Broadcasts know no cards.
             guard activity.areVersionsUnsettled, !lease.isChannel else {
@@ -191,12 +184,13 @@ struct SegmentWorker: Sendable {
 
     /// They are claimed by row, and one ring does it for all.
     private func starts(_ look: Look) async throws -> Turn {
-        guard lease.isFirstRing else { return .idle }
+        guard lease.isFirstRing, look.activity.mayHaveStarts else { return .idle }
         return try await StartTurn(orchestrator: orchestrator, lease: lease, activity: look.activity).run()
     }
 
     private func catchUp(_ look: Look) async throws -> Turn {
-        try await CatchUpTurn(
+        guard look.activity.mayHaveCards else { return .idle }
+        return try await CatchUpTurn(
             orchestrator: orchestrator,
             lease: lease,
             range: look.progress.range,
@@ -219,7 +213,7 @@ struct SegmentWorker: Sendable {
     private func keepLease() async throws -> Never {
         while true {
             try await Task.sleep(for: orchestrator.settings.lease / 3)
-            _ = try await store.renew(lease)
+            try await store.renew(lease)
         }
     }
 

@@ -227,17 +227,15 @@ struct SendingHaltTests {
                 INSERT INTO signing_keys SELECT bundle_id, 'sandbox', key_id, private_key_sealed FROM signing_keys
                 """
             )
-            let halt = try await ActivitySnapshot.read(
-                try #require(try await world.number("SELECT activity_key FROM activities")),
-                begun: 0,
-                from: world.database
+            let halt = try await world.snapshot(
+                of: try #require(try await world.number("SELECT activity_key FROM activities"))
             )?.halt
             #expect(halt != nil)
             try await world.start("friendly") { $0.environment = .sandbox }
             let key = try #require(
                 try await world.number("SELECT activity_key FROM activities WHERE activity_id = 'friendly'")
             )
-            #expect(try await ActivitySnapshot.read(key, begun: 0, from: world.database)?.halt == nil)
+            #expect(try await world.snapshot(of: key)?.halt == nil)
         }
     }
 

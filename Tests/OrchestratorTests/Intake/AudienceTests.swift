@@ -156,7 +156,7 @@ struct AudienceTests {
             try await world.start(to: World.devices("d1"))
             let key = try #require(try await world.number("SELECT activity_key FROM activities"))
             try await world.orchestrator.enrolAudience(of: key)
-            let before = try await ActivitySnapshot.read(key, begun: 1, from: world.database)
+            let before = try await world.snapshot(of: key)
             try await world.end()
             let claims = StartClaims(
                 orchestrator: world.orchestrator,
@@ -181,7 +181,7 @@ struct AudienceTests {
             var claimed = 0
             // An app version that is met for the first time is judged for the newest state, and started at the next look.
             for score in 1...2 as ClosedRange<Int64> {
-                let look = try #require(try await ActivitySnapshot.read(key, begun: 1, from: world.database))
+                let look = try #require(try await world.snapshot(of: key))
                 let claims = StartClaims(
                     orchestrator: world.orchestrator,
                     activity: look,

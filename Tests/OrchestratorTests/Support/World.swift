@@ -23,6 +23,12 @@ struct World: Sendable {
 
     var database: Database { orchestrator.database }
 
+    /// An activity as its first ring sees it.
+    func snapshot(of activityKey: Int64) async throws -> ActivitySnapshot? {
+        let rows = try await database.query(ActivitySnapshot.selection(activityKey, for: SegmentLease.firstRing))
+        return try ActivitySnapshot.read(activityKey, rows)
+    }
+
     /// Works on everything that is due, until all segments rest or wait.
     func settle(sourceLocation: SourceLocation = #_sourceLocation) async throws {
         for _ in 0..<300 {

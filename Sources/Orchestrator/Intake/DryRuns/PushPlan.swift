@@ -19,8 +19,7 @@ struct PushPlan {
         guard let change = try await ChangeStore.preview(revision, of: key, on: connection),
             let activity = try await ActivitySnapshot.read(
                 key,
-                begun: revision,
-                on: { try await connection.query($0) }
+                connection.query(ActivitySnapshot.selection(key, for: SegmentLease.firstRing, begun: revision))
             )
         else { throw Problem.notFound("the activity") }
         return PushPlan(orchestrator: orchestrator, change: change, activity: activity)
@@ -157,9 +156,13 @@ struct PushPlan {
             upTo: change.revision,
             on: { try await connection.query($0) }
         )?.content
-        let decision = try await BudgetLedger.judge(change, hasAlert: alert != nil, in: activity, for: budgetClass) {
-            try await connection.query($0)
-        }.decision
+        let decision = try await BudgetLedger.judge(
+            change,
+            hasAlert: alert != nil,
+            in: activity,
+            for: budgetClass,
+            on: connection
+        )
         return (LiveActivityRendering(change: change, alert: alert, activity: activity).body(), decision)
     }
 

@@ -76,7 +76,7 @@ struct RingForms {
         }
         let next =
             detail == nil
-            ? try await orchestrator.timeline.detail(of: pass.activity.key, count: slice.count, isRing: true)
+            ? try await orchestrator.timeline.detail(ofRing: pass.activity.key)
             : orchestrator.timeline.batchDetail(isRing: true)
         detail = next
         told = slice.count

@@ -12,8 +12,7 @@ struct RingTurn: Sendable {
 
     /// - Returns: Also how many pushes have left.
     func run() async throws -> (SegmentWorker.Turn, pushes: Int) {
-        let (carousel, merges) = try await orchestrator.changes
-            .turned(progress.carousel, to: activity, under: lease)
+        let (carousel, merges) = ChangeStore.turned(progress.carousel, to: activity, under: lease)
         guard case .send(let revision, let alert, let after, let through) = carousel.next else { return (.idle, 0) }
         guard let change = try await orchestrator.changes.stamped(revision, under: lease) else { return (.idle, 0) }
         let pass = RingPass(

@@ -90,6 +90,9 @@ extension SmallRing {
             isEnrolmentDue: false,
             isPast: false,
             hold: nil,
+            newAlert: nil,
+            areStartsDue: false,
+            areCardsDue: false,
             halt: nil
         )
         change = ChangeToSend(

@@ -51,14 +51,14 @@ final class Timeline: Sendable {
     // MARK: Recording
 
     /// How much is told of a batch of `count` pushes: a row for each while the activity has at most 1,000 destinations.
-    /// On a ring (`isRing`) its devices are in the order of the ring.
-    func detail(
-        of activityKey: Int64,
-        count: Int,
-        isRing: Bool = false
-    ) async throws -> TimelineDetail {
-        if try await scale.isSmall(activityKey, batch: count) { return .pushes }
-        return batchDetail(isRing: isRing)
+    func detail(of activityKey: Int64, count: Int) async throws -> TimelineDetail {
+        try await scale.isSmall(activityKey, batch: count) ? .pushes : batchDetail(isRing: false)
+    }
+
+    /// The same for the beginning of a pass over a ring, whose devices are in its order. That they are sent to does not make
+    /// them more.
+    func detail(ofRing activityKey: Int64) async throws -> TimelineDetail {
+        try await scale.isSmall(activityKey, batch: 0) ? .pushes : batchDetail(isRing: true)
     }
 
     /// The next batch of an activity that has more.

@@ -311,7 +311,7 @@ struct DivisionTests {
                 try await world.pass(5)
             }
             let key = try #require(try await world.number("SELECT activity_key FROM activities"))
-            let activity = try #require(try await ActivitySnapshot.read(key, begun: 1, from: world.database))
+            let activity = try #require(try await world.snapshot(of: key))
             let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
             try await withThrowingTaskGroup { group in
                 for revision in Int64(2)...5 {
