@@ -1,22 +1,24 @@
 import APITypes
 import Foundation
 import JSON
-
-#if canImport(FoundationNetworking)
-import FoundationNetworking
-#endif
+import TallyClient
 
 /// Talks to the control API of a running simulator. For programs: plain values in, and text or a report out.
 package struct ControlClient: Sendable {
     private let base: String
-    private let session: URLSession
+    /// Nil if ``base`` is no address.
+    private let transport: HTTPTransport?
+
+    /// How long an answer may take: a million phones are not made at once.
+    private static let timeout = Duration.seconds(60)
 
     /// - Parameter url: Such as `http://127.0.0.1:8081`; connects to nothing yet.
     package init(url: String) {
         base = url.hasSuffix("/") ? String(url.dropLast()) : url
-        let configuration = URLSessionConfiguration.ephemeral
-        configuration.timeoutIntervalForRequest = 60
-        session = URLSession(configuration: configuration)
+        transport = ServerAddress(base).flatMap { server in
+            // The control API has no TLS; without it nothing is thrown.
+            try? HTTPTransport(server: server, caFile: nil, maximumConnections: 4)
+        }
     }
 
     /// Sends JSON, or nothing, and reads JSON; null for an empty answer.
@@ -25,32 +27,36 @@ package struct ControlClient: Sendable {
     }
 
     func send(_ method: String, _ path: String, bytes: [UInt8]?) async throws(SimulatorError) -> JSONValue {
-        guard let url = URL(string: base + path), url.host != nil else {
+        guard let transport, let target = URL(string: path)?.relativeString else {
             throw SimulatorError(.unreachable, "'\(base)' is not an address like http://127.0.0.1:8081")
         }
-        var request = URLRequest(url: url)
-        request.httpMethod = method
-        if let bytes {
-            request.httpBody = Data(bytes)
-            request.setValue("application/json", forHTTPHeaderField: "Content-Type")
-        }
-        let answer: Data
-        let status: Int
+        let request = HTTPRequest(
+            method: method,
+            target: target,
+            headers: bytes == nil ? [] : [("Content-Type", "application/json")],
+            body: bytes,
+            timeout: Self.timeout,
+            // Faults and phones are not made twice.
+            isRepeatable: method == "GET"
+        )
+        let answer: HTTPAnswer
         do {
-            let (data, response) = try await session.data(for: request)
-            answer = data
-            status = (response as? HTTPURLResponse)?.statusCode ?? 0
+            answer = try await transport.send(request)
         } catch {
             throw SimulatorError(.unreachable, "no simulator answers at \(base)", cause: error)
         }
-        if answer.isEmpty, (200..<300).contains(status) { return .null }
+        if answer.body.isEmpty, answer.isSuccess { return .null }
         let json: JSONValue
         do {
-            json = try JSONValue.parse([UInt8](answer))
+            json = try JSONValue.parse(answer.body)
         } catch {
-            throw SimulatorError(.badAnswer, "what answers at \(base) is no simulator (status \(status))", cause: error)
+            throw SimulatorError(
+                .badAnswer,
+                "what answers at \(base) is no simulator (status \(answer.status))",
+                cause: error
+            )
         }
-        guard (200..<300).contains(status) else { throw refusal(json, status: status) }
+        guard answer.isSuccess else { throw refusal(json, status: answer.status) }
         return json
     }
 

@@ -1,7 +1,7 @@
 import Foundation
 
 /// Where the server is.
-struct ServerAddress: Sendable, Hashable {
+package struct ServerAddress: Sendable, Hashable {
     let isSecure: Bool
     let host: String
     let port: Int
@@ -9,7 +9,7 @@ struct ServerAddress: Sendable, Hashable {
     let prefix: String
 
     /// Reads an address such as `https://tally.example.com/prefix`; nil for anything else.
-    init?(_ text: String) {
+    package init?(_ text: String) {
         guard let url = URL(string: text), let scheme = url.scheme?.lowercased(), ["http", "https"].contains(scheme),
             let host = url.host, !host.isEmpty, url.user == nil, url.query == nil, url.fragment == nil
         else { return nil }
@@ -28,7 +28,7 @@ struct ServerAddress: Sendable, Hashable {
 }
 
 /// One request as the transport sends it.
-struct HTTPRequest: Sendable {
+package struct HTTPRequest: Sendable {
     var method: String
     /// Path and query, percent-encoded.
     var target: String
@@ -38,20 +38,36 @@ struct HTTPRequest: Sendable {
     var timeout: Duration
     /// Whether it may be sent again when a connection that was kept turns out to be over.
     var isRepeatable: Bool
+
+    package init(
+        method: String,
+        target: String,
+        headers: [(name: String, value: String)],
+        body: [UInt8]?,
+        timeout: Duration,
+        isRepeatable: Bool
+    ) {
+        self.method = method
+        self.target = target
+        self.headers = headers
+        self.body = body
+        self.timeout = timeout
+        self.isRepeatable = isRepeatable
+    }
 }
 
 /// One answer as it came.
-struct HTTPAnswer: Sendable {
-    var status: Int
+package struct HTTPAnswer: Sendable {
+    package var status: Int
     /// Seconds; the form with a date is not one that Tally sends.
     var retryAfter: Int?
-    var body: [UInt8]
+    package var body: [UInt8]
 
-    var isSuccess: Bool { (200..<300).contains(status) }
+    package var isSuccess: Bool { (200..<300).contains(status) }
 }
 
 /// How an exchange fails without an answer.
-enum HTTPFailure: Error {
+package enum HTTPFailure: Error {
     /// The server did not get the request: no address, connection refused.
     case notSent(any Error)
     /// The server is not who it should be, and got nothing.

@@ -1,10 +1,10 @@
 import NIOCore
 import NIOHTTP1
 import Synchronization
-import TLSEngine
+package import TLSEngine
 
 /// Requests over connections that are kept open: HTTP/1.1 by SwiftNIO, TLS by the system's OpenSSL.
-final class HTTPTransport: Sendable {
+package final class HTTPTransport: Sendable {
     /// The most bytes of one answer.
     static let longestBody = 64 << 20
     /// How long one connection may take to open.
@@ -16,14 +16,14 @@ final class HTTPTransport: Sendable {
     private let idle = Mutex<[HTTPConnection]>([])
 
     /// Connects to nothing yet. `caFile`: certificates in PEM that are trusted as well as the system's.
-    init(server: ServerAddress, caFile: String?, maximumConnections: Int) throws(TLSError) {
+    package init(server: ServerAddress, caFile: String?, maximumConnections: Int) throws(TLSError) {
         self.server = server
         tls = server.isSecure ? try TLSContext.client(caFile: caFile, for: .http1) : nil
         gate = RequestGate(width: maximumConnections)
     }
 
     /// Sends a request and waits for its whole answer, at most as long as the request says.
-    func send(_ request: HTTPRequest) async throws(HTTPFailure) -> HTTPAnswer {
+    package func send(_ request: HTTPRequest) async throws(HTTPFailure) -> HTTPAnswer {
         guard await gate.enter() else { throw .cancelled }
         defer { gate.leave() }
         return try await Self.within(request.timeout) { try await self.exchange(request) }
