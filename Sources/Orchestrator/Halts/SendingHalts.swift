@@ -250,7 +250,8 @@ final class SendingHalts: Sendable {
         return true
     }
 
-    /// Whoever has to wait for the next probe, or rests although a token of it was revived, has work now.
+    /// Whoever has to wait for the next probe, or rests although a token of it was revived, has work now. A ring that comes to
+    /// be at this moment need not be seen here: it is due from its beginning.
     private static func wakeAll(_ scope: HaltScope) -> Query {
         """
         WITH woken AS MATERIALIZED (

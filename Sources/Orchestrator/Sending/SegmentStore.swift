@@ -182,6 +182,9 @@ struct SegmentStore: Sendable {
     /// Stores how far the walk has come, together with what else came of a batch.
     /// If it `hasFailed`, nobody was reached, and the failures in a row are still counted; `hasSent`: it was not empty.
     ///
+    /// A lease that has run out and that nobody has taken still counts, and goes on: what has left would leave once more
+    /// otherwise, alerts included. Whoever takes it has to wait for the row, so only one of the two goes on.
+    ///
     /// - Throws: ``LeaseLost``; then nothing of it is stored.
     func acknowledge(
         _ lease: SegmentLease,

@@ -29,6 +29,28 @@ struct LeaseTests {
         }
     }
 
+    @Test("What left under a lease that has run out is stored as long as nobody has taken it, and does not leave again")
+    func runOut() async throws {
+        // So long that nothing prolongs it meanwhile.
+        try await withWorld(settings: OrchestratorSettings(lease: .seconds(600))) { world in
+            try await world.start()
+            try await world.crowd(200)
+            try await world.settle()
+            try await world.update(score: 1, alert: "Messi")
+            let gate = world.recorder.close()
+            let paused = Task { try await world.settle() }
+            await gate.arrivals()
+            try await world.expireLeases()
+            world.recorder.open()
+            try await paused.value
+            try await world.pass(5)
+            try await world.sibling().settle()
+            for number in 1...200 {
+                #expect(world.recorder.pushes(to: World.crowdToken(number)).compactMap(\.alert) == ["Messi"])
+            }
+        }
+    }
+
     @Test("A daemon that was paused past its lease stores nothing and stamps nothing")
     func lost() async throws {
         try await withWorld { world in
