@@ -129,6 +129,7 @@ let package = Package(
                 .embedInCode("V0015_lookups_by_device.sql"),
                 .embedInCode("V0016_rings.sql"),
                 .embedInCode("V0017_request_origins.sql"),
+                .embedInCode("V0018_retention.sql"),
             ],
             swiftSettings: swiftSettings
         ),

@@ -21,5 +21,6 @@ package enum Schema {
         (15, "lookups_by_device", PackageResources.V0015_lookups_by_device_sql),
         (16, "rings", PackageResources.V0016_rings_sql),
         (17, "request_origins", PackageResources.V0017_request_origins_sql),
+        (18, "retention", PackageResources.V0018_retention_sql),
     ]
 }

@@ -73,6 +73,7 @@ package final class Orchestrator: Sendable {
             PushQueue(orchestrator: self),
             ExpiryDuty(orchestrator: self),
             PartitionDuty(orchestrator: self),
+            RetentionDuty(orchestrator: self),
             MasterKeyRotation(database: database, keys: masterKeys, logger: logger),
             HaltPatrol(orchestrator: self),
             WorkGauges(orchestrator: self),
@@ -100,6 +101,8 @@ package struct OrchestratorSettings: Sendable {
     package var ringSize: Int
     /// How long events and the timeline are kept at least.
     package var eventRetention: Duration
+    /// How long an activity is kept after its end, at least a day, and at least as long as events; nil: for ever.
+    package var activityRetention: Duration?
     /// How many changes may wait to be accepted before routine ones are refused; the others a little later.
     package var intakeLimit: Int
     /// Where in its range a delay before another try falls, from 0 to 1; asked each time.
@@ -116,6 +119,7 @@ package struct OrchestratorSettings: Sendable {
         concurrentSegments: Int = 8,
         ringSize: Int = 50_000,
         eventRetention: Duration = .seconds(7 * 86_400),
+        activityRetention: Duration? = .seconds(30 * 86_400),
         intakeLimit: Int = 20_000,
         jitter: @escaping @Sendable () -> Double = { .random(in: 0...1) },
         uptime: @escaping @Sendable () -> Duration = Self.processTime
@@ -128,6 +132,7 @@ package struct OrchestratorSettings: Sendable {
         self.concurrentSegments = concurrentSegments
         self.ringSize = ringSize
         self.eventRetention = eventRetention
+        self.activityRetention = activityRetention
         self.intakeLimit = intakeLimit
         self.jitter = jitter
         self.uptime = uptime

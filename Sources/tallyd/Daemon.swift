@@ -53,6 +53,7 @@ struct Daemon: Sendable {
                 retryCap: configuration.apnsRetryMaximum,
                 ringSize: configuration.ringSize,
                 eventRetention: configuration.eventRetention,
+                activityRetention: configuration.activityRetention,
                 intakeLimit: configuration.intakeLimit
             ),
             logger: logger

@@ -76,6 +76,7 @@ struct StartUpTests {
         defer { folder.remove() }
         var settings = Self.settings(databaseURL: "postgres://someone:hunter2@db.example.com/tally")
         settings["TALLY_APNS_PRODUCTION_DEVICE_URL"] = "https://127.0.0.1:8443"
+        settings["TALLY_ACTIVITY_RETENTION_DAYS"] = "forever"
         let shown = try await RunningProgram.run("tallyd", ["config"], environment: settings, in: folder)
         #expect(shown.ending == .exited(0), "\(shown.errors)")
         for name in settings.keys { #expect(shown.output.contains(name)) }
@@ -90,7 +91,8 @@ struct StartUpTests {
         "config and serve name a setting that cannot be used, without its value",
         arguments: [
             ("TALLY_MASTER_KEY", "c2hvcnQ="), ("TALLY_BOOTSTRAP_KEY", "tooshort"), ("TALLY_HTTP_PORT", "65536"),
-            ("TALLY_APNS_RETRY_MAX_SECONDS", "soon"), ("TALLY_LOG_LEVEL", "loud"),
+            ("TALLY_APNS_RETRY_MAX_SECONDS", "soon"), ("TALLY_ACTIVITY_RETENTION_DAYS", "0"),
+            ("TALLY_LOG_LEVEL", "loud"),
             ("TALLY_APNS_SANDBOX_CHANNELS_URL", "http://127.0.0.1:1"),
         ]
     )

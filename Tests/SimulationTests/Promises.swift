@@ -33,6 +33,7 @@ extension Universe {
         try await checkPool()
         try await checkChannelsAtApple()
         try await checkRings()
+        try await checkRetention()
     }
 
     /// What was scheduled has happened, or has failed for a reason, or is to come.

@@ -3,7 +3,7 @@ import ActivityModel
 import JSON
 import Postgres
 
-/// What never changes of an activity once it has been accepted.
+/// What never changes of an activity once it has been accepted, until it is deleted.
 struct ActivityFacts: Sendable {
     /// The ids by which callers know it.
     struct Name: Hashable, Sendable {
@@ -18,6 +18,8 @@ struct ActivityFacts: Sendable {
     let attributes: CompactJSON
     /// The alert of its start; nil if nobody is started by push.
     let startAlert: AlertContent?
+    /// Whether it ended so long ago that it may be deleted, and its id used again, before these facts are looked up anew.
+    let isPast: Bool
 }
 
 extension ActivityFacts {
@@ -27,15 +29,16 @@ extension ActivityFacts {
         let rows = try await database.query(
             """
             SELECT a.bundle_id, a.activity_id, a.activity_key, a.type_name, a.environment::text, a.delivery::text,
-                   a.attributes::text, c.alert::text
+                   a.attributes::text, c.alert::text,
+                   coalesce(a.ended_at < clock_timestamp() - \(ActivitySnapshot.longestCard), false)
             FROM unnest(\(names.map(\.app.rawValue)), \(names.map(\.id.rawValue))) AS n(bundle_id, activity_id)
             JOIN activities AS a USING (bundle_id, activity_id)
             JOIN changes AS c ON c.activity_key = a.activity_key AND c.revision = 1
             """
         )
         var facts: [Name: ActivityFacts] = [:]
-        for (app, id, key, type, environment, delivery, attributes, alert) in try rows.decoded(
-            as: (String, String, Int64, String, String, String, String, String?).self
+        for (app, id, key, type, environment, delivery, attributes, alert, isPast) in try rows.decoded(
+            as: (String, String, Int64, String, String, String, String, String?, Bool).self
         ) {
             facts[Name(app: BundleID(stored: app), id: ActivityID(stored: id))] = ActivityFacts(
                 key: key,
@@ -43,7 +46,8 @@ extension ActivityFacts {
                 environment: try .stored(environment),
                 delivery: try .stored(delivery),
                 attributes: CompactJSON(stored: Array(attributes.utf8)),
-                startAlert: try alert.map { try AlertContent(json: JSONValue(parsing: $0)) }
+                startAlert: try alert.map { try AlertContent(json: JSONValue(parsing: $0)) },
+                isPast: isPast
             )
         }
         return facts
@@ -66,7 +70,7 @@ extension Orchestrator {
         var results: [ActivityFacts.Name: Result<ActivityFacts, any Error>] = [:]
         var unknown: [ActivityFacts.Name] = []
         for name in Set(names) {
-            if case .fresh(let facts) = facts.lookUp(name) {
+            if case .fresh(let facts) = facts.lookUp(name), !facts.isPast {
                 results[name] = .success(facts)
             } else {
                 unknown.append(name)

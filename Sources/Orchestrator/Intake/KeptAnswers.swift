@@ -138,3 +138,12 @@ func keepingAnswer<Result>(_ body: () async throws -> Result) async throws -> Re
         return try await body()
     }
 }
+
+/// Carries out what adds to an activity or a device; once more if that was deleted meanwhile: then it is seen to be gone.
+func seeingDeletions<Result>(_ body: () async throws -> Result) async throws -> Result {
+    do {
+        return try await body()
+    } catch let error as PostgresError where error.sqlState == "23503" {
+        return try await body()
+    }
+}

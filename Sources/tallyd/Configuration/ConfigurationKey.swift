@@ -61,6 +61,10 @@ struct ConfigurationKey: Sendable {
         "TALLY_EVENT_RETENTION_DAYS",
         "how long events are kept, 1 to 365; default 7"
     )
+    static let activityRetention = ConfigurationKey(
+        "TALLY_ACTIVITY_RETENTION_DAYS",
+        "how long activities are kept after their end, 1 to 3650, but never shorter than events, or forever; default 30"
+    )
     static let logLevel = ConfigurationKey(
         "TALLY_LOG_LEVEL",
         "trace, debug, info, notice, warning, error or critical; default info"

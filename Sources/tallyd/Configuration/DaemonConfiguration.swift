@@ -24,6 +24,8 @@ struct DaemonConfiguration: Sendable {
     var apnsCAFile: String?
     var apnsRetryMaximum = Duration.seconds(30)
     var eventRetention = Duration.seconds(7 * 86_400)
+    /// Nil: for ever.
+    var activityRetention: Duration? = .seconds(30 * 86_400)
     var logLevel = Logger.Level.info
     var logFormat = LogFormat.text
     var drainDelay = Duration.seconds(1)
@@ -54,6 +56,7 @@ extension DaemonConfiguration {
         apnsCAFile = reader.text(.apnsCAFile)
         if let seconds = try reader.integer(.apnsRetryMaximum, in: 1...3600) { apnsRetryMaximum = .seconds(seconds) }
         if let days = try reader.integer(.eventRetention, in: 1...365) { eventRetention = .seconds(days * 86_400) }
+        activityRetention = try Self.activityRetention(reader, default: activityRetention)
         if let word = reader.text(.logLevel) {
             guard let level = Logger.Level(rawValue: word) else {
                 let levels = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
@@ -77,6 +80,25 @@ extension DaemonConfiguration {
         }
     }
 
+    private static func activityRetention(
+        _ reader: ConfigurationReader,
+        default: Duration?
+    ) throws(ConfigurationError) -> Duration? {
+        let days = 1...3650
+        switch reader.text(.activityRetention) {
+        case nil: return `default`
+        case "forever": return nil
+        case let text?:
+            guard let count = Int(text), days.contains(count) else {
+                throw ConfigurationError(
+                    key: ConfigurationKey.activityRetention.name,
+                    message: "must be a whole number from \(days.lowerBound) to \(days.upperBound), or forever"
+                )
+            }
+            return .seconds(count * 86_400)
+        }
+    }
+
     static func masterKey(_ text: String, named key: ConfigurationKey = .masterKey) throws -> SymmetricKey {
         do {
             return try SymmetricKey(base64: text)
@@ -93,7 +115,7 @@ extension DaemonConfiguration {
         [
             .databaseURL, .databaseConnections, .httpHost, .httpPort, .httpRateLimit, .intakeLimit, .ringSize,
             .masterKey, .previousMasterKey, .bootstrapKey, .apnsCAFile,
-            .apnsRetryMaximum, .eventRetention, .logLevel, .logFormat, .drainDelay,
+            .apnsRetryMaximum, .eventRetention, .activityRetention, .logLevel, .logFormat, .drainDelay,
         ]
             + APNSEnvironment.allCases.flatMap { environment in
                 APNSAPI.allCases.map { ConfigurationKey.apnsURL(environment.rawValue, $0.rawValue) }

@@ -10,7 +10,7 @@ struct SchemaRelease: Sendable {
     /// In the order of their versions.
     static let all = [
         first, events, destinations, cards, halts, pacing, channels, counts, timeline, channelAlerts, changeEvents,
-        pushes, audit, versions, lookups, rings, origins,
+        pushes, audit, versions, lookups, rings, origins, retention,
     ]
 
     /// An activity of each kind in the middle of its life. The signing key is written by the test, which knows the secret.
@@ -264,6 +264,21 @@ struct SchemaRelease: Sendable {
                 traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
             WHERE revision = 2;
             UPDATE schedules SET request_id = 'request-2';
+            """
+    )
+
+    /// An activity that is long over.
+    private static let retention = SchemaRelease(
+        version: 18,
+        rows: """
+            INSERT INTO activities (bundle_id, activity_id, environment, type_name, delivery, state, attributes, start_body,
+                started_at, ended_at)
+            VALUES ('com.example.app', 'past', 'production', 'Game', 'tokens', 'ended', '{}', '{}',
+                now() - interval '90 days', now() - interval '89 days');
+            INSERT INTO segments (activity_key, segment, completed_revision)
+            SELECT activity_key, 0, 1 FROM activities WHERE activity_id = 'past';
+            INSERT INTO changes (activity_key, revision, kind, content_state, urgency, accepted_at)
+            SELECT activity_key, 1, 'start', '{}', 'routine', started_at FROM activities WHERE activity_id = 'past';
             """
     )
 }

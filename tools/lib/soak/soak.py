@@ -177,10 +177,10 @@ def interval_rows(soak):
 
 # What bounds the rows of a table; all others have as many rows as there are apps, keys and devices.
 BOUNDS = {
-    "activities": "one for each activity, kept", "changes": "one for each change, kept", "activity_app_versions": "kept with its activity",
-    "budget_ledger": "kept with its activity", "segments": "kept with its activity", "channels": "one for each activity with a channel, kept",
-    "audience_members": "kept with its activity",
-    "events": "by age", "timeline": "by age", "idempotency_keys": "24 hours", "schedules": "kept when done", "audit_log": "one for each action of an operator",
+    "activities": "30 days after their end", "changes": "with their activity", "activity_app_versions": "with its activity",
+    "budget_ledger": "with its activity", "segments": "with its activity", "channels": "with their activity",
+    "audience_members": "with their activity",
+    "events": "by age", "timeline": "by age", "idempotency_keys": "24 hours", "schedules": "with their activity", "audit_log": "one for each action of an operator",
 }  # fmt: skip
 
 

@@ -58,36 +58,46 @@ extension Orchestrator {
     /// - Throws: 404.
     package func unsubscribe(_ app: BundleID, _ activity: ActivityID, _ device: DeviceID) async throws {
         let facts = try await facts(app, activity)
-        let found = try await database.withTransaction { connection in
-            let cards = try await connection.query(
-                """
-                SELECT s.device_key FROM subscriptions AS s JOIN devices AS d USING (device_key)
-                WHERE d.bundle_id = \(app.rawValue) AND d.device_id = \(device.rawValue) AND s.activity_key = \(facts.key)
-                """
-            )
-            guard let deviceKey = try cards.single(Int64.self) else { return false }
-            _ = try await connection.pipeline([
-                AppVersionRows.hold([facts.key], deviceKey: deviceKey),
-                """
-                UPDATE subscriptions AS s
-                SET leaving = true, failures = 0,
-                    state = CASE WHEN s.state = 'waiting_for_token' THEN s.state
-                        WHEN s.update_token IS NULL THEN 'over' ELSE 'due' END,
-                    due_at = CASE WHEN s.update_token IS NOT NULL THEN clock_timestamp() END
-                WHERE s.activity_key = \(facts.key) AND s.device_key = \(deviceKey)
-                """,
-                AppVersionRows.alignment([facts.key], deviceKey: deviceKey),
-                """
-                INSERT INTO starts (activity_key, device_key, state)
-                SELECT s.activity_key, s.device_key, 'settled' FROM subscriptions AS s
-                WHERE s.activity_key = \(facts.key) AND s.device_key = \(deviceKey)
-                ON CONFLICT (activity_key, device_key) DO NOTHING
-                """,
-                SegmentStore.announce(cards: [(facts.key, deviceKey)]),
-            ])
-            return true
+        let found = try await seeingDeletions {
+            try await database.withTransaction { try await leave(facts.key, app, device, on: $0) }
         }
         guard found else { throw Problem.notFound("the subscription") }
         wakeUps.signal()
+    }
+
+    /// - Returns: Whether there is such a card.
+    private func leave(
+        _ activityKey: Int64,
+        _ app: BundleID,
+        _ device: DeviceID,
+        on connection: PostgresConnection
+    ) async throws -> Bool {
+        let cards = try await connection.query(
+            """
+            SELECT s.device_key FROM subscriptions AS s JOIN devices AS d USING (device_key)
+            WHERE d.bundle_id = \(app.rawValue) AND d.device_id = \(device.rawValue) AND s.activity_key = \(activityKey)
+            """
+        )
+        guard let deviceKey = try cards.single(Int64.self) else { return false }
+        _ = try await connection.pipeline([
+            AppVersionRows.hold([activityKey], deviceKey: deviceKey),
+            """
+            UPDATE subscriptions AS s
+            SET leaving = true, failures = 0,
+                state = CASE WHEN s.state = 'waiting_for_token' THEN s.state
+                    WHEN s.update_token IS NULL THEN 'over' ELSE 'due' END,
+                due_at = CASE WHEN s.update_token IS NOT NULL THEN clock_timestamp() END
+            WHERE s.activity_key = \(activityKey) AND s.device_key = \(deviceKey)
+            """,
+            AppVersionRows.alignment([activityKey], deviceKey: deviceKey),
+            """
+            INSERT INTO starts (activity_key, device_key, state)
+            SELECT s.activity_key, s.device_key, 'settled' FROM subscriptions AS s
+            WHERE s.activity_key = \(activityKey) AND s.device_key = \(deviceKey)
+            ON CONFLICT (activity_key, device_key) DO NOTHING
+            """,
+            SegmentStore.announce(cards: [(activityKey, deviceKey)]),
+        ])
+        return true
     }
 }

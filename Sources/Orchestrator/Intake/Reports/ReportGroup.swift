@@ -35,25 +35,26 @@ struct ReportGroup {
         var answers: [Answer?] = Array(repeating: nil, count: reports.count)
         var places = Array(reports.indices)
         while !places.isEmpty {
-            let group = try await keepingAnswer {
-                try await database.withTransaction { [places] connection in
-                    try await accept(places.map { reports[$0] }, on: connection)
-                }
-            }
+            let group = try await accept(places.map { reports[$0] }, together: database)
             for (place, answer) in zip(places, group) { answers[place] = answer }
             places = places.filter { answers[$0] == nil }
             // Of each activity one goes ahead; nearly always the others need not be judged after it.
             var ahead: Set<Int64> = []
             for place in places where ahead.insert(reports[place].facts.key).inserted {
-                answers[place] = try await keepingAnswer {
-                    try await database.withTransaction { connection in
-                        try await accept([reports[place]], on: connection).first ?? nil
-                    }
-                }
+                answers[place] = try await accept([reports[place]], together: database).first ?? nil
             }
             places = places.filter { answers[$0] == nil }
         }
         return answers.compactMap { $0 }
+    }
+
+    /// One transaction, repeated if something was committed beside it that it has to see.
+    private static func accept(_ reports: [CardReport], together database: Database) async throws -> [Answer?] {
+        try await seeingDeletions {
+            try await keepingAnswer {
+                try await database.withTransaction { try await accept(reports, on: $0) }
+            }
+        }
     }
 
     /// Reports that come with a key that was answered before are not carried out again. Of several with one new key the first

@@ -49,6 +49,8 @@ struct ReportRows {
         INSERT INTO subscriptions AS s (activity_key, device_key, mode, state, generation)
         SELECT r.activity_key, r.device_key, 'token', 'over', r.generation
         FROM unnest(\(activityKeys), \(deviceKeys), \(generations)) AS r(activity_key, device_key, generation)
+        JOIN activities AS a ON a.activity_key = r.activity_key
+        JOIN devices AS d ON d.device_key = r.device_key
         ORDER BY r.activity_key, r.device_key
         ON CONFLICT (activity_key, device_key) DO UPDATE
         SET state = 'over', reason = NULL, due_at = NULL, check_at = NULL, leaving = false,

@@ -113,7 +113,7 @@ struct TimelineEntries {
         """
     }
 
-    /// Of the events those that say what nothing else here does.
+    /// Of the events those that say what nothing else here does. An activity that had the same id before has its own.
     private func events(_ place: Place) -> Query {
         """
         SELECT e.at, e.event_id, e.device_id,
@@ -122,6 +122,7 @@ struct TimelineEntries {
                    'reason', coalesce(e.detail->>'reason', e.detail->>'app_version'))::text
         FROM events AS e
         WHERE e.bundle_id = \(subject.app.rawValue) AND e.activity_id = \(subject.activityID.rawValue)
+          AND e.at >= (SELECT a.created_at FROM activities AS a WHERE a.activity_key = \(subject.activityKey))
           AND (\(subject.deviceID == nil) OR e.device_id IS NULL OR e.device_id = \(subject.deviceID?.rawValue))
           AND e.kind = ANY(\(Self.eventsTold.map(\.word)))
         AND (e.at, 3::int2, e.event_id) < (\(place.at), \(place.source), \(place.id))

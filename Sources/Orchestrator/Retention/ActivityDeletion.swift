@@ -1,0 +1,155 @@
+import Postgres
+
+/// A few activities whose time is over, deleted in one transaction; of those with many devices a part.
+///
+/// The transaction is short, because readers of events stop below the oldest that still runs. It waits for no row: what
+/// others hold is left to the next pass. Events, the timeline and the audit log name activities without
+/// referring to them, and go by their own age.
+struct ActivityDeletion: Sendable {
+    /// How long an activity is kept after its end.
+    let retention: Duration
+    /// Those up to here have been looked at.
+    let after: Place
+
+    /// A place in the order in which activities ended.
+    struct Place: Sendable, Equatable {
+        let endedAt: PGTimestamp
+        let activityKey: Int64
+
+        static let oldest = Place(endedAt: PGTimestamp(microseconds: 0), activityKey: 0)
+    }
+
+    struct Outcome: Sendable {
+        /// Activities that are gone.
+        var deleted = 0
+        /// Where to go on; nil: there is nothing more to do.
+        var next: Place?
+    }
+
+    /// Activities looked at in one transaction.
+    static let batchSize = 200
+    /// Rows deleted from one table in one transaction.
+    static let rowLimit = 2_000
+
+    func run(on connection: PostgresConnection) async throws -> Outcome {
+        let locked = try await connection.query(
+            "SELECT pg_try_advisory_xact_lock(hashtextextended('tally/retention', 0))"
+        )
+        guard try locked.single(Bool.self) == true else { return Outcome() }
+        // While one activity has nearly all rows of a table, the planner takes reading all of it for the short way.
+        _ = try await connection.query("SELECT set_config('enable_seqscan', 'off', true)")
+        let found = try await look(on: connection)
+        guard let last = found.last else { return Outcome() }
+        let next = found.count == Self.batchSize ? last.place : nil
+        let keys = found.filter(\.isFree).map(\.place.activityKey)
+        guard !keys.isEmpty else { return Outcome(next: next) }
+        let results = try await connection.pipeline(
+            Self.parts.map { $0.deletion(of: keys) } + [Self.deletion(of: keys)]
+        )
+        let isPartial = results.dropLast().contains { $0.affectedRows == Self.rowLimit }
+        return Outcome(deleted: results.last?.affectedRows ?? 0, next: isPartial ? after : next)
+    }
+
+    // MARK: Which
+
+    /// Locks those that may go; the lock keeps late reports of phones from adding to them.
+    private func look(on connection: PostgresConnection) async throws -> [(place: Place, isFree: Bool)] {
+        let rows = try await connection.query(
+            """
+            WITH old AS MATERIALIZED (
+                SELECT activity_key, ended_at FROM activities
+                WHERE ended_at < now() - \(retention)
+                  AND (ended_at, activity_key) > (\(after.endedAt), \(after.activityKey))
+                ORDER BY ended_at, activity_key LIMIT \(Self.batchSize)
+            ), free AS MATERIALIZED (
+                SELECT a.activity_key FROM old JOIN activities AS a USING (activity_key)
+                WHERE \(unescaped: Self.isSettled)
+                ORDER BY a.activity_key FOR UPDATE OF a SKIP LOCKED
+            )
+            SELECT old.ended_at, old.activity_key, free.activity_key IS NOT NULL
+            FROM old LEFT JOIN free USING (activity_key) ORDER BY old.ended_at, old.activity_key
+            """
+        )
+        return try rows.decoded(as: (PGTimestamp, Int64, Bool).self).map { endedAt, key, isFree in
+            (Place(endedAt: endedAt, activityKey: key), isFree)
+        }
+    }
+
+    /// An SQL condition: nothing of the activity `a` is still to be done or to be counted.
+    ///
+    /// A segment that rests has sent the end, or given up; its channels are gone, for so long that Apple's list does not
+    /// show them any more; and its starts are not part of any phone's start budget.
+    private static let isSettled = """
+        NOT EXISTS (SELECT FROM segments AS s
+                    WHERE s.activity_key = a.activity_key AND (s.due_at IS NOT NULL OR s.lease_owner IS NOT NULL))
+        AND NOT EXISTS (SELECT FROM starts AS s WHERE s.activity_key = a.activity_key AND s.due_at IS NOT NULL)
+        AND NOT EXISTS (SELECT FROM schedules AS s WHERE s.activity_key = a.activity_key AND s.state = 'pending')
+        AND NOT EXISTS (SELECT FROM channels AS c WHERE c.activity_key = a.activity_key AND NOT \(isGone))
+        AND a.ended_at < now() - coalesce((
+            SELECT max((t.policy #>> '{start_budget,window_seconds}')::float8) FROM activity_types AS t
+            WHERE t.bundle_id = a.bundle_id), 0) * interval '1 second'
+        """
+
+    /// An SQL condition on a channel `c`. Apple's list may show it for a while; then it is deleted once more.
+    private static let isGone = """
+        (c.state IN ('deleted', 'lost') AND coalesce(c.deleted_at, c.lost_at) < now() - interval '24 hours')
+        """
+
+    // MARK: What
+
+    /// A table of which an activity may have many rows, and their order in the index by which they are found.
+    private struct Part {
+        let table: String
+        let order: String
+        /// Which rows may go before the activity does.
+        var condition = "true"
+
+        /// Rows that somebody is about to change are left.
+        func deletion(of keys: [Int64]) -> Query {
+            """
+            DELETE FROM \(unescaped: table) WHERE ctid = ANY(ARRAY(
+                SELECT p.ctid FROM \(unescaped: table) AS p WHERE p.activity_key = ANY(\(keys)) AND \(unescaped: condition)
+                ORDER BY p.activity_key, \(unescaped: order) LIMIT \(rowLimit) FOR UPDATE SKIP LOCKED
+            ))
+            """
+        }
+
+        /// An SQL condition: the activity `a` has none of them.
+        var isEmpty: String {
+            "NOT EXISTS (SELECT FROM \(table) AS p WHERE p.activity_key = a.activity_key AND \(condition))"
+        }
+    }
+
+    /// Whatever reads an activity finds its first and its newest change as long as it is there.
+    private static let parts = [
+        Part(table: "subscriptions", order: "p.device_key"),
+        Part(table: "starts", order: "p.device_key"),
+        Part(table: "audience_members", order: "p.kind, p.member_id"),
+        Part(table: "activity_app_versions", order: "p.app_version"),
+        Part(table: "budget_ledger", order: "p.class, p.revision"),
+        Part(table: "schedules", order: "p.due_at"),
+        Part(
+            table: "changes",
+            order: "p.revision",
+            condition: """
+                p.revision > 1
+                AND p.revision < (SELECT n.revision FROM activities AS n WHERE n.activity_key = p.activity_key)
+                """
+        ),
+    ]
+
+    /// Deletes the activities of which only a few rows are left. Foreign keys take those along, except channels: as long as
+    /// one may be at Apple, it holds its activity.
+    private static func deletion(of keys: [Int64]) -> Query {
+        """
+        WITH empty AS MATERIALIZED (
+            SELECT a.activity_key FROM activities AS a
+            WHERE a.activity_key = ANY(\(keys)) AND \(unescaped: isSettled)
+              AND \(unescaped: parts.map(\.isEmpty).joined(separator: " AND "))
+        ), freed AS (
+            DELETE FROM channels AS c USING empty WHERE c.activity_key = empty.activity_key AND \(unescaped: isGone)
+        )
+        DELETE FROM activities AS a USING empty WHERE a.activity_key = empty.activity_key
+        """
+    }
+}

@@ -1,0 +1,60 @@
+import Logging
+import Metrics
+import Postgres
+import ServiceLifecycle
+
+/// Deletes activities with all that belongs to them when they have been over for as long as they are kept; one daemon at a
+/// time.
+///
+/// A pass goes from the longest ended to the youngest that may go, in short transactions. It holds no place in the
+/// database: what is left when a daemon dies, the next pass finds.
+struct RetentionDuty: Service, CustomStringConvertible {
+    let orchestrator: Orchestrator
+
+    private static let interval = Duration.seconds(600)
+
+    var description: String { "retention-duty" }
+
+    func run() async {
+        await cancelWhenGracefulShutdown {
+            while !Task.isCancelled {
+                do {
+                    _ = try await deleteDue()
+                } catch {
+                    orchestrator.logger.warning("cannot delete old activities", metadata: ["error": "\(error)"])
+                }
+                try? await Task.sleep(for: Self.interval)  // throws only when cancelled
+            }
+        }
+    }
+
+    /// One pass. It ends when all that may go has gone, or another daemon is about it.
+    ///
+    /// - Returns: How many activities it deleted.
+    func deleteDue() async throws -> Int {
+        guard let retention = orchestrator.settings.keptAfterEnd else { return 0 }
+        var count = 0
+        var place: ActivityDeletion.Place? = .oldest
+        while let after = place, !Task.isCancelled {
+            let beginning = ContinuousClock.now
+            let outcome = try await orchestrator.database.withTransaction { connection in
+                try await ActivityDeletion(retention: retention, after: after).run(on: connection)
+            }
+            if outcome.deleted > 0 {
+                Counter(label: "tally_activities_deleted_total").increment(by: outcome.deleted)
+            }
+            count += outcome.deleted
+            place = outcome.next
+            // The database has other things to do: it rests for as long as this took.
+            if place != nil { try? await Task.sleep(for: beginning.duration(to: .now)) }  // throws only when cancelled
+        }
+        if count > 0 { orchestrator.logger.info("old activities are deleted", metadata: ["count": "\(count)"]) }
+        return count
+    }
+}
+
+extension OrchestratorSettings {
+    /// How long an activity is kept after its end; nil: for ever. Accepted changes are events, so it is never shorter than
+    /// events are kept: a reader who goes on within that time misses none.
+    var keptAfterEnd: Duration? { activityRetention.map { max($0, eventRetention) } }
+}

@@ -1,0 +1,172 @@
+import APITypes
+import ActivityModel
+import Postgres
+import Testing
+
+@testable import Orchestrator
+
+@Suite("Deleting activities beside other work", .timeLimit(.minutes(2)))
+struct ActivityDeletionTests {
+    private static let month: Int64 = 31 * 86_400
+
+    private func deletion(_ world: World) async throws -> ActivityDeletion.Outcome {
+        let deletion = ActivityDeletion(retention: .seconds(30 * 86_400), after: .oldest)
+        return try await world.database.withTransaction { try await deletion.run(on: $0) }
+    }
+
+    private func delete(_ world: World) async throws -> Int {
+        try await RetentionDuty(orchestrator: world.orchestrator).deleteDue()
+    }
+
+    /// Activities that ended at moments that differ, without anything else.
+    private func addEnded(_ count: Int, _ world: World) async throws {
+        _ = try await world.database.execute(
+            """
+            WITH ended AS (
+                INSERT INTO activities (bundle_id, activity_id, environment, type_name, delivery, state, attributes,
+                    start_body, started_at, ended_at)
+                SELECT \(world.app.rawValue), 'old' || n, 'production', 'Game', 'tokens', 'ended', '{}', '{}',
+                       now() - interval '60 days', now() - interval '50 days' + n / 3 * interval '1 second'
+                FROM generate_series(1, \(count)) AS n
+                RETURNING activity_key
+            ), rings AS (
+                INSERT INTO segments (activity_key, segment) SELECT activity_key, 0 FROM ended
+            )
+            INSERT INTO changes (activity_key, revision, kind, content_state, urgency, accepted_at)
+            SELECT activity_key, 1, 'start', '{}', 'routine', now() - interval '60 days' FROM ended
+            """
+        )
+    }
+
+    @Test(
+        "One with many devices goes in parts, can be read as long as it is there, and a dead daemon's work is gone on with"
+    )
+    func parts() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.crowd(2 * ActivityDeletion.rowLimit + 100)
+            try await world.end(score: 1)
+            try await world.settle()
+            try await world.pass(Self.month)
+            let first = try await deletion(world)
+            #expect(first.deleted == 0 && first.next == .oldest)
+            #expect(try await world.show().contentState == World.state(1))
+            #expect(
+                try await world.number("SELECT count(*) FROM subscriptions") == Int64(ActivityDeletion.rowLimit + 100)
+            )
+            let other = world.sibling()
+            #expect(try await delete(other) == 1)
+            #expect(try await world.number("SELECT count(*) FROM subscriptions") == 0)
+        }
+    }
+
+    @Test("What stays does not keep the pass from what is behind it")
+    func passesOver() async throws {
+        try await withWorld { world in
+            let count = 2 * ActivityDeletion.batchSize + 10
+            try await addEnded(count, world)
+            let stays = 3...ActivityDeletion.batchSize + 5
+            _ = try await world.database.execute(
+                """
+                UPDATE segments SET due_at = now() WHERE activity_key IN (
+                    SELECT activity_key FROM activities
+                    WHERE substr(activity_id, 4)::int BETWEEN \(stays.lowerBound) AND \(stays.upperBound))
+                """
+            )
+            #expect(try await delete(world) == count - stays.count)
+            #expect(try await world.number("SELECT count(*) FROM activities") == Int64(stays.count))
+        }
+    }
+
+    @Test("Two daemons at once delete each activity once")
+    func atOnce() async throws {
+        try await withWorld { world in
+            let count = 5 * ActivityDeletion.batchSize
+            try await addEnded(count, world)
+            let other = world.sibling()
+            async let one = delete(world)
+            async let two = delete(other)
+            let (first, second) = try await (one, two)
+            let rest = try await delete(other)
+            #expect(first + second + rest == count)
+            #expect(first + second >= count - ActivityDeletion.batchSize, "who is not let in leaves it to the other")
+            #expect(try await world.number("SELECT count(*) FROM segments") == 0)
+        }
+    }
+
+    @Test("While another daemon is about it nothing is done, and rows that somebody holds are not waited for")
+    func waitsForNobody() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.crowd(2)
+            try await world.end()
+            try await world.settle()
+            try await world.pass(Self.month)
+            let holds: [Query] = [
+                "SELECT pg_advisory_xact_lock(hashtextextended('tally/retention', 0))",
+                "SELECT FROM subscriptions LIMIT 1 FOR NO KEY UPDATE", "SELECT FROM activities FOR KEY SHARE",
+            ]
+            for hold in holds {
+                let deleted = try await world.database.withTransaction { connection in
+                    _ = try await connection.query(hold)
+                    return try await delete(world)
+                }
+                #expect(deleted == 0)
+                #expect(try await world.show().state == .ended)
+            }
+            #expect(try await delete(world) == 1)
+        }
+    }
+
+    @Test(
+        "A report that comes at the same moment gets 404, and those that were accepted with it stay",
+        arguments: [true, false],
+        [true, false]
+    )
+    func lateReport(hasCard: Bool, hasToken: Bool) async throws {
+        try await withWorld { world in
+            try await world.start("old")
+            try await world.end("old")
+            try await world.start("new")
+            try await world.settle()
+            if hasCard { try await world.follow("d0", token: "aa00", in: "old", known: 2) }
+            try await world.settle()
+            let cards = try ["old", "new"].enumerated().map { place, id in
+                let report = SubscriptionRequest.Report.updateToken(try #require(PushToken(hex: "aa0\(place)")))
+                return ReportedCard(
+                    app: world.app,
+                    activity: ActivityID(stored: id),
+                    device: DeviceID(stored: "d\(place)"),
+                    request: SubscriptionRequest(
+                        id == "new" || hasToken ? report : .ended,
+                        environment: .production
+                    )
+                )
+            }
+            let answers = try await world.database.withTransaction { connection in
+                // Of the deletion all is done but the commit.
+                _ = try await connection.execute("DELETE FROM activities WHERE activity_id = 'old'")
+                let reports = Task { await world.orchestrator.accept(cards) }
+                try await waitForWaiter(world)
+                return reports
+            }
+            let results = await answers.value
+            #expect(throws: Problem.notFound("the activity")) { try results[0].get() }
+            #expect(try results[1].get().activityState == .live)
+            #expect(try await world.subscription("d1") == "due")
+        }
+    }
+
+    /// Until some session of this database waits for a lock.
+    private func waitForWaiter(_ world: World) async throws {
+        let deadline = ContinuousClock.now + .seconds(60)
+        while ContinuousClock.now < deadline {
+            let waiting = try await world.number(
+                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+            )
+            if waiting ?? 0 > 0 { return }
+            try await Task.sleep(for: .milliseconds(2))
+        }
+        Issue.record("Nobody waits.")
+    }
+}
