@@ -14,6 +14,11 @@ struct TransactionTests {
         }
     }
 
+    /// Runs a statement, or lets the transaction end with it.
+    private func run(_ query: Query, on connection: PostgresConnection, withCommit: Bool) async throws {
+        if withCommit { _ = try await connection.commit([query]) } else { try await connection.execute(query) }
+    }
+
     private func numbers(_ database: Database) async throws -> [Int] {
         try await database.query("SELECT n FROM numbers ORDER BY n").decoded(as: Int.self)
     }
@@ -71,14 +76,32 @@ struct TransactionTests {
         }
     }
 
-    @Test("A failed statement whose error is swallowed still undoes everything, and is told")
-    func aborted() async throws {
+    @Test("Last statements that fail are undone at once: the connection takes the next transaction")
+    func afterFailure() async throws {
+        try await withNumbers { database in
+            try await database.withConnection { connection in
+                try await connection.execute("INSERT INTO numbers VALUES (1)")
+                await #expect(throws: PostgresError.self) {
+                    try await connection.withTransaction { connection in
+                        try await connection.execute("INSERT INTO numbers VALUES (2)")
+                        _ = try await connection.commit(["INSERT INTO numbers VALUES (1)"])
+                    }
+                }
+                try await connection.withTransaction { _ = try await $0.execute("INSERT INTO numbers VALUES (3)") }
+            }
+            #expect(try await numbers(database) == [1, 3])
+        }
+    }
+
+    @Test("A failed statement whose error is swallowed still undoes everything, and is told", arguments: [false, true])
+    func aborted(withLast: Bool) async throws {
         try await withNumbers { database in
             let error = await #expect(throws: PostgresError.self) {
                 try await database.withTransaction { connection in
                     try await connection.execute("INSERT INTO numbers VALUES (1)")
                     // Swallowed on purpose.
                     _ = try? await connection.execute("SELECT 1/0")
+                    if withLast { _ = try await connection.commit([]) }
                 }
             }
             #expect(error?.code == .transactionAborted)
@@ -102,22 +125,24 @@ struct TransactionTests {
         }
     }
 
-    @Test("A constraint that is checked at COMMIT fails the transaction by its name")
-    func deferredConstraint() async throws {
+    @Test("A constraint that is checked at COMMIT fails the transaction by its name", arguments: [false, true])
+    func deferredConstraint(withLast: Bool) async throws {
         try await withNumbers { database in
             try await database.execute(
                 "CREATE TABLE others (n int CONSTRAINT known REFERENCES numbers DEFERRABLE INITIALLY DEFERRED)"
             )
             let error = await #expect(throws: PostgresError.self) {
-                try await database.withTransaction { _ = try await $0.execute("INSERT INTO others VALUES (7)") }
+                try await database.withTransaction { connection in
+                    try await run("INSERT INTO others VALUES (7)", on: connection, withCommit: withLast)
+                }
             }
             #expect(error?.code == .server)
             #expect(error?.constraint == "known")
         }
     }
 
-    @Test("A connection that breaks during COMMIT leaves the outcome unknown, and says so")
-    func commitUnknown() async throws {
+    @Test("A connection that breaks during COMMIT leaves the outcome unknown, and says so", arguments: [false, true])
+    func commitUnknown(withLast: Bool) async throws {
         try await withNumbers { database in
             // The connection breaks in the middle of COMMIT, when constraints are checked.
             try await database.withConnection { connection in
@@ -131,7 +156,9 @@ struct TransactionTests {
                 )
             }
             let error = await #expect(throws: PostgresError.self) {
-                try await database.withTransaction { _ = try await $0.execute("INSERT INTO numbers VALUES (1)") }
+                try await database.withTransaction { connection in
+                    try await run("INSERT INTO numbers VALUES (1)", on: connection, withCommit: withLast)
+                }
             }
             #expect(error?.code == .commitUnknown)
             let kept = try await numbers(database)
@@ -139,14 +166,18 @@ struct TransactionTests {
         }
     }
 
-    @Test("A connection that breaks before COMMIT has certainly undone everything, even if the body returned")
-    func brokenBefore() async throws {
+    @Test(
+        "A connection that breaks before COMMIT has certainly undone everything, even if the body returned",
+        arguments: [false, true]
+    )
+    func brokenBefore(withLast: Bool) async throws {
         try await withNumbers { database in
             let error = await #expect(throws: PostgresError.self) {
                 try await database.withTransaction { connection in
                     try await connection.execute("INSERT INTO numbers VALUES (1)")
                     // Swallowed on purpose.
                     _ = try? await connection.query("SELECT pg_terminate_backend(pg_backend_pid())")
+                    if withLast { _ = try await connection.commit(["INSERT INTO numbers VALUES (2)"]) }
                 }
             }
             #expect(error?.code == .connectionLost)
@@ -155,13 +186,17 @@ struct TransactionTests {
         }
     }
 
-    @Test("A task that is cancelled between its statements undoes them and keeps the connection")
-    func cancelled() async throws {
+    @Test(
+        "A task that is cancelled between its statements undoes them and keeps the connection",
+        arguments: [false, true]
+    )
+    func cancelled(withLast: Bool) async throws {
         try await withNumbers { database in
             let task = Task {
                 try await database.withTransaction { connection in
                     try await connection.execute("INSERT INTO numbers VALUES (1)")
                     withUnsafeCurrentTask { $0?.cancel() }
+                    if withLast { _ = try await connection.commit(["INSERT INTO numbers VALUES (2)"]) }
                 }
             }
             let error = await #expect(throws: PostgresError.self) { try await task.value }
