@@ -57,6 +57,45 @@ struct DowngradeTests {
         #expect(client.takeOutput().prefix(2) == [21, 3])
     }
 
+    @Test(
+        "a handshake of an old version, which two who take it bring to its end, is refused by client and server",
+        arguments: [TLS1_VERSION, TLS1_1_VERSION]
+    )
+    func oldHandshake(version: Int32) throws {
+        let certificate = try SelfSignedCertificate.make()
+        let client = try outcome(certificate, version: version)
+        #expect(client.error?.code == .failed)
+        #expect(!client.isOpen)
+
+        let careless = try RawPeer.client(versions: version...version)
+        let server = Subject(
+            try TLSSession(
+                server: .server(
+                    certificatePEM: certificate.certificatePEM,
+                    privateKeyPEM: certificate.privateKeyPEM
+                )
+            )
+        )
+        let peer = try RawPeer.client(versions: version...version)
+        let foreign = try RawPeer.server(
+            certificateFile: folder.file("server.pem", certificate.certificatePEM),
+            keyFile: folder.file("server.key", certificate.privateKeyPEM),
+            version: version
+        )
+        for _ in 0..<6 {
+            careless.shakeHands()
+            server.feed(careless.takeOutput())
+            careless.feed(server.takeOutput())
+            peer.shakeHands()
+            foreign.feed(peer.takeOutput())
+            foreign.shakeHands()
+            peer.feed(foreign.takeOutput())
+        }
+        #expect(peer.isOpen && foreign.isOpen)
+        #expect(server.error?.code == .failed)
+        #expect(!careless.isOpen)
+    }
+
     @Test("a hello of TLS 1.2 from a server that could do more carries the mark of a downgrade, and is refused")
     func downgradeMark() throws {
         let context = try TLSContext.client(caFile: folder.file("ca.pem", SelfSignedCertificate.make().caPEM))

@@ -47,6 +47,11 @@ final class RawPeer {
         else { throw TLSError(.outOfMemory, draining: "raw peer") }
         (self.context, self.ssl, self.input, self.output) = (context, ssl, input, output)
         SSL_set_bio(ssl, input, output)
+        if versions.lowerBound < TLS1_2_VERSION {
+            // OpenSSL's own scruples begin above this level.
+            SSL_set_security_level(ssl, 0)
+            SSL_set_cipher_list(ssl, "DEFAULT")
+        }
         SSL_ctrl(ssl, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(versions.lowerBound), nil)
         SSL_ctrl(ssl, SSL_CTRL_SET_MAX_PROTO_VERSION, Int(versions.upperBound), nil)
         prepare(ssl, context)
@@ -56,6 +61,9 @@ final class RawPeer {
         SSL_free(ssl)
         SSL_CTX_free(context)
     }
+
+    /// Whether the handshake has come to its end.
+    var isOpen: Bool { SSL_is_init_finished(ssl) == 1 }
 
     /// Goes on with the handshake as far as it can.
     func shakeHands() {
