@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import TestSupport
 import Testing
 
@@ -25,9 +26,23 @@ struct CommandSampleTests {
         }
     }
 
+    @Test("every script of ours that a page names is there and can be run", arguments: Document.all)
+    func scripts(page: Document) throws {
+        for match in try page.text().matches(of: /(?:^|[\s`(])((?:tools|\.ci)\/[a-z-]+)(?=$|[\s`),.:;])/) {
+            let script = String(match.output.1)
+            let path = Document.root.appending(path: script).path
+            #expect(FileManager.default.isExecutableFile(atPath: path), "\(script)")
+        }
+    }
+
     /// What the program says of the command; nil if nothing, or if it is not one of ours.
     private static func error(_ words: [String]) -> String? {
-        let arguments = Array(words.dropFirst()).filter { $0 != "--help" }
+        // Settings may stand before a command, and a program may be named by the folder of the build.
+        let command = words.drop { $0.contains(/^[A-Z_]+=/) }
+        let name = command.first.map {
+            $0.hasPrefix(".build/") ? $0.split(separator: "/").last.map(String.init) ?? $0 : $0
+        }
+        let arguments = Array(command.dropFirst()).filter { $0 != "--help" }
         func complaint(_ parser: any ParsableCommand.Type) -> String? {
             do {
                 _ = try parser.parseAsRoot(arguments)
@@ -36,13 +51,24 @@ struct CommandSampleTests {
                 return parser.exitCode(for: error) == .success ? nil : parser.message(for: error)
             }
         }
-        switch words.first {
+        switch name {
         case "tally": return complaint(Tally.self)
         case "tallyd": return complaint(Tallyd.self)
         case "apns-sim": return complaint(APNSSim.self)
         case "tools/chaos": return complaint(ChaosCommand.self)
         default: return nil
         }
+    }
+
+    @Test("a command that a program does not know is found, also behind settings and in the folder of the build")
+    func wrong() {
+        for words in [
+            ["tally", "nonsense"], ["tally", "apps", "list", "--nonsense"], ["TALLY_URL=x", "tally", "nonsense"],
+            [".build/release/tallyd", "nonsense"], ["apns-sim", "--nonsense"], ["tools/chaos", "--nonsense"],
+        ] {
+            #expect(Self.error(words) != nil, "\(words)")
+        }
+        #expect(Self.error(["TALLY_DATABASE_URL=x", "tallyd", "config"]) == nil)
     }
 
     @Test("the reader of scripts takes quotes, comments and lines that go on as a shell does")
