@@ -30,8 +30,13 @@ final class Intake: Service, CustomStringConvertible {
                     on: connection
                 )
                 if !judged.statements.isEmpty {
-                    let work = try judged.work(await connection.commit(judged.statements))
-                    wakeUps.handOver(work.leases)
+                    // What is leased for this daemon is looked at on the way: its pushes need no other look then.
+                    let look = SmallRing.selection(Set(commands.map(\.activity.key)).sorted(), of: segments.daemon)
+                    let looked = ContinuousClock.now
+                    var rows = try await connection.commit(judged.statements + (room > 0 ? [look] : []))
+                    let seen = room > 0 ? rows.popLast() : nil
+                    let work = try judged.work(rows)
+                    wakeUps.handOver(LeasedSegment.all(work.leases, seenIn: seen, at: looked))
                     if work.hasMore { wakeUps.signalAll() }
                 }
                 return judged.answers

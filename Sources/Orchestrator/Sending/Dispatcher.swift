@@ -42,26 +42,27 @@ struct Dispatcher: Service, CustomStringConvertible {
                             wakeUps.signal()
                         }
                     }
-                    for group in leases.filter({ !$0.isFurtherRing }).inGroups(of: groupSize) {
+                    let others = leases.filter { !$0.isFurtherRing }.map { LeasedSegment(lease: $0) }
+                    for group in others.inGroups(of: groupSize) {
                         begin(group, slots, in: &workers) { size.learn(hadTooMuch: $0.hadTooMuch) }
                     }
                 }
             }
         }
         // Without a database the leases run out by themselves.
-        try? await orchestrator.segments.release(wakeUps.close())
+        try? await orchestrator.segments.release(wakeUps.close().map(\.lease))
     }
 
     /// Has a group served.
     private func begin(
-        _ leases: [SegmentLease],
+        _ segments: [LeasedSegment],
         _ slots: FreeSlots,
         in workers: inout DiscardingTaskGroup,
         _ ended: @escaping @Sendable (SegmentGroup.Outcome) -> Void
     ) {
         slots.take(isFurther: false)
         workers.addTask {
-            let outcome = await SegmentGroup(orchestrator: orchestrator, leases: leases).run()
+            let outcome = await SegmentGroup(orchestrator: orchestrator, segments: segments).run()
             ended(outcome)
             slots.giveBack(isFurther: false)
             if outcome.mayHaveMore { wakeUps.signal() } else { wakeUps.goOn() }
@@ -104,8 +105,8 @@ private final class GroupSize: Sendable {
     }
 }
 
-extension [SegmentLease] {
-    fileprivate func inGroups(of size: Int) -> [[SegmentLease]] {
+extension [LeasedSegment] {
+    fileprivate func inGroups(of size: Int) -> [[LeasedSegment]] {
         stride(from: 0, to: count, by: size).map { Array(self[$0..<Swift.min($0 + size, count)]) }
     }
 }

@@ -9,7 +9,7 @@ final class WakeUps: Sendable {
     private struct State {
         /// Whether the database is to be looked at.
         var isLookWanted = false
-        var handedOver: [SegmentLease] = []
+        var handedOver: [LeasedSegment] = []
         /// How many more rings may be leased for the dispatcher.
         var room = 0
         /// Whether there is a dispatcher.
@@ -50,11 +50,11 @@ final class WakeUps: Sendable {
     func giveBack(_ room: Int) { state.withLock { $0.room += room } }
 
     /// These are leased, and to be served now. Call after the commit.
-    func handOver(_ leases: [SegmentLease]) {
-        guard !leases.isEmpty else { return }
+    func handOver(_ segments: [LeasedSegment]) {
+        guard !segments.isEmpty else { return }
         state.withLock { state in
-            state.handedOver += leases
-            state.room -= leases.count
+            state.handedOver += segments
+            state.room -= segments.count
         }
         own.continuation.yield()
     }
@@ -75,13 +75,13 @@ final class WakeUps: Sendable {
     /// From now on nothing is handed over any more.
     ///
     /// - Returns: What was and has not been taken.
-    func close() -> [SegmentLease] {
+    func close() -> [LeasedSegment] {
         state.withLock { $0.isOpen = false }
         return takeLeases(.max)
     }
 
     /// Those that were handed over, at most so many; they make room for others when they are given to ``giveBack(_:)``.
-    func takeLeases(_ limit: Int) -> [SegmentLease] {
+    func takeLeases(_ limit: Int) -> [LeasedSegment] {
         state.withLock { state in
             let taken = Array(state.handedOver.prefix(limit))
             state.handedOver.removeFirst(taken.count)

@@ -101,7 +101,7 @@ struct AcceptedWorkTests {
             let leases = wakeUps.takeLeases(10)
             #expect(leases.count == 2)
             #expect(try await world.orchestrator.segments.claim(limit: 10).count == 1)
-            _ = await SegmentGroup(orchestrator: world.orchestrator, leases: leases).run()
+            _ = await SegmentGroup(orchestrator: world.orchestrator, segments: leases).run()
             #expect(world.recorder.take().map(\.destination).sorted() == ["aa01", "aa02"])
             wakeUps.giveBack(2)
 
@@ -118,6 +118,40 @@ struct AcceptedWorkTests {
         }
     }
 
+    @Test(
+        "What was seen of a small ring when it was leased is acted upon while it is fresh, and looked at again after that"
+    )
+    func seen() async throws {
+        try await withWorld { world in
+            try await world.start("a1")
+            try await world.follow("d1", token: "aa01", in: "a1", known: 1)
+            try await world.start("a2")
+            try await world.follow("d2", token: "aa02", in: "a2", known: 1)
+            try await world.settle()
+            _ = world.recorder.take()
+            let wakeUps = world.orchestrator.wakeUps
+            wakeUps.open(room: 2)
+            try await world.update("a1", score: 1)
+            try await world.update("a2", score: 1, alert: "Goal")
+            let segments = wakeUps.takeLeases(10)
+            let look = try #require(segments.first?.look)
+            #expect(look.ring?.riders.map(\.deviceKey).count == 1)
+            // More than a small ring's work: that was seen, too.
+            let other = try #require(segments.last?.look)
+            #expect(other.ring == nil)
+            #expect(segments[0].freshLook(at: look.at + .milliseconds(99)) != nil)
+            #expect(segments[0].freshLook(at: look.at + .milliseconds(100)) == nil)
+
+            try await world.update("a1", score: 2)
+            let late = LeasedSegment(
+                lease: segments[0].lease,
+                look: LeasedSegment.Look(ring: look.ring, at: .now - .seconds(1))
+            )
+            _ = await SegmentGroup(orchestrator: world.orchestrator, segments: [late]).run()
+            #expect(world.recorder.take().map(\.score) == [2])
+        }
+    }
+
     @Test("Without a dispatcher nothing is leased, and what a stopped one has not taken is given back")
     func closed() async throws {
         try await withWorld { world in
@@ -129,7 +163,7 @@ struct AcceptedWorkTests {
             try await world.update(score: 1)
             let left = wakeUps.close()
             #expect(left.count == 1)
-            try await world.orchestrator.segments.release(left)
+            try await world.orchestrator.segments.release(left.map(\.lease))
             try await world.update(score: 2)
             #expect(wakeUps.takeLeases(10).isEmpty)
             try await world.settle()

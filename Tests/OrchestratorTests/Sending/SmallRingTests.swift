@@ -22,7 +22,7 @@ struct SmallRingTests {
         try await world.orchestrator.segments.takeAnnouncements()
         return SegmentGroup(
             orchestrator: world.orchestrator,
-            leases: try await world.orchestrator.segments.claim(limit: 100)
+            segments: try await world.orchestrator.segments.claim(limit: 100).map { LeasedSegment(lease: $0) }
         )
     }
 
@@ -37,7 +37,8 @@ struct SmallRingTests {
             try await world.update("a1", score: 9)
             for number in 1...5 { try await world.update("a\(number)", score: Int64(number)) }
             let group = try await group(in: world)
-            #expect(try await SmallRing.read(group.leases, from: world.database).count == 5)
+            let rings = await group.smallRings()
+            #expect(rings.count == 5)
             #expect(await group.run().hadTooMuch == false)
             let pushes = world.recorder.take().sorted { $0.destination < $1.destination }
             #expect(pushes.map(\.destination) == ["aa01", "aa02", "aa03", "aa04", "aa05"])
@@ -64,8 +65,7 @@ struct SmallRingTests {
         try await withWorld { world in
             try await orders(2, in: world)
             for number in 1...2 { try await world.update("a\(number)", score: 1) }
-            let leases = try await group(in: world).leases
-            let rings = try await SmallRing.read(leases, from: world.database)
+            let rings = await (try group(in: world)).smallRings()
             #expect(rings.count == 2)
             try await world.update("a1", score: 2)
             try await world.expireLeases()
@@ -126,8 +126,9 @@ struct SmallRingTests {
             try await world.end("a4", score: 1)
             try await world.follow("late", token: "bb05", in: "a5")
             let group = try await group(in: world)
-            #expect(group.leases.count == 5)
-            #expect(try await SmallRing.read(group.leases, from: world.database).isEmpty)
+            #expect(group.segments.count == 5)
+            let rings = await group.smallRings()
+            #expect(rings.isEmpty)
             #expect(await group.run().hadTooMuch)
             #expect(world.recorder.take().count == 1)
             #expect(try await world.orchestrator.segments.claim(limit: 100).count == 4)

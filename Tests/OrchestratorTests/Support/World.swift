@@ -36,7 +36,7 @@ struct World: Sendable {
             let leases = try await orchestrator.segments.claim(limit: 100)
             if leases.isEmpty { return }
             for lease in leases {
-                _ = await SegmentGroup(orchestrator: orchestrator, leases: [lease]).run()
+                _ = await SegmentGroup(orchestrator: orchestrator, segments: [LeasedSegment(lease: lease)]).run()
             }
         }
         Issue.record("The segments never come to rest.", sourceLocation: sourceLocation)

@@ -6,7 +6,7 @@ import Logging
 /// its own, and what is left is given back for other workers.
 struct SegmentGroup: Sendable {
     let orchestrator: Orchestrator
-    let leases: [SegmentLease]
+    let segments: [LeasedSegment]
 
     private var store: SegmentStore { orchestrator.segments }
 
@@ -25,7 +25,7 @@ struct SegmentGroup: Sendable {
     func run() async -> Outcome {
         let rings = await smallRings()
         let small = Set(rings.map(\.lease))
-        let others = leases.filter { !small.contains($0) }
+        let others = segments.map(\.lease).filter { !small.contains($0) }
         await giveBack(Array(others.dropFirst()))
         return await withTaskGroup(of: Outcome.self) { group in
             if !rings.isEmpty {
@@ -48,8 +48,8 @@ struct SegmentGroup: Sendable {
 
     /// Serves one segment, without keeping its lease alive; nothing but its own steps happens.
     static func work(_ lease: SegmentLease, of orchestrator: Orchestrator) async throws {
-        let group = SegmentGroup(orchestrator: orchestrator, leases: [lease])
-        if let ring = try await SmallRing.read([lease], from: orchestrator.database).first {
+        let group = SegmentGroup(orchestrator: orchestrator, segments: [LeasedSegment(lease: lease)])
+        if let ring = try await group.store.smallRings(among: [lease]).first {
             switch try await group.send(ring) {
             case .everybodyHasIt:
                 _ = try await group.store.complete([ring])
@@ -62,12 +62,15 @@ struct SegmentGroup: Sendable {
     }
 
     /// Where the database cannot tell, the workers will see.
-    private func smallRings() async -> [SmallRing] {
+    func smallRings() async -> [SmallRing] {
+        let now = ContinuousClock.now
+        let seen = segments.compactMap { $0.freshLook(at: now)?.ring }
+        let unseen = segments.filter { $0.freshLook(at: now) == nil }
         do {
-            return try await SmallRing.read(leases, from: orchestrator.database)
+            return try await seen + store.smallRings(among: unseen.map(\.lease))
         } catch {
             orchestrator.logger.warning("cannot look at segments", metadata: ["error": "\(error)"])
-            return []
+            return seen
         }
     }
 
@@ -95,10 +98,11 @@ struct SegmentGroup: Sendable {
     private func serve(_ rings: [SmallRing]) async -> Bool {
         await withTaskGroup(of: Ended.self) { group in
             for ring in rings { group.addTask { await run(ring) } }
-            group.addTask { await Self.wait(Self.patience, then: .patience) }
-            group.addTask { await Self.wait(store.lease / 3, then: .keeping) }
+            // A timer is dear where groups are small, so there is one at a time.
+            var isPatient = rings.count > 1
+            let (wait, end) = isPatient ? (Self.patience, Ended.patience) : (store.lease / 3, .keeping)
+            group.addTask { await Self.wait(wait, then: end) }
             var open = Set(rings.map(\.lease))
-            var isPatient = true
             var mayHaveMore = false
             var sent: [SmallRing] = []
             while !open.isEmpty, let ended = await group.next() {
@@ -109,7 +113,9 @@ struct SegmentGroup: Sendable {
                 case .settled(let ring):
                     open.remove(ring.lease)
                     mayHaveMore = true
-                case .patience: isPatient = false
+                case .patience:
+                    isPatient = false
+                    group.addTask { await Self.wait(store.lease / 3, then: .keeping) }
                 case .keeping:
                     // Without a database they run out, and what comes of them is not stored.
                     try? await store.renew(Array(open))

@@ -1,4 +1,5 @@
 import ActivityModel
+import FoundationEssentials
 import JSON
 import Postgres
 
@@ -44,16 +45,13 @@ struct SmallRing: Sendable {
 }
 
 extension SmallRing {
-    /// Of the leased segments, those that are small rings now. The others have more to do, or nothing.
-    static func read(_ leases: [SegmentLease], from database: Database) async throws -> [SmallRing] {
-        let rings = leases.filter { $0.segment == 0 }
-        guard !rings.isEmpty else { return [] }
-        let selection = selection(rings.map(\.activityKey), rings.map(\.owner))
-        guard let rows = try await database.pipeline([.planningOnce, selection]).last else { return [] }
-        let byKey = Dictionary(rings.map { ($0.activityKey, $0) }) { first, _ in first }
+    /// Of the leased segments, those that are small rings by the rows of a ``selection(_:of:)``. The others have more to
+    /// do, or nothing.
+    static func read(_ leases: [SegmentLease], _ rows: Rows) throws -> [SmallRing] {
+        let byOwner = Dictionary(leases.filter(\.isFirstRing).map { ($0.owner, $0) }) { first, _ in first }
         var policies: [String: Policy] = [:]
         return try rows.decoded(as: Row.self).compactMap { row in
-            guard let lease = byKey[row.0] else { return nil }
+            guard let lease = byOwner[row.24] else { return nil }
             let policy = try policies[row.9] ?? Policy(json: JSONValue(parsing: row.9))
             policies[row.9] = policy
             return SmallRing(lease, row, policy)
@@ -62,7 +60,7 @@ extension SmallRing {
 
     private typealias Row = (
         Int64, Int64, Int64, Int16, String, String, String, String, String, String, Int64, String, Int32?, Double?,
-        Int64, Int64, [Int64], [[UInt8]], [Bool], [Int16], [Int64], [Int64], [Int64], PGTimestamp
+        Int64, Int64, [Int64], [[UInt8]], [Bool], [Int16], [Int64], [Int64], [Int64], PGTimestamp, String
     )
 
     private init(_ lease: SegmentLease, _ row: Row, _ policy: Policy) {
@@ -126,17 +124,19 @@ extension SmallRing {
         }
     }
 
+    /// Selects the small rings among those of some activities that a daemon has leased.
+    ///
     /// A ring is small if it is the only one of its activity, nothing but routine changes has come since its walk came to rest, the newest may leave under the
     /// stamp that it has, and no start, no row of its own and no halt asks for more.
-    private static func selection(_ keys: [Int64], _ owners: [String]) -> Query {
+    static func selection(_ keys: [Int64], of daemon: UUID) -> Query {
         """
         SELECT s.activity_key, s.wakes, s.completed_revision, s.failures, a.bundle_id, a.activity_id, a.environment::text,
                a.type_name, a.attributes::text, t.policy::text, a.revision, c.content_state::text, c.stale_after_seconds,
                c.relevance_score, c.timestamp, extract(epoch FROM c.accepted_at)::bigint,
                r.keys, r.tokens, r.frequent, r.failures, r.known, r.confirmed, r.heard,
-               clock_timestamp()
-        FROM unnest(\(keys), \(owners)) AS l(activity_key, owner)
-        JOIN segments AS s ON s.activity_key = l.activity_key AND s.segment = 0 AND s.lease_owner = l.owner::uuid
+               clock_timestamp(), s.lease_owner::text
+        FROM unnest(\(keys)) AS l(activity_key)
+        JOIN segments AS s ON s.activity_key = l.activity_key AND s.segment = 0 AND s.lease_daemon = \(daemon)
             AND s.lease_until > clock_timestamp() AND s.through_key = \(RingRange.whole.through)
         JOIN activities AS a ON a.activity_key = s.activity_key
         JOIN activity_types AS t ON t.bundle_id = a.bundle_id AND t.type_name = a.type_name

@@ -2,6 +2,14 @@ import ActivityModel
 import Postgres
 
 extension SegmentStore {
+    /// Looks which of the leased segments are small rings.
+    func smallRings(among leases: [SegmentLease]) async throws -> [SmallRing] {
+        guard !leases.isEmpty else { return [] }
+        let selection = SmallRing.selection(leases.map(\.activityKey), of: daemon)
+        guard let rows = try await database.pipeline([.planningOnce, selection]).last else { return [] }
+        return try SmallRing.read(leases, rows)
+    }
+
     /// Ends the leases of small rings whose pushes were all accepted, and stores what they have come to: the walk, what was
     /// merged, the priority and why. As ``acknowledge(_:_:hasFailed:hasSent:with:)`` and ``rest(_:wakesSeen:hold:)`` in one.
     ///
