@@ -152,6 +152,54 @@ struct AcceptedWorkTests {
         }
     }
 
+    @Test("An end passes no ring, though nobody rides")
+    func endOfEmpty() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.settle()
+            #expect(try await ring(world) == "1")
+            try await world.end()
+            #expect(try await ring(world) == "1 due")
+        }
+    }
+
+    @Test("Of several rings none is leased by the accept, nor one that waits for its time")
+    func notLeased() async throws {
+        try await withWorld { world in
+            try await world.start("by-both", delivery: .hybrid)
+            try await world.follow("d1", token: "aa01", in: "by-both", known: 1)
+            try await world.start("failing")
+            try await world.follow("d2", token: "aa02", in: "failing", known: 1)
+            try await world.settle()
+            let wakeUps = world.orchestrator.wakeUps
+            wakeUps.open(room: 10)
+            try await world.update("by-both", score: 1)
+            #expect(wakeUps.takeLeases(10).isEmpty)
+            world.recorder.answerAll(with: .unavailable)
+            try await world.update("failing", score: 1)
+            _ = await SegmentGroup(orchestrator: world.orchestrator, segments: wakeUps.takeLeases(10)).run()
+            try await world.update("failing", score: 2)
+            #expect(wakeUps.takeLeases(10).isEmpty)
+        }
+    }
+
+    @Test("An empty ring takes the place of none that is to be served")
+    func emptyBesideOthers() async throws {
+        try await withWorld { world in
+            try await world.start("a1")
+            try await world.start("a2")
+            try await world.follow("d2", token: "aa02", in: "a2", known: 1)
+            try await world.settle()
+            world.orchestrator.wakeUps.open(room: 1)
+            let batch = ["a1", "a2"].map { id in
+                let update = UpdateRequest(contentState: World.state(1))
+                return KeyedOperation(BatchOperation(.update(ActivityID(stored: id), update)), idempotency: nil)
+            }
+            #expect(await world.orchestrator.batch(world.app, batch).count == 2)
+            #expect(world.orchestrator.wakeUps.takeLeases(10).count == 1)
+        }
+    }
+
     @Test("Without a dispatcher nothing is leased, and what a stopped one has not taken is given back")
     func closed() async throws {
         try await withWorld { world in

@@ -1,3 +1,4 @@
+import APNSTransport
 import APITypes
 import ActivityModel
 import JSON
@@ -60,6 +61,65 @@ struct VersionAcceptTests {
             try await world.settle()
             #expect(world.recorder.take().map(\.destination) == ["aa02"])
             #expect(try await world.events(.incompatibleVersion).isEmpty)
+        }
+    }
+
+    @Test("A card counts though its token was rejected: a report may revive it")
+    func rejected() async throws {
+        try await withWorld { world in
+            try await world.registerVersion()
+            try await world.install("1.4", on: "old")
+            try await world.start()
+            try await world.follow("old", token: "aa01")
+            world.recorder.answer("aa01", with: .badToken)
+            try await world.updateBoth(score: 1)
+            try await world.settle()
+            #expect(try await world.subscription("old") == "rejected")
+            #expect(try await refusingVersions { try await world.updateNew(2) } == [1])
+        }
+    }
+
+    @Test(
+        "A phone that is about to be started counts: its start waits, has left without an answer, or is to be tried anew",
+        arguments: [PushOutcome.unavailable, .noAnswer, nil]
+    )
+    func aboutToStart(answer: PushOutcome?) async throws {
+        try await withWorld { world in
+            try await world.registerVersion()
+            try await world.install("1.4", on: "old", token: "a1")
+            world.recorder.answerAll(with: answer)
+            if answer == nil {
+                // The newest state is withheld from it, until this one that it decodes.
+                try await world.start(to: World.devices("d1")) { $0.contentState["clock"] = "0" }
+                try await world.updateNew(1)
+                let request = AudienceRequest(add: World.devices("old"))
+                _ = try await world.orchestrator.changeAudience(world.app, ActivityID(stored: "final"), request)
+                try await world.settle()
+                #expect(try await world.startState("old") == "withheld")
+                try await world.updateBoth(score: 2)
+            } else {
+                try await world.start(to: World.devices("old"))
+                try await world.settle()
+                #expect(try await world.startState("old") == (answer == .noAnswer ? "unknown" : "pending"))
+            }
+            #expect(try await refusingVersions { try await world.updateNew(3) } == [1])
+        }
+    }
+
+    @Test("Nobody is forgotten while it is not known yet who the audience is")
+    func notEnrolled() async throws {
+        try await withWorld { world in
+            try await world.registerVersion()
+            try await world.install("1.4", on: "old", token: "a1")
+            try await world.start(to: World.devices("old"))
+            #expect(try await world.number("SELECT count(*) FROM starts") == 0)
+            #expect(try await refusingVersions { try await world.updateNew(1) } == [1])
+            try await world.start("later", to: World.devices("old")) { $0.startsAt = Instant("2100-01-01T00:00:00Z") }
+            let update = UpdateRequest(contentState: ["score": 1, "clock": "1", "note": 1])
+            let later = try await refusingVersions {
+                _ = try await world.orchestrator.update(world.app, ActivityID(stored: "later"), update)
+            }
+            #expect(later == [1])
         }
     }
 

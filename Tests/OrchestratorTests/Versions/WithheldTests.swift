@@ -211,6 +211,25 @@ struct WithheldTests {
         }
     }
 
+    @Test("A start that is withheld for another reason is left alone when its version comes back")
+    func otherReason() async throws {
+        try await withWorld { world in
+            try await startNew(in: world)
+            try await world.install("1.4", on: "tablet", token: "a1", os: "17.1.2")
+            let request = AudienceRequest(add: World.devices("tablet"))
+            _ = try await world.orchestrator.changeAudience(world.app, ActivityID(stored: "final"), request)
+            try await world.follow("old", token: "aa01")
+            try await world.settle()
+            #expect(try await world.word("SELECT reason FROM starts") == "needs_ios_17_2")
+            try await world.updateBoth(score: 3)
+            try await world.pass(5)
+            let before = try await world.word("SELECT xmin::text FROM starts")
+            try await world.settle()
+            #expect(world.recorder.pushes(to: "aa01").map(\.score) == [3])
+            #expect(try await world.word("SELECT xmin::text FROM starts") == before)
+        }
+    }
+
     @Test("A phone is not started on a channel if the version that its app decodes is retired")
     func channelStart() async throws {
         try await withWorld { world in
