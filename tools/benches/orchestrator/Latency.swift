@@ -15,7 +15,12 @@ struct Latency: Sendable {
         let accept: Times
         /// From the same call to the answer to the push.
         let push: Times
+        /// The same of the first seconds, which count apart: connections are made and statements planned then.
+        let pushAtFirst: Times
     }
+
+    /// How many seconds are first ones.
+    private static let first = 2
 
     init(_ options: Options) throws {
         self.options = options
@@ -28,18 +33,24 @@ struct Latency: Sendable {
         let count = rate * seconds
         return try await daemon.whileServing {
             let scene = Scene(orchestrator: daemon.orchestrator)
-            try await scene.prepareSingles(count)
+            let atFirst = rate * Self.first
+            try await scene.prepareSingles(atFirst + count)
             daemon.sender.reset()
             daemon.sender.noteAnswers()
-            let posts = try await post(count, to: daemon.orchestrator)
-            _ = await daemon.sender.waitForAnswers(count)
+            let posts = try await post(atFirst + count, to: daemon.orchestrator)
+            _ = await daemon.sender.waitForAnswers(atFirst + count)
             let answers = daemon.sender.notedAnswers
-            let pushes = posts.compactMap { number, post in answers[number].map { post.began.duration(to: $0) } }
-            guard pushes.count == count else { throw Mistake("\(count) updates, \(pushes.count) of them pushed") }
+            let pushes = posts.compactMap { number, post in
+                answers[number].map { (number: number, time: post.began.duration(to: $0)) }
+            }
+            guard pushes.count == posts.count else {
+                throw Mistake("\(posts.count) updates, \(pushes.count) of them pushed")
+            }
             return Result(
                 perSecond: rate,
-                accept: Times(posts.values.map { $0.began.duration(to: $0.ended) }),
-                push: Times(pushes)
+                accept: Times(posts.filter { $0.key > atFirst }.values.map { $0.began.duration(to: $0.ended) }),
+                push: Times(pushes.filter { $0.number > atFirst }.map(\.time)),
+                pushAtFirst: Times(pushes.filter { $0.number <= atFirst }.map(\.time))
             )
         }
     }
