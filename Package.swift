@@ -130,6 +130,7 @@ let package = Package(
                 .embedInCode("V0016_rings.sql"),
                 .embedInCode("V0017_request_origins.sql"),
                 .embedInCode("V0018_retention.sql"),
+                .embedInCode("V0019_accepting.sql"),
             ],
             swiftSettings: swiftSettings
         ),

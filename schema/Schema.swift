@@ -22,5 +22,6 @@ package enum Schema {
         (16, "rings", PackageResources.V0016_rings_sql),
         (17, "request_origins", PackageResources.V0017_request_origins_sql),
         (18, "retention", PackageResources.V0018_retention_sql),
+        (19, "accepting", PackageResources.V0019_accepting_sql),
     ]
 }

@@ -153,11 +153,14 @@ struct RequestTests {
             headers: [.idempotencyKey: "goal-23"]
         )
         let key = try #require(api.service.idempotencyKeys.first ?? nil)
-        #expect(key.apiKeyID == "key of publish")
-        #expect(key.method == "POST")
-        #expect(key.path == Self.update)
-        #expect(key.key == "goal-23")
-        #expect(key.bodyHash == SHA256.hash(Bodies.update))
+        let expected = IdempotencyKey(
+            apiKeyID: "key of publish",
+            method: "POST",
+            path: Self.update,
+            key: "goal-23",
+            bodyHash: SHA256.hash(Bodies.update)
+        )
+        #expect(key == expected)
     }
 
     @Test("Without the header there is no idempotency key")

@@ -44,11 +44,11 @@ extension Orchestrator {
     ///
     /// - Throws: 409 `idempotency_in_progress`.
     static func holdKey(_ key: IdempotencyKey, on connection: PostgresConnection) async throws {
-        let name = [key.apiKeyID, key.method, key.path, key.key].joined(separator: "\n")
+        let name = key.scope.prefix(8).reduce(0) { $0 << 8 | Int64($1) }
         let silence = String(Int(longestSilence / .milliseconds(1)))
         let results = try await connection.pipeline([
             "SELECT set_config('idle_in_transaction_session_timeout', \(silence), true)",
-            "SELECT pg_try_advisory_xact_lock(hashtextextended(\(name), 0))",
+            "SELECT pg_try_advisory_xact_lock(\(name))",
         ])
         guard try results[1].single(Bool.self) == true else { throw Problem.idempotencyInProgress() }
     }

@@ -9,28 +9,15 @@ struct KeptAnswers<Answer: APIAnswer> {
         let bodyHash: [UInt8]
         let status: Int16
         /// Read only when it is wanted: the same key may have come with another kind of operation.
-        let answer: String
-    }
-
-    private struct Scope: Hashable {
-        let apiKeyID: String
-        let method: String
-        let path: String
-        let key: String
-
-        init(_ key: IdempotencyKey) {
-            apiKeyID = key.apiKeyID
-            method = key.method
-            path = key.path
-            self.key = key.key
-        }
+        let answer: JSONText
     }
 
     /// What an answer is sent with, unless another status is named; only successes are kept.
     private let status: Int16
-    private var kept: [Scope: Kept] = [:]
+    /// By ``IdempotencyKey/scope``, as all that follow.
+    private var kept: [[UInt8]: Kept] = [:]
     private var new: [(key: IdempotencyKey, kept: Kept)] = []
-    private var claimed: Set<Scope> = []
+    private var claimed: Set<[UInt8]> = []
     /// Keys that are older than 24 h, and so may be used anew.
     private var expired: [IdempotencyKey] = []
 
@@ -40,18 +27,17 @@ struct KeptAnswers<Answer: APIAnswer> {
         status: Int16 = 202,
         on connection: PostgresConnection
     ) async throws -> KeptAnswers {
-        try KeptAnswers(keys.isEmpty ? nil : await connection.query(selection(keys)), status: status)
+        try KeptAnswers(
+            keys.isEmpty ? nil : await connection.pipeline([.planningOnce, selection(keys)]).last,
+            status: status
+        )
     }
 
     /// The statement whose rows ``init(_:status:)`` reads.
     static func selection(_ keys: [IdempotencyKey]) -> Query {
         """
-        SELECT i.api_key_id, i.method, i.path, i.key, i.body_sha256, i.status, i.answer::text,
-               i.created_at > clock_timestamp() - interval '24 hours'
-        FROM idempotency_keys AS i
-        JOIN unnest(
-            \(keys.map(\.apiKeyID)), \(keys.map(\.method)), \(keys.map(\.path)), \(keys.map(\.key))
-        ) AS k(api_key_id, method, path, key) USING (api_key_id, method, path, key)
+        SELECT i.scope, i.body_sha256, i.status, i.answer, i.created_at > clock_timestamp() - interval '24 hours'
+        FROM idempotency_keys AS i WHERE i.scope = ANY(\(keys.map(\.scope)))
         """
     }
 
@@ -62,15 +48,15 @@ struct KeptAnswers<Answer: APIAnswer> {
     init(_ rows: Rows?, status: Int16 = 202) throws {
         self.status = status
         guard let rows else { return }
-        for (apiKeyID, method, path, key, hash, status, answer, isKept) in try rows.decoded(
-            as: (String, String, String, String, [UInt8], Int16, String, Bool).self
+        for (scope, hash, status, answer, isKept) in try rows.decoded(
+            as: ([UInt8], [UInt8], Int16, JSONText, Bool).self
         ) {
-            let key = IdempotencyKey(apiKeyID: apiKeyID, method: method, path: path, key: key, bodyHash: hash)
+            let key = IdempotencyKey(scope: scope, bodyHash: hash)
             guard isKept else {
                 expired.append(key)
                 continue
             }
-            kept[Scope(key)] = Kept(bodyHash: hash, status: status, answer: answer)
+            kept[key.scope] = Kept(bodyHash: hash, status: status, answer: answer)
         }
     }
 
@@ -83,18 +69,22 @@ struct KeptAnswers<Answer: APIAnswer> {
 
     /// The same with its status.
     func answerAndStatus(to key: IdempotencyKey) throws -> (answer: Answer, status: Int16)? {
-        guard let kept = kept[Scope(key)] else { return nil }
+        guard let kept = kept[key.scope] else { return nil }
         guard kept.bodyHash == key.bodyHash else { throw Problem.idempotencyKeyReused() }
-        return (try Answer(json: JSONValue(parsing: kept.answer)), kept.status)
+        return (try Answer(json: JSONValue.parse(kept.answer.bytes)), kept.status)
     }
 
     /// Whether this is the first request of the group with that key; the others have to wait for its answer.
-    mutating func claim(_ key: IdempotencyKey) -> Bool { claimed.insert(Scope(key)).inserted }
+    mutating func claim(_ key: IdempotencyKey) -> Bool { claimed.insert(key.scope).inserted }
 
     /// Keeps an answer; a second request with the key in the same group gets it, too.
     mutating func keep(_ answer: Answer, for key: IdempotencyKey, status: Int16? = nil) {
-        let kept = Kept(bodyHash: key.bodyHash, status: status ?? self.status, answer: answer.json.text)
-        self.kept[Scope(key)] = kept
+        let kept = Kept(
+            bodyHash: key.bodyHash,
+            status: status ?? self.status,
+            answer: JSONText(answer.json.serialized())
+        )
+        self.kept[key.scope] = kept
         new.append((key, kept))
     }
 
@@ -105,12 +95,11 @@ struct KeptAnswers<Answer: APIAnswer> {
         let keys = new.map(\.key)
         return forgetting + [
             """
-            INSERT INTO idempotency_keys (api_key_id, method, path, key, body_sha256, status, answer)
-            SELECT k.api_key_id, k.method, k.path, k.key, k.hash, k.status, k.answer::json
+            INSERT INTO idempotency_keys (scope, body_sha256, status, answer)
+            SELECT k.scope, k.hash, k.status, k.answer
             FROM unnest(
-                \(keys.map(\.apiKeyID)), \(keys.map(\.method)), \(keys.map(\.path)), \(keys.map(\.key)),
-                \(keys.map(\.bodyHash)), \(new.map(\.kept.status)), \(new.map(\.kept.answer))
-            ) AS k(api_key_id, method, path, key, hash, status, answer)
+                \(keys.map(\.scope)), \(keys.map(\.bodyHash)), \(new.map(\.kept.status)), \(new.map(\.kept.answer))
+            ) AS k(scope, hash, status, answer)
             """
         ]
     }
@@ -119,12 +108,8 @@ struct KeptAnswers<Answer: APIAnswer> {
         guard !expired.isEmpty else { return [] }
         return [
             """
-            DELETE FROM idempotency_keys AS i
-            USING unnest(
-                \(expired.map(\.apiKeyID)), \(expired.map(\.method)), \(expired.map(\.path)), \(expired.map(\.key))
-            ) AS k(api_key_id, method, path, key)
-            WHERE (i.api_key_id, i.method, i.path, i.key) = (k.api_key_id, k.method, k.path, k.key)
-              AND i.created_at <= clock_timestamp() - interval '24 hours'
+            DELETE FROM idempotency_keys
+            WHERE scope = ANY(\(expired.map(\.scope))) AND created_at <= clock_timestamp() - interval '24 hours'
             """
         ]
     }

@@ -1,24 +1,29 @@
+import Cryptography
+
 /// An `Idempotency-Key` with everything that its meaning depends on.
 ///
-/// Requests with equal ``apiKeyID``, ``method``, ``path`` and ``key`` are one request; they differ in ``bodyHash`` only by mistake, which is
-/// answered with 409 `idempotency_key_reused`.
+/// Requests with equal ``scope`` are one request; they differ in ``bodyHash`` only by mistake, which is answered with 409
+/// `idempotency_key_reused`.
 package struct IdempotencyKey: Sendable, Hashable {
-    /// The id of the caller's API key.
-    package let apiKeyID: String
-    /// The HTTP method, in capitals.
-    package let method: String
-    /// The path as it was sent, without its query.
-    package let path: String
-    /// The caller's text, 1 to 255 bytes.
-    package let key: String
+    /// SHA-256 of API key, method, path and key, with line feeds between them, as the table `idempotency_keys` has it.
+    package let scope: [UInt8]
     /// The SHA-256 of the body's bytes.
     package let bodyHash: [UInt8]
 
+    /// - Parameters:
+    ///   - apiKeyID: the id of the caller's API key.
+    ///   - method: the HTTP method, in capitals.
+    ///   - path: the path as it was sent, without its query.
+    ///   - key: the caller's text, 1 to 255 bytes. The only one of the four in which a line feed can be.
+    ///   - bodyHash: the SHA-256 of the body's bytes.
     package init(apiKeyID: String, method: String, path: String, key: String, bodyHash: [UInt8]) {
-        self.apiKeyID = apiKeyID
-        self.method = method
-        self.path = path
-        self.key = key
+        scope = SHA256.hash("\(apiKeyID)\n\(method)\n\(path)\n\(key)")
+        self.bodyHash = bodyHash
+    }
+
+    /// A key as it is kept.
+    init(scope: [UInt8], bodyHash: [UInt8]) {
+        self.scope = scope
         self.bodyHash = bodyHash
     }
 }

@@ -10,7 +10,7 @@ struct SchemaRelease: Sendable {
     /// In the order of their versions.
     static let all = [
         first, events, destinations, cards, halts, pacing, channels, counts, timeline, channelAlerts, changeEvents,
-        pushes, audit, versions, lookups, rings, origins, retention,
+        pushes, audit, versions, lookups, rings, origins, retention, accepting,
     ]
 
     /// An activity of each kind in the middle of its life. The signing key is written by the test, which knows the secret.
@@ -281,4 +281,6 @@ struct SchemaRelease: Sendable {
             SELECT activity_key, 1, 'start', '{}', 'routine', started_at FROM activities WHERE activity_id = 'past';
             """
     )
+
+    private static let accepting = SchemaRelease(version: 19, rows: "")
 }

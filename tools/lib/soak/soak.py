@@ -56,14 +56,14 @@ class Soak:
             "CREATE TABLE timeline_20200101 (LIKE timeline INCLUDING ALL);"
             " INSERT INTO timeline_20200101 (at, kind, activity_key) SELECT '2020-01-01 12:00Z', 'push', n FROM generate_series(1, 100000) AS n;"
             " ALTER TABLE timeline ATTACH PARTITION timeline_20200101 FOR VALUES FROM ('2020-01-01 00:00Z') TO ('2020-01-02 00:00Z');"
-            " INSERT INTO idempotency_keys (api_key_id, method, path, key, body_sha256, status, answer, created_at)"
-            " SELECT 'old', 'POST', '/old', n::text, '\\x00', 202, '{}', now() - interval '25 hours' FROM generate_series(1, 50000) AS n",
+            " INSERT INTO idempotency_keys (scope, body_sha256, status, answer, created_at)"
+            " SELECT sha256(n::text::bytea), '\\x01d0', 202, '{}', now() - interval '25 hours' FROM generate_series(1, 50000) AS n",
             self.url,
         )
 
     def old_rows_are_gone(self):
         return self.sampler.query(
-            "SELECT (to_regclass('timeline_20200101') IS NULL)::text, (SELECT count(*) FROM idempotency_keys WHERE api_key_id = 'old')"
+            "SELECT (to_regclass('timeline_20200101') IS NULL)::text, (SELECT count(*) FROM idempotency_keys WHERE body_sha256 = '\\x01d0')"
         ) == "true|0"
 
     # --- Work ---------------------------------------------------------------------------------------------------------
