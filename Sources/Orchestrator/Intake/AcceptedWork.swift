@@ -8,15 +8,59 @@ import Postgres
 /// Nothing where a ring is empty. What rests is leased to this daemon at once, as far as it has workers, so that nobody has
 /// to look for it. Everything else is due.
 struct AcceptedWork {
-    /// The activities with accepted changes, in the order of their keys.
-    let activityKeys: [Int64]
-    /// The rings that are taken past a revision instead of being woken, if they are empty still.
-    let empty: [(ring: EmptyRing, revision: Revision)]
-    /// Of the activities those whose ring may be leased.
-    let leasable: [Int64]
+    /// A segment as it was read under the lock of its activity.
+    struct Segment {
+        let number: Int16
+        /// ``SegmentProgress/wakes`` of an ``EmptyRing``; nil for any other segment.
+        let emptySince: Int64?
+    }
+
+    /// What a segment is given.
+    private struct Share {
+        let activityKey: Int64
+        let segment: Int16
+        /// Of a ring that was empty, and is taken past the revision instead of being woken if it is empty still.
+        let emptySince: Int64?
+        let revision: Revision
+        /// Whether this daemon may serve it at once, if it rests.
+        let isLeasable: Bool
+    }
+
+    /// In the order in which everybody locks segments.
+    private var shares: [Share] = []
+    private var leasable: Int
     /// How long a lease lasts, and whose it is.
-    let lease: Duration
-    let daemon: UUID
+    private let lease: Duration
+    private let daemon: UUID
+
+    /// - Parameter limit: how many rings may be leased.
+    init(leasing limit: Int, for segments: SegmentStore) {
+        leasable = limit
+        lease = segments.lease
+        daemon = segments.daemon
+    }
+
+    /// Adds an activity by its newest accepted revision; in the order of their keys.
+    ///
+    /// - Parameter concernsAll: more than those who ride, so that no ring may be passed over.
+    mutating func add(_ activityKey: Int64, _ segments: [Segment], revision: Revision, concernsAll: Bool) {
+        let isAlone = segments.count == 1
+        for segment in segments {
+            let emptySince = concernsAll ? nil : segment.emptySince
+            // Several rings are for several daemons.
+            let isLeasable = isAlone && segment.emptySince == nil && segment.number == 0 && leasable > 0
+            if isLeasable { leasable -= 1 }
+            shares.append(
+                Share(
+                    activityKey: activityKey,
+                    segment: segment.number,
+                    emptySince: emptySince,
+                    revision: revision,
+                    isLeasable: isLeasable
+                )
+            )
+        }
+    }
 
     /// What came of it.
     struct Outcome: Sendable {
@@ -24,47 +68,50 @@ struct AcceptedWork {
         var leases: [SegmentLease] = []
         /// Whether others are due, for whoever is free.
         var hasMore = false
+    }
 
-        /// Reads the rows of ``statement``.
-        init(_ rows: Rows) throws {
-            for (activityKey, segment, owner, isDue) in try rows.decoded(as: (Int64, Int16, String?, Bool).self) {
-                if let owner {
-                    leases.append(SegmentLease(activityKey: activityKey, segment: segment, owner: owner))
-                } else if isDue {
-                    hasMore = true
-                }
+    /// Reads the rows of ``statement``.
+    func outcome(_ rows: Rows) throws -> Outcome {
+        var outcome = Outcome()
+        for (place, owner, isDue) in try rows.decoded(as: (Int32, String?, Bool).self) {
+            if let owner {
+                let share = shares[Int(place)]
+                outcome.leases.append(
+                    SegmentLease(activityKey: share.activityKey, segment: share.segment, owner: owner)
+                )
+            } else if isDue {
+                outcome.hasMore = true
             }
         }
-
-        init() {}
+        return outcome
     }
 
-    /// As ``SegmentStore/wake(activityKeys:segments:)``.
+    /// As ``SegmentStore/wake(activityKeys:segments:)``. Rows are locked in their order, because the loop over them is the
+    /// outer one (``Query/planningOnce``).
     var statement: Query {
         """
-        WITH woken AS MATERIALIZED (
-            SELECT g.activity_key, g.segment, e.wakes, e.revision,
-                   g.lease_owner IS NULL AND g.segment = 0 AND g.activity_key = ANY(\(leasable))
-                   AND (g.due_at IS NULL OR g.due_at <= clock_timestamp()) AS is_free
-            FROM segments AS g LEFT JOIN unnest(
-                \(empty.map(\.ring.activityKey)), \(empty.map(\.ring.segment)), \(empty.map(\.ring.wakes)),
-                \(empty.map(\.revision))
-            ) AS e(activity_key, segment, wakes, revision) USING (activity_key, segment)
-            WHERE g.activity_key = ANY(\(activityKeys))
-            ORDER BY g.activity_key, g.segment FOR NO KEY UPDATE OF g
-        )
         UPDATE segments AS s
-        SET (completed_revision, due_at, wakes, lease_owner, lease_daemon, lease_until) = (
-            SELECT CASE WHEN is_empty THEN woken.revision ELSE s.completed_revision END,
-                   CASE WHEN is_empty THEN s.due_at ELSE least(s.due_at, clock_timestamp()) END,
-                   CASE WHEN is_empty THEN s.wakes ELSE s.wakes + 1 END,
-                   CASE WHEN woken.is_free AND NOT is_empty THEN gen_random_uuid() ELSE s.lease_owner END,
-                   CASE WHEN woken.is_free AND NOT is_empty THEN \(daemon) ELSE s.lease_daemon END,
-                   CASE WHEN woken.is_free AND NOT is_empty THEN clock_timestamp() + \(lease) ELSE s.lease_until END
-            FROM coalesce(s.wakes = woken.wakes, false) AS is_empty
-        )
-        FROM woken WHERE s.activity_key = woken.activity_key AND s.segment = woken.segment
-        RETURNING s.activity_key, s.segment, CASE WHEN woken.is_free THEN s.lease_owner::text END, s.due_at IS NOT NULL
+        SET completed_revision = CASE WHEN \(unescaped: Self.isEmpty) THEN w.revision ELSE s.completed_revision END,
+            due_at = CASE WHEN \(unescaped: Self.isEmpty) THEN s.due_at ELSE least(s.due_at, w.now) END,
+            wakes = CASE WHEN \(unescaped: Self.isEmpty) THEN s.wakes ELSE s.wakes + 1 END,
+            lease_owner = CASE WHEN \(unescaped: Self.isTaken) THEN w.owner ELSE s.lease_owner END,
+            lease_daemon = CASE WHEN \(unescaped: Self.isTaken) THEN \(daemon) ELSE s.lease_daemon END,
+            lease_until = CASE WHEN \(unescaped: Self.isTaken) THEN w.now + \(lease) ELSE s.lease_until END
+        FROM (
+            SELECT r.*, CASE WHEN r.is_leasable THEN gen_random_uuid() END AS owner, clock_timestamp() AS now
+            FROM unnest(
+                \(shares.indices.map(Int32.init)), \(shares.map(\.activityKey)), \(shares.map(\.segment)),
+                \(shares.map(\.emptySince)), \(shares.map(\.revision)), \(shares.map(\.isLeasable))
+            ) AS r(place, activity_key, segment, empty_since, revision, is_leasable)
+        ) AS w
+        WHERE s.activity_key = w.activity_key AND s.segment = w.segment
+        RETURNING w.place, CASE WHEN s.lease_owner = w.owner THEN s.lease_owner::text END, s.due_at IS NOT NULL
         """
     }
+
+    /// It was empty when it was looked at, and nothing has woken it since.
+    private static let isEmpty = "s.wakes IS NOT DISTINCT FROM w.empty_since"
+    private static let isTaken = """
+        (w.owner IS NOT NULL AND s.lease_owner IS NULL AND (s.due_at IS NULL OR s.due_at <= w.now))
+        """
 }

@@ -4,7 +4,9 @@ import JSON
 import Postgres
 
 /// What never changes of an activity once it has been accepted, until it is deleted.
-struct ActivityFacts: Sendable {
+///
+/// A class, because one is at hand for every change and handed on by all who look at it.
+final class ActivityFacts: Sendable {
     /// The ids by which callers know it.
     struct Name: Hashable, Sendable {
         let app: BundleID
@@ -20,6 +22,24 @@ struct ActivityFacts: Sendable {
     let startAlert: AlertContent?
     /// Whether it ended so long ago that it may be deleted, and its id used again, before these facts are looked up anew.
     let isPast: Bool
+
+    private init(
+        key: Int64,
+        typeName: ActivityTypeName,
+        environment: APNSEnvironment,
+        delivery: Delivery,
+        attributes: CompactJSON,
+        startAlert: AlertContent?,
+        isPast: Bool
+    ) {
+        self.key = key
+        self.typeName = typeName
+        self.environment = environment
+        self.delivery = delivery
+        self.attributes = attributes
+        self.startAlert = startAlert
+        self.isPast = isPast
+    }
 }
 
 extension ActivityFacts {

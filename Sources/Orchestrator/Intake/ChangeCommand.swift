@@ -4,7 +4,10 @@ import JSON
 import Postgres
 
 /// One update or end that is valid by itself and waits to be accepted.
-struct ChangeCommand: Sendable {
+///
+/// A class, because it is handed from one hand to the other, and its twenty parts are counted one by one whenever a structure is
+/// copied.
+final class ChangeCommand: Sendable {
     /// What the change asks for.
     enum Kind: Sendable {
         case update(contentState: JudgedContent, urgency: Urgency?, mustDeliver: Bool, eventTime: Instant?, force: Bool)
@@ -28,6 +31,27 @@ struct ChangeCommand: Sendable {
     /// What puts the request on record, committed with the change.
     let records: [Query]
 
+    init(_ change: RequestedChange, _ kind: Kind, of activity: ActivityFacts, _ type: TypeContext) {
+        self.activity = activity
+        activityID = change.id
+        self.kind = kind
+        self.type = type
+        switch change.body {
+        case .update(let request):
+            alert = request.alert
+            staleAfterSeconds = request.staleAfterSeconds.map(Int.init)
+            relevanceScore = request.relevanceScore
+        case .end(let request):
+            alert = request.alert
+            staleAfterSeconds = nil
+            relevanceScore = nil
+        }
+        idempotencyKey = change.idempotencyKey
+        scheduleID = change.scheduleID
+        origin = change.origin
+        records = change.records
+    }
+
     var policy: Policy { type.policy }
 
     /// The state that the change brings.
@@ -44,7 +68,7 @@ struct AcceptedChange: Sendable {
     let activityKey: Int64
     let revision: Revision
     let kind: ChangeKind
-    let contentState: JSONValue
+    let contentState: CompactJSON
     let urgency: Urgency
     let mustDeliver: Bool
     /// How long after the last push it may leave; nil: at once.

@@ -11,12 +11,12 @@ enum ChangeGroup {
         /// One per command, in their order; they hold when the statements are committed.
         var answers: [Result<ChangeAnswer, any Error>] = []
         var statements: [Query] = []
-        fileprivate var hasWork = false
+        fileprivate var work: AcceptedWork?
 
         /// What there is to send, by the rows of the statements.
         func work(_ rows: [Rows]) throws -> AcceptedWork.Outcome {
-            guard hasWork, let last = rows.last else { return AcceptedWork.Outcome() }
-            return try AcceptedWork.Outcome(last)
+            guard let work, let last = rows.last else { return AcceptedWork.Outcome() }
+            return try work.outcome(last)
         }
     }
 
@@ -68,7 +68,7 @@ enum ChangeGroup {
         // Last, because whoever serves a ring waits for its row.
         if let work = desk.work(leasing: limit, for: segments) {
             judged.statements.append(work.statement)
-            judged.hasWork = true
+            judged.work = work
         }
         return judged
     }
@@ -84,10 +84,8 @@ private struct IntakeDesk {
         /// The stamp of the newest revision; nil until it has one.
         var timestamp: Timestamp?
         let now: Timestamp
-        /// The rings that rest and that nobody rides.
-        let empty: [EmptyRing]
-        /// Whether it has one ring and nothing else: several are for several daemons.
-        let isOneRing: Bool
+        /// In ascending order. None is added or divided while the activity is locked.
+        let segments: [AcceptedWork.Segment]
     }
 
     private var places: [Int64: Place] = [:]
@@ -109,24 +107,28 @@ private struct IntakeDesk {
             """,
             """
             SELECT a.activity_key, a.state::text, a.revision, a.stamp, (extract(epoch FROM a.event_time) * 1000000)::int8,
-                   c.content_state::text, c.timestamp, barriers.count, barriers.alerts, riding.alert,
-                   floor(extract(epoch FROM clock_timestamp()))::int8, rings.segments, rings.wakes, completed.segments = 1
+                   c.content_state, c.timestamp, barriers.count, barriers.alerts, riding.alert,
+                   floor(extract(epoch FROM clock_timestamp()))::int8, rings.segments, rings.wakes, rings.at_rest,
+                   true = ANY(rings.at_rest) AND \(unescaped: EmptyRing.isUnridden)
             FROM activities AS a
             JOIN changes AS c ON c.activity_key = a.activity_key AND c.revision = a.revision
             CROSS JOIN LATERAL (
-                SELECT min(completed_revision) AS revision, count(*) AS segments FROM segments AS s WHERE s.activity_key = a.activity_key
-            ) AS completed
+                SELECT min(g.completed_revision) AS completed, array_agg(g.segment) AS segments, array_agg(g.wakes) AS wakes,
+                       array_agg(\(unescaped: EmptyRing.isAtRest)) AS at_rest
+                FROM segments AS g WHERE g.activity_key = a.activity_key
+            ) AS rings
             CROSS JOIN LATERAL (
                 SELECT count(*) AS count, coalesce(array_agg(b.alert::text) FILTER (WHERE b.alert IS NOT NULL), '{}') AS alerts
                 FROM changes AS b
-                WHERE b.activity_key = a.activity_key AND b.must_deliver AND b.revision > completed.revision
+                WHERE b.activity_key = a.activity_key AND b.must_deliver AND b.revision > rings.completed
+                  AND rings.completed < a.revision
             ) AS barriers
             LEFT JOIN LATERAL (
                 SELECT r.alert::text AS alert FROM changes AS r
-                WHERE r.activity_key = a.activity_key AND r.alert IS NOT NULL AND r.revision > completed.revision
+                WHERE r.activity_key = a.activity_key AND r.alert IS NOT NULL AND r.revision > rings.completed
+                  AND rings.completed < a.revision
                 ORDER BY r.revision DESC LIMIT 1
             ) AS riding ON true
-            LEFT JOIN LATERAL (\(unescaped: EmptyRing.selection)) AS rings ON true
             WHERE a.activity_key = ANY(\(keys))
             """,
             AppVersionRows.selection(keys),
@@ -148,13 +150,13 @@ private struct IntakeDesk {
         followers = try Followers(types: rows[0], rows: rows[3])
         openSchedules = rows.count > 4 ? Set(try rows[4].decoded(as: String.self)) : []
         for (
-            key, state, revision, stamp, eventTime, content, timestamp, barriers, barrierAlerts, riding, now, rings,
-            wakes, isOne
+            key, state, revision, stamp, eventTime, content, timestamp, barriers, barrierAlerts, riding, now, segments,
+            wakes, atRest, isUnridden
         )
             in try rows[2].decoded(
                 as: (
-                    Int64, String, Int64, Int64, Int64?, String, Int64?, Int64, [String], String?, Int64, [Int16]?,
-                    [Int64]?, Bool
+                    Int64, String, Int64, Int64, Int64?, JSONText, Int64?, Int64, [String], String?, Int64, [Int16]?,
+                    [Int64]?, [Bool]?, Bool?
                 ).self
             )
         {
@@ -166,7 +168,7 @@ private struct IntakeDesk {
                         start: StartRecord(body: JSONObject()),
                         revision: revision,
                         lastTimestamp: stamp == 0 ? nil : stamp,
-                        contentState: try JSONValue(parsing: content),
+                        contentState: try JSONValue.parse(content.bytes),
                         eventTime: eventTime,
                         openBarriers: Int(barriers)
                     )
@@ -175,8 +177,10 @@ private struct IntakeDesk {
                 openBarrierAlerts: try barrierAlerts.map(Self.alert),
                 timestamp: timestamp,
                 now: now,
-                empty: zip(rings ?? [], wakes ?? []).map { EmptyRing(activityKey: key, segment: $0, wakes: $1) },
-                isOneRing: isOne
+                segments: zip(segments ?? [], zip(wakes ?? [], atRest ?? [])).map { number, standing in
+                    let isEmpty = isUnridden == true && standing.1
+                    return AcceptedWork.Segment(number: number, emptySince: isEmpty ? standing.0 : nil)
+                }.sorted { $0.number < $1.number }
             )
         }
     }
@@ -228,7 +232,7 @@ private struct IntakeDesk {
                     activityKey: command.activity.key,
                     revision: revision,
                     kind: .update,
-                    contentState: contentState,
+                    contentState: CompactJSON(contentState),
                     urgency: urgency ?? rule?.urgency ?? .routine,
                     mustDeliver: update.mustDeliver,
                     minimumIntervalSeconds: urgency == nil && !update.hasAlert && !update.mustDeliver
@@ -259,7 +263,7 @@ private struct IntakeDesk {
                     activityKey: command.activity.key,
                     revision: revision,
                     kind: .end,
-                    contentState: contentState ?? before?.contentState ?? .object(JSONObject()),
+                    contentState: CompactJSON(contentState ?? before?.contentState ?? .object(JSONObject())),
                     urgency: .critical,
                     mustDeliver: false,
                     timestamp: timestamp,
@@ -306,7 +310,7 @@ private struct IntakeDesk {
         combination.mayBeStale =
             change.command.staleAfterSeconds != nil || change.command.policy.staleAfterSeconds != nil
         combination.relevanceScore = change.command.relevanceScore.flatMap(JSONNumber.init)
-        try BodySizes(contentState: CompactJSON(change.contentState), in: combination).check()
+        try BodySizes(contentState: change.contentState, in: combination).check()
     }
 
     /// What is to be written, in the order in which the foreign keys want it.
@@ -328,20 +332,13 @@ private struct IntakeDesk {
     func work(leasing limit: Int, for segments: SegmentStore) -> AcceptedWork? {
         guard !accepted.isEmpty else { return nil }
         let newest = Dictionary(accepted.map { ($0.activityKey, $0.revision) }, uniquingKeysWith: max)
-        let keys = newest.keys.sorted()
         // An end concerns more than those who ride, and where versions come and go cards are moved first.
         let others = followers.changedKeys.union(accepted.filter { $0.kind != .update }.map(\.activityKey))
-        return AcceptedWork(
-            activityKeys: keys,
-            empty: keys.filter { !others.contains($0) }.flatMap { key in
-                (places[key]?.empty ?? []).map { ($0, newest[key] ?? 0) }
-            },
-            leasable: Array(
-                keys.filter { places[$0]?.isOneRing == true && places[$0]?.empty.isEmpty == true }.prefix(limit)
-            ),
-            lease: segments.lease,
-            daemon: segments.daemon
-        )
+        var work = AcceptedWork(leasing: limit, for: segments)
+        for (key, revision) in newest.sorted(by: { $0.key < $1.key }) {
+            work.add(key, places[key]?.segments ?? [], revision: revision, concernsAll: others.contains(key))
+        }
+        return work
     }
 
     /// After the end nothing is scheduled any more. To be run when the schedules that brought the end are settled.
@@ -363,14 +360,14 @@ private struct IntakeDesk {
             INSERT INTO changes (activity_key, revision, kind, content_state, alert, urgency, must_deliver, stale_after_seconds,
                 relevance_score, dismiss_after_seconds, dismiss_at, event_time, timestamp, stamped_at, accepted_at,
                 min_interval_seconds, request_id, traceparent)
-            SELECT u.activity_key, u.revision, u.kind::change_kind, u.content_state::json, u.alert::json, u.urgency::urgency,
+            SELECT u.activity_key, u.revision, u.kind::change_kind, u.content_state, u.alert, u.urgency::urgency,
                    u.must_deliver, u.stale_after, u.score, u.dismiss_after, u.dismiss_at, u.event_time, u.timestamp,
                    CASE WHEN u.timestamp IS NOT NULL THEN clock_timestamp() END, clock_timestamp(), u.min_interval,
                    u.request_id, u.traceparent
             FROM unnest(
                 \(accepted.map(\.activityKey)), \(accepted.map(\.revision)),
-                \(accepted.map(\.kind.rawValue)), \(accepted.map(\.contentState.text)),
-                \(commands.map { $0.alert?.json.text }), \(accepted.map(\.urgency.rawValue)),
+                \(accepted.map(\.kind.rawValue)), \(accepted.map { JSONText($0.contentState.bytes) }),
+                \(commands.map { $0.alert.map { JSONText($0.json.serialized()) } }), \(accepted.map(\.urgency.rawValue)),
                 \(accepted.map(\.mustDeliver)), \(commands.map { $0.staleAfterSeconds.map(Int32.init) }),
                 \(commands.map(\.relevanceScore)), \(accepted.map { $0.dismissAfterSeconds.map(Int32.init) }),
                 \(accepted.map { $0.dismissAt?.stored }), \(accepted.map { $0.eventTime?.stored }),

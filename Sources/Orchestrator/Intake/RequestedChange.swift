@@ -49,63 +49,32 @@ struct RequestedChange: Sendable {
 
     /// What is to be accepted.
     func command(_ facts: ActivityFacts, _ type: TypeContext) -> ChangeCommand {
-        switch body {
-        case .update(let request): update(request, facts, type)
-        case .end(let request): end(request, facts, type)
-        }
+        ChangeCommand(self, kind(by: type), of: facts, type)
     }
 
-    private func update(
-        _ request: UpdateRequest,
-        _ facts: ActivityFacts,
-        _ type: TypeContext
-    ) -> ChangeCommand {
-        ChangeCommand(
-            activity: facts,
-            activityID: id,
-            kind: .update(
+    private func kind(by type: TypeContext) -> ChangeCommand.Kind {
+        switch body {
+        case .update(let request):
+            return .update(
                 contentState: JudgedContent(request.contentState, as: .contentState, by: type),
                 urgency: request.urgency,
                 mustDeliver: request.mustDeliver,
                 eventTime: request.eventTime,
                 force: request.force
-            ),
-            alert: request.alert,
-            staleAfterSeconds: request.staleAfterSeconds.map(Int.init),
-            relevanceScore: request.relevanceScore,
-            type: type,
-            idempotencyKey: idempotencyKey,
-            scheduleID: scheduleID,
-            origin: origin,
-            records: records
-        )
-    }
-
-    private func end(
-        _ request: EndRequest,
-        _ facts: ActivityFacts,
-        _ type: TypeContext
-    ) -> ChangeCommand {
-        let contentState = request.contentState.map { JudgedContent($0, as: .contentState, by: type) }
-        var dismissAfterSeconds: Int?
-        var dismissAt: Instant?
-        switch request.dismissal {
-        case .after(let seconds): dismissAfterSeconds = Int(seconds)
-        case .at(let time): dismissAt = time
-        case nil: break
+            )
+        case .end(let request):
+            var dismissAfterSeconds: Int?
+            var dismissAt: Instant?
+            switch request.dismissal {
+            case .after(let seconds): dismissAfterSeconds = Int(seconds)
+            case .at(let time): dismissAt = time
+            case nil: break
+            }
+            return .end(
+                contentState: request.contentState.map { JudgedContent($0, as: .contentState, by: type) },
+                dismissAfterSeconds: dismissAfterSeconds,
+                dismissAt: dismissAt
+            )
         }
-        return ChangeCommand(
-            activity: facts,
-            activityID: id,
-            kind: .end(contentState: contentState, dismissAfterSeconds: dismissAfterSeconds, dismissAt: dismissAt),
-            alert: request.alert,
-            staleAfterSeconds: nil,
-            relevanceScore: nil,
-            type: type,
-            idempotencyKey: idempotencyKey,
-            scheduleID: scheduleID,
-            origin: origin,
-            records: records
-        )
     }
 }

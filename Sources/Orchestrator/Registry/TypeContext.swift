@@ -4,7 +4,7 @@ import JSON
 import Postgres
 
 /// What accepting and rendering have to know of an activity type, with its schemas compiled.
-package struct TypeContext: Sendable {
+package final class TypeContext: Sendable {
     /// One version of the two schemas.
     package struct Version: Sendable {
         package let version: Int
