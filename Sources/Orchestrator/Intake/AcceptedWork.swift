@@ -33,16 +33,15 @@ struct AcceptedWork {
     private let lease: Duration
     private let daemon: UUID
 
-    /// - Parameter limit: how many rings may be leased.
+    /// Nothing yet; at most so many rings may be leased.
     init(leasing limit: Int, for segments: SegmentStore) {
         leasable = limit
         lease = segments.lease
         daemon = segments.daemon
     }
 
-    /// Adds an activity by its newest accepted revision; in the order of their keys.
-    ///
-    /// - Parameter concernsAll: more than those who ride, so that no ring may be passed over.
+    /// Adds an activity by its newest accepted revision; in the order of their keys. What concerns more than those who ride
+    /// lets no ring be passed over.
     mutating func add(_ activityKey: Int64, _ segments: [Segment], revision: Revision, concernsAll: Bool) {
         let isAlone = segments.count == 1
         for segment in segments {
@@ -61,6 +60,9 @@ struct AcceptedWork {
             )
         }
     }
+
+    /// The activities of which this daemon may have a ring to serve at once.
+    var leasableKeys: [Int64] { shares.filter(\.isLeasable).map(\.activityKey) }
 
     /// What came of it.
     struct Outcome: Sendable {

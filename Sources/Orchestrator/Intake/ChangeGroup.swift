@@ -11,7 +11,7 @@ enum ChangeGroup {
         /// One per command, in their order; they hold when the statements are committed.
         var answers: [Result<ChangeAnswer, any Error>] = []
         var statements: [Query] = []
-        fileprivate var work: AcceptedWork?
+        fileprivate(set) var work: AcceptedWork?
 
         /// What there is to send, by the rows of the statements.
         func work(_ rows: [Rows]) throws -> AcceptedWork.Outcome {

@@ -31,10 +31,11 @@ final class Intake: Service, CustomStringConvertible {
                 )
                 if !judged.statements.isEmpty {
                     // What is leased for this daemon is looked at on the way: its pushes need no other look then.
-                    let look = SmallRing.selection(Set(commands.map(\.activity.key)).sorted(), of: segments.daemon)
+                    let leasable = judged.work?.leasableKeys ?? []
+                    let look = leasable.isEmpty ? [] : [SmallRing.selection(leasable, of: segments.daemon)]
                     let looked = ContinuousClock.now
-                    var rows = try await connection.commit(judged.statements + (room > 0 ? [look] : []))
-                    let seen = room > 0 ? rows.popLast() : nil
+                    var rows = try await connection.commit(judged.statements + look)
+                    let seen = look.isEmpty ? nil : rows.popLast()
                     let work = try judged.work(rows)
                     wakeUps.handOver(LeasedSegment.all(work.leases, seenIn: seen, at: looked))
                     if work.hasMore { wakeUps.signalAll() }
