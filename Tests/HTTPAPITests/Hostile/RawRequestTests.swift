@@ -82,6 +82,12 @@ struct RawRequestTests {
             400
         ),
         Case(
+            "fields too long together, each of them short and not too many",
+            "GET /v1/apps HTTP/1.1\r\nHost: a\r\n"
+                + String(repeating: "X: \(String(repeating: "y", count: 400))\r\n", count: 60) + "\r\n",
+            400
+        ),
+        Case(
             "a head without end",
             "GET /v1/apps HTTP/1.1\r\nHost: a\r\n"
                 + String(repeating: "X-\(String(repeating: "z", count: 90)): y\r\n", count: 20_000),
