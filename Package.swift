@@ -161,7 +161,8 @@ let package = Package(
             name: "HTTPAPI",
             dependencies: [
                 "APITypes", "ActivityModel", "Cryptography", "JSON", "Orchestrator",
-                hummingbird, hummingbirdCore, httpTypes, nioCore, logging, metrics, coreMetrics, serviceLifecycle,
+                hummingbird, hummingbirdCore, httpTypes, nioCore, nioHTTP1, nioPosix, logging, metrics, coreMetrics,
+                serviceLifecycle,
             ],
             // A link to the page in docs/.
             resources: [.embedInCode("Documents/openapi.yaml")],

@@ -31,7 +31,7 @@ struct OpenAPITests {
         let document = try await OpenAPIDocument(yaml: Self.file.path)
         for operation in document.operations {
             let method = try #require(HTTPRequest.Method(operation.method))
-            let route = try #require(Self.table.route(method, path: operation.path))
+            let route = try #require(Self.table.match(method, path: operation.path).route)
             let parameters = (operation.json["parameters"]?.array ?? []).map(document.resolved)
             let query = parameters.filter { $0["in"]?.string == "query" }.compactMap { $0["name"]?.string }
             #expect(Set(query) == route.query, "\(operation.id)")

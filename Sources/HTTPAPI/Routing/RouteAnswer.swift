@@ -7,7 +7,7 @@ import NIOCore
 /// What a route answers.
 struct RouteAnswer: Sendable {
     let status: HTTPResponse.Status
-    let headers: HTTPFields
+    private(set) var headers: HTTPFields
     let body: ResponseBody
 
     /// A body of that media type, unless there is none.
@@ -49,5 +49,15 @@ struct RouteAnswer: Sendable {
         RouteAnswer(status: .ok, content: (type, ByteBuffer(string: text)))
     }
 
-    var response: Response { Response(status: status, headers: headers, body: body) }
+    /// A problem, as `application/problem+json`.
+    static func problem(_ problem: Problem, headers: HTTPFields = [:]) -> RouteAnswer {
+        let bytes = ByteBuffer(bytes: problem.json.serialized())
+        var answer = RouteAnswer(
+            status: HTTPResponse.Status(code: problem.status),
+            content: (Problem.mediaType, bytes)
+        )
+        answer.headers += headers
+        if let seconds = problem.retryAfter { answer.headers[.retryAfter] = String(seconds) }
+        return answer
+    }
 }

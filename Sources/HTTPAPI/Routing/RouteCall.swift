@@ -12,8 +12,8 @@ struct RouteCall: Sendable {
     let path: String
     /// The caller; nil on open routes only.
     let principal: Principal?
-    /// Values of the braced segments, percent-decoded.
-    let segments: [String: String]
+    /// Values of the braced segments; each is percent-encoded UTF-8.
+    let segments: PathSegments
     /// The query; every name is one that the route knows and occurs once.
     let query: [String: String]
     /// The body's bytes; empty where the route takes none.

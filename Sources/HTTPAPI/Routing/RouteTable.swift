@@ -1,44 +1,105 @@
+import CoreMetrics
 import HTTPTypes
-import Hummingbird
 
-/// All routes, by path and method.
+/// All routes, as a tree of path segments.
 struct RouteTable: Sendable {
     let routes: [Route]
-    private let byPath: [String: [HTTPRequest.Method: Route]]
-    /// The segments of every path, for telling "no such path" from "not this method".
-    private let paths: [(path: String, segments: [Substring])]
+    private let root: Node
+    private let unmatched: RequestMeter
 
-    init(_ routes: [Route]) {
+    /// - Parameter metrics: where the requests of each route are counted.
+    init(_ routes: [Route], metrics: any MetricsFactory) {
         self.routes = routes
-        var byPath: [String: [HTTPRequest.Method: Route]] = [:]
-        for route in routes {
-            byPath[route.path, default: [:]][route.method] = route
+        root = Node(routes.map { ($0.path.pathSegments[...], Endpoint($0, metrics)) })
+        // A method of the caller's invention must not become a series of its own.
+        unmatched = RequestMeter(method: "other", route: MetricLabel.unmatched, metrics)
+    }
+
+    /// What a request leads to.
+    struct Match: Sendable {
+        /// Nil where the path leads nowhere, or not with this method.
+        let route: Route?
+        /// The braced segments of the path.
+        let segments: PathSegments
+        /// The methods that the path takes, in alphabetical order; empty for a path that does not exist.
+        let methods: [String]
+        let meter: RequestMeter
+    }
+
+    /// Follows a path as it was sent. Where several routes match, a segment that is spelled out goes before a braced one.
+    func match(_ method: HTTPRequest.Method, path: String) -> Match {
+        var values: [Substring] = []
+        let endpoints = root.find(path.pathSegments[...], &values)?.endpoints ?? []
+        guard let endpoint = endpoints.first(where: { $0.route.method == method }) else {
+            let methods = endpoints.map(\.route.method.rawValue).sorted()
+            return Match(route: nil, segments: PathSegments(), methods: methods, meter: unmatched)
         }
-        self.byPath = byPath
-        paths = byPath.keys.sorted().map { (path: $0, segments: Self.segments(of: $0)) }
+        return Match(
+            route: endpoint.route,
+            segments: PathSegments(names: endpoint.names, encoded: values),
+            methods: [],
+            meter: endpoint.meter
+        )
+    }
+}
+
+/// A route, and what is measured of it.
+private final class Endpoint: Sendable {
+    let route: Route
+    /// The names of the braced segments, in their order.
+    let names: [String]
+    let meter: RequestMeter
+
+    init(_ route: Route, _ metrics: any MetricsFactory) {
+        self.route = route
+        names = route.path.pathSegments.filter(\.isBraced).map { String($0.dropFirst().dropLast()) }
+        meter = RequestMeter(method: route.method.rawValue, route: route.path, metrics)
+    }
+}
+
+/// Where a path may go on.
+private final class Node: Sendable {
+    /// Of paths that end here, one for each method.
+    let endpoints: [Endpoint]
+    private let spelledOut: [(segment: Substring, node: Node)]
+    private let braced: Node?
+
+    /// - Parameter routes: with what of their paths lies behind this node.
+    init(_ routes: [(rest: ArraySlice<Substring>, endpoint: Endpoint)]) {
+        var ending: [Endpoint] = []
+        var behind: [Substring: [(rest: ArraySlice<Substring>, endpoint: Endpoint)]] = [:]
+        for (rest, endpoint) in routes {
+            guard let segment = rest.first else {
+                ending.append(endpoint)
+                continue
+            }
+            behind[segment.isBraced ? "{}" : segment, default: []].append((rest.dropFirst(), endpoint))
+        }
+        braced = behind.removeValue(forKey: "{}").map { Node($0) }
+        endpoints = ending
+        spelledOut = behind.map { (segment: $0.key, node: Node($0.value)) }
     }
 
-    /// The route of a path in its braced form.
-    func route(_ method: HTTPRequest.Method, path: String) -> Route? {
-        byPath[path]?[method]
+    /// The node at the end of a path, and the values of the braced segments on the way to it.
+    func find(_ path: ArraySlice<Substring>, _ values: inout [Substring]) -> Node? {
+        guard let segment = path.first else { return endpoints.isEmpty ? nil : self }
+        let next = spelledOut.first { $0.segment == segment }
+        if let found = next?.node.find(path.dropFirst(), &values) { return found }
+        guard let braced else { return nil }
+        values.append(segment)
+        if let found = braced.find(path.dropFirst(), &values) { return found }
+        values.removeLast()
+        return nil
     }
+}
 
-    /// The methods that a request's path takes, in alphabetical order; empty for a path that does not exist. Where several
-    /// match, it is the one with the fewest variable segments that is meant.
-    func methods(forRequestPath requestPath: String) -> [String] {
-        let wanted = Self.segments(of: requestPath)
-        let matching = paths.filter { Self.matches($0.segments, wanted) }
-        let meant = matching.min { Self.variables($0.segments) < Self.variables($1.segments) }
-        return meant.map { (byPath[$0.path] ?? [:]).keys.map(\.rawValue).sorted() } ?? []
+extension String {
+    /// What is between the slashes; empty segments do not count.
+    fileprivate var pathSegments: [Substring] {
+        utf8.split(separator: UInt8(ascii: "/")).map { Substring($0) }
     }
+}
 
-    private static func variables(_ pattern: [Substring]) -> Int { pattern.count { $0.hasPrefix("{") } }
-
-    private static func segments(of path: String) -> [Substring] {
-        path.split(separator: "/", omittingEmptySubsequences: true)
-    }
-
-    private static func matches(_ pattern: [Substring], _ path: [Substring]) -> Bool {
-        pattern.count == path.count && zip(pattern, path).allSatisfy { $0.hasPrefix("{") || $0 == $1 }
-    }
+extension Substring {
+    fileprivate var isBraced: Bool { utf8.first == UInt8(ascii: "{") }
 }

@@ -15,7 +15,9 @@ final class ConnectionDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
 
     private let head: TimeAmount
     private let exchange: TimeAmount
-    private var timer: Scheduled<Void>?
+    private var deadline = NIODeadline.distantFuture
+    /// Due at the deadline or before it: deadlines move with every request, and a timer is set only when one has run out.
+    private var timer: (task: Scheduled<Void>, due: NIODeadline)?
     private var isInExchange = false
 
     /// - Parameters:
@@ -27,40 +29,59 @@ final class ConnectionDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
-        if context.channel.isActive { start(head, context) }
+        if context.channel.isActive { set(head, context) }
     }
 
     func channelActive(context: ChannelHandlerContext) {
-        start(head, context)
+        set(head, context)
         context.fireChannelActive()
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         if !isInExchange {
             isInExchange = true
-            start(exchange, context)
+            set(exchange, context)
         }
         context.fireChannelRead(data)
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         isInExchange = false
-        start(head, context)
+        set(head, context)
         context.write(data, promise: promise)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        timer?.cancel()
+        timer?.task.cancel()
         context.fireChannelInactive()
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
-        timer?.cancel()
+        timer?.task.cancel()
     }
 
-    private func start(_ time: TimeAmount, _ context: ChannelHandlerContext) {
-        timer?.cancel()
-        let channel = context.channel
-        timer = context.eventLoop.scheduleTask(in: time) { channel.close(mode: .all, promise: nil) }
+    private func set(_ time: TimeAmount, _ context: ChannelHandlerContext) {
+        deadline = .now() + time
+        if let timer, timer.due <= deadline { return }
+        timer?.task.cancel()
+        startTimer(context)
+    }
+
+    private func startTimer(_ context: ChannelHandlerContext) {
+        let handler = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        let task = context.eventLoop.scheduleTask(deadline: deadline) {
+            let (deadlines, context) = handler.value
+            deadlines.timerDue(context)
+        }
+        timer = (task, deadline)
+    }
+
+    private func timerDue(_ context: ChannelHandlerContext) {
+        timer = nil
+        if deadline <= .now() {
+            context.channel.close(mode: .all, promise: nil)
+        } else {
+            startTimer(context)
+        }
     }
 }

@@ -1,7 +1,9 @@
-import Hummingbird
+import HTTPTypes
 import HummingbirdCore
 package import Logging
 import NIOCore
+import NIOHTTP1
+import NIOPosix
 import ServiceLifecycle
 
 /// The HTTP API as a service: routes over a ``TallyService``, on one listener and, if wanted, a second one for metrics.
@@ -52,12 +54,10 @@ package struct HTTPServer: Service, CustomStringConvertible {
             limiter: limiter,
             readiness: { [readiness] in drain.isBegun ? .stopping : await readiness() }
         )
-        var listeners: [any Service] = [
-            application(.api, routes, limiter, host: configuration.host, port: configuration.port)
-        ]
-        if let listener = configuration.metricsListener {
-            let routes = RouteTable([.openMetrics(metrics)])
-            listeners.insert(application(.metrics, routes, nil, host: listener.host, port: listener.port), at: 0)
+        var listeners = [listener(.api, routes, limiter, host: configuration.host, port: configuration.port)]
+        if let address = configuration.metricsListener {
+            let routes = RouteTable([.openMetrics(metrics)], metrics: metrics)
+            listeners.insert(listener(.metrics, routes, nil, host: address.host, port: address.port), at: 0)
         }
         try await drain.run(
             ServiceGroup(configuration: .init(services: listeners, logger: logger)),
@@ -65,42 +65,57 @@ package struct HTTPServer: Service, CustomStringConvertible {
         )
     }
 
-    private func application(
+    private func listener(
         _ purpose: ListeningAddress.Purpose,
         _ routes: RouteTable,
         _ limiter: RateLimiter?,
         host: String,
         port: Int
-    ) -> some ApplicationProtocol {
-        let limit = configuration.maximumHeaderSize
-        let times = (head: configuration.headTimeout, exchange: configuration.exchangeTimeout)
-        let onListening = onListening
-        return Application(
-            router: routes.router(
-                service: service,
-                metrics: metrics,
-                maximumBodySize: configuration.maximumBodySize,
-                limiter: limiter
-            ),
-            server: .http1(
-                configuration: .init(
-                    additionalChannelHandlers: [ConnectionDeadlines(head: times.head, exchange: times.exchange)],
-                    httpDecoderConfiguration: .init(
-                        maxHeaderFieldSize: limit,
-                        maxHeaderListSize: limit,
-                        maxHeaderFieldCount: 100
-                    )
-                )
-            ),
-            configuration: ApplicationConfiguration(
+    ) -> any Service {
+        let responder = Responder(
+            routes,
+            service: service,
+            maximumBodySize: configuration.maximumBodySize,
+            limiter: limiter,
+            logger: logger
+        )
+        return LoopChannel(connection: connection(responder)).server(
+            configuration: ServerConfiguration(
                 address: .hostname(host, port: port),
                 backlog: 1024,
                 availableConnectionsDelegate: MaximumAvailableConnections(configuration.maximumConnections)
             ),
-            onServerRunning: { channel in
+            onServerRunning: { [onListening] channel in
                 await onListening(ListeningAddress(purpose, host: host, port: channel.localAddress?.port ?? port))
             },
+            eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
             logger: logger
+        )
+    }
+
+    private func connection(_ responder: Responder) -> HTTP1Channel {
+        let limit = configuration.maximumHeaderSize
+        let times = (head: configuration.headTimeout, exchange: configuration.exchangeTimeout)
+        let date = DateHeader()
+        return HTTP1Channel(
+            responder: { request, writer, channel in
+                var response = try await responder.respond(to: request) { channel.close(promise: nil) }
+                response.headers.append(HTTPField(name: .date, value: date.now))
+                do {
+                    try await writer.write(response: response.head, body: response.body)
+                } catch let error as HTTPParserError {
+                    // Thrown as it is, it would be answered once more.
+                    throw BodyReadError(cause: error)
+                }
+            },
+            configuration: .init(
+                additionalChannelHandlers: [ConnectionDeadlines(head: times.head, exchange: times.exchange)],
+                httpDecoderConfiguration: .init(
+                    maxHeaderFieldSize: limit,
+                    maxHeaderListSize: limit,
+                    maxHeaderFieldCount: 100
+                )
+            )
         )
     }
 }

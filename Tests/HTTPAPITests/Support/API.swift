@@ -8,17 +8,17 @@ import TestSupport
 
 @testable import HTTPAPI
 
-/// The whole API in memory: requests go through the router and its middleware, without a socket.
+/// The whole API in memory: requests take every step from head to answer, without a socket.
 struct API {
     let service = RecordingService()
     let metrics = PrometheusMetrics()
     let log = LogLines()
-    private let responder: RouterResponder<RouteContext>
+    private let responder: Responder
 
     /// Before the real service.
     init(over real: any TallyService) {
         let table = RouteTable.api(service: real, metrics: metrics, readiness: { Readiness(isReady: true) })
-        responder = table.router(service: real, metrics: metrics, maximumBodySize: 1 << 20).buildResponder()
+        responder = Responder(table, service: real, maximumBodySize: 1 << 20, logger: log.logger)
     }
 
     init(
@@ -27,12 +27,13 @@ struct API {
         limiter: RateLimiter? = nil
     ) {
         let table = RouteTable.api(service: service, metrics: metrics, limiter: limiter, readiness: { readiness })
-        responder = table.router(
+        responder = Responder(
+            table,
             service: service,
-            metrics: metrics,
             maximumBodySize: maximumBodySize,
-            limiter: limiter
-        ).buildResponder()
+            limiter: limiter,
+            logger: log.logger
+        )
     }
 
     /// Sends a request. With a body it says that the body is JSON, unless the headers say something else.
@@ -53,8 +54,7 @@ struct API {
             head: HTTPRequest(method: method, scheme: "http", authority: "tally", path: path, headerFields: fields),
             body: RequestBody(buffer: ByteBuffer(string: body ?? ""))
         )
-        let logger = log.logger
-        let response = try await responder.respond(to: request, context: RouteContext(logger: logger))
+        let response = try await responder.respond(to: request)
         let writer = BodyCollector()
         try await response.body.write(writer)
         return Answer(status: response.status.code, headers: response.headers, body: writer.text)

@@ -1,0 +1,48 @@
+import APITypes
+import ActivityModel
+import Orchestrator
+
+extension Access {
+    /// Checks what a route demands of its caller, before anything is looked up, so that a key learns nothing of other apps.
+    ///
+    /// - Throws: 401 or 403.
+    func check(_ principal: Principal?, _ segments: PathSegments) throws(Problem) {
+        if self == .open { return }
+        guard let principal else { throw Problem.unauthorized() }
+        if let ticket = principal.ticket { return try check(ticket, segments) }
+        switch self {
+        case .open:
+            return
+        case .scope(let scope):
+            try Self.check([scope], of: principal, segments)
+        case .anyScope(let scopes):
+            try Self.check(scopes, of: principal, segments)
+        case .registration:
+            try Self.check([.register], of: principal, segments)
+        case .unboundAdmin:
+            if !principal.allows(.admin) { throw Problem.missingScope(.admin) }
+            if principal.app != nil { throw Problem.appForbidden("This needs an admin key that is bound to no app.") }
+        }
+    }
+
+    private static func check(
+        _ scopes: [Scope],
+        of principal: Principal,
+        _ segments: PathSegments
+    ) throws(Problem) {
+        if let first = scopes.first, !scopes.contains(where: principal.allows) { throw .missingScope(first) }
+        guard let bound = principal.app, segments.contains("bundle_id") else { return }
+        if segments["bundle_id"] != bound.rawValue { throw .appForbidden() }
+    }
+
+    private func check(_ ticket: RegistrationTicket, _ segments: PathSegments) throws(Problem) {
+        guard self == .registration else { throw .ticketForbidden() }
+        let activity = segments["activity_id"].flatMap { ActivityID($0) }
+        try ticket.check(
+            app: segments["bundle_id"].flatMap { BundleID($0) },
+            device: segments["device_id"].flatMap { DeviceID($0) },
+            activity: activity
+        )
+        if segments["activity_id"] != nil, activity == nil { throw .ticketForbidden() }
+    }
+}

@@ -1,0 +1,40 @@
+import APITypes
+import HTTPTypes
+import Orchestrator
+
+/// Finds out who calls.
+struct Authentication: Sendable {
+    let service: any TallyService
+
+    /// - Throws: 401 without a key, and for one that is not known.
+    func principal(_ fields: RequestFields) async throws -> Principal {
+        guard let header = fields.authorization else { throw Self.refusal(challenge: "Bearer realm=\"tally\"") }
+        guard let secret = Self.bearer(header), let principal = try await service.authenticate(secret: secret) else {
+            throw Self.refusal(challenge: "Bearer realm=\"tally\", error=\"invalid_token\"")
+        }
+        return principal
+    }
+
+    /// Looks up the caller once more: a key may be revoked meanwhile.
+    func again(_ fields: RequestFields) async throws -> Principal? {
+        guard let secret = fields.authorization.flatMap(Self.bearer) else { return nil }
+        return try await service.authenticate(secret: secret)
+    }
+
+    /// The token of `Bearer <token>` (RFC 6750 §2.1); the scheme's case does not matter.
+    private static func bearer(_ header: String) -> String? {
+        let parts = header.utf8.split(separator: UInt8(ascii: " ")).map { Substring($0) }
+        guard parts.count == 2, parts[0] == "Bearer" || parts[0].lowercased() == "bearer" else { return nil }
+        return String(parts[1])
+    }
+
+    private static func refusal(challenge: String) -> Refusal {
+        Refusal(problem: .unauthorized(), headers: [.wwwAuthenticate: challenge])
+    }
+}
+
+/// A problem whose answer needs headers of its own.
+struct Refusal: Error {
+    let problem: Problem
+    let headers: HTTPFields
+}

@@ -1,0 +1,125 @@
+import APITypes
+import HTTPTypes
+import Hummingbird
+import JSON
+import Logging
+import Orchestrator
+
+/// Answers requests: the steps that all routes share, in their order.
+struct Responder: Sendable {
+    private let table: RouteTable
+    private let service: any TallyService
+    private let bodyLimit: BodyLimit
+    private let limiter: RateLimiter?
+    private let logger: Logger
+
+    /// - Parameters:
+    ///   - table: the routes.
+    ///   - service: knows the callers, and which errors are outages.
+    ///   - maximumBodySize: the most bytes of a body.
+    ///   - limiter: nil: every key may ask as often as it likes.
+    ///   - logger: gets one line for each failed request; nothing of bodies, keys or tokens.
+    init(
+        _ table: RouteTable,
+        service: any TallyService,
+        maximumBodySize: Int,
+        limiter: RateLimiter? = nil,
+        logger: Logger
+    ) {
+        self.table = table
+        self.service = service
+        bodyLimit = BodyLimit(size: maximumBodySize)
+        self.limiter = limiter
+        self.logger = logger
+    }
+
+    /// The answer to a request, whatever becomes of it.
+    ///
+    /// - Parameter hangUp: ends the connection at once, for a peer that does not read; nil if there is no connection.
+    /// - Throws: only why a body could not be read to its end: there is nobody left to answer.
+    func respond(to request: Request, hangUp: (@Sendable () -> Void)? = nil) async throws -> Response {
+        let began = ContinuousClock.now
+        let asked = AskedRequest(request, hangUp: hangUp)
+        let match = table.match(request.method, path: asked.path)
+        let answer = try await outcome(of: asked, match)
+        match.meter.record(status: answer.status.code, began.duration(to: .now))
+        asked.logger(logger).debug(
+            "request answered",
+            metadata: [
+                LogKey.method: .string(request.method.rawValue),
+                LogKey.route: .string(match.route?.path ?? MetricLabel.unmatched),
+                LogKey.path: .string(asked.path),
+                LogKey.status: .stringConvertible(answer.status.code),
+            ]
+        )
+        var headers = answer.headers
+        headers.append(HTTPField(name: .requestID, value: asked.id))
+        return Response(status: answer.status, headers: headers, body: answer.body)
+    }
+
+    /// Whoever asks learns as little as possible until it is known who that is and what they may do.
+    private func answer(to asked: AskedRequest, _ match: RouteTable.Match) async throws -> RouteAnswer {
+        try bodyLimit.check(asked.fields, match.route)
+        // Open routes pass; everything else needs a key, also a path that does not exist.
+        let principal = match.route?.access == .open ? nil : try await authentication.principal(asked.fields)
+        if let limiter, let principal { try limiter.admit(keyID: principal.keyID) }
+        guard let route = match.route else { throw Self.refusal(match.methods) }
+        try route.access.check(principal, match.segments)
+        let query = try route.readQuery(asked.request.uri.query)
+        try match.segments.check()
+        let call = RouteCall(
+            method: route.method.rawValue,
+            path: asked.path,
+            principal: principal,
+            segments: match.segments,
+            query: query,
+            body: route.takesBody ? try await bodyLimit.read(asked.request.body) : [],
+            idempotencyHeader: asked.fields.idempotencyKey,
+            streaming: StreamTerms(
+                accept: asked.fields.accept,
+                lastEventID: asked.fields.lastEventID,
+                authenticateAgain: { [authentication] in try await authentication.again(asked.fields) },
+                hangUp: asked.hangUp
+            )
+        )
+        let caller = principal.map { Caller(keyID: $0.keyID, requestID: asked.id, trace: asked.trace) }
+        return try await Caller.$current.withValue(caller) { try await route.handler(call) }
+    }
+
+    private var authentication: Authentication { Authentication(service: service) }
+
+    /// 405 where another method would do, else 404.
+    private static func refusal(_ methods: [String]) -> any Error {
+        if methods.isEmpty { return Problem.notFound("the path") }
+        return Refusal(problem: .methodNotAllowed(), headers: [.allow: methods.joined(separator: ", ")])
+    }
+
+    /// Turns what is thrown into `application/problem+json`.
+    private func outcome(of asked: AskedRequest, _ match: RouteTable.Match) async throws -> RouteAnswer {
+        do {
+            return try await answer(to: asked, match)
+        } catch let refusal as Refusal {
+            return .problem(refusal.problem, headers: refusal.headers)
+        } catch let problem as Problem {
+            return .problem(problem)
+        } catch let error as BodyReadError {
+            // The server answers what its parser found, and knows that the connection is lost.
+            throw error.cause
+        } catch is CancellationError {
+            return .problem(.unavailable("The server is stopping."))
+        } catch {
+            if let problem = service.problem(for: error) {
+                asked.logger(logger).warning(
+                    "request failed",
+                    metadata: [LogKey.error: "\(error)", LogKey.status: .stringConvertible(problem.status)]
+                )
+                return .problem(problem)
+            }
+            // Errors of this program describe themselves without payloads, tokens and keys.
+            asked.logger(logger).error("request failed", metadata: [LogKey.error: "\(error)"])
+            var problem = Problem.internalError()
+            problem.extra["request_id"] = .string(asked.id)
+            return .problem(problem)
+        }
+    }
+}

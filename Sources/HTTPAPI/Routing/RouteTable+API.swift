@@ -1,0 +1,31 @@
+import APITypes
+
+extension RouteTable {
+    /// Every route of the API.
+    static func api(
+        service: any TallyService,
+        metrics: PrometheusMetrics,
+        limiter: RateLimiter? = nil,
+        readiness: @escaping @Sendable () async -> Readiness
+    ) -> RouteTable {
+        RouteTable(
+            Route.health(readiness: readiness)
+                + [Route.metrics(metrics), Route.openAPI]
+                + Route.apps(service)
+                + Route.apiKeys(service)
+                + Route.audit(service)
+                + Route.types(service)
+                + Route.devices(service)
+                + Route.tickets(service)
+                + Route.activities(service)
+                + Route.subscriptions(service)
+                + Route.pushes(service)
+                + Route.batch(service, limiter)
+                + Route.channels(service)
+                + Route.schedules(service)
+                + Route.doctor(service)
+                + Route.events(service, metrics: metrics),
+            metrics: metrics
+        )
+    }
+}

@@ -1,0 +1,34 @@
+import HummingbirdCore
+import Logging
+import NIOCore
+
+/// A connection whose requests are carried out on the event loop that reads and writes it.
+///
+/// What comes in is there at once, and an answer is written where it is made: neither wakes another thread.
+struct LoopChannel: ServerChildChannel {
+    let connection: HTTP1Channel
+
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<HTTP1Channel.Value> {
+        connection.setup(channel: channel, logger: logger)
+    }
+
+    func handle(value: HTTP1Channel.Value, logger: Logger) async {
+        await withTaskExecutorPreference(EventLoopExecutor(loop: value.channel.eventLoop)) {
+            await connection.handle(value: value, logger: logger)
+        }
+    }
+}
+
+/// Runs tasks on an event loop, which must outlive them.
+final class EventLoopExecutor: TaskExecutor {
+    private let loop: any EventLoop
+
+    init(loop: any EventLoop) {
+        self.loop = loop
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        loop.execute { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+}
