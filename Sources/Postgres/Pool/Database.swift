@@ -42,6 +42,13 @@ package final class Database: Service, Sendable, CustomStringConvertible {
         backOff = Mutex(BackOff(maximum: configuration.maximumBackOff))
     }
 
+    /// Takes a connection string apart, as a database would.
+    ///
+    /// - Throws: ``PostgresError/Code/malformedURL``.
+    package static func check(url: String) throws(PostgresError) {
+        _ = try settings(url, Configuration())
+    }
+
     /// The connections of another database behind a gate: a simulated daemon comes and goes, and those stay.
     ///
     /// Whoever made the other one shuts it down.

@@ -3,6 +3,7 @@ import ActivityModel
 import Configuration
 import Cryptography
 import Logging
+import Postgres
 
 /// Everything that an operator may set, read and checked before anything starts.
 struct DaemonConfiguration: Sendable {
@@ -40,6 +41,14 @@ extension DaemonConfiguration {
             databaseURL: try reader.required(.databaseURL),
             masterKey: try Self.masterKey(try reader.required(.masterKey))
         )
+        do {
+            try Database.check(url: databaseURL)
+        } catch {
+            throw ConfigurationError(
+                key: ConfigurationKey.databaseURL.name,
+                message: "is neither a postgres:// URL nor keyword=value pairs that libpq knows"
+            )
+        }
         if let count = try reader.integer(.databaseConnections, in: 2...500) { databaseConnections = count }
         if let host = reader.text(.httpHost) { httpHost = host }
         if let port = try reader.integer(.httpPort, in: 0...65535) { httpPort = port }
