@@ -45,12 +45,14 @@ extension JSONValue {
     /// Appends a string in quotes, escaping only what must be.
     private static func write(_ text: String, to output: inout [UInt8]) {
         output.append(UInt8(ascii: "\""))
-        if text.utf8.contains(where: mustBeEscaped) {
+        // As a whole at first: few texts have anything to escape, and an array is searched faster than a text.
+        let start = output.count
+        output.append(contentsOf: text.utf8)
+        if output[start...].contains(where: mustBeEscaped) {
+            output.removeLast(output.count - start)
             for byte in text.utf8 {
                 if mustBeEscaped(byte) { writeEscape(of: byte, to: &output) } else { output.append(byte) }
             }
-        } else {
-            output.append(contentsOf: text.utf8)
         }
         output.append(UInt8(ascii: "\""))
     }
