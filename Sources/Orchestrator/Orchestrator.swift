@@ -1,3 +1,4 @@
+import Cryptography
 package import Logging
 package import Postgres
 package import ServiceLifecycle
@@ -18,6 +19,8 @@ package final class Orchestrator: Sendable {
     package let settings: OrchestratorSettings
     package let logger: Logger
     let registry = RegistryCaches()
+    /// The SHA-256 of the bootstrap key, if there is one.
+    let bootstrapHash: [UInt8]?
     let wakeUps = WakeUps()
     let intake: Intake
     let signing: SigningIdentities
@@ -47,6 +50,7 @@ package final class Orchestrator: Sendable {
         self.masterKeys = masterKeys
         self.settings = settings
         self.logger = logger
+        bootstrapHash = settings.bootstrapKey.map { SHA256.hash($0) }
         signing = SigningIdentities(database: database, masterKeys: masterKeys)
         // Twice, so that every other daemon has looked for work meanwhile.
         segments = SegmentStore(database: database, lease: settings.lease, patience: settings.pollInterval * 2)
