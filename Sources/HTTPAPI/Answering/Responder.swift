@@ -83,8 +83,16 @@ struct Responder: Sendable {
             )
         )
         let caller = principal.map { Caller(keyID: $0.keyID, requestID: asked.id, trace: asked.trace) }
-        return try await Caller.$current.withValue(caller) { try await route.handler(call) }
+        return try await Caller.$current.withValue(caller) { try await carryOut(call, by: route) }
     }
+
+    /// What a large body asks for would keep the other connections of its event loop waiting.
+    private func carryOut(_ call: RouteCall, by route: Route) async throws -> RouteAnswer {
+        guard call.body.count > Self.largeBody else { return try await route.handler(call) }
+        return try await withTaskExecutorPreference(globalConcurrentExecutor) { try await route.handler(call) }
+    }
+
+    private static let largeBody = 64 << 10
 
     private var authentication: Authentication { Authentication(service: service) }
 
