@@ -33,10 +33,10 @@ struct Responder: Sendable {
         self.logger = logger
     }
 
-    /// The answer to a request, whatever becomes of it.
+    /// Answers a request, whatever becomes of it.
     ///
-    /// - Parameter hangUp: ends the connection at once, for a peer that does not read; nil if there is no connection.
-    /// - Throws: only why a body could not be read to its end: there is nobody left to answer.
+    /// - `hangUp`: ends the connection at once, for a peer that does not read; nil if there is no connection.
+    /// - Throws: Only why a body could not be read to its end: there is nobody left to answer.
     func respond(to request: Request, hangUp: (@Sendable () -> Void)? = nil) async throws -> Response {
         let began = ContinuousClock.now
         let asked = AskedRequest(request, hangUp: hangUp)

@@ -7,7 +7,7 @@ struct RouteTable: Sendable {
     private let root: Node
     private let unmatched: RequestMeter
 
-    /// - Parameter metrics: where the requests of each route are counted.
+    /// - `metrics`: where the requests of each route are counted.
     init(_ routes: [Route], metrics: any MetricsFactory) {
         self.routes = routes
         root = Node(routes.map { ($0.path.pathSegments[...], Endpoint($0, metrics)) })
