@@ -17,11 +17,11 @@ struct EventSequenceTests {
 
     private func client(
         _ server: ScriptedServer,
-        deadline: Duration = .seconds(60),
+        deadline: Duration = .seconds(300),
         retry: RetryPolicy? = RetryPolicy(firstDelay: .milliseconds(1), longestDelay: .milliseconds(4))
     ) throws -> TallyClient {
         try TallyClient(
-            .init(url: server.url, key: "key", requestTimeout: .seconds(60), deadline: deadline, retry: retry)
+            .init(url: server.url, key: "key", requestTimeout: .seconds(120), deadline: deadline, retry: retry)
         )
     }
 

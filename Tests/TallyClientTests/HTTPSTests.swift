@@ -24,8 +24,8 @@ struct HTTPSTests {
                 url: "https://\(host):\(front.port)/prefix",
                 key: "secret-key",
                 caFile: caFile,
-                requestTimeout: .seconds(60),
-                deadline: .seconds(60),
+                requestTimeout: .seconds(150),
+                deadline: .seconds(150),
                 retry: retry
             )
         )

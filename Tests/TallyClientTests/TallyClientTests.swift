@@ -228,7 +228,9 @@ struct TallyClientTests {
         let blanks = String(repeating: " ", count: 1 << 20)
         let server = try ScriptedServer { _, _ in .stream(Array(repeating: blanks, count: 1_000), .end) }
         defer { server.stop() }
-        let client = try TallyClient(.init(url: server.url, key: "k", requestTimeout: .seconds(60), retry: nil))
+        let client = try TallyClient(
+            .init(url: server.url, key: "k", requestTimeout: .seconds(120), deadline: .seconds(300), retry: nil)
+        )
         let error = try await #require(throws: ClientError.self) { try await client.activity(app, match) }
         #expect(error.code == .unreachable)
     }
@@ -240,7 +242,9 @@ struct TallyClientTests {
             number == 1 ? .hangUp : .answer(status: 202, body: accepted)
         }
         defer { server.stop() }
-        let client = try TallyClient(.init(url: server.url, key: "k", requestTimeout: .seconds(60), retry: nil))
+        let client = try TallyClient(
+            .init(url: server.url, key: "k", requestTimeout: .seconds(120), deadline: .seconds(300), retry: nil)
+        )
         _ = try await client.update(app, match, goal, idempotencyKey: "a")
         _ = try await client.update(app, match, goal, idempotencyKey: "b")
         #expect(server.received.map { $0.headers["idempotency-key"] } == ["a", "b", "b"])
@@ -261,7 +265,7 @@ struct TallyClientTests {
             .init(
                 url: "http://127.0.0.1:\(port)",
                 key: "k",
-                deadline: .seconds(60),
+                deadline: .seconds(300),
                 retry: RetryPolicy(firstDelay: .milliseconds(1), longestDelay: .milliseconds(20))
             )
         )
