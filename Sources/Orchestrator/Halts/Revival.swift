@@ -15,7 +15,7 @@ struct Revival {
     }
 
     /// First the update tokens, last the start tokens and their starts.
-    var statements: [Query] { [subscriptions, startTokens] }
+    var statements: [Query] { [subscriptions] + (only == nil ? [withheld] : []) + [startTokens] }
 
     /// Each is served by its own row first, like any that missed something.
     private var subscriptions: Query {
@@ -32,6 +32,16 @@ struct Revival {
         SET state = 'due', due_at = clock_timestamp(), failures = 0, reason = NULL
         FROM suspects AS r
         WHERE s.activity_key = r.activity_key AND s.device_key = r.device_key AND s.state = 'rejected'
+        """
+    }
+
+    /// Cards whose app could not decode the newest state when their tokens were suspects are tried when it can again.
+    private var withheld: Query {
+        """
+        UPDATE subscriptions AS s SET rejected_at = NULL
+        FROM activities AS a JOIN activity_app_versions AS v USING (activity_key)
+        WHERE a.bundle_id = \(scope.app.rawValue) AND a.environment = \(scope.environment.rawValue)::apns_environment
+          AND v.is_withheld AND s.activity_key = a.activity_key AND s.state = 'withheld' AND s.rejected_at >= \(suspectFrom)
         """
     }
 

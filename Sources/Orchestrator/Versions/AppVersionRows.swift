@@ -162,13 +162,13 @@ enum AppVersionRows {
         """
 
     /// What its app cannot decode is withheld from a card; with what it can decode again it is served by its own row, until
-    /// it is up to date. Of what came before, nothing is owed to it any more.
+    /// it is up to date, unless its token was rejected and not reported since. Of what came before, nothing is owed to it
+    /// any more.
     private static let alignmentOfCards = """
         UPDATE subscriptions AS s
-        SET state = CASE WHEN NOT c.is_withheld THEN CASE s.state WHEN 'rejected' THEN s.state ELSE 'due' END
-                ELSE 'withheld' END,
+        SET state = (CASE WHEN c.is_withheld THEN 'withheld' WHEN \(isRejected) THEN 'rejected' ELSE 'due' END)::subscription_state,
             reason = CASE WHEN c.is_withheld THEN '\(reason)' WHEN s.state = 'rejected' THEN s.reason END,
-            due_at = CASE WHEN NOT c.is_withheld AND s.state <> 'rejected' THEN coalesce(s.due_at, clock_timestamp()) END,
+            due_at = CASE WHEN NOT c.is_withheld AND NOT \(isRejected) THEN coalesce(s.due_at, clock_timestamp()) END,
             known_revision = CASE s.state WHEN 'riding' THEN \(ReportRows.sentOnRing) ELSE s.known_revision END,
             heard_revision = greatest(
                 CASE s.state WHEN 'riding' THEN \(ReportRows.heardOnRing) ELSE s.heard_revision END,
@@ -176,6 +176,11 @@ enum AppVersionRows {
             )
         FROM cards AS c WHERE s.activity_key = c.activity_key AND s.device_key = c.device_key
         RETURNING 1
+        """
+
+    /// Being withheld does not make a rejected token good.
+    private static let isRejected = """
+        (s.state = 'rejected' OR (s.state = 'withheld' AND coalesce(s.rejected_at >= s.registered_at, false)))
         """
 
     /// The statement that tries the starts anew which were withheld from apps that can decode the newest state now.

@@ -106,6 +106,28 @@ struct WithheldTests {
         }
     }
 
+    @Test("A token that was rejected before its card was withheld is not sent to afterwards, until the app reports it")
+    func rejectedBefore() async throws {
+        try await withWorld { world in
+            try await startNew(in: world)
+            world.recorder.answer("aa02", with: .badToken)
+            try await world.updateNew(3)
+            try await world.pass(5)
+            try await world.settle()
+            #expect(try await world.subscription("new") == "rejected")
+            try await world.install("1.9", on: "new")
+            #expect(try await world.subscription("new") == "withheld")
+            _ = world.recorder.take()
+            try await world.install("2.1", on: "new")
+            try await world.settle()
+            #expect(world.recorder.take().isEmpty)
+            #expect(try await world.subscription("new") == "rejected")
+            try await world.follow("new", token: "aa02")
+            try await world.settle()
+            #expect(world.recorder.take().map(\.score) == [3])
+        }
+    }
+
     @Test("A barrier that an app could not decode is not owed to it when it can decode what follows")
     func barrier() async throws {
         try await withWorld { world in
