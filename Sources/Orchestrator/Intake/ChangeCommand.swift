@@ -23,6 +23,8 @@ final class ChangeCommand: Sendable {
     let relevanceScore: Double?
     /// The activity's type.
     let type: TypeContext
+    /// How long it goes on being taken while the intake fills up.
+    let weight: IntakeLimit.Weight
     let idempotencyKey: IdempotencyKey?
     /// The schedule that this runs, settled together with the change.
     let scheduleID: String?
@@ -36,6 +38,7 @@ final class ChangeCommand: Sendable {
         activityID = change.id
         self.kind = kind
         self.type = type
+        weight = change.weight(by: type.policy)
         switch change.body {
         case .update(let request):
             alert = request.alert

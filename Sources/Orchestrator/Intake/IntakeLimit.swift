@@ -32,15 +32,15 @@ struct IntakeLimit: Sendable {
     }
 }
 
-extension ChangeCommand {
+extension RequestedChange {
     /// How urgent it is at most; which rule of the policy speaks for it is known when it is accepted.
-    var weight: IntakeLimit.Weight {
-        switch kind {
+    func weight(by policy: Policy) -> IntakeLimit.Weight {
+        switch body {
         case .end: .end
-        case .update(_, let urgency, let mustDeliver, _, _):
-            if mustDeliver || alert != nil {
+        case .update(let request):
+            if request.mustDeliver || request.alert != nil {
                 .pressing
-            } else if let urgency {
+            } else if let urgency = request.urgency {
                 Self.weight(of: urgency)
             } else {
                 policy.rules.map { $0.mustDeliver ? .pressing : Self.weight(of: $0.urgency) }.max() ?? .routine

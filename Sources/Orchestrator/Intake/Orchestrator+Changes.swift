@@ -47,12 +47,17 @@ extension Orchestrator {
     /// What is judged by a type that is changed meanwhile fails with ``OutdatedType``.
     private func judge(_ changes: [RequestedChange]) async -> [Result<ChangeAnswer, any Error>] {
         let facts = await facts(of: changes.lazy.map(\.name))
+        let limit = intakeLimit
+        let waiting = intake.changes.waitingCount
         var answers: [Result<ChangeAnswer, any Error>] = []
         var commands: [(place: Int, command: ChangeCommand)] = []
         for (place, change) in changes.enumerated() {
             do {
                 let facts = try (facts[change.name] ?? .failure(Problem.internalError())).get()
-                let command = change.command(facts, try await typeContext(change.app, facts.typeName))
+                let type = try await typeContext(change.app, facts.typeName)
+                // What will be refused for want of room is not judged: that is most of what a change costs before it is in.
+                if change.at == nil { try limit.admit(change.weight(by: type.policy), waiting: waiting) }
+                let command = change.command(facts, type)
                 guard let time = change.at else {
                     commands.append((place, command))
                     // Takes the place of the answer to come.
@@ -64,7 +69,6 @@ extension Orchestrator {
                 answers.append(.failure(error))
             }
         }
-        let limit = intakeLimit
         let accepted = await intake.changes.submit(commands.map { ($0.command.activity.key, $0.command) }) {
             command,
             waiting throws(Problem) in

@@ -50,6 +50,9 @@ final class GroupedWork<Line: Hashable & Sendable, Request: Sendable, Answer: Se
         (arrivals, arrived) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
+    /// How many wait to be carried out, at this moment.
+    var waitingCount: Int { state.withLock { $0.queue.count } }
+
     /// Returns when all are carried out. Requests of one line keep their order.
     ///
     /// - `admit`: decides for each of them, by how many wait at that moment, whether it may wait, too; what it throws is the
