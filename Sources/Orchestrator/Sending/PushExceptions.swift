@@ -66,7 +66,8 @@ struct PushExceptions: Sendable {
 
     /// The statements that give the refused destinations rows of their own (promise 9: tokens die only for token reasons).
     ///
-    /// Each names the token that was sent to, so a token that was reported meanwhile is not touched.
+    /// Each names the token that was sent to, so a token that was reported meanwhile is not touched. What a card has heard
+    /// never shrinks: while the push was on its way its app may have become another, which is owed nothing of before.
     var statements: [Query] {
         var dead: [(Place, PushOutcome, Int64?, delay: Duration)] = []
         var rejected: [(Place, PushOutcome)] = []
@@ -94,8 +95,8 @@ struct PushExceptions: Sendable {
     private func retry(of again: [(Place, PushOutcome, delay: Duration)]) -> Query {
         """
         UPDATE subscriptions AS s
-        SET state = 'due', reason = d.reason, due_at = clock_timestamp() + d.delay, heard_revision = d.heard,
-            failures = least(s.failures + 1, 1000)
+        SET state = 'due', reason = d.reason, due_at = clock_timestamp() + d.delay,
+            heard_revision = greatest(s.heard_revision, d.heard), failures = least(s.failures + 1, 1000)
         FROM unnest(
             \(again.map(\.0.deviceKey)), \(again.map(\.0.token.bytes)),
             \(again.map(\.1.words)), \(again.map(\.delay)), \(again.map(\.0.heardIfRefused))
@@ -109,8 +110,8 @@ struct PushExceptions: Sendable {
     private func rejection(of rejected: [(Place, PushOutcome)]) -> Query {
         """
         UPDATE subscriptions AS s
-        SET state = 'rejected', reason = d.reason, due_at = NULL, heard_revision = d.heard,
-            failures = least(s.failures + 1, 1000)
+        SET state = 'rejected', reason = d.reason, due_at = NULL,
+            heard_revision = greatest(s.heard_revision, d.heard), failures = least(s.failures + 1, 1000)
         FROM unnest(
             \(rejected.map(\.0.deviceKey)), \(rejected.map(\.0.token.bytes)),
             \(rejected.map(\.1.words)), \(rejected.map(\.0.heardIfRefused))
