@@ -9,6 +9,9 @@ extension Universe {
     private struct Halt {
         let from: Int64
         let to: Int64
+
+        /// Whether it went on at any moment between the two, of which the later may be the earlier by a clock that was set back.
+        func touches(_ one: Int64, _ other: Int64) -> Bool { from <= max(one, other) && min(one, other) <= to }
     }
 
     func checkHalts() async throws {
@@ -48,9 +51,9 @@ extension Universe {
                 let window = answers[first...last]
                 let rejections = window.count { $0.outcome.class == .tokenRejected }
                 guard window.count >= 100, rejections * 5 > window.count else { continue }
-                let isHalted = halts.contains { ($0.from...$0.to).contains(answer.at) }
+                let isHalted = halts.contains { $0.touches(answer.at, answer.at) }
                 // What was counted before a halt or its end says nothing any more.
-                let isForgotten = halts.contains { (window[first].at...answer.at).overlaps($0.from...$0.to) }
+                let isForgotten = halts.contains { $0.touches(window[first].at, answer.at) }
                 guard isHalted || isForgotten || deaths[daemon] == answer.uptime else {
                     throw BrokenPromise(9, "\(daemon) saw \(rejections) of \(window.count) answers reject, and went on")
                 }
@@ -68,7 +71,7 @@ extension Universe {
         )
         for (token, rejectedAt) in try rows.decoded(as: (String, Int64?).self) {
             guard let rejectedAt else { continue }
-            if halts.contains(where: { ($0.from - 60_000..<$0.to).contains(rejectedAt) }) {
+            if halts.contains(where: { $0.from - 60_000 <= rejectedAt && rejectedAt < $0.to }) {
                 throw BrokenPromise(9, "\(token) stayed rejected after the halt that it led to")
             }
         }
