@@ -68,7 +68,7 @@ class Cluster:
             try:
                 with open(f"/proc/{pid}/stat") as file:
                     total += sum(map(int, file.read().rsplit(")", 1)[1].split()[fields]))
-            except FileNotFoundError:
+            except (FileNotFoundError, ProcessLookupError):
                 pass  # It has ended since, and counts with the server.
         return total / TICKS
 
