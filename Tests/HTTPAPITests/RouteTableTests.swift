@@ -10,7 +10,7 @@ struct RouteTableTests {
     private static let table = RouteTable(
         [
             route(.get, "/a"), route(.get, "/a/{x}"), route(.put, "/a/{x}"), route(.get, "/a/{x}/b/{y}"),
-            route(.post, "/a/own"), route(.get, "/a/own/c"),
+            route(.post, "/a/own"), route(.get, "/a/own/c"), route(.get, "/{x}/{y}/d"),
         ],
         metrics: PrometheusMetrics()
     )
@@ -28,6 +28,8 @@ struct RouteTableTests {
             ("/a/own/c", "/a/own/c", []),
             // The segment of its own leads nowhere, the braced one does.
             ("/a/own/b/2", "/a/{x}/b/{y}", ["x=own", "y=2"]),
+            // Behind the braced one there is nothing either: its value is taken back.
+            ("/a/1/d", "/{x}/{y}/d", ["x=a", "y=1"]),
         ] as [(String, String, [String])]
     )
     func found(path: String, route: String, values: [String]) {
