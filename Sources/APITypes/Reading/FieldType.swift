@@ -19,14 +19,17 @@ package struct FieldType<Value>: Sendable {
     }
 
     /// A string of which `parse` makes a value; `what` says what it must look like.
-    static func text(_ what: String, _ parse: @escaping @Sendable (String) -> Value?) -> FieldType {
+    static func text(
+        _ what: @autoclosure @escaping @Sendable () -> String,
+        _ parse: @escaping @Sendable (String) -> Value?
+    ) -> FieldType {
         FieldType { value, context in
             guard let text = FieldType<String>.string.read(value, &context) else { return nil }
             if let result = parse(text) { return result }
             let error = FieldError(
                 pointer: context.pointer,
                 code: FieldError.invalidValue,
-                message: "\(what) is expected."
+                message: "\(what()) is expected."
             )
             context.errors.append(error)
             return nil
@@ -181,7 +184,6 @@ extension FieldType {
     /// One word of a list; the message names them all.
     package static func word(_: Value.Type) -> Self
     where Value: RawRepresentable & CaseIterable & Sendable, Value.RawValue == String {
-        let words = Value.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
-        return text("One of \(words)") { Value(rawValue: $0) }
+        text("One of " + Value.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")) { Value(rawValue: $0) }
     }
 }

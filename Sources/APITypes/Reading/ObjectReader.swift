@@ -13,10 +13,14 @@ package struct ObjectReader {
     /// What is wrong so far, in the order of reading.
     package private(set) var errors: [FieldError] = []
     private let isObject: Bool
-    private var known: Set<String> = []
+    /// The fields that were asked for, some of them twice.
+    private var known: [String] = []
+    /// Room for the fields of most objects.
+    private static let usualCount = 12
 
     package init(_ value: JSONValue, at pointer: JSONPointer = JSONPointer(), refusesUnknownFields: Bool) {
         self.pointer = pointer
+        known.reserveCapacity(Self.usualCount)
         self.refusesUnknownFields = refusesUnknownFields
         if let object = value.object {
             self.object = object
@@ -28,8 +32,8 @@ package struct ObjectReader {
         }
     }
 
-    /// The field's value; nil and an error if it is absent or wrong.
-    package mutating func required<Value>(_ key: String, _ type: FieldType<Value>) -> Value? {
+    /// The field's value; nil and an error if it is absent or wrong. `type` is wanted only if it is there.
+    package mutating func required<Value>(_ key: String, _ type: @autoclosure () -> FieldType<Value>) -> Value? {
         guard let value = value(of: key) else {
             if isObject {
                 let error = FieldError(
@@ -41,13 +45,13 @@ package struct ObjectReader {
             }
             return nil
         }
-        return read(value, key, type)
+        return read(value, key, type())
     }
 
-    /// The field's value; nil if it is absent, nil and an error if it is wrong.
-    package mutating func optional<Value>(_ key: String, _ type: FieldType<Value>) -> Value? {
+    /// The field's value; nil if it is absent, nil and an error if it is wrong. `type` is wanted only if it is there.
+    package mutating func optional<Value>(_ key: String, _ type: @autoclosure () -> FieldType<Value>) -> Value? {
         guard let value = value(of: key) else { return nil }
-        return read(value, key, type)
+        return read(value, key, type())
     }
 
     /// Whether the field is there with a value other than `null`.
@@ -60,7 +64,7 @@ package struct ObjectReader {
 
     /// Adds an error of the caller's own, such as two fields that exclude each other.
     package mutating func refuse(_ key: String? = nil, code: String, message: String) {
-        if let key { known.insert(key) }
+        if let key { known.append(key) }
         let place = key.map { pointer.appending($0) } ?? pointer
         errors.append(FieldError(pointer: place, code: code, message: message))
     }
@@ -70,7 +74,7 @@ package struct ObjectReader {
     /// - Returns: whether nothing is wrong.
     package mutating func finish() -> Bool {
         if refusesUnknownFields {
-            for key in object.keys where !known.contains(key) {
+            for (key, _) in object.entries where !known.contains(where: { ExactText.equal($0, key) }) {
                 let error = FieldError(
                     pointer: pointer.appending(key),
                     code: FieldError.unknownField,
@@ -86,8 +90,9 @@ package struct ObjectReader {
     package var problem: Problem { .invalidRequest(errors) }
 
     private mutating func value(of key: String) -> JSONValue? {
-        known.insert(key)
-        return has(key) ? object[key] : nil
+        known.append(key)
+        guard let value = object[key], !value.isNull else { return nil }
+        return value
     }
 
     private mutating func read<Value>(_ value: JSONValue, _ key: String, _ type: FieldType<Value>) -> Value? {

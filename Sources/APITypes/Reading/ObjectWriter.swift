@@ -2,16 +2,16 @@ package import JSON
 
 /// Builds the JSON form of a value in a fixed order, leaving out what has no value.
 package struct ObjectWriter {
-    private var entries: [(String, JSONValue)] = []
+    private var object = JSONObject()
 
     package init() {}
 
     /// The object so far.
-    package var json: JSONValue { .object(JSONObject(entries)) }
+    package var json: JSONValue { .object(object) }
 
     /// Adds a field, unless it has no value; the other forms of `add` do the same for a Swift value.
     package mutating func add(_ key: String, _ value: JSONValue?) {
-        if let value { entries.append((key, value)) }
+        if let value { object[key] = value }
     }
 
     package mutating func add(_ key: String, _ text: String?) { add(key, text.map { JSONValue.string($0) }) }
