@@ -23,9 +23,13 @@ struct Authentication: Sendable {
 
     /// The token of `Bearer <token>` (RFC 6750 §2.1); the scheme's case does not matter.
     private static func bearer(_ header: String) -> String? {
-        let parts = header.utf8.split(separator: UInt8(ascii: " ")).map { Substring($0) }
-        guard parts.count == 2, parts[0] == "Bearer" || parts[0].lowercased() == "bearer" else { return nil }
-        return String(parts[1])
+        let space = UInt8(ascii: " ")
+        let scheme = header.utf8.prefix { $0 != space }
+        // Of ASCII letters, one bit tells the case.
+        guard scheme.lazy.map({ $0 | 0x20 }).elementsEqual("bearer".utf8) else { return nil }
+        let token = header.utf8[scheme.endIndex...].drop { $0 == space }
+        guard !token.isEmpty, !token.contains(space) else { return nil }
+        return String(Substring(token))
     }
 
     private static func refusal(challenge: String) -> Refusal {

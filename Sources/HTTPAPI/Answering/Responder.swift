@@ -43,15 +43,18 @@ struct Responder: Sendable {
         let match = table.match(request.method, path: asked.path)
         let answer = try await outcome(of: asked, match)
         match.meter.record(status: answer.status.code, began.duration(to: .now))
-        asked.logger(logger).debug(
-            "request answered",
-            metadata: [
-                LogKey.method: .string(request.method.rawValue),
-                LogKey.route: .string(match.route?.path ?? MetricLabel.unmatched),
-                LogKey.path: .string(asked.path),
-                LogKey.status: .stringConvertible(answer.status.code),
-            ]
-        )
+        // Asked first, because naming the request to the log costs more than most logs want to hear.
+        if logger.logLevel <= .debug {
+            asked.logger(logger).debug(
+                "request answered",
+                metadata: [
+                    LogKey.method: .string(request.method.rawValue),
+                    LogKey.route: .string(match.route?.path ?? MetricLabel.unmatched),
+                    LogKey.path: .string(asked.path),
+                    LogKey.status: .stringConvertible(answer.status.code),
+                ]
+            )
+        }
         var headers = answer.headers
         headers.append(HTTPField(name: .requestID, value: asked.id))
         return Response(status: answer.status, headers: headers, body: answer.body)

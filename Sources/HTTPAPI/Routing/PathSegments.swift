@@ -12,7 +12,7 @@ struct PathSegments: Sendable {
     /// - Parameters:
     ///   - names: as in the route's path, in their order.
     ///   - encoded: as they were sent.
-    init(names: [String], encoded: [Substring]) {
+    init(names: [String], encoded: [String]) {
         values = zip(names, encoded).map { (name: $0, value: PercentEncoding.decode($1)) }
     }
 

@@ -1,5 +1,6 @@
 import CoreMetrics
 import HTTPTypes
+import JSON
 
 /// All routes, as a tree of path segments.
 struct RouteTable: Sendable {
@@ -28,7 +29,7 @@ struct RouteTable: Sendable {
 
     /// Follows a path as it was sent. Where several routes match, a segment that is spelled out goes before a braced one.
     func match(_ method: HTTPRequest.Method, path: String) -> Match {
-        var values: [Substring] = []
+        var values: [String] = []
         let endpoints = root.find(path.pathSegments[...], &values)?.endpoints ?? []
         guard let endpoint = endpoints.first(where: { $0.route.method == method }) else {
             let methods = endpoints.map(\.route.method.rawValue).sorted()
@@ -61,13 +62,13 @@ private final class Endpoint: Sendable {
 private final class Node: Sendable {
     /// Of paths that end here, one for each method.
     let endpoints: [Endpoint]
-    private let spelledOut: [(segment: Substring, node: Node)]
+    private let spelledOut: [(segment: String, node: Node)]
     private let braced: Node?
 
     /// - Parameter routes: with what of their paths lies behind this node.
-    init(_ routes: [(rest: ArraySlice<Substring>, endpoint: Endpoint)]) {
+    init(_ routes: [(rest: ArraySlice<String>, endpoint: Endpoint)]) {
         var ending: [Endpoint] = []
-        var behind: [Substring: [(rest: ArraySlice<Substring>, endpoint: Endpoint)]] = [:]
+        var behind: [String: [(rest: ArraySlice<String>, endpoint: Endpoint)]] = [:]
         for (rest, endpoint) in routes {
             guard let segment = rest.first else {
                 ending.append(endpoint)
@@ -81,9 +82,9 @@ private final class Node: Sendable {
     }
 
     /// The node at the end of a path, and the values of the braced segments on the way to it.
-    func find(_ path: ArraySlice<Substring>, _ values: inout [Substring]) -> Node? {
+    func find(_ path: ArraySlice<String>, _ values: inout [String]) -> Node? {
         guard let segment = path.first else { return endpoints.isEmpty ? nil : self }
-        let next = spelledOut.first { $0.segment == segment }
+        let next = spelledOut.first { ExactText.equal($0.segment, segment) }
         if let found = next?.node.find(path.dropFirst(), &values) { return found }
         guard let braced else { return nil }
         values.append(segment)
@@ -95,11 +96,19 @@ private final class Node: Sendable {
 
 extension String {
     /// What is between the slashes; empty segments do not count.
-    fileprivate var pathSegments: [Substring] {
-        utf8.split(separator: UInt8(ascii: "/")).map { Substring($0) }
+    fileprivate var pathSegments: [String] {
+        let bytes = utf8.span
+        var segments: [String] = []
+        segments.reserveCapacity(8)
+        var start = 0
+        for end in 0...bytes.count where end == bytes.count || bytes[end] == UInt8(ascii: "/") {
+            if end > start { segments.append(String(self[place(start)..<place(end)])) }
+            start = end + 1
+        }
+        return segments
     }
-}
 
-extension Substring {
+    private func place(_ byte: Int) -> Index { utf8.index(startIndex, offsetBy: byte) }
+
     fileprivate var isBraced: Bool { utf8.first == UInt8(ascii: "{") }
 }
