@@ -131,6 +131,7 @@ let package = Package(
                 .embedInCode("V0017_request_origins.sql"),
                 .embedInCode("V0018_retention.sql"),
                 .embedInCode("V0019_accepting.sql"),
+                .embedInCode("V0020_lookups_by_id.sql"),
             ],
             swiftSettings: swiftSettings
         ),

@@ -23,5 +23,6 @@ package enum Schema {
         (17, "request_origins", PackageResources.V0017_request_origins_sql),
         (18, "retention", PackageResources.V0018_retention_sql),
         (19, "accepting", PackageResources.V0019_accepting_sql),
+        (20, "lookups_by_id", PackageResources.V0020_lookups_by_id_sql),
     ]
 }

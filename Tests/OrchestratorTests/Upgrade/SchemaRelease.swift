@@ -10,7 +10,7 @@ struct SchemaRelease: Sendable {
     /// In the order of their versions.
     static let all = [
         first, events, destinations, cards, halts, pacing, channels, counts, timeline, channelAlerts, changeEvents,
-        pushes, audit, versions, lookups, rings, origins, retention, accepting,
+        pushes, audit, versions, lookups, rings, origins, retention, accepting, lookupsByID,
     ]
 
     /// An activity of each kind in the middle of its life. The signing key is written by the test, which knows the secret.
@@ -283,4 +283,6 @@ struct SchemaRelease: Sendable {
     )
 
     private static let accepting = SchemaRelease(version: 19, rows: "")
+
+    private static let lookupsByID = SchemaRelease(version: 20, rows: "")
 }
