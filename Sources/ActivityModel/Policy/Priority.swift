@@ -54,29 +54,26 @@ package enum PriorityRule {
         remaining: Int,
         reserve: Int
     ) -> PriorityDecision {
-        switch (kind, urgency, hasAlert) {
-        case (.start, _, _):
-            return PriorityDecision(priority: .ten, reason: .start, text: "A start goes out with priority 10.")
-        case (.end, _, _):
-            return PriorityDecision(priority: .ten, reason: .end, text: "An end passes every budget.")
-        case (.update, _, true):
-            return urgent("An alert", .alert, .alertOverBudget, remaining)
-        case (.update, .critical, false):
-            return urgent("A critical change", .critical, .criticalOverBudget, remaining)
-        case (.update, .notable, false):
-            guard remaining > reserve else {
-                let text =
-                    "A notable change goes out with priority 5: \(units(remaining)) left, and \(reserve) are the reserve."
-                return PriorityDecision(priority: .five, reason: .notableOverBudget, text: text)
-            }
-            let text = "A notable change, \(units(remaining)) left, more than the reserve of \(reserve)."
-            return PriorityDecision(priority: .ten, reason: .notable, text: text)
-        case (.update, .routine, false):
-            return PriorityDecision(
-                priority: .five,
-                reason: .routine,
-                text: "A routine change goes out with priority 5."
-            )
+        if let decision = withoutBudget(kind: kind, urgency: urgency, hasAlert: hasAlert) { return decision }
+        if hasAlert { return urgent("An alert", .alert, .alertOverBudget, remaining) }
+        if urgency == .critical { return urgent("A critical change", .critical, .criticalOverBudget, remaining) }
+        guard remaining > reserve else {
+            let text =
+                "A notable change goes out with priority 5: \(units(remaining)) left, and \(reserve) are the reserve."
+            return PriorityDecision(priority: .five, reason: .notableOverBudget, text: text)
+        }
+        let text = "A notable change, \(units(remaining)) left, more than the reserve of \(reserve)."
+        return PriorityDecision(priority: .ten, reason: .notable, text: text)
+    }
+
+    /// Decides for a push that the budget has no say in; nil for any other.
+    package static func withoutBudget(kind: ChangeKind, urgency: Urgency, hasAlert: Bool) -> PriorityDecision? {
+        switch kind {
+        case .start: PriorityDecision(priority: .ten, reason: .start, text: "A start goes out with priority 10.")
+        case .end: PriorityDecision(priority: .ten, reason: .end, text: "An end passes every budget.")
+        case .update where urgency == .routine && !hasAlert:
+            PriorityDecision(priority: .five, reason: .routine, text: "A routine change goes out with priority 5.")
+        case .update: nil
         }
     }
 

@@ -26,7 +26,7 @@ struct PriorityCase: Hashable, Sendable {
 /// The rows of `budget_ledger`: which priority each revision got, and why.
 ///
 /// A decision is made once per revision and class, so a retry or a late joiner spends nothing more (promise 10). Rings of one
-/// activity decide one after the other, so that together they spend no more than there is.
+/// activity decide one after the other what the budget has a say in, so that together they spend no more than there is.
 struct BudgetLedger: Sendable {
     let database: Database
 
@@ -71,11 +71,15 @@ struct BudgetLedger: Sendable {
         return decision.priority
     }
 
-    /// What was decided for a change before, if it holds for this push: an alert may still be given what its change was not.
+    /// The same by the rows of a ``selection(_:in:for:)``.
     private static func decided(_ rows: Rows, on push: PriorityCase) throws -> PushPriority? {
         guard let (_, priority) = try rows.first(as: (Int64, Int16?).self) else { return nil }
-        let decided = priority.flatMap { PushPriority(rawValue: Int($0)) }
-        return decided == .ten || !push.hasAlert ? decided : nil
+        return holding(priority.flatMap { PushPriority(rawValue: Int($0)) }, for: push)
+    }
+
+    /// What was decided for a change before, if it holds for this push: an alert may still be given what its change was not.
+    static func holding(_ decided: PushPriority?, for push: PriorityCase) -> PushPriority? {
+        decided == .ten || !push.hasAlert ? decided : nil
     }
 
     /// What the ledger says of a change now. Nothing is spent.
@@ -124,6 +128,21 @@ struct BudgetLedger: Sendable {
             remaining: max(total - Int(spent), 0),
             reserve: budget.reserve
         )
+    }
+
+    /// The statement that puts on record what was decided without the budget, when the change was read.
+    static func record(
+        _ decision: PriorityDecision,
+        of change: ChangeToSend,
+        in activity: ActivitySnapshot,
+        for budgetClass: BudgetClass
+    ) -> Query {
+        """
+        INSERT INTO budget_ledger (activity_key, class, revision, priority, reason, explanation, decided_at)
+        VALUES (\(activity.key), \(budgetClass.rawValue)::budget_class, \(change.revision),
+                \(Int16(decision.priority.rawValue)), \(decision.reason.rawValue), \(decision.text), \(change.readAt))
+        ON CONFLICT (activity_key, class, revision) DO NOTHING
+        """
     }
 
     private func record(

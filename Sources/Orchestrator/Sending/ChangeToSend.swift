@@ -19,6 +19,10 @@ struct ChangeToSend: Sendable {
     /// UNIX seconds.
     let dismissAt: Timestamp?
     let acceptedAt: Timestamp
+    /// The priorities that it was given already.
+    let priorities: [BudgetClass: PushPriority]
+    /// When it was read, by the database's clock.
+    let readAt: PGTimestamp
 
     /// The same state as an end that removes the card at once: for a card that leaves while the activity goes on.
     var asEnd: ChangeToSend {
@@ -34,7 +38,9 @@ struct ChangeToSend: Sendable {
             relevanceScore: nil,
             dismissAfterSeconds: 0,
             dismissAt: nil,
-            acceptedAt: acceptedAt
+            acceptedAt: acceptedAt,
+            priorities: priorities,
+            readAt: readAt
         )
     }
 
@@ -67,7 +73,8 @@ struct ChangeStore: Sendable {
     /// - Throws: ``LeaseLost``; ``StampTooEarly`` if the stamp would run ahead of the clock, which the end may do.
     func stamped(_ revision: Revision, under lease: SegmentLease, anew: Bool = false) async throws -> ChangeToSend? {
         let key = lease.activityKey
-        guard let stored = try await Self.read(key, revision, on: { try await database.query($0) }) else { return nil }
+        let rows = try await database.query(Self.selection(key, revision))
+        guard let stored = try Self.read(rows) else { return nil }
         if !anew, let change = stored.changeUnderItsStamp { return change }
         return try await database.withTransaction { connection in
             try await stampAnew(revision, under: lease, anew: anew, on: connection)
@@ -91,7 +98,7 @@ struct ChangeStore: Sendable {
             """,
         ])
         guard let last = try locked[0].single(Int64.self),
-            let stored = try await Self.read(key, revision, on: { try await connection.query($0) })
+            let stored = try Self.read(try await connection.query(Self.selection(key, revision)))
         else { return nil }
         if locked[1].isEmpty { throw LeaseLost() }
         if !anew, let change = stored.changeUnderItsStamp { return change }  // another sender was faster
@@ -119,7 +126,7 @@ struct ChangeStore: Sendable {
         of key: Int64,
         on connection: PostgresConnection
     ) async throws -> ChangeToSend? {
-        guard let stored = try await read(key, revision, on: { try await connection.query($0) }) else { return nil }
+        guard let stored = try read(try await connection.query(selection(key, revision))) else { return nil }
         let last = stored.lastStamp == 0 ? nil : stored.lastStamp
         return stored.changeUnderItsStamp ?? stored.change(Stamping.whenSent(now: stored.now, last: last))
     }
@@ -243,34 +250,50 @@ struct ChangeStore: Sendable {
         }
     }
 
-    private static func read(
-        _ key: Int64,
-        _ revision: Revision,
-        on query: (Query) async throws -> Rows
-    ) async throws -> Row? {
-        let rows = try await query(
-            """
-            SELECT c.kind::text, c.content_state::text, c.alert::text, c.urgency::text, c.must_deliver, c.stale_after_seconds,
-                   c.relevance_score, c.dismiss_after_seconds, extract(epoch FROM c.dismiss_at)::bigint,
-                   extract(epoch FROM c.accepted_at)::bigint, c.timestamp,
-                   coalesce(extract(epoch FROM clock_timestamp() - c.stamped_at), 0)::float8,
-                   floor(extract(epoch FROM clock_timestamp()))::bigint,
-                   coalesce(\(unescaped: isInOrder), false), a.stamp
-            FROM changes AS c JOIN activities AS a USING (activity_key)
-            WHERE c.activity_key = \(key) AND c.revision = \(revision)
-            """
-        )
+    /// The statement whose rows ``newest(_:)`` reads: the newest change of an activity.
+    static func newest(of key: Int64) -> Query {
+        "\(unescaped: columns) WHERE a.activity_key = \(key) AND c.revision = a.revision"
+    }
+
+    /// The change that the rows of a ``newest(of:)`` tell of, if it may leave under the stamp that it has; else
+    /// ``stamped(_:under:anew:)`` gives it one.
+    static func newest(_ rows: Rows) throws -> ChangeToSend? { try read(rows)?.changeUnderItsStamp }
+
+    private static func selection(_ key: Int64, _ revision: Revision) -> Query {
+        "\(unescaped: columns) WHERE c.activity_key = \(key) AND c.revision = \(revision)"
+    }
+
+    /// What ``read(_:)`` expects of a query.
+    private static let columns = """
+        SELECT c.revision, c.kind::text, c.content_state::text, c.alert::text, c.urgency::text, c.must_deliver,
+               c.stale_after_seconds, c.relevance_score, c.dismiss_after_seconds, extract(epoch FROM c.dismiss_at)::bigint,
+               extract(epoch FROM c.accepted_at)::bigint, c.timestamp,
+               coalesce(extract(epoch FROM clock_timestamp() - c.stamped_at), 0)::float8,
+               clock_timestamp(), coalesce(\(isInOrder), false), a.stamp, given.classes, given.priorities
+        FROM changes AS c JOIN activities AS a USING (activity_key)
+        CROSS JOIN LATERAL (
+            SELECT coalesce(array_agg(b.class::text), '{}') AS classes, coalesce(array_agg(b.priority), '{}') AS priorities
+            FROM budget_ledger AS b WHERE b.activity_key = c.activity_key AND b.revision = c.revision
+        ) AS given
+        """
+
+    private static func read(_ rows: Rows) throws -> Row? {
         for (
-            kind, content, alert, urgency, mustDeliver, stale, score, dismissAfter, dismissAt, accepted, stamp, age,
-            now, isInOrder, last
+            revision, kind, content, alert, urgency, mustDeliver, stale, score, dismissAfter, dismissAt, accepted,
+            stamp, age, now, isInOrder, last, classes, given
         )
             in try rows.decoded(
                 as: (
-                    String, String, String?, String, Bool, Int32?, Double?, Int32?, Int64?, Int64, Int64?, Double,
-                    Int64, Bool, Int64
+                    Int64, String, String, String?, String, Bool, Int32?, Double?, Int32?, Int64?, Int64, Int64?,
+                    Double, PGTimestamp, Bool, Int64, [String], [Int16]
                 ).self
             )
         {
+            var priorities: [BudgetClass: PushPriority] = [:]
+            for (name, number) in zip(classes, given) {
+                priorities[try .stored(name)] = PushPriority(rawValue: Int(number))
+            }
+            let known = priorities
             let kind: ChangeKind = try .stored(kind)
             let contentState = CompactJSON(stored: Array(content.utf8))
             let alert = try alert.map { try AlertContent(json: JSONValue(parsing: $0)) }
@@ -281,7 +304,7 @@ struct ChangeStore: Sendable {
                 age: age,
                 isInOrder: isInOrder,
                 lastStamp: last,
-                now: now
+                now: now.microseconds / 1_000_000
             ) { timestamp in
                 ChangeToSend(
                     revision: revision,
@@ -295,7 +318,9 @@ struct ChangeStore: Sendable {
                     relevanceScore: score.flatMap(JSONNumber.init),
                     dismissAfterSeconds: dismissAfter.map(Int.init),
                     dismissAt: dismissAt,
-                    acceptedAt: accepted
+                    acceptedAt: accepted,
+                    priorities: known,
+                    readAt: now
                 )
             }
         }

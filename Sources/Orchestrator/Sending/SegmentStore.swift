@@ -100,13 +100,22 @@ struct SegmentStore: Sendable {
         try await progress(database.query(renewal(lease)))
     }
 
-    /// How the segment and its activity stand; the activity is nil if it was deleted. Prolongs the lease.
+    /// How the segment and its activity stand, and its newest change if that may leave under the stamp that it has; the
+    /// activity is nil if it was deleted. Prolongs the lease.
     ///
     /// - Throws: ``LeaseLost`` if the lease is another's or has run out.
-    func look(_ lease: SegmentLease) async throws -> (SegmentProgress, ActivitySnapshot?) {
+    func look(
+        _ lease: SegmentLease
+    ) async throws -> (progress: SegmentProgress, activity: ActivitySnapshot?, newest: ChangeToSend?) {
         let key = lease.activityKey
-        let results = try await database.pipeline([renewal(lease), ActivitySnapshot.selection(key, for: lease.segment)])
-        return (try progress(results[0]), try ActivitySnapshot.read(key, results[1]))
+        // Planning takes three times as long as the rest.
+        let results = try await database.pipeline([
+            .planningOnce, renewal(lease), ActivitySnapshot.selection(key, for: lease.segment),
+            ChangeStore.newest(of: key),
+        ])
+        return (
+            try progress(results[1]), try ActivitySnapshot.read(key, results[2]), try ChangeStore.newest(results[3])
+        )
     }
 
     /// The statement that prolongs a lease and selects what ``progress(_:)`` reads. A lease that is fresh is left as it is:

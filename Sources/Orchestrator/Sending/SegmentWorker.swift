@@ -99,16 +99,18 @@ struct SegmentWorker: Sendable {
     private struct Look {
         let progress: SegmentProgress
         let activity: ActivitySnapshot
+        /// The newest change, if it may leave under the stamp that it has.
+        let newest: ChangeToSend?
     }
 
     /// How things stand; nil if the activity was deleted.
     private func look() async throws -> Look? {
         while true {
-            let (progress, activity) = try await store.look(lease)
+            let (progress, activity, newest) = try await store.look(lease)
             guard let activity else { return nil }
             // Broadcasts know no cards.
             guard activity.areVersionsUnsettled, !lease.isChannel else {
-                return Look(progress: progress, activity: activity)
+                return Look(progress: progress, activity: activity, newest: newest)
             }
             try await VersionSettlement(orchestrator: orchestrator, lease: lease, range: progress.range).run()
         }
@@ -134,7 +136,7 @@ struct SegmentWorker: Sendable {
         var activity = look.activity
         activity.isProbe = true
         do {
-            let result = try await sendSome(Look(progress: look.progress, activity: activity))
+            let result = try await sendSome(Look(progress: look.progress, activity: activity, newest: look.newest))
             let goesOn = try await orchestrator.halts.endProbe(scope, halt)
             if goesOn { return .worked }
             if case .worked = result { return .early(.seconds(1)) }
@@ -203,7 +205,8 @@ struct SegmentWorker: Sendable {
             orchestrator: orchestrator,
             lease: lease,
             activity: look.activity,
-            progress: look.progress
+            progress: look.progress,
+            newest: look.newest
         )
         let (turn, pushes) = try await ring.run()
         census.add(pushes)

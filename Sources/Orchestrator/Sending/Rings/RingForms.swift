@@ -8,16 +8,28 @@ struct RingForms {
     /// What ``RingPass/alert`` says.
     let alert: AlertContent?
     let identity: SigningIdentity
+    /// What is decided on the way is stored with it.
+    let progress: RingProgress
+    /// What was decided for the change, by class.
+    private var priorities: [BudgetClass: PushPriority]
     private var known: [RingSlice.Trait: OutgoingChange.Form] = [:]
     private var detail: TimelineDetail?
     /// Pushes that were made under the present ``detail``.
     private var told = 0
 
-    init(orchestrator: Orchestrator, pass: RingPass, alert: AlertContent?, identity: SigningIdentity) {
+    init(
+        orchestrator: Orchestrator,
+        pass: RingPass,
+        alert: AlertContent?,
+        identity: SigningIdentity,
+        progress: RingProgress
+    ) {
         self.orchestrator = orchestrator
         self.pass = pass
         self.alert = alert
         self.identity = identity
+        self.progress = progress
+        priorities = pass.change.priorities
     }
 
     /// Destinations of a slice that get the change in the same form.
@@ -57,14 +69,32 @@ struct RingForms {
     ) async throws -> OutgoingChange.Form {
         if let form = known[trait] { return form }
         let alert = trait.hears ? alert : nil
-        let priority = try await orchestrator.ledger.priority(
-            of: pass.change,
-            PriorityCase(frequent: trait.frequent, hasAlert: alert != nil),
-            in: pass.activity
-        )
+        let priority = try await priority(of: PriorityCase(frequent: trait.frequent, hasAlert: alert != nil))
         let form = outgoing.form(alert: alert, priority: priority)
         known[trait] = form
         return form
+    }
+
+    /// Where the budget has no say nothing is to be asked, and no push waits for the record.
+    private mutating func priority(of push: PriorityCase) async throws -> PushPriority {
+        let (change, budgetClass) = (pass.change, push.budgetClass)
+        if let decided = BudgetLedger.holding(priorities[budgetClass], for: push) { return decided }
+        let decided: PushPriority
+        if let decision = PriorityRule.withoutBudget(
+            kind: change.kind,
+            urgency: change.urgency,
+            hasAlert: push.hasAlert
+        ) {
+            decided = decision.priority
+            progress.add(
+                BudgetLedger.record(decision, of: change, in: pass.activity, for: budgetClass),
+                of: budgetClass
+            )
+        } else {
+            decided = try await orchestrator.ledger.priority(of: change, push, in: pass.activity)
+        }
+        priorities[budgetClass] = decided
+        return decided
     }
 
     /// How the timeline tells of the next slice. A ring that proves to be a large one is told of by batches.

@@ -8,9 +8,18 @@ final class RingProgress: Sendable {
         var carousel: Carousel
         /// To be stored with the first part.
         var firstStatements: [Query]
+        /// The records of priorities that were decided on the way, to be stored with the next part.
+        var priorities: [BudgetClass: Query] = [:]
         var window: RingWindow
         /// Whether it is stored that some of the change was sent.
         var isMarked = false
+
+        /// What is to be stored with the next part. Rings of one activity store priorities in one order, so that two never
+        /// wait for each other.
+        mutating func takeStatements() -> [Query] {
+            defer { (firstStatements, priorities) = ([], [:]) }
+            return firstStatements + priorities.sorted { $0.key.rawValue < $1.key.rawValue }.map(\.value)
+        }
     }
 
     private let segments: SegmentStore
@@ -33,6 +42,11 @@ final class RingProgress: Sendable {
         state = Mutex(
             State(carousel: carousel, firstStatements: firstStatements, window: RingWindow(nothing: nothing))
         )
+    }
+
+    /// What was decided for pushes of a class is to be stored with the part that they belong to, or one before.
+    func add(_ record: Query, of budgetClass: BudgetClass) {
+        state.withLock { $0.priorities[budgetClass] = record }
     }
 
     func withWindow<R>(_ body: (inout RingWindow) -> sending R) -> sending R {
@@ -60,8 +74,8 @@ final class RingProgress: Sendable {
             return nil
         }
         // What the walk has turned to is kept, so that an alert is still owed when the failure is over.
-        let (carousel, merges) = state.withLock { ($0.carousel, $0.firstStatements) }
-        try await segments.acknowledge(lease, carousel, hasFailed: true, with: merges)
+        let (carousel, statements) = state.withLock { ($0.carousel, $0.takeStatements()) }
+        try await segments.acknowledge(lease, carousel, hasFailed: true, with: statements)
         return failure
     }
 
@@ -71,8 +85,7 @@ final class RingProgress: Sendable {
             state.carousel.acknowledge(through: part.lastKey, reachedBound: reachedBound)
             let isFirst = part.count > 0 && !state.isMarked
             if isFirst { state.isMarked = true }
-            defer { state.firstStatements = [] }
-            return (state.carousel, state.firstStatements + (isFirst ? [mark] : []))
+            return (state.carousel, state.takeStatements() + (isFirst ? [mark] : []))
         }
         try await segments.acknowledge(
             lease,

@@ -9,12 +9,14 @@ struct RingTurn: Sendable {
     let activity: ActivitySnapshot
     /// How the ring stood at the look that this turn follows.
     let progress: SegmentProgress
+    /// The newest change as that look has shown it, if it may leave under its stamp.
+    let newest: ChangeToSend?
 
     /// - Returns: Also how many pushes have left.
     func run() async throws -> (SegmentWorker.Turn, pushes: Int) {
         let (carousel, merges) = ChangeStore.turned(progress.carousel, to: activity, under: lease)
         guard case .send(let revision, let alert, let after, let through) = carousel.next else { return (.idle, 0) }
-        guard let change = try await orchestrator.changes.stamped(revision, under: lease) else { return (.idle, 0) }
+        guard let change = try await change(revision) else { return (.idle, 0) }
         let pass = RingPass(
             lease: lease,
             progress: progress,
@@ -39,6 +41,11 @@ struct RingTurn: Sendable {
             )
         )
         return try await walk.run(after: after)
+    }
+
+    private func change(_ revision: Revision) async throws -> ChangeToSend? {
+        if let newest, newest.revision == revision { return newest }
+        return try await orchestrator.changes.stamped(revision, under: lease)
     }
 
     private func content(of revision: Revision?, on change: ChangeToSend) async throws -> AlertContent? {

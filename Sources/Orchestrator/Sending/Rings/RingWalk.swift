@@ -36,7 +36,13 @@ struct RingWalk: Sendable {
     /// Returns when all that has left is answered.
     private func walk(after start: Int64) async throws -> End {
         try await withThrowingTaskGroup(of: Void.self) { tasks in
-            var forms = RingForms(orchestrator: orchestrator, pass: pass, alert: alert, identity: identity)
+            var forms = RingForms(
+                orchestrator: orchestrator,
+                pass: pass,
+                alert: alert,
+                identity: identity,
+                progress: progress
+            )
             var (cursor, running) = (start, 0)
             var end: End?
             while end == nil {

@@ -18,9 +18,6 @@ struct SmallRing: Sendable {
     let change: ChangeToSend
     /// All who have not had the change, in the order of the ring.
     let riders: [Destination]
-    /// When it was read, and so when its priority was decided, by the database's clock.
-    let readAt: PGTimestamp
-
     /// The most riders; with them the sender need not look again whether it may go on (promise 5).
     static let mostRiders = 16
 
@@ -105,9 +102,10 @@ extension SmallRing {
             relevanceScore: row.13.flatMap(JSONNumber.init),
             dismissAfterSeconds: nil,
             dismissAt: nil,
-            acceptedAt: row.15
+            acceptedAt: row.15,
+            priorities: [:],
+            readAt: row.23
         )
-        readAt = row.23
         riders = row.16.indices.compactMap { index in
             // A CHECK keeps the length within the bounds that make this nil.
             guard let token = PushToken(bytes: row.17[index]) else { return nil }

@@ -26,7 +26,7 @@ extension SegmentStore {
                     \(rings.map(\.lease.activityKey)), \(rings.map(\.lease.owner)), \(rings.map(\.begun)),
                     \(rings.map(\.change.revision)), \(rings.map(\.wakes)),
                     \(rings.map { $0.budgetClasses.contains(.ordinary) }),
-                    \(rings.map { $0.budgetClasses.contains(.frequent) }), \(rings.map(\.readAt))
+                    \(rings.map { $0.budgetClasses.contains(.frequent) }), \(rings.map(\.change.readAt))
                 ) AS u(activity_key, owner, begun, revision, wakes, ordinary, frequent,
                        decided_at)
                     ON s.activity_key = u.activity_key AND s.segment = 0 AND s.lease_owner = u.owner::uuid
@@ -60,7 +60,7 @@ extension SegmentStore {
         WITH mine AS (
             SELECT \(ring.lease.activityKey) AS activity_key, \(ring.change.revision) AS revision,
                    \(ring.budgetClasses.contains(.ordinary)) AS ordinary,
-                   \(ring.budgetClasses.contains(.frequent)) AS frequent, \(ring.readAt) AS decided_at
+                   \(ring.budgetClasses.contains(.frequent)) AS frequent, \(ring.change.readAt) AS decided_at
         )
         \(unescaped: Self.decision(on: "mine"))
         """

@@ -11,19 +11,21 @@ struct TimelineWriter: Service, CustomStringConvertible {
     let database: Database
     let logger: Logger
 
-    /// Between two batches, so that what happens close together is written together.
+    /// Before each batch, so that what happens close together is written together, and no push waits beside the writing
+    /// of those that left a moment ago.
     private static let pause = Duration.milliseconds(250)
-    /// After a batch that could not be written.
+    /// Before the next after a batch that could not be written.
     private static let longPause = Duration.seconds(2)
 
     var description: String { "timeline-writer" }
 
     func run() async {
+        var pause = Self.pause
         for await _ in timeline.arrivals.cancelOnGracefulShutdown() {
-            let pause = await hasWritten() ? Self.pause : Self.longPause
-            await cancelWhenGracefulShutdown {
+            await cancelWhenGracefulShutdown { [pause] in
                 try? await Task.sleep(for: pause)  // throws only when cancelled
             }
+            pause = await hasWritten() ? Self.pause : Self.longPause
         }
         _ = await hasWritten()
     }

@@ -1,0 +1,108 @@
+import APITypes
+import ActivityModel
+import Postgres
+import Testing
+
+@testable import Orchestrator
+
+@Suite("Priorities along a ring", .timeLimit(.minutes(2)))
+struct RingPriorityTests {
+    /// Lends a world with so many phones that ride and have been sent the start, every tenth of which allows frequent pushes.
+    private func withCrowd(_ count: Int, _ body: (World) async throws -> Void) async throws {
+        try await withWorld(policy: { $0.budget.ordinary = 3 }) { world in
+            try await world.start()
+            try await world.crowd(count)
+            _ = try await world.database.execute(
+                "UPDATE subscriptions SET frequent = true WHERE right(encode(update_token, 'hex'), 1) = '0'"
+            )
+            try await world.settle()
+            _ = world.recorder.take()
+            try await body(world)
+        }
+    }
+
+    /// What the ledger says of the newest change, by class.
+    private func ledger(_ world: World) async throws -> [String] {
+        try await world.database.query(
+            """
+            SELECT concat_ws(' ', class, priority, reason) FROM budget_ledger JOIN activities USING (activity_key, revision)
+            ORDER BY class
+            """
+        ).decoded(as: String.self)
+    }
+
+    @Test(
+        "What the budget has no say in leaves without the ledger, which tells of it once, by the time of the decision"
+    )
+    func withoutBudget() async throws {
+        try await withCrowd(300) { world in
+            for (isEnd, priority, words) in [(false, PushPriority.five, "5 routine"), (true, .ten, "10 end")] {
+                let gate = world.recorder.close()
+                if isEnd { try await world.end() } else { try await world.update(score: 1) }
+                let walk = Task { try await world.settle() }
+                await gate.arrivals(3)
+                #expect(try await ledger(world) == [])
+                world.recorder.open()
+                try await walk.value
+                #expect(try await ledger(world) == ["ordinary \(words)", "frequent \(words)"])
+                let pushes = world.recorder.take()
+                #expect(pushes.count == 300)
+                #expect(pushes.allSatisfy { $0.priority == priority })
+                #expect(
+                    try await world.number(
+                        """
+                        SELECT count(*) FROM budget_ledger AS b JOIN changes AS c USING (activity_key, revision)
+                        JOIN segments AS s USING (activity_key)
+                        WHERE b.decided_at > c.accepted_at AND b.decided_at < s.pushed_at AND c.revision = s.completed_revision
+                        """
+                    ) == 2
+                )
+            }
+        }
+    }
+
+    @Test("A failure of all is tried again with the priority that was decided")
+    func failure() async throws {
+        try await withCrowd(40) { world in
+            world.recorder.answerAll(with: .tooMany)
+            try await world.update(score: 1)
+            try await world.settle()
+            let decided = try await world.word("SELECT min(decided_at)::text FROM budget_ledger")
+            #expect(try await ledger(world) == ["ordinary 5 routine", "frequent 5 routine"])
+            world.recorder.answerAll(with: nil)
+            try await world.hurry()
+            try await world.settle()
+            #expect(try await world.show().progress.current == 40)
+            #expect(try await world.word("SELECT min(decided_at)::text FROM budget_ledger") == decided)
+        }
+    }
+
+    @Test(
+        "A unit that was spent on the alert of a change is there for those whom the change alone is sent",
+        arguments: [1, 200]
+    )
+    func alertBefore(firstDeaf: Int) async throws {
+        try await withCrowd(256) { world in
+            try await world.update(score: 1, alert: "Goal")
+            try await world.update(score: 2)
+            // They have had the alert already.
+            _ = try await world.database.execute(
+                """
+                UPDATE subscriptions SET known_revision = 2, confirmed_revision = 2, heard_revision = 2, frequent = false
+                WHERE device_key IN (SELECT device_key FROM subscriptions ORDER BY device_key OFFSET \(firstDeaf - 1) LIMIT 20)
+                """
+            )
+            try await world.settle()
+            let pushes = world.recorder.take()
+            #expect(pushes.count == 256)
+            #expect(try await ledger(world).first == "ordinary 10 alert")
+            let deaf = Set((firstDeaf..<(firstDeaf + 20)).map(World.crowdToken))
+            let (hearing, others) = (
+                pushes.filter { !deaf.contains($0.destination) }, pushes.filter { deaf.contains($0.destination) }
+            )
+            #expect(hearing.allSatisfy { $0.priority == .ten })
+            // In the first slice the change was decided before the alert.
+            #expect(others.allSatisfy { $0.priority == (firstDeaf == 1 ? .five : .ten) })
+        }
+    }
+}
