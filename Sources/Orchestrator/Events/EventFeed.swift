@@ -7,38 +7,12 @@ import Synchronization
 /// Readers ask for what comes after their place, at their own pace, so nothing piles up for a slow one. The newest events
 /// are kept in memory; who has fallen behind them reads from the database, a few at a time.
 final class EventFeed: Service, CustomStringConvertible {
-    private struct Waiting {
-        let deadline: ContinuousClock.Instant
-        let continuation: CheckedContinuation<Void, Never>
-    }
-
-    private struct State {
-        /// Nil while nobody reads.
-        var window: EventWindow?
-        var waiting: [Int: Waiting] = [:]
-        var nextTicket = 0
-        var lastReader = ContinuousClock.now
-        /// How many readers read from the database at this moment.
-        var catchingUp = 0
-        var isStopped = false
-
-        mutating func beginCatchingUp(most: Int) -> Bool {
-            guard catchingUp < most else { return false }
-            catchingUp += 1
-            return true
-        }
-    }
-
-    /// How long the window is kept up to date for readers that may be back in a moment.
-    private static let rest = Duration.seconds(30)
-    /// How many readers may read from the database at the same time; it has other work to do.
-    private static let mostCatchingUp = 4
+    typealias Readers = EventReaders<CheckedContinuation<Void, Never>>
 
     private let store: EventStore
     private let interval: Duration
-    private let capacity: Int
     private let logger: Logger
-    private let state = Mutex(State())
+    let readers: Mutex<Readers>
 
     /// - Parameters:
     ///   - store: where events are read.
@@ -48,8 +22,8 @@ final class EventFeed: Service, CustomStringConvertible {
     init(store: EventStore, interval: Duration, capacity: Int = 10_000, logger: Logger) {
         self.store = store
         self.interval = interval
-        self.capacity = capacity
         self.logger = logger
+        readers = Mutex(Readers(capacity: capacity, now: .now))
     }
 
     var description: String { "event-feed" }
@@ -66,9 +40,8 @@ final class EventFeed: Service, CustomStringConvertible {
     ) async throws -> EventPage {
         var place = cursor
         while true {
-            let known = state.withLock { state in
-                state.lastReader = .now
-                return state.window?.page(after: place, matching: filter, limit: limit)
+            let known = readers.withLock { readers in
+                readers.page(after: place, matching: filter, limit: limit, now: .now)
             }
             let page: EventPage
             if let known {
@@ -78,39 +51,33 @@ final class EventFeed: Service, CustomStringConvertible {
             }
             if !page.events.isEmpty || ContinuousClock.now >= deadline { return page }
             try Task.checkCancellation()
-            if state.withLock({ $0.isStopped }) { return page }
+            if readers.withLock({ $0.isStopped }) { return page }
             place = page.next
             if page.isLast { await wait(after: place, until: deadline) }
         }
     }
 
     private func catchUp(after place: EventCursor, matching filter: EventFilter, limit: Int) async throws -> EventPage {
-        while !state.withLock({ $0.beginCatchingUp(most: Self.mostCatchingUp) }) {
+        while !readers.withLock({ $0.beginCatchingUp() }) {
             try await Task.sleep(for: .milliseconds(20))
         }
-        defer { state.withLock { $0.catchingUp -= 1 } }
+        defer { readers.withLock { $0.endCatchingUp() } }
         return try await store.page(after: place, matching: filter, limit: limit)
     }
 
     /// Until the window has something after a place, the deadline has passed, or the task is cancelled.
     private func wait(after place: EventCursor, until deadline: ContinuousClock.Instant) async {
-        let ticket = state.withLock { state in
-            defer { state.nextTicket += 1 }
-            return state.nextTicket
-        }
+        let ticket = readers.withLock { $0.ticket() }
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let mustGoOn = state.withLock { state in
+                let waits = readers.withLock { readers in
                     // The handler may have run before there was anything to resume.
-                    let isNews = state.window.map { $0.end > place } ?? false
-                    if Task.isCancelled || state.isStopped || isNews { return true }
-                    state.waiting[ticket] = Waiting(deadline: deadline, continuation: continuation)
-                    return false
+                    !Task.isCancelled && readers.wait(continuation, as: ticket, after: place, until: deadline)
                 }
-                if mustGoOn { continuation.resume() }
+                if !waits { continuation.resume() }
             }
         } onCancel: {
-            state.withLock { $0.waiting.removeValue(forKey: ticket) }?.continuation.resume()
+            readers.withLock { $0.leave(ticket) }?.resume()
         }
     }
 
@@ -124,12 +91,7 @@ final class EventFeed: Service, CustomStringConvertible {
                 try? await Task.sleep(for: self.interval)  // throws only when cancelled
             }
         }
-        let waiting = state.withLock { state in
-            state.isStopped = true
-            defer { state.waiting = [:] }
-            return state.waiting.values
-        }
-        for reader in waiting { reader.continuation.resume() }
+        wake { $0.stop() }
     }
 
     private func settleRestored() async {
@@ -146,39 +108,28 @@ final class EventFeed: Service, CustomStringConvertible {
         } catch {
             logger.warning("cannot read events", metadata: ["error": "\(error)"])
         }
-        wake { $0.deadline <= .now }
+        wake { $0.due(now: .now) }
     }
 
     /// Brings the window up to date and wakes the readers if there is something new.
     func readOn() async throws {
-        let isWanted = state.withLock { state in
-            if state.waiting.isEmpty, state.lastReader.duration(to: .now) > Self.rest { state.window = nil }
-            return state.window != nil || !state.waiting.isEmpty
-        }
-        guard isWanted else { return }
-        guard var place = state.withLock({ $0.window?.end }) else {
-            let window = EventWindow(at: try await store.end(), capacity: capacity)
-            state.withLock { $0.window = window }
-            // What they have missed until now they read for themselves.
-            wake { _ in true }
-            return
-        }
-        var isLast = false
-        while !isLast {
-            let page = try await store.page(after: place, matching: EventFilter(), limit: EventStore.scanned)
-            place = page.next
-            isLast = page.isLast
-            state.withLock { $0.window?.append(page) }
-            if !page.events.isEmpty { wake { _ in true } }
+        switch readers.withLock({ $0.look(now: .now) }) {
+        case .nothing: return
+        case .open:
+            let end = try await store.end()
+            wake { $0.opened(at: end) }
+        case .readOn(var place):
+            var isLast = false
+            while !isLast {
+                let page = try await store.page(after: place, matching: EventFilter(), limit: EventStore.scanned)
+                place = page.next
+                isLast = page.isLast
+                wake { $0.append(page) }
+            }
         }
     }
 
-    private func wake(_ isMeant: (borrowing Waiting) -> Bool) {
-        let woken = state.withLock { state in
-            let woken = state.waiting.filter { isMeant($0.value) }
-            for ticket in woken.keys { state.waiting[ticket] = nil }
-            return woken.values
-        }
-        for reader in woken { reader.continuation.resume() }
+    private func wake(_ event: (inout Readers) -> [CheckedContinuation<Void, Never>]) {
+        for reader in readers.withLock({ event(&$0) }) { reader.resume() }
     }
 }

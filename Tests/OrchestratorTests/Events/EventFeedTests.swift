@@ -2,11 +2,12 @@ import APITypes
 import ActivityModel
 import JSON
 import Postgres
+import Synchronization
 import Testing
 
 @testable import Orchestrator
 
-@Suite("Following events", .timeLimit(.minutes(5))) struct EventFeedTests {
+@Suite("Following events", .timeLimit(.minutes(2))) struct EventFeedTests {
     private static let far = ContinuousClock.now + .seconds(600)
 
     private func number(_ number: Int) -> Event {
@@ -102,6 +103,67 @@ import Testing
             }
             #expect(try await reader == [1])
             looking.cancel()
+        }
+    }
+
+    /// Writes events, and returns when no older transaction keeps them from readers any more.
+    private func insert(_ events: [Event], in world: World) async throws {
+        _ = try await world.database.execute(EventRows.insertion(events))
+        let written = EventCursor(transaction: try await world.transaction(), event: 0)
+        while try await world.orchestrator.eventStore.end() <= written {}
+    }
+
+    @Test("One look takes in all that has come, however much it is")
+    func oneLook() async throws {
+        try await withWorld { world in
+            let feed = world.orchestrator.eventFeed
+            let place = try await world.orchestrator.eventPlace(nil)
+            // The window begins for a reader who waits.
+            let reader = Task { try await read(1, from: place, world, limit: 5) }
+            while feed.readers.withLock({ $0.look(now: .now) }) != .open { await Task.yield() }
+            try await feed.readOn()
+            reader.cancel()
+            _ = await reader.result
+            guard case .readOn(let beginning) = feed.readers.withLock({ $0.look(now: .now) }) else {
+                Issue.record("There is no window.")
+                return
+            }
+            let count = EventStore.scanned * 2 + 500
+            try await insert((1...count).map(number), in: world)
+            try await feed.readOn()
+            let page = try await feed.page(after: beginning, matching: EventFilter(), limit: 10_000, until: .now)
+            let found = (count: page.events.count, isLast: page.isLast)
+            #expect(found == (count, true))
+        }
+    }
+
+    @Test("A reader goes on through pages of which its filter leaves nothing, without waiting for news")
+    func throughOthers() async throws {
+        try await withWorld { world in
+            let place = try await world.orchestrator.eventPlace(nil)
+            let last = Event(.demoted, of: .app(BundleID(stored: "com.example.app"), .production))
+            try await insert((1...EventStore.scanned * 2).map(number) + [last], in: world)
+            // Nobody looks at the database but the reader itself.
+            let page = try await world.orchestrator.eventFeed.page(
+                after: place,
+                matching: EventFilter(kinds: [.demoted]),
+                limit: 10,
+                until: Self.far
+            )
+            #expect(page.events.count == 1)
+        }
+    }
+
+    @Test("Any number of readers who have fallen behind get all they have missed")
+    func manyBehind() async throws {
+        try await withWorld { world in
+            let place = try await world.orchestrator.eventPlace(nil)
+            try await insert((1...30).map(number), in: world)
+            let stories = try await withThrowingTaskGroup(of: [Int64].self) { group in
+                for _ in 1...20 { group.addTask { try await read(30, from: place, world, limit: 7) } }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(stories == Array(repeating: Array(1...30), count: 20))
         }
     }
 

@@ -224,7 +224,7 @@ struct World: Sendable {
     /// All events of some kinds, or of all. The tests share one cluster, whose other transactions hold the order of events
     /// open; so this waits until everything that has been committed by now can be read.
     func events(_ kinds: Event.Kind...) async throws -> [EventRecord] {
-        let now = try await word("SELECT pg_current_xact_id()::text").flatMap { UInt64($0) } ?? 0
+        let now = try await transaction()
         let filter = EventFilter(kinds: kinds.isEmpty ? nil : Set(kinds))
         let deadline = ContinuousClock.now + .seconds(60)
         while ContinuousClock.now < deadline {
@@ -234,6 +234,11 @@ struct World: Sendable {
         }
         Issue.record("Some transaction never ends.")
         return []
+    }
+
+    /// The database's number of a transaction that begins now.
+    func transaction() async throws -> UInt64 {
+        try await word("SELECT pg_current_xact_id()::text").flatMap { UInt64($0) } ?? 0
     }
 
     func subscription(_ device: String) async throws -> String? {
