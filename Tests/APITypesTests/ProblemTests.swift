@@ -6,7 +6,7 @@ import Testing
 private let typeName = ActivityTypeName(stored: "GameAttributes")
 
 private let problems: [(Problem, Int, String)] = [
-    (.invalidJSON("x"), 400, "invalid_json"),
+    (.invalidJSON("x"), 400, "invalid_json"), (.repeatedHeader("X"), 400, "repeated_header"),
     (.unauthorized(), 401, "unauthorized"),
     (.missingScope(.publish), 403, "missing_scope"),
     (.appForbidden(), 403, "app_forbidden"),

@@ -3,6 +3,7 @@ import Cryptography
 import HTTPTypes
 import JSON
 import Orchestrator
+import TestSupport
 import Testing
 
 @testable import HTTPAPI
@@ -138,6 +139,56 @@ struct RequestTests {
         let wrong = try await api.send(.put, path + "?force=1", body: Bodies.type)
         #expect(wrong.status == 422)
         #expect(api.service.calls == ["putType com.example.mine Game"])
+    }
+
+    // MARK: Header fields
+
+    @Test(
+        "A field that may come once only and comes twice is 400, by name, and nothing is done",
+        arguments: [
+            (HTTPField.Name.authorization, "Bearer publish", "Bearer admin"),
+            (.authorization, "Bearer publish", "Bearer publish"), (.authorization, "Bearer wrong", "Bearer admin"),
+            (.idempotencyKey, "one", "two"), (.idempotencyKey, "one", "one"),
+            (.contentType, "application/json", "application/json"), (.contentType, "text/plain", "application/json"),
+            (.lastEventID, "7-1", "8-1"),
+        ]
+    )
+    func repeatedField(name: HTTPField.Name, first: String, second: String) async throws {
+        let api = API()
+        let answer = try await api.send(
+            .post,
+            Self.update,
+            key: name == .authorization ? nil : "publish",
+            body: Bodies.update,
+            headers: [name: first, name: second]
+        )
+        #expect(answer.status == 400)
+        #expect(answer.code == "repeated_header")
+        #expect(answer.detail?.contains("'\(name.rawName)'") == true)
+        #expect(api.service.calls.isEmpty)
+    }
+
+    @Test("A traceparent that comes twice is none, and so is an X-Request-Id")
+    func repeatedTrace() async throws {
+        let api = API()
+        let traces = ["a", "b"].map { "00-0af7651916cd43dd8448eb211c80319\($0)-b7ad6b7169203331-01" }
+        let answer = try await api.send(
+            .get,
+            "/v1/apps",
+            headers: [.traceParent: traces[0], .traceParent: traces[1], .requestID: "mine", .requestID: "yours"]
+        )
+        #expect(answer.code == "reached")
+        #expect(!api.log.all.contains { $0.contains("0af7651916cd43dd8448eb211c80319") })
+        let id = answer.headers[.requestID]
+        #expect(id != nil && id?.contains("mine") == false && id?.contains("yours") == false)
+    }
+
+    @Test("What a caller accepts may stand in several fields")
+    func repeatedAccept() {
+        for types in [["application/json", "text/event-stream"], ["text/event-stream", "application/json"]] {
+            let fields = RequestFields([.accept: types[0], .accept: types[1]])
+            #expect(StreamTerms(accept: fields.accept).wantsEventStream)
+        }
     }
 
     // MARK: Idempotency

@@ -17,6 +17,11 @@ extension Problem {
         return problem
     }
 
+    /// 400: a header field that may come once only came several times.
+    package static func repeatedHeader(_ name: String) -> Problem {
+        Problem(status: 400, code: "repeated_header", detail: "The header field '\(name)' may come once only.")
+    }
+
     /// 401: no key, or one that is unknown, revoked or expired; which of them is not said.
     package static func unauthorized(
         _ detail: String = "A valid API key is needed: 'Authorization: Bearer <key>'."

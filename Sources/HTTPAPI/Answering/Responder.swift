@@ -62,6 +62,7 @@ struct Responder: Sendable {
 
     /// Whoever asks learns as little as possible until it is known who that is and what they may do.
     private func answer(to asked: AskedRequest, _ match: RouteTable.Match) async throws -> RouteAnswer {
+        if let name = asked.fields.repeated { throw Problem.repeatedHeader(name.rawName) }
         try bodyLimit.check(asked.fields, match.route)
         // Open routes pass; everything else needs a key, also a path that does not exist.
         let principal = match.route?.access == .open ? nil : try await authentication.principal(asked.fields)

@@ -47,8 +47,8 @@ struct API {
         var fields = headers
         if let key { fields[.authorization] = "Bearer \(key)" }
         if let body {
-            fields[.contentLength] = fields[.contentLength] ?? String(body.utf8.count)
-            fields[.contentType] = fields[.contentType] ?? "application/json"
+            if !fields.contains(.contentLength) { fields[.contentLength] = String(body.utf8.count) }
+            if !fields.contains(.contentType) { fields[.contentType] = "application/json" }
         }
         let request = Request(
             head: HTTPRequest(method: method, scheme: "http", authority: "tally", path: path, headerFields: fields),
