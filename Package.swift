@@ -23,6 +23,7 @@ let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hum
 let hummingbirdCore: Target.Dependency = .product(name: "HummingbirdCore", package: "hummingbird")
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+let nioEmbedded: Target.Dependency = .product(name: "NIOEmbedded", package: "swift-nio")
 let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
@@ -360,7 +361,8 @@ let package = Package(
             dependencies: [
                 "APITypes", "ActivityModel", "Cryptography", "HTTPAPI", "JSON", "Orchestrator",
                 "OrchestratorTestSupport", "Postgres", "Schema", "TestSupport",
-                hummingbird, httpTypes, nioCore, nioPosix, logging, metrics, coreMetrics, serviceLifecycle,
+                hummingbird, httpTypes, nioCore, nioEmbedded, nioHTTP1, nioPosix, logging, metrics, coreMetrics,
+                serviceLifecycle,
             ],
             swiftSettings: swiftSettings
         ),

@@ -33,6 +33,24 @@ struct HTTPServerTests {
         }
     }
 
+    @Test("It holds a key to the rate that is configured, and serves health all the same", .timeLimit(.minutes(1)))
+    func limitsRates() async throws {
+        var configuration = HTTPServerConfiguration(port: 0)
+        configuration.requestsPerSecond = 1
+        try await Self.withServer(RecordingService(), configuration) { group, addresses in
+            var iterator = addresses.makeAsyncIterator()
+            let url = try #require(await iterator.next()).url
+            var statuses: [Int] = []
+            while statuses.last != 429, statuses.count < 200 {
+                statuses.append(try await Self.status(url + "/v1/apps", key: "admin"))
+            }
+            #expect(statuses.first == 418)
+            #expect(statuses.last == 429)
+            #expect(try await Self.status(url + "/health/live") == 200)
+            await group.triggerGracefulShutdown()
+        }
+    }
+
     @Test(
         "It ends the streams of its readers when the group shuts down, and waits for no more",
         .timeLimit(.minutes(1))

@@ -47,6 +47,7 @@ struct LimitsTests {
                 let bytes = try await Self.dribble(begin, to: port)
                 #expect(!bytes.contains("200 OK"), "\(begin.prefix(4))")
             }
+            #expect(try await Self.dribble("", to: port, more: false) == "", "who says nothing is cut off, too")
             let whole = try await Self.dribble("GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n", to: port, more: false)
             #expect(whole.contains("200 OK"))
         }
@@ -85,7 +86,13 @@ struct LimitsTests {
 
     /// Sends `begin`, then a byte every tenth of a second, if there is `more`; returns all that came back when the server has
     /// closed.
+    ///
+    /// - Throws: ``ConnectionLeftOpen``.
     private static func dribble(_ begin: String, to port: Int, more: Bool = true) async throws -> String {
+        try await untilClosed { try await converse(begin, with: port, more: more) }
+    }
+
+    private static func converse(_ begin: String, with port: Int, more: Bool) async throws -> String {
         let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .connect(host: "127.0.0.1", port: port) { channel in
                 channel.eventLoop.makeCompletedFuture {

@@ -61,7 +61,7 @@ final class ConnectionDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private func set(_ time: TimeAmount, _ context: ChannelHandlerContext) {
-        deadline = .now() + time
+        deadline = context.eventLoop.now + time
         if let timer, timer.due <= deadline { return }
         timer?.task.cancel()
         startTimer(context)
@@ -78,7 +78,7 @@ final class ConnectionDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
 
     private func timerDue(_ context: ChannelHandlerContext) {
         timer = nil
-        if deadline <= .now() {
+        if deadline <= context.eventLoop.now {
             context.channel.close(mode: .all, promise: nil)
         } else {
             startTimer(context)

@@ -53,8 +53,14 @@ struct RawServer {
         }
     }
 
-    /// Sends all bytes at once, says that no more will come, and reads until the server closes.
+    /// Sends all bytes at once and reads until the server closes.
+    ///
+    /// - Throws: ``ConnectionLeftOpen``.
     func exchange(_ bytes: [UInt8]) async throws -> Exchange {
+        try await untilClosed { try await converse(bytes) }
+    }
+
+    private func converse(_ bytes: [UInt8]) async throws -> Exchange {
         let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .channelOption(.allowRemoteHalfClosure, value: true)
             .connect(host: "127.0.0.1", port: port) { channel in
