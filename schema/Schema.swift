@@ -24,5 +24,6 @@ package enum Schema {
         (18, "retention", PackageResources.V0018_retention_sql),
         (19, "accepting", PackageResources.V0019_accepting_sql),
         (20, "lookups_by_id", PackageResources.V0020_lookups_by_id_sql),
+        (21, "audit_retention", PackageResources.V0021_audit_retention_sql),
     ]
 }

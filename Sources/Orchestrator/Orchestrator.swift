@@ -107,6 +107,8 @@ package struct OrchestratorSettings: Sendable {
     package var eventRetention: Duration
     /// How long an activity is kept after its end, at least a day, and at least as long as events; nil: for ever.
     package var activityRetention: Duration?
+    /// How long it is kept what operators did; nil: for ever.
+    package var auditRetention: Duration?
     /// How many changes may wait to be accepted before routine ones are refused; the others a little later.
     package var intakeLimit: Int
     /// Where in its range a delay before another try falls, from 0 to 1; asked each time.
@@ -124,6 +126,7 @@ package struct OrchestratorSettings: Sendable {
         ringSize: Int = 50_000,
         eventRetention: Duration = .seconds(7 * 86_400),
         activityRetention: Duration? = .seconds(30 * 86_400),
+        auditRetention: Duration? = .seconds(400 * 86_400),
         intakeLimit: Int = 20_000,
         jitter: @escaping @Sendable () -> Double = { .random(in: 0...1) },
         uptime: @escaping @Sendable () -> Duration = Self.processTime
@@ -137,6 +140,7 @@ package struct OrchestratorSettings: Sendable {
         self.ringSize = ringSize
         self.eventRetention = eventRetention
         self.activityRetention = activityRetention
+        self.auditRetention = auditRetention
         self.intakeLimit = intakeLimit
         self.jitter = jitter
         self.uptime = uptime

@@ -54,6 +54,7 @@ struct Daemon: Sendable {
                 ringSize: configuration.ringSize,
                 eventRetention: configuration.eventRetention,
                 activityRetention: configuration.activityRetention,
+                auditRetention: configuration.auditRetention,
                 intakeLimit: configuration.intakeLimit
             ),
             logger: logger

@@ -8,10 +8,11 @@ struct ExpiryDuty: Service, CustomStringConvertible {
     /// What is forgotten.
     enum Rows: String, CaseIterable {
         /// The answers that were kept for an `Idempotency-Key`, when their 24 hours are over.
-        case keptAnswers = "idempotency_keys"
-        /// Who issued tickets. Backends do that for phone after phone: this is kept no longer than events, and what operators
-        /// did for ever.
-        case issuedTickets = "audit_log"
+        case keptAnswers
+        /// Who issued tickets. Backends do that for phone after phone: this is kept no longer than events.
+        case issuedTickets
+        /// What operators did. Backends are among them: they delete devices and erase users.
+        case auditEntries
     }
 
     let orchestrator: Orchestrator
@@ -36,7 +37,7 @@ struct ExpiryDuty: Service, CustomStringConvertible {
         } catch {
             orchestrator.logger.warning(
                 "cannot forget old rows",
-                metadata: ["postgres.table": "\(rows.rawValue)", "error": "\(error)"]
+                metadata: ["rows": "\(rows)", "error": "\(error)"]
             )
         }
     }
@@ -54,7 +55,6 @@ struct ExpiryDuty: Service, CustomStringConvertible {
                 """
             )
         case .issuedTickets:
-            // The oldest by the primary key: what operators did before, and stays, is little to pass over.
             try await orchestrator.database.execute(
                 """
                 DELETE FROM audit_log
@@ -64,6 +64,21 @@ struct ExpiryDuty: Service, CustomStringConvertible {
                 ))
                 """
             )
+        case .auditEntries:
+            try await forgetAuditEntries()
         }
+    }
+
+    /// The oldest by their number, which is nearly their age, so that nothing younger is looked at.
+    private func forgetAuditEntries() async throws -> Int {
+        guard let retention = orchestrator.settings.auditRetention else { return 0 }
+        return try await orchestrator.database.execute(
+            """
+            DELETE FROM audit_log
+            WHERE at < now() - \(retention) AND entry_id = ANY(ARRAY(
+                SELECT entry_id FROM audit_log ORDER BY entry_id LIMIT \(Self.batchSize)
+            ))
+            """
+        )
     }
 }

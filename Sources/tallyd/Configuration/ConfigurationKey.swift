@@ -65,6 +65,10 @@ struct ConfigurationKey: Sendable {
         "TALLY_ACTIVITY_RETENTION_DAYS",
         "how long activities are kept after their end, 1 to 3650, but never shorter than events, or forever; default 30"
     )
+    static let auditRetention = ConfigurationKey(
+        "TALLY_AUDIT_RETENTION_DAYS",
+        "how long the audit log says what operators did, 1 to 3650, or forever; default 400"
+    )
     static let logLevel = ConfigurationKey(
         "TALLY_LOG_LEVEL",
         "trace, debug, info, notice, warning, error or critical; default info"

@@ -27,6 +27,8 @@ struct DaemonConfiguration: Sendable {
     var eventRetention = Duration.seconds(7 * 86_400)
     /// Nil: for ever.
     var activityRetention: Duration? = .seconds(30 * 86_400)
+    /// Nil: for ever.
+    var auditRetention: Duration? = .seconds(400 * 86_400)
     var logLevel = Logger.Level.info
     var logFormat = LogFormat.text
     var drainDelay = Duration.seconds(1)
@@ -65,7 +67,8 @@ extension DaemonConfiguration {
         apnsCAFile = reader.text(.apnsCAFile)
         if let seconds = try reader.integer(.apnsRetryMaximum, in: 1...3600) { apnsRetryMaximum = .seconds(seconds) }
         if let days = try reader.integer(.eventRetention, in: 1...365) { eventRetention = .seconds(days * 86_400) }
-        activityRetention = try Self.activityRetention(reader, default: activityRetention)
+        activityRetention = try Self.retention(reader, .activityRetention, default: activityRetention)
+        auditRetention = try Self.retention(reader, .auditRetention, default: auditRetention)
         if let word = reader.text(.logLevel) {
             guard let level = Logger.Level(rawValue: word) else {
                 let levels = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
@@ -89,18 +92,20 @@ extension DaemonConfiguration {
         }
     }
 
-    private static func activityRetention(
+    /// Days, or `forever`, which is nil.
+    private static func retention(
         _ reader: ConfigurationReader,
+        _ key: ConfigurationKey,
         default: Duration?
     ) throws(ConfigurationError) -> Duration? {
         let days = 1...3650
-        switch reader.text(.activityRetention) {
+        switch reader.text(key) {
         case nil: return `default`
         case "forever": return nil
         case let text?:
             guard let count = Int(text), days.contains(count) else {
                 throw ConfigurationError(
-                    key: ConfigurationKey.activityRetention.name,
+                    key: key.name,
                     message: "must be a whole number from \(days.lowerBound) to \(days.upperBound), or forever"
                 )
             }
@@ -124,7 +129,7 @@ extension DaemonConfiguration {
         [
             .databaseURL, .databaseConnections, .httpHost, .httpPort, .httpRateLimit, .intakeLimit, .ringSize,
             .masterKey, .previousMasterKey, .bootstrapKey, .apnsCAFile,
-            .apnsRetryMaximum, .eventRetention, .activityRetention, .logLevel, .logFormat, .drainDelay,
+            .apnsRetryMaximum, .eventRetention, .activityRetention, .auditRetention, .logLevel, .logFormat, .drainDelay,
         ]
             + APNSEnvironment.allCases.flatMap { environment in
                 APNSAPI.allCases.map { ConfigurationKey.apnsURL(environment.rawValue, $0.rawValue) }

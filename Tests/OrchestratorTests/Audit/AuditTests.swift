@@ -223,7 +223,45 @@ struct AuditTests {
         }
     }
 
-    @Test("Who issued tickets is kept as long as events, and what operators did for ever")
+    @Test("What operators did is kept for 400 days, for as long as is wished, or for ever")
+    func retention() async throws {
+        try await withWorld { world in
+            for age in [401, 399, 29, 0] {
+                let key = APIKeyRequest(name: "from \(age) days ago", scopes: [.read])
+                try await acting { _ = try await world.orchestrator.createAPIKey(key) }
+                _ = try await world.database.execute(
+                    "UPDATE audit_log SET at = at - \(Duration.seconds(age * 86_400)) WHERE at > now() - interval '1 hour'"
+                )
+            }
+            func kept(for retention: Duration?) async throws -> Int {
+                let settings = OrchestratorSettings(auditRetention: retention)
+                _ = try await ExpiryDuty(orchestrator: world.sibling(settings: settings).orchestrator)
+                    .forgetSome(.auditEntries)
+                return try await entries(world.orchestrator).count
+            }
+            #expect(try await kept(for: nil) == 4)
+            _ = try await ExpiryDuty(orchestrator: world.orchestrator).forgetSome(.auditEntries)
+            #expect(try await entries(world.orchestrator).count == 3)
+            #expect(try await kept(for: .seconds(30 * 86_400)) == 2)
+            #expect(try await kept(for: .seconds(86_400)) == 1)
+        }
+    }
+
+    @Test("The duty forgets what has had its time, of every kind, by itself")
+    func duty() async throws {
+        try await withWorld { world in
+            try await acting {
+                _ = try await world.orchestrator.createAPIKey(APIKeyRequest(name: "old", scopes: [.read]))
+            }
+            _ = try await world.database.execute("UPDATE audit_log SET at = at - interval '401 days'")
+            let duty = Task { await ExpiryDuty(orchestrator: world.orchestrator).run() }
+            while try await !entries(world.orchestrator).isEmpty { await Task.yield() }
+            duty.cancel()
+            await duty.value
+        }
+    }
+
+    @Test("Who issued tickets is kept as long as events, and what operators did for longer")
     func expiry() async throws {
         try await withWorld { world in
             for device in ["first", "second"] {

@@ -11,6 +11,7 @@ struct SchemaRelease: Sendable {
     static let all = [
         first, events, destinations, cards, halts, pacing, channels, counts, timeline, channelAlerts, changeEvents,
         pushes, audit, versions, lookups, rings, origins, retention, accepting, lookupsByID,
+        auditRetention,
     ]
 
     /// An activity of each kind in the middle of its life. The signing key is written by the test, which knows the secret.
@@ -285,4 +286,6 @@ struct SchemaRelease: Sendable {
     private static let accepting = SchemaRelease(version: 19, rows: "")
 
     private static let lookupsByID = SchemaRelease(version: 20, rows: "")
+
+    private static let auditRetention = SchemaRelease(version: 21, rows: "")
 }
