@@ -20,7 +20,7 @@ extension JSONValue {
         case .bool(let value):
             output.append(contentsOf: (value ? "true" : "false").utf8)
         case .number(let number):
-            output.append(contentsOf: number.digits.utf8)
+            Self.append(number.digits, to: &output)
         case .string(let text):
             Self.write(text, to: &output)
         case .array(let items):
@@ -45,20 +45,19 @@ extension JSONValue {
     /// Appends a string in quotes, escaping only what must be.
     private static func write(_ text: String, to output: inout [UInt8]) {
         output.append(UInt8(ascii: "\""))
-        // As a whole at first: few texts have anything to escape, and an array is searched faster than a text.
-        let start = output.count
-        output.append(contentsOf: text.utf8)
-        if output[start...].contains(where: mustBeEscaped) {
-            output.removeLast(output.count - start)
+        if PlainBytes.skip(text.utf8.span, from: 0).end == text.utf8.count {
+            append(text, to: &output)
+        } else {
             for byte in text.utf8 {
-                if mustBeEscaped(byte) { writeEscape(of: byte, to: &output) } else { output.append(byte) }
+                if PlainBytes.isPlain(byte) { output.append(byte) } else { writeEscape(of: byte, to: &output) }
             }
         }
         output.append(UInt8(ascii: "\""))
     }
 
-    private static func mustBeEscaped(_ byte: UInt8) -> Bool {
-        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    /// Appends the bytes of a text as one slice; as a collection they would be asked for one after the other.
+    private static func append(_ text: String, to output: inout [UInt8]) {
+        text.utf8.span.withUnsafeBufferPointer { output.append(contentsOf: $0) }
     }
 
     private static func writeEscape(of byte: UInt8, to output: inout [UInt8]) {

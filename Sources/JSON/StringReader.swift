@@ -34,45 +34,11 @@ struct StringReader {
         }
     }
 
-    /// Passes over bytes that stand for themselves, eight at a time where there are as many; whether all are ASCII.
+    /// Passes over bytes that stand for themselves; whether all are ASCII.
     private mutating func skipPlain(_ bytes: Span<UInt8>) -> Bool {
-        // In variables of its own, which the loops keep in registers.
-        var (all, place): (UInt64, Int) = (0, position)
-        while place + 8 <= bytes.count {
-            let word = UInt64(
-                littleEndian: bytes.bytes.unsafeLoadUnaligned(fromByteOffset: place, as: UInt64.self)
-            )
-            let special = Self.specialBytes(of: word)
-            guard special == 0 else {
-                let plainBits = UInt64(special.trailingZeroBitCount) & ~7
-                position = place + Int(plainBits / 8)
-                return (all | word & (1 << plainBits &- 1)) & 0x8080_8080_8080_8080 == 0
-            }
-            all |= word
-            place += 8
-        }
-        while place < bytes.count, Self.isPlain(bytes[place]) {
-            all |= UInt64(bytes[place])
-            place += 1
-        }
-        position = place
-        return all & 0x8080_8080_8080_8080 == 0
-    }
-
-    /// The highest bit of every byte that does not stand for itself. Only the lowest of them is sure: a borrow can set
-    /// others.
-    private static func specialBytes(of word: UInt64) -> UInt64 {
-        let ones: UInt64 = 0x0101_0101_0101_0101
-        let quotes = word ^ (ones &* UInt64(UInt8(ascii: "\"")))
-        let backslashes = word ^ (ones &* UInt64(UInt8(ascii: "\\")))
-        let zeros = ((quotes &- ones) & ~quotes) | ((backslashes &- ones) & ~backslashes)
-        let controls = (word &- (ones &* 0x20)) & ~word
-        return (zeros | controls) & 0x8080_8080_8080_8080
-    }
-
-    /// Whether a byte stands for itself.
-    private static func isPlain(_ byte: UInt8) -> Bool {
-        byte >= 0x20 && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
+        let (end, areASCII) = PlainBytes.skip(bytes, from: position)
+        position = end
+        return areASCII
     }
 
     // MARK: Escapes
