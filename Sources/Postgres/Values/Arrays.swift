@@ -53,6 +53,14 @@ extension PostgresValue {
 extension Optional: PostgresArrayElement where Wrapped: PostgresValue {
     package static var postgresTypeOfArray: PostgresType { Wrapped.postgresTypeOfArray }
 
+    // Made for these types once: statements are written in other modules, from where only the general form can be called.
+    @specialized(where Wrapped == Int16)
+    @specialized(where Wrapped == Int32)
+    @specialized(where Wrapped == Int64)
+    @specialized(where Wrapped == Double)
+    @specialized(where Wrapped == String)
+    @specialized(where Wrapped == JSONText)
+    @specialized(where Wrapped == PGTimestamp)
     package static func encodeArray(_ elements: [Wrapped?], into bytes: inout [UInt8]) {
         let hasNulls = elements.contains { $0 == nil }
         encodeArrayHeader(count: elements.count, hasNulls: hasNulls, type: Wrapped.postgresType, into: &bytes)
