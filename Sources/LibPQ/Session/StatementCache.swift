@@ -3,6 +3,12 @@ struct StatementCache {
     struct Key: Hashable {
         let sql: String
         let types: [UInt32]
+
+        /// The length of the text tells most statements apart; the whole of it would be read for every execution.
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(sql.utf8.count)
+            hasher.combine(types)
+        }
     }
 
     private struct Entry {
