@@ -45,9 +45,12 @@ struct GroupQueue<Line: Hashable, Element> {
         if waiting[line]?.count == 1 { ready.append(line) }
     }
 
+    /// Whether a group may be begun.
+    var hasNext: Bool { underWay < rules.lanes && readyCount >= (underWay == 0 ? 1 : rules.worthALane) }
+
     /// The next group, if one may be begun. It is under way until it is given to ``finished(_:)``.
     mutating func next() -> Group? {
-        guard underWay < rules.lanes, readyCount >= (underWay == 0 ? 1 : rules.worthALane) else { return nil }
+        guard hasNext else { return nil }
         var lines: [Line] = []
         var elements: [Element] = []
         while elements.count < rules.groupSize, let line = nextLine() {

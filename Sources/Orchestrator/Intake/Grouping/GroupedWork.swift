@@ -65,7 +65,7 @@ final class GroupedWork<Line: Hashable & Sendable, Request: Sendable, Answer: Se
         guard !requests.isEmpty else { return [] }
         return await withCheckedContinuation { continuation in
             let caller = Caller(count: requests.count, continuation)
-            let refused = state.withLock { state -> [(place: Int, problem: Problem)]? in
+            let taken = state.withLock { state -> (refused: [(place: Int, problem: Problem)], isDue: Bool)? in
                 guard !state.isClosed else { return nil }
                 var refused: [(place: Int, problem: Problem)] = []
                 for (place, (line, request)) in requests.enumerated() {
@@ -76,10 +76,11 @@ final class GroupedWork<Line: Hashable & Sendable, Request: Sendable, Answer: Se
                         refused.append((place, error))
                     }
                 }
-                return refused
+                return (refused, state.queue.hasNext)
             }
-            if let refused {
-                arrived.yield()
+            if let (refused, isDue) = taken {
+                // While all lanes are busy, the first to be done takes what waits.
+                if isDue { arrived.yield() }
                 for (place, problem) in refused { caller.take(.failure(problem), at: place) }
             } else {
                 let stopping = Problem.unavailable("The daemon is stopping.")
@@ -108,12 +109,13 @@ final class GroupedWork<Line: Hashable & Sendable, Request: Sendable, Answer: Se
         var next: Queue.Group? = first
         while let group = next {
             let answers = await answers(to: group.elements.map(\.request))
-            next = state.withLock { state in
+            let isDue: Bool
+            (next, isDue) = state.withLock { state in
                 state.queue.finished(group)
-                return state.queue.next()
+                return (state.queue.next(), state.queue.hasNext)
             }
-            // There may be enough for another lane.
-            if next != nil { arrived.yield() }
+            // There is enough for another lane.
+            if isDue { arrived.yield() }
             for (waiting, answer) in zip(group.elements, answers) { waiting.caller.take(answer, at: waiting.place) }
         }
     }

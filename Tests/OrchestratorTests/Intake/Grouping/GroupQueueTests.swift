@@ -18,7 +18,10 @@ struct GroupQueueTests {
 
     /// The elements of the next group; nil if none may be begun.
     private func begin(_ queue: inout Queue, _ open: inout [Queue.Group]) -> [Int]? {
-        guard let group = queue.next() else { return nil }
+        let isDue = queue.hasNext
+        let group = queue.next()
+        #expect(isDue == (group != nil))
+        guard let group else { return nil }
         open.append(group)
         return group.elements
     }
