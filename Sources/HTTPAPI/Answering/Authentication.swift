@@ -23,11 +23,9 @@ struct Authentication: Sendable {
 
     /// The token of `Bearer <token>` (RFC 6750 §2.1); the scheme's case does not matter.
     private static func bearer(_ header: String) -> String? {
+        guard header.hasPrefix("Bearer ") || header.lowercased().hasPrefix("bearer ") else { return nil }
         let space = UInt8(ascii: " ")
-        let scheme = header.utf8.prefix { $0 != space }
-        // Of ASCII letters, one bit tells the case.
-        guard scheme.lazy.map({ $0 | 0x20 }).elementsEqual("bearer".utf8) else { return nil }
-        let token = header.utf8[scheme.endIndex...].drop { $0 == space }
+        let token = header.utf8.dropFirst("Bearer ".utf8.count).drop { $0 == space }
         guard !token.isEmpty, !token.contains(space) else { return nil }
         return String(Substring(token))
     }

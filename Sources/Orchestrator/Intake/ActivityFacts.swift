@@ -78,28 +78,28 @@ extension Orchestrator {
     ///
     /// - Throws: 404 if there is none.
     func facts(_ app: BundleID, _ id: ActivityID) async throws -> ActivityFacts {
-        let name = ActivityFacts.Name(app: app, id: id)
-        return try (await facts(of: [name])[name] ?? .failure(Problem.internalError())).get()
+        try (await facts(of: [ActivityFacts.Name(app: app, id: id)]).first ?? .failure(Problem.internalError())).get()
     }
 
-    /// The facts of several activities, read together; 404 for those that do not exist.
-    func facts(
-        of names: some Sequence<ActivityFacts.Name>
-    ) async -> [ActivityFacts.Name: Result<ActivityFacts, any Error>] {
-        var results: [ActivityFacts.Name: Result<ActivityFacts, any Error>] = [:]
-        var unknown: [ActivityFacts.Name] = []
-        for name in Set(names) {
+    /// The facts of several activities in their order, those that are not at hand read together; 404 for those that do not
+    /// exist.
+    func facts(of names: [ActivityFacts.Name]) async -> [Result<ActivityFacts, any Error>] {
+        var results: [Result<ActivityFacts, any Error>] = []
+        var unknown: [Int] = []
+        for (place, name) in names.enumerated() {
             if case .fresh(let facts) = facts.lookUp(name), !facts.isPast {
-                results[name] = .success(facts)
+                results.append(.success(facts))
             } else {
-                unknown.append(name)
+                unknown.append(place)
+                // Takes the place of the answer to come.
+                results.append(.failure(Problem.internalError()))
             }
         }
-        let answers = await intake.facts.submit(unknown.map { ($0, $0) })
-        for (name, answer) in zip(unknown, answers) {
-            results[name] = answer.flatMap { facts in
+        let answers = await intake.facts.submit(unknown.map { (names[$0], names[$0]) })
+        for (place, answer) in zip(unknown, answers) {
+            results[place] = answer.flatMap { facts in
                 guard let facts else { return .failure(Problem.notFound("the activity")) }
-                self.facts.store(facts, for: name)
+                self.facts.store(facts, for: names[place])
                 return .success(facts)
             }
         }

@@ -46,14 +46,14 @@ extension Orchestrator {
 
     /// What is judged by a type that is changed meanwhile fails with ``OutdatedType``.
     private func judge(_ changes: [RequestedChange]) async -> [Result<ChangeAnswer, any Error>] {
-        let facts = await facts(of: changes.lazy.map(\.name))
+        let facts = await facts(of: changes.map(\.name))
         let limit = intakeLimit
         let waiting = intake.changes.waitingCount
         var answers: [Result<ChangeAnswer, any Error>] = []
         var commands: [(place: Int, command: ChangeCommand)] = []
-        for (place, change) in changes.enumerated() {
+        for (place, (change, facts)) in zip(changes, facts).enumerated() {
             do {
-                let facts = try (facts[change.name] ?? .failure(Problem.internalError())).get()
+                let facts = try facts.get()
                 let type = try await typeContext(change.app, facts.typeName)
                 // What will be refused for want of room is not judged: that is most of what a change costs before it is in.
                 if change.at == nil { try limit.admit(change.weight(by: type.policy), waiting: waiting) }

@@ -17,7 +17,14 @@ package struct IdempotencyKey: Sendable, Hashable {
     ///   - key: the caller's text, 1 to 255 bytes. The only one of the four in which a line feed can be.
     ///   - bodyHash: the SHA-256 of the body's bytes.
     package init(apiKeyID: String, method: String, path: String, key: String, bodyHash: [UInt8]) {
-        scope = SHA256.hash("\(apiKeyID)\n\(method)\n\(path)\n\(key)")
+        var text: [UInt8] = []
+        text.reserveCapacity(512)
+        for part in [apiKeyID, method, path] {
+            text += part.utf8
+            text.append(UInt8(ascii: "\n"))
+        }
+        text += key.utf8
+        scope = SHA256.hash(text)
         self.bodyHash = bodyHash
     }
 

@@ -53,18 +53,18 @@ struct JudgedContent: Sendable {
             let taker = takers.first { verdicts[$0]?.errors.isEmpty == true } ?? type.versions.newest
             return try settled(for: [taker])
         }
-        let errors = versions.sorted().flatMap { verdicts[$0]?.errors ?? [] }
         var forms: [JSONValue] = []
         for version in versions.sorted(by: >) {
             guard let verdict = verdicts[version], verdict.errors.isEmpty, !forms.contains(verdict.settled) else {
                 continue
             }
             forms.append(verdict.settled)
-            if versions.allSatisfy({ decodes(verdict.settled, $0) }) {
-                let decodedBy = Set(type.versions.reachable.filter { decodes(verdict.settled, $0) })
+            if versions.allSatisfy({ $0 == version || decodes(verdict.settled, $0) }) {
+                let decodedBy = Set(type.versions.reachable.filter { $0 == version || decodes(verdict.settled, $0) })
                 return Settled(content: verdict.settled, decodedBy: decodedBy)
             }
         }
+        let errors = versions.sorted().flatMap { verdicts[$0]?.errors ?? [] }
         throw Refusal(
             errors: errors.isEmpty ? conflicts(among: versions.sorted()) : errors,
             content: verdicts[type.versions.newest]?.settled ?? original

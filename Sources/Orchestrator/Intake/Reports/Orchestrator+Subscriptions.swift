@@ -31,11 +31,11 @@ extension Orchestrator {
 
     /// What is judged by a type that is changed meanwhile fails with ``OutdatedType``.
     private func take(_ cards: [ReportedCard]) async -> [Result<SubscriptionAnswer, any Error>] {
-        let facts = await facts(of: cards.lazy.map(\.name))
+        let facts = await facts(of: cards.map(\.name))
         var reports: [(place: Int, report: CardReport)] = []
-        var answers = cards.enumerated().map { place, card -> Result<SubscriptionAnswer, any Error> in
-            (facts[card.name] ?? .failure(Problem.internalError())).flatMap { facts in
-                reports.append((place, CardReport(card: card, facts: facts, orchestrator: self)))
+        var answers = zip(cards, facts).enumerated().map { place, card -> Result<SubscriptionAnswer, any Error> in
+            card.1.flatMap { facts in
+                reports.append((place, CardReport(card: card.0, facts: facts, orchestrator: self)))
                 // Takes the place of the answer to come.
                 return .failure(Problem.internalError())
             }
