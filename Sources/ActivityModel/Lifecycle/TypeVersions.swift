@@ -23,6 +23,11 @@ package struct TypeVersions: Sendable, Hashable {
     private let steps: [Version]
     /// The newest version of the type.
     package let newest: Int
+    /// Those that content has to satisfy where it is not known who reads it, as on a channel: what some app decodes and
+    /// nobody has retired. Oldest first.
+    package let current: [Int]
+    /// Those that some version of the app decodes, oldest first.
+    package let reachable: [Int]
 
     /// `versions` are all versions of a type in the order of their numbers, at least one.
     package init(_ versions: [Version]) {
@@ -37,14 +42,9 @@ package struct TypeVersions: Sendable, Hashable {
         }
         self.steps = steps.reversed()
         newest = versions.last?.number ?? 0
+        current = self.steps.filter { !$0.isRetired }.map(\.number)
+        reachable = self.steps.map(\.number)
     }
-
-    /// Those that content has to satisfy where it is not known who reads it, as on a channel: what some app decodes and
-    /// nobody has retired. Oldest first.
-    package var current: [Int] { steps.filter { !$0.isRetired }.map(\.number) }
-
-    /// Those that some version of the app decodes, oldest first.
-    package var reachable: [Int] { steps.map(\.number) }
 
     /// Whether it may be withheld from the phones that decode a version what they cannot decode; else it is refused.
     package func isRetired(_ number: Int) -> Bool { steps.contains { $0.number == number && $0.isRetired } }

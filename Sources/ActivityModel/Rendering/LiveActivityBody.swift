@@ -89,9 +89,9 @@ private struct BodyWriter {
 
     init(_ event: ChangeKind, timestamp: Timestamp) {
         bytes.reserveCapacity(1024)
-        bytes.append(contentsOf: "{\"aps\":{\"timestamp\":".utf8)
+        bytes.append("{\"aps\":{\"timestamp\":")
         bytes.append(contentsOf: String(timestamp).utf8)
-        bytes.append(contentsOf: ",\"event\":\"".utf8)
+        bytes.append(",\"event\":\"")
         bytes.append(contentsOf: event.rawValue.utf8)
         bytes.append(UInt8(ascii: "\""))
     }
@@ -115,13 +115,20 @@ private struct BodyWriter {
     }
 
     private mutating func addKey(_ key: StaticString) {
-        bytes.append(contentsOf: ",\"".utf8)
-        bytes.append(contentsOf: key.description.utf8)
-        bytes.append(contentsOf: "\":".utf8)
+        bytes.append(",\"")
+        bytes.append(key)
+        bytes.append("\":")
     }
 
     consuming func finish() -> [UInt8] {
-        bytes.append(contentsOf: "}}".utf8)
+        bytes.append("}}")
         return bytes
+    }
+}
+
+extension [UInt8] {
+    /// Appends constant text as one slice.
+    fileprivate mutating func append(_ text: StaticString) {
+        text.withUTF8Buffer { append(contentsOf: $0) }
     }
 }
