@@ -3,7 +3,9 @@ import Logging
 import Orchestrator
 
 /// A request with what is read from its head.
-struct AskedRequest: Sendable {
+///
+/// A class, because every step looks at it, and each of its many parts would be counted whenever it is handed on.
+final class AskedRequest: Sendable {
     let request: Request
     /// The path as it was sent.
     let path: String

@@ -25,9 +25,9 @@ struct Authentication: Sendable {
     private static func bearer(_ header: String) -> String? {
         guard header.hasPrefix("Bearer ") || header.lowercased().hasPrefix("bearer ") else { return nil }
         let space = UInt8(ascii: " ")
-        let token = header.utf8.dropFirst("Bearer ".utf8.count).drop { $0 == space }
-        guard !token.isEmpty, !token.contains(space) else { return nil }
-        return String(Substring(token))
+        let token = String(Substring(header.utf8.dropFirst("Bearer ".utf8.count).drop { $0 == space }))
+        guard !token.isEmpty, !token.utf8.contains(space) else { return nil }
+        return token
     }
 
     private static func refusal(challenge: String) -> Refusal {

@@ -30,7 +30,7 @@ struct RouteTable: Sendable {
     /// Follows a path as it was sent. Where several routes match, a segment that is spelled out goes before a braced one.
     func match(_ method: HTTPRequest.Method, path: String) -> Match {
         var values: [String] = []
-        let endpoints = root.find(path.pathSegments[...], &values)?.endpoints ?? []
+        let endpoints = root.find(path.pathSegments, from: 0, &values)?.endpoints ?? []
         guard let endpoint = endpoints.first(where: { $0.route.method == method }) else {
             let methods = endpoints.map(\.route.method.rawValue).sorted()
             return Match(route: nil, segments: PathSegments(), methods: methods, meter: unmatched)
@@ -81,14 +81,16 @@ private final class Node: Sendable {
         spelledOut = behind.map { (segment: $0.key, node: Node($0.value)) }
     }
 
-    /// The node at the end of a path, and the values of the braced segments on the way to it.
-    func find(_ path: ArraySlice<String>, _ values: inout [String]) -> Node? {
-        guard let segment = path.first else { return endpoints.isEmpty ? nil : self }
-        let next = spelledOut.first { ExactText.equal($0.segment, segment) }
-        if let found = next?.node.find(path.dropFirst(), &values) { return found }
+    /// The node at the end of a path, of which the segments before `place` led here, and the values of the braced segments on
+    /// the way to it.
+    func find(_ path: [String], from place: Int, _ values: inout [String]) -> Node? {
+        guard place < path.count else { return endpoints.isEmpty ? nil : self }
+        for next in spelledOut where ExactText.equal(next.segment, path[place]) {
+            if let found = next.node.find(path, from: place + 1, &values) { return found }
+        }
         guard let braced else { return nil }
-        values.append(segment)
-        if let found = braced.find(path.dropFirst(), &values) { return found }
+        values.append(path[place])
+        if let found = braced.find(path, from: place + 1, &values) { return found }
         values.removeLast()
         return nil
     }
