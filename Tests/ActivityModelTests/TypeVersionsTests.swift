@@ -59,7 +59,10 @@ struct TypeVersionsTests {
         arguments: [("1.0", true), ("2.0", true), ("2.0.1", false), ("", true)]
     )
     func replacing(least: String, isReplaced: Bool) {
-        #expect(versions("1.0", "2.0").wouldReplace(2, from: AppVersion(least)) == isReplaced)
-        #expect(versions("").wouldReplace(1, from: AppVersion(least)) == least.isEmpty)
+        let three = versions("1.0", "2.0").adding(minAppVersion: AppVersion(least))
+        #expect(three.newest == 3)
+        #expect(three.reachable.contains(2) != isReplaced)
+        let two = versions("").adding(minAppVersion: AppVersion(least))
+        #expect(two.reachable == (least.isEmpty ? [2] : [1, 2]))
     }
 }

@@ -100,6 +100,67 @@ struct TypeVersionTests {
         }
     }
 
+    @Test(
+        "a version that lets in what apps which follow could not decode is refused with the list, and forced over HTTP and with tally"
+    )
+    func widening() async throws {
+        func phases(_ values: String) -> String {
+            #"{"type":"object","properties":{"phase":{"enum":[\#(values)]}},"required":["phase"]}"#
+        }
+        try await TallySystem.with { system in
+            let api = system.api()
+            let document = DocumentedAPI(try await OpenAPIDocument(yaml: Places.document("openapi.yaml").path), at: api)
+            let wider = phases(#""first","second","extra""#)
+            _ = try await api.call("PUT", Self.type, try JSONValue.parse(Self.request(phases(#""first","second""#))))
+            _ = try await api.call(
+                "PUT",
+                Self.activities + "/final",
+                ["type": "Score", "attributes": [:], "content_state": ["phase": "first"], "environment": "production"]
+            )
+            _ = try await api.call(
+                "PUT",
+                Self.activities + "/final/subscriptions/old",
+                ["environment": "production", "app_version": "1.4", "update_token": "aa01"]
+            )
+            let answer = try await api.send("PUT", Self.type, Self.request(wider, from: "2.0"))
+            #expect(answer.status == 409)
+            let refused = try document.check(answer, to: "putType")
+            #expect(refused["code"] == "incompatible_schema")
+            let error = try #require(refused["errors"]?.array?.first)
+            #expect(error["pointer"] == "/content_state_schema/properties/phase/enum")
+            #expect(error["code"] == "enum_widened")
+            #expect(error["schema_version"] == 1)
+            #expect(error["message"]?.string?.hasSuffix("is refused while apps of version 1.4 follow 'final'") == true)
+
+            func put(_ options: String...) async throws -> (RunningProgram.Ending, String, String) {
+                var files: [String] = []
+                for (name, schema) in [("attributes", #"{"type":"object"}"#), ("content-state", wider)] {
+                    let file = system.folder.path(name + ".json")
+                    try Data(schema.utf8).write(to: URL(fileURLWithPath: file))
+                    files += ["--\(name)-schema", file]
+                }
+                return try await RunningProgram.run(
+                    "tally",
+                    ["types", "put", "Score"] + files + ["--min-app-version", "2.0"] + options,
+                    environment: [
+                        "TALLY_URL": system.url, "TALLY_API_KEY": TallySystem.adminKey,
+                        "TALLY_APP": TallySystem.app.rawValue,
+                    ],
+                    in: system.folder
+                )
+            }
+            let (ending, _, errors) = try await put()
+            #expect(ending == .exited(1))
+            #expect(errors.contains("/content_state_schema/properties/phase/enum: enum_widened: "))
+            #expect(errors.contains("apps of version 1.4 follow 'final' (schema version 1)"))
+            #expect(try await api.call("GET", Self.type)["version"] == 1)
+            let forced = try await put("--force")
+            #expect(forced.0 == .exited(0), "\(forced.2)")
+            #expect(forced.1.contains("apps of version 1.4 follow 'final'"))
+            #expect(try await api.call("GET", Self.type)["version"] == 2)
+        }
+    }
+
     @Test("tally types diff compares a file with the version that is registered")
     func difference() async throws {
         try await TallySystem.with { system in

@@ -84,9 +84,10 @@ package enum SchemaPart: String, Sendable, Hashable, CaseIterable {
 package struct SchemaFinding: Sendable, Hashable {
     /// How much a difference matters.
     package enum Severity: String, Sendable, Hashable, CaseIterable {
-        /// What runs now would be refused, or withheld from its phones, or sent to apps that cannot decode it.
+        /// What runs now would be refused, or withheld from its phones, or sent to apps that cannot decode it; or phones
+        /// follow that cannot decode content which makes use of it, so that it is refused.
         case breaking
-        /// Content that makes use of it is refused as long as phones follow that cannot decode it; or nothing is known.
+        /// It hurts nothing that runs now, as far as is known.
         case warning
     }
 

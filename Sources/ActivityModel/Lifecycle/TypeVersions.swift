@@ -49,11 +49,9 @@ package struct TypeVersions: Sendable, Hashable {
     /// Whether it may be withheld from the phones that decode a version what they cannot decode; else it is refused.
     package func isRetired(_ number: Int) -> Bool { steps.contains { $0.number == number && $0.isRetired } }
 
-    /// Whether a version would be decoded by no app if another came with this `minAppVersion`.
-    package func wouldReplace(_ number: Int, from minAppVersion: AppVersion?) -> Bool {
-        guard let step = steps.first(where: { $0.number == number }) else { return true }
-        guard let minAppVersion else { return true }
-        return step.minAppVersion.map { minAppVersion <= $0 } ?? false
+    /// The rule once one more version has come, the newest then. What is decoded by no app any more is not ``reachable``.
+    package func adding(minAppVersion: AppVersion?) -> TypeVersions {
+        TypeVersions(steps + [Version(newest + 1, minAppVersion: minAppVersion)])
     }
 
     /// The version that an app decodes: the newest that it understands, or the oldest if it is older than all of them. An

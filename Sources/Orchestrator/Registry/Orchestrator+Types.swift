@@ -148,14 +148,18 @@ extension Orchestrator {
     ) async throws -> [SchemaFinding] {
         let compatibility = TypeCompatibility(
             schemas: wanted.schemas,
-            minAppVersion: wanted.minAppVersion,
-            versions: versions
+            before: versions,
+            after: versions.adding(minAppVersion: wanted.minAppVersion)
         )
+        let differences = compatibility.differences(
+            to: stored.all.map {
+                TypeCompatibility.Earlier(number: $0.number, attributes: $0.attributes, contentState: $0.contentState)
+            }
+        )
+        let widened = Set(differences.filter(\.isWidening).map(\.version))
+        let following = try await Following.read(app, name, by: widened, compatibility.after, on: connection)
         let (isRunning, breaks) = try await compatibility.breaks(app, name, on: connection)
-        let earlier = stored.all.map {
-            TypeCompatibility.Earlier(number: $0.number, attributes: $0.attributes, contentState: $0.contentState)
-        }
-        let findings = TypeCompatibility.merged(compatibility.differences(to: earlier), with: breaks)
+        let findings = TypeCompatibility.merged(differences.map { $0.finding(following[$0.version]) }, with: breaks)
         if isRunning, !force, findings.contains(where: { $0.severity == .breaking }) {
             throw Problem.incompatibleSchema(findings.map(\.fieldError))
         }
@@ -249,13 +253,12 @@ extension Orchestrator {
 extension SchemaFinding {
     /// Running activities whose newest state apps of a version could decode so far, or were believed to.
     fileprivate init(withheldFrom appVersion: String) {
-        let apps = appVersion.isEmpty ? "apps that do not say their version" : "apps of version \(appVersion)"
         self.init(
             part: .contentState,
             pointer: JSONPointer(),
             code: AppVersionRows.reason,
             message:
-                "\(apps) follow running activities and could not decode the newest state: it would be withheld from them",
+                "\(Following.apps(appVersion)) follow running activities and could not decode the newest state: it would be withheld from them",
             severity: .breaking
         )
     }

@@ -57,21 +57,50 @@ enum AppVersionRows {
         SELECT r.activity_key, r.app_version
         FROM unnest(\(rows.map(\.activityKey)), \(rows.map(\.appVersion))) AS r(activity_key, app_version)
         JOIN activities AS a USING (activity_key)
-        WHERE a.state <> 'scheduled' AND NOT a.enrolment_due
-          AND NOT EXISTS (
-              SELECT FROM subscriptions AS s JOIN devices AS d USING (device_key)
-              WHERE s.activity_key = r.activity_key AND \(unescaped: appVersion) = r.app_version
-                AND s.mode = 'token' AND (s.state IN ('waiting_for_token', 'riding', 'due', 'rejected')
-                    OR (s.state = 'withheld' AND s.reason = '\(unescaped: reason)'))
-          )
-          AND NOT EXISTS (
-              SELECT FROM starts AS s JOIN devices AS d USING (device_key)
-              WHERE s.activity_key = r.activity_key AND \(unescaped: appVersion) = r.app_version
-                AND (s.state IN ('pending', 'claimed', 'unknown')
-                    OR (s.state = 'withheld' AND s.reason = '\(unescaped: reason)'))
-          )
+        WHERE NOT \(unescaped: isUsed)
         """
     }
+
+    /// The statement that says which app versions follow a running activity of a type without being withheld its states.
+    static func following(_ app: BundleID, _ type: ActivityTypeName) -> Query {
+        """
+        SELECT DISTINCT v.app_version FROM activities AS a JOIN activity_app_versions AS v USING (activity_key)
+        WHERE a.bundle_id = \(app.rawValue) AND a.type_name = \(type.rawValue) AND a.state <> 'ended' AND NOT v.is_withheld
+        """
+    }
+
+    /// The statement that says, for each of these app versions, some of the running activities of a type for whose sake
+    /// states have to be decodable by it: the newest, at most so many.
+    static func users(_ app: BundleID, _ type: ActivityTypeName, of appVersions: [String], limit: Int) -> Query {
+        """
+        SELECT w.app_version, u.activity_id
+        FROM unnest(\(appVersions)) AS w(app_version) CROSS JOIN LATERAL (
+            SELECT a.activity_id FROM activities AS a JOIN activity_app_versions AS r USING (activity_key)
+            WHERE a.bundle_id = \(app.rawValue) AND a.type_name = \(type.rawValue) AND a.state <> 'ended'
+              AND r.app_version = w.app_version AND NOT r.is_withheld AND \(unescaped: isUsed)
+            ORDER BY a.activity_key DESC LIMIT \(limit)
+        ) AS u
+        ORDER BY w.app_version
+        """
+    }
+
+    /// The condition that somebody has a card of the activity `a` by the app version of the row `r`, or is being started; or
+    /// may be.
+    private static let isUsed = """
+        (a.state = 'scheduled' OR a.enrolment_due
+          OR EXISTS (
+              SELECT FROM subscriptions AS s JOIN devices AS d USING (device_key)
+              WHERE s.activity_key = r.activity_key AND \(appVersion) = r.app_version
+                AND s.mode = 'token' AND (s.state IN ('waiting_for_token', 'riding', 'due', 'rejected')
+                    OR (s.state = 'withheld' AND s.reason = '\(reason)'))
+          )
+          OR EXISTS (
+              SELECT FROM starts AS s JOIN devices AS d USING (device_key)
+              WHERE s.activity_key = r.activity_key AND \(appVersion) = r.app_version
+                AND (s.state IN ('pending', 'claimed', 'unknown')
+                    OR (s.state = 'withheld' AND s.reason = '\(reason)'))
+          ))
+        """
 
     /// The statement that says for which activities there is a row of a device's app version.
     static func known(_ activityKeys: [Int64], deviceKey: Int64) -> Query {

@@ -14,43 +14,31 @@ struct TypeCompatibility {
     }
 
     let schemas: TypeSchemas
-    let minAppVersion: AppVersion?
-    /// Which versions phones decode before the new one is there.
-    let versions: TypeVersions
+    /// Which versions phones decode before the new one is there, and then.
+    let before, after: TypeVersions
 
     // MARK: Versions
 
-    /// The differences to every version that is current. Those to a version which the new one takes the place of break what
-    /// runs: its apps get content made for the new one. Where both stay, nothing leaves that one of them cannot decode.
-    func differences(to earlier: [Earlier]) -> [SchemaFinding] {
-        earlier.filter { versions.current.contains($0.number) }.flatMap { earlier in
-            let isReplaced = versions.wouldReplace(earlier.number, from: minAppVersion)
-            return differences(.attributes, earlier.attributes, schemas.attributesDocument, earlier.number, isReplaced)
-                + differences(
-                    .contentState,
-                    earlier.contentState,
-                    schemas.contentStateDocument,
-                    earlier.number,
-                    isReplaced
-                )
+    /// The differences to every version that is current.
+    func differences(to earlier: [Earlier]) -> [VersionDifference] {
+        earlier.filter { before.current.contains($0.number) }.flatMap { earlier in
+            differences(.attributes, earlier.attributes, schemas.attributesDocument, earlier.number)
+                + differences(.contentState, earlier.contentState, schemas.contentStateDocument, earlier.number)
         }
     }
 
     private func differences(
         _ part: SchemaPart,
-        _ before: JSONValue,
-        _ after: JSONValue,
-        _ version: Int,
-        _ isReplaced: Bool
-    ) -> [SchemaFinding] {
-        SchemaComparison.differences(from: before, to: after).map { difference in
-            SchemaFinding(
+        _ earlier: JSONValue,
+        _ later: JSONValue,
+        _ version: Int
+    ) -> [VersionDifference] {
+        SchemaComparison.differences(from: earlier, to: later).map { difference in
+            VersionDifference(
                 part: part,
-                pointer: difference.pointer,
-                code: difference.kind.rawValue,
-                message: difference.message,
-                severity: isReplaced && !difference.breaks.isEmpty ? .breaking : .warning,
-                schemaVersion: version
+                difference: difference,
+                version: version,
+                isReplaced: !after.reachable.contains(version)
             )
         }
     }

@@ -68,26 +68,6 @@ struct CompatibilityTests {
         }
     }
 
-    @Test("Beside another version that stays, what one of them could not decode is refused then: a warning")
-    func beside() async throws {
-        try await withWorld { world in
-            try await world.registerVersion(Self.phases, from: nil, force: true)
-            try await world.start { $0.contentState = ["phase": "first"] }
-            let wider = #"{"type":"object","properties":{"phase":{"enum":["first","second","extra"]}}}"#
-            let answer = try await world.registerVersion(wider, from: "2.0")
-            #expect(answer.compatibility.compatible)
-            #expect(answer.compatibility.findings.map(\.code) == ["enum_widened"])
-            #expect(answer.compatibility.findings.map(\.severity) == [.warning])
-            #expect(answer.compatibility.findings.map(\.schemaVersion) == [2])
-            try await world.install("1.0", on: "d1")
-            try await world.follow("d1", token: "aa01")
-            let extra = try await refusingVersions {
-                try await world.update(score: 0) { $0.contentState = ["phase": "extra"] }
-            }
-            #expect(extra == [2])
-        }
-    }
-
     @Test("What runs and is not decodable breaks, though versions stay beside each other")
     func running() async throws {
         try await withWorld { world in
