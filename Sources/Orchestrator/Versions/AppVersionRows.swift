@@ -185,8 +185,7 @@ enum AppVersionRows {
             WHEN c.is_withheld THEN s.state IN ('riding', 'due', 'rejected')
             WHEN s.state = 'withheld' THEN s.reason = '\(reason)'
             WHEN s.state IN ('due', 'rejected') THEN s.heard_revision < c.decodes_from - 1
-            WHEN s.state = 'riding' THEN
-                s.known_revision < c.decodes_from AND \(ReportRows.sentOnRing) < c.decodes_from
+            WHEN s.state = 'riding' THEN \(ReportRows.sentOnRing) < c.decodes_from
             ELSE false END
         """
 
