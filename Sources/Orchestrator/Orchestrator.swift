@@ -111,6 +111,8 @@ package struct OrchestratorSettings: Sendable {
     package var auditRetention: Duration?
     /// How many changes may wait to be accepted before routine ones are refused; the others a little later.
     package var intakeLimit: Int
+    /// How long they may have to wait for that, by the pace of the last moments.
+    package var intakeWait: Duration
     /// Where in its range a delay before another try falls, from 0 to 1; asked each time.
     package var jitter: @Sendable () -> Double
     /// How long this daemon has run, by a clock that only goes on; for what is counted within a minute.
@@ -128,6 +130,7 @@ package struct OrchestratorSettings: Sendable {
         activityRetention: Duration? = .seconds(30 * 86_400),
         auditRetention: Duration? = .seconds(400 * 86_400),
         intakeLimit: Int = 20_000,
+        intakeWait: Duration = .seconds(1),
         jitter: @escaping @Sendable () -> Double = { .random(in: 0...1) },
         uptime: @escaping @Sendable () -> Duration = Self.processTime
     ) {
@@ -142,6 +145,7 @@ package struct OrchestratorSettings: Sendable {
         self.activityRetention = activityRetention
         self.auditRetention = auditRetention
         self.intakeLimit = intakeLimit
+        self.intakeWait = intakeWait
         self.jitter = jitter
         self.uptime = uptime
     }

@@ -55,7 +55,8 @@ struct Daemon: Sendable {
                 eventRetention: configuration.eventRetention,
                 activityRetention: configuration.activityRetention,
                 auditRetention: configuration.auditRetention,
-                intakeLimit: configuration.intakeLimit
+                intakeLimit: configuration.intakeLimit,
+                intakeWait: configuration.intakeWait
             ),
             logger: logger
         )

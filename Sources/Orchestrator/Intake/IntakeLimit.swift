@@ -1,11 +1,14 @@
 import APITypes
 import ActivityModel
 
-/// How much may wait to be accepted. What comes beyond that would only make everything wait longer, so it is refused at
+/// How much may wait to be accepted, and for how long. What comes beyond that would only make everything wait longer, so it is refused at
 /// once, the least urgent first: a routine change is soon replaced by a newer one, an end by nothing. Pure.
 struct IntakeLimit: Sendable {
     /// How many may wait before routine changes are refused.
     let waiting: Int
+    /// How long they may have to wait before routine changes are refused. It is what a slow database needs: a number that a
+    /// fast one takes in a second may take it a minute.
+    let wait: Duration
 
     /// How long a change goes on being taken while the intake fills up.
     enum Weight: Sendable, Comparable {
@@ -14,7 +17,7 @@ struct IntakeLimit: Sendable {
         case pressing
         case end
 
-        /// Its limit as a multiple of that of routine changes, in quarters.
+        /// Its limits as a multiple of that of routine changes, in quarters.
         fileprivate var quarters: Int {
             switch self {
             case .routine: 4
@@ -25,10 +28,11 @@ struct IntakeLimit: Sendable {
         }
     }
 
-    /// - Throws: 429 `too_many_requests` if so many wait that one of that weight is not taken any more.
-    func admit(_ weight: Weight, waiting count: Int) throws(Problem) {
-        guard count >= waiting * weight.quarters / 4 else { return }
-        throw .tooManyRequests(retryAfter: 1)
+    /// - Throws: 429 `too_many_requests` if so many wait, or for so long, that one of that weight is not taken any more.
+    func admit(_ weight: Weight, behind backlog: Backlog) throws(Problem) {
+        let isTooMuch = backlog.count >= waiting * weight.quarters / 4
+        let isTooLong = backlog.wait.map { $0 > wait * weight.quarters / 4 } ?? false
+        if isTooMuch || isTooLong { throw .tooManyRequests(retryAfter: 1) }
     }
 }
 

@@ -48,7 +48,7 @@ extension Orchestrator {
     private func judge(_ changes: [RequestedChange]) async -> [Result<ChangeAnswer, any Error>] {
         let facts = await facts(of: changes.map(\.name))
         let limit = intakeLimit
-        let waiting = intake.changes.waitingCount
+        let backlog = intake.changes.backlog
         var answers: [Result<ChangeAnswer, any Error>] = []
         var commands: [(place: Int, command: ChangeCommand)] = []
         for (place, (change, facts)) in zip(changes, facts).enumerated() {
@@ -56,7 +56,7 @@ extension Orchestrator {
                 let facts = try facts.get()
                 let type = try await typeContext(change.app, facts.typeName)
                 // What will be refused for want of room is not judged: that is most of what a change costs before it is in.
-                if change.at == nil { try limit.admit(change.weight(by: type.policy), waiting: waiting) }
+                if change.at == nil { try limit.admit(change.weight(by: type.policy), behind: backlog) }
                 let command = change.command(facts, type)
                 guard let time = change.at else {
                     commands.append((place, command))
@@ -71,14 +71,14 @@ extension Orchestrator {
         }
         let accepted = await intake.changes.submit(commands.map { ($0.command.activity.key, $0.command) }) {
             command,
-            waiting throws(Problem) in
-            try limit.admit(command.weight, waiting: waiting)
+            backlog throws(Problem) in
+            try limit.admit(command.weight, behind: backlog)
         }
         for ((place, _), answer) in zip(commands, accepted) { answers[place] = answer }
         return answers
     }
 
-    var intakeLimit: IntakeLimit { IntakeLimit(waiting: settings.intakeLimit) }
+    var intakeLimit: IntakeLimit { IntakeLimit(waiting: settings.intakeLimit, wait: settings.intakeWait) }
 
     /// Lets the timeline of an activity tell which requests came to nothing: a card may stand still for that alone.
     private func tell(_ problem: Problem, refusing change: RequestedChange) {

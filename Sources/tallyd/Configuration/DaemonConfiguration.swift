@@ -16,6 +16,7 @@ struct DaemonConfiguration: Sendable {
     /// Nil: no limit.
     var httpRateLimit: Int?
     var intakeLimit = 20_000
+    var intakeWait = Duration.seconds(1)
     var ringSize = 50_000
     var masterKey: SymmetricKey
     /// Still believed while ``masterKey`` takes its place.
@@ -59,6 +60,7 @@ extension DaemonConfiguration {
         }
         httpRateLimit = try reader.integer(.httpRateLimit, in: 1...1_000_000)
         if let count = try reader.integer(.intakeLimit, in: 100...1_000_000) { intakeLimit = count }
+        if let seconds = try reader.integer(.intakeWait, in: 1...60) { intakeWait = .seconds(seconds) }
         if let count = try reader.integer(.ringSize, in: 1...1_000_000) { ringSize = count }
         bootstrapKey = reader.text(.bootstrapKey)
         if let key = bootstrapKey, key.utf8.count < 16 {
@@ -127,7 +129,8 @@ extension DaemonConfiguration {
     /// The keys in the order in which `tallyd config` shows them.
     static var keys: [ConfigurationKey] {
         [
-            .databaseURL, .databaseConnections, .httpHost, .httpPort, .httpRateLimit, .intakeLimit, .ringSize,
+            .databaseURL, .databaseConnections, .httpHost, .httpPort, .httpRateLimit, .intakeLimit, .intakeWait,
+            .ringSize,
             .masterKey, .previousMasterKey, .bootstrapKey, .apnsCAFile,
             .apnsRetryMaximum, .eventRetention, .activityRetention, .auditRetention, .logLevel, .logFormat, .drainDelay,
         ]

@@ -14,8 +14,23 @@ struct IntakeLimitTests {
         ]
     )
     func order(weight: IntakeLimit.Weight, limit: Int) throws {
-        try IntakeLimit(waiting: 100).admit(weight, waiting: limit - 1)
-        #expect(throws: Problem.self) { try IntakeLimit(waiting: 100).admit(weight, waiting: limit) }
+        let intake = IntakeLimit(waiting: 100, wait: .seconds(1))
+        try intake.admit(weight, behind: Backlog(count: limit - 1, wait: nil))
+        #expect(throws: Problem.self) { try intake.admit(weight, behind: Backlog(count: limit, wait: nil)) }
+    }
+
+    @Test(
+        "What would wait for too long is refused in the same order, however few wait",
+        arguments: [
+            (IntakeLimit.Weight.routine, 1_000), (.notable, 1_250), (.pressing, 1_500), (.end, 2_000),
+        ]
+    )
+    func time(weight: IntakeLimit.Weight, limit: Int) throws {
+        let intake = IntakeLimit(waiting: 100, wait: .seconds(1))
+        try intake.admit(weight, behind: Backlog(count: 10, wait: .milliseconds(limit)))
+        #expect(throws: Problem.self) {
+            try intake.admit(weight, behind: Backlog(count: 10, wait: .milliseconds(limit + 1)))
+        }
     }
 
     @Test("What finds a full intake is refused with 429 and a time; ends and alerts of the same batch are taken")

@@ -48,6 +48,12 @@ struct GroupQueue<Line: Hashable, Element> {
     /// Whether a group may be begun.
     var hasNext: Bool { underWay < rules.lanes && readyCount >= (underWay == 0 ? 1 : rules.worthALane) }
 
+    /// Whether there is enough for another group, which may not begin because all lanes are busy.
+    var leavesMore: Bool { underWay == rules.lanes && readyCount >= rules.worthALane }
+
+    /// Whether what comes now would wait for more than one group.
+    var isLong: Bool { count >= rules.groupSize }
+
     /// The next group, if one may be begun. It is under way until it is given to ``finished(_:)``.
     mutating func next() -> Group? {
         guard hasNext else { return nil }

@@ -21,11 +21,17 @@ final class GroupedWork<Line: Hashable & Sendable, Request: Sendable, Answer: Se
 
     private struct State {
         var queue: Queue
+        var pace = GroupPace()
         var isClosed = false
+
+        func backlog(now: ContinuousClock.Instant) -> Backlog {
+            Backlog(count: queue.count, wait: queue.isLong ? pace.wait(behind: queue.count, now: now) : nil)
+        }
     }
 
     private let name: String
     private let logger: Logger
+    private let now: @Sendable () -> ContinuousClock.Instant
     private let carryOut: @Sendable ([Request]) async throws -> Answers
     private let state: Mutex<State>
     private let arrivals: AsyncStream<Void>
@@ -35,42 +41,49 @@ final class GroupedWork<Line: Hashable & Sendable, Request: Sendable, Answer: Se
     ///   - name: what the requests are, for the log.
     ///   - rules: how groups are made up.
     ///   - logger: told of groups that fail.
+    ///   - now: the clock.
     ///   - carryOut: answers a group, one answer for each request in their order. If the server refuses a group, each
     ///     request is tried on its own. Any other error is the answer to all.
     init(
         _ name: String,
         _ rules: Queue.Rules,
         logger: Logger,
+        now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
         carryOut: @escaping @Sendable ([Request]) async throws -> Answers
     ) {
         self.name = name
         self.logger = logger
+        self.now = now
         self.carryOut = carryOut
         state = Mutex(State(queue: Queue(rules)))
         (arrivals, arrived) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// How many wait to be carried out, at this moment.
-    var waitingCount: Int { state.withLock { $0.queue.count } }
+    /// What waits to be carried out, at this moment.
+    var backlog: Backlog {
+        let now = now()
+        return state.withLock { $0.backlog(now: now) }
+    }
 
     /// Returns when all are carried out. Requests of one line keep their order.
     ///
-    /// - `admit`: decides for each of them, by how many wait at that moment, whether it may wait, too; what it throws is the
+    /// - `admit`: decides for each of them, by what waits at that moment, whether it may wait, too; what it throws is the
     ///   answer. Nobody else comes in between.
     /// - Returns: One answer for each request; 503 while the daemon is stopping.
     func submit(
         _ requests: [(line: Line, request: Request)],
-        admitting admit: (_ request: Request, _ waiting: Int) throws(Problem) -> Void = { _, _ in }
+        admitting admit: (_ request: Request, _ backlog: Backlog) throws(Problem) -> Void = { _, _ in }
     ) async -> Answers {
         guard !requests.isEmpty else { return [] }
         return await withCheckedContinuation { continuation in
             let caller = Caller(count: requests.count, continuation)
+            let now = now()
             let taken = state.withLock { state -> (refused: [(place: Int, problem: Problem)], isDue: Bool)? in
                 guard !state.isClosed else { return nil }
                 var refused: [(place: Int, problem: Problem)] = []
                 for (place, (line, request)) in requests.enumerated() {
                     do throws(Problem) {
-                        try admit(request, state.queue.count)
+                        try admit(request, state.backlog(now: now))
                         state.queue.add(Waiting(request: request, caller: caller, place: place), to: line)
                     } catch {
                         refused.append((place, error))
@@ -109,10 +122,13 @@ final class GroupedWork<Line: Hashable & Sendable, Request: Sendable, Answer: Se
         var next: Queue.Group? = first
         while let group = next {
             let answers = await answers(to: group.elements.map(\.request))
+            let now = now()
             let isDue: Bool
             (next, isDue) = state.withLock { state in
                 state.queue.finished(group)
-                return (state.queue.next(), state.queue.hasNext)
+                let next = state.queue.next()
+                state.pace.finished(group.elements.count, leavesMore: state.queue.leavesMore, now: now)
+                return (next, state.queue.hasNext)
             }
             // There is enough for another lane.
             if isDue { arrived.yield() }

@@ -43,8 +43,8 @@ extension Orchestrator {
         let limit = intakeLimit
         let accepted = await intake.reports.submit(reports.map { ($0.report.card.deviceName, $0.report) }) {
             _,
-            waiting throws(Problem) in
-            try limit.admit(.pressing, waiting: waiting)
+            backlog throws(Problem) in
+            try limit.admit(.pressing, behind: backlog)
         }
         for ((place, _), answer) in zip(reports, accepted) { answers[place] = answer }
         return answers

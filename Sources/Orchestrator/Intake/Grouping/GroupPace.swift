@@ -1,0 +1,54 @@
+/// How fast groups are carried out while more waits than they hold, and so how long what comes now would wait. Pure: time is an
+/// argument.
+///
+/// While nothing is left behind, the pace says how much is asked for and not how much could be done; so it is forgotten.
+struct GroupPace: Sendable {
+    /// What came of one stretch of time decides for the next: long enough for several groups, short enough to follow a
+    /// database that becomes slow.
+    static let stretch = Duration.milliseconds(500)
+
+    /// The stretch that runs; nil while nothing is left behind.
+    private var since: ContinuousClock.Instant?
+    private var done = 0
+    /// Elements a second in the stretch before; nil before the first is over.
+    private var rate: Double?
+
+    /// A group of so many has been carried out, and others have begun as far as they may.
+    ///
+    /// - `leavesMore`: whether there is enough left for another group, which may not begin yet.
+    mutating func finished(_ count: Int, leavesMore: Bool, now: ContinuousClock.Instant) {
+        guard leavesMore else {
+            self = GroupPace()
+            return
+        }
+        guard let since else {
+            self.since = now
+            return
+        }
+        done += count
+        let elapsed = since.duration(to: now)
+        guard elapsed >= Self.stretch else { return }
+        rate = Double(done) / (elapsed / .seconds(1))
+        self.since = now
+        done = 0
+    }
+
+    /// How long it takes to begin with what comes behind so many; nil if that is not known.
+    ///
+    /// A stretch that does not end tells as much as one that has ended: its pace is what it has brought so far.
+    func wait(behind count: Int, now: ContinuousClock.Instant) -> Duration? {
+        guard let since else { return nil }
+        let elapsed = since.duration(to: now)
+        let rate = elapsed > Self.stretch * 2 ? Double(done) / (elapsed / .seconds(1)) : rate
+        guard let rate else { return nil }
+        return rate > 0 ? .seconds(Double(count) / rate) : elapsed
+    }
+}
+
+/// What waits in front of one who comes now.
+struct Backlog: Sendable, Equatable {
+    /// How many wait to be carried out.
+    let count: Int
+    /// How long it would wait; nil as long as nobody has to wait for more than a group.
+    let wait: Duration?
+}

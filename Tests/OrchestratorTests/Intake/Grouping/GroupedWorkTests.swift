@@ -1,0 +1,56 @@
+import APITypes
+import Logging
+import Synchronization
+import Testing
+
+@testable import Orchestrator
+
+@Suite("Work in groups", .timeLimit(.minutes(1)))
+struct GroupedWorkTests {
+    /// Each group takes a quarter of a second by this clock.
+    private final class Clock: Sendable {
+        private let time = Mutex(ContinuousClock.now)
+        var now: ContinuousClock.Instant { time.withLock { $0 } }
+        func advance() { time.withLock { $0 += .milliseconds(250) } }
+    }
+
+    @Test(
+        "What waits is told with the time that it will take by the pace of the last groups; who comes then may be refused"
+    )
+    func backlog() async {
+        let clock = Clock()
+        let (reached, reachedContinuation) = AsyncStream.makeStream(of: Void.self)
+        let (released, release) = AsyncStream.makeStream(of: Void.self)
+        let work = GroupedWork<Int, Int, Int>(
+            "counting",
+            .init(groupSize: 2, lanes: 1, worthALane: 1, takesWholeLines: true),
+            logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }),
+            now: { clock.now }
+        ) { numbers in
+            if numbers.contains(9) {
+                reachedContinuation.finish()
+                for await _ in released {}
+            }
+            clock.advance()
+            return numbers.map { .success($0) }
+        }
+        let running = Task { await work.run() }
+        let first = Task { await work.submit((1...18).map { ($0, $0) }) }
+        for await _ in reached {}
+        // Four groups of two are done, the last two of them in half a second, and the fifth is under way.
+        let backlog = work.backlog
+        #expect(backlog == Backlog(count: 8, wait: .seconds(1)))
+        let late = await work.submit([(99, 99)]) { _, backlog throws(Problem) in
+            #expect(backlog.wait == .seconds(1))
+            throw .tooManyRequests(retryAfter: 1)
+        }
+        #expect(throws: Problem.tooManyRequests(retryAfter: 1)) { try late[0].get() }
+        release.finish()
+        let answers = await first.value
+        let numbers = answers.compactMap { try? $0.get() }  // nil is missed below
+        #expect(numbers == Array(1...18))
+        #expect(work.backlog == Backlog(count: 0, wait: nil))
+        running.cancel()
+        await running.value
+    }
+}
