@@ -91,18 +91,22 @@ struct KeptAnswers<Answer: APIAnswer> {
     /// Writes the new answers. One that another daemon has written since these were read makes the transaction fail; on
     /// the next try it is read.
     var statements: [Query] {
-        guard !new.isEmpty else { return [] }
+        new.isEmpty ? [] : forgetting + [Self.insertion(new)]
+    }
+
+    private static func insertion(_ new: [(key: IdempotencyKey, kept: Kept)]) -> Query {
         let keys = new.map(\.key)
-        return forgetting + [
-            """
+        return """
             INSERT INTO idempotency_keys (scope, body_sha256, status, answer)
             SELECT k.scope, k.hash, k.status, k.answer
             FROM unnest(
                 \(keys.map(\.scope)), \(keys.map(\.bodyHash)), \(new.map(\.kept.status)), \(new.map(\.kept.answer))
             ) AS k(scope, hash, status, answer)
             """
-        ]
     }
+
+    /// What looks for keys and keeps answers, of none.
+    static var statementsOfNone: [Query] { [selection([]), insertion([])] }
 
     private var forgetting: [Query] {
         guard !expired.isEmpty else { return [] }

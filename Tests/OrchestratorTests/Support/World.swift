@@ -285,6 +285,7 @@ struct Accepted: Equatable {
 func withWorld(
     policy change: (inout Policy) -> Void = { _ in },
     settings: OrchestratorSettings = OrchestratorSettings(),
+    database configuration: Database.Configuration = Database.Configuration(),
     isAlive: Bool = false,
     _ body: (World) async throws -> Void
 ) async throws {
@@ -293,7 +294,7 @@ func withWorld(
     change(&policy)
     await Turnstile.shared.enter()
     defer { Turnstile.shared.leave() }
-    try await withDatabase(migrations: migrations) { [policy] database in
+    try await withDatabase(migrations: migrations, configuration: configuration) { [policy] database in
         let world = World(
             orchestrator: .test(on: database, Recorder(), settings: settings),
             app: BundleID(stored: "com.example.app")
