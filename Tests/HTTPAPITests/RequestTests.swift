@@ -41,9 +41,12 @@ struct RequestTests {
         #expect(api.service.calls.isEmpty)
     }
 
-    @Test("The word Bearer is taken in any case")
-    func bearerCase() async throws {
-        let answer = try await API().send(.get, "/v1/apps", key: nil, headers: [.authorization: "bearer admin"])
+    @Test(
+        "The word Bearer is taken in any case, with as many blanks behind it as there are",
+        arguments: ["bearer admin", "BEARER admin", "Bearer   admin", "bEARER  admin"]
+    )
+    func bearerForms(header: String) async throws {
+        let answer = try await API().send(.get, "/v1/apps", key: nil, headers: [.authorization: header])
         #expect(answer.code == "reached")
     }
 
