@@ -46,6 +46,27 @@ struct GroupQueueTests {
         #expect(queue.count == 0)
     }
 
+    @Test(
+        "It leaves more behind when enough for another group waits and no lane is free, and is long beyond a whole group"
+    )
+    func leavesMore() {
+        var queue = queue(4, lanes: 2, worthALane: 2)
+        var open: [Queue.Group] = []
+        var told: [Bool] = []
+        for number in 1...3 {
+            add([("a\(number)", number), ("b\(number)", number)], to: &queue)
+            told.append(queue.leavesMore)
+            _ = begin(&queue, &open)
+        }
+        #expect(told == [false, false, true], "Two lanes took what was there before.")
+        #expect(!queue.isLong)
+        queue.add(4, to: "a1")
+        queue.add(4, to: "a2")
+        #expect(queue.isLong, "Behind four one waits for more than the next group.")
+        queue.finished(open[0])
+        #expect(!queue.leavesMore, "A lane is free.")
+    }
+
     @Test("A queue that takes one of each line leaves the others for the next groups")
     func oneOfEach() {
         var queue = queue(takesWholeLines: false)
