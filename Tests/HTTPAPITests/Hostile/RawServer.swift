@@ -21,13 +21,15 @@ struct RawServer {
     }
 
     /// Lends a server that has no patience with callers who stop in the middle.
-    static func with(_ body: (RawServer) async throws -> Void) async throws {
+    ///
+    /// - `keys`: those that it knows; nil: as ``RecordingService`` has it.
+    static func with(keys: Set<String>? = nil, _ body: (RawServer) async throws -> Void) async throws {
         var configuration = HTTPServerConfiguration(port: 0)
         configuration.headTimeout = .seconds(3)
         configuration.exchangeTimeout = .seconds(3)
         let (ports, listening) = AsyncStream.makeStream(of: Int.self)
         let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
-        let service = RecordingService()
+        let service = RecordingService(keys: keys)
         let server = HTTPServer(
             service: service,
             configuration: configuration,
