@@ -21,11 +21,13 @@ extension Universe {
         for halt in halts {
             let (from, to) = (halt.from - VirtualClock.beginning, halt.to - VirtualClock.beginning)
             note("sending was halted from \(Double(from) / 1_000) to \(Double(to) / 1_000)")
-            // What began before the halt may still have sent a slice.
+            // What began before the halt may still have sent a slice. Where the clock had one time twice, it may be either.
+            let (begins, ends) = (uptimes(of: halt.from), uptimes(of: halt.to))
             let answered = sent.filter {
-                $0.turn.since > halt.from && $0.at > halt.from && $0.at < halt.to && $0.outcome.status != nil
+                $0.turn.uptime > begins.upperBound && $0.uptime > begins.upperBound && $0.uptime < ends.lowerBound
+                    && $0.outcome.status != nil
             }
-            let probes = (halt.to - halt.from) / 60_000 + 1
+            let probes = (ends.upperBound - begins.lowerBound + steppedForth) / 60_000 + 1
             guard answered.count <= AnswerWatch.probeSize * Int(probes) else {
                 throw BrokenPromise(
                     9,
@@ -36,6 +38,24 @@ extension Universe {
         try checkMassRejections(sent, halts)
         try await checkRevival(halts)
     }
+
+    /// When the database's clock had this time, by the clock that nobody sets: the first and the last such moment.
+    private func uptimes(of time: Int64) -> ClosedRange<Int64> {
+        var moments: [Int64] = []
+        var offset = VirtualClock.beginning
+        var since: Int64 = 0
+        for step in clockSteps + [(apple.with { $0.uptime }, 0)] {
+            if since...step.uptime ~= time - offset { moments.append(time - offset) }
+            (since, offset) = (step.uptime, offset + step.by)
+        }
+        guard let first = moments.min(), let last = moments.max() else {
+            preconditionFailure("the clock never showed \(time), which is in the database")
+        }
+        return first...last
+    }
+
+    /// By how many milliseconds the clock was set forth in all.
+    private var steppedForth: Int64 { clockSteps.reduce(0) { $0 + max($1.by, 0) } }
 
     /// What one daemon has seen too much of within a minute led to a halt, unless the daemon died over it.
     private func checkMassRejections(_ sent: [Apple.Sent], _ halts: [Halt]) throws {

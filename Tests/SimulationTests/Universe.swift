@@ -59,8 +59,10 @@ final class Universe {
     let masterKey = SymmetricKey.generate()
     var random: SeededRandom
     var now = VirtualClock.beginning
-    /// By how many milliseconds the clock was set back.
-    var steppedBack: Int64 = 0
+    /// When the clock was set to another time, as ``Apple/State/uptime``, and by how many milliseconds.
+    var clockSteps: [(uptime: Int64, by: Int64)] = []
+    /// By how many milliseconds the clock was set back in all.
+    var steppedBack: Int64 { clockSteps.reduce(0) { $0 + max(-$1.by, 0) } }
     /// Channels that are kept ready.
     let channelPool: Int
     /// Whether the type has a second version, which needs more than the first and has its own apps.
@@ -208,7 +210,7 @@ final class Universe {
     /// The database's clock is set to another time, and no time passes.
     func stepClock(by milliseconds: Int64) async throws {
         note("the clock is set \(milliseconds < 0 ? "back" : "forth") by \(abs(milliseconds)) ms")
-        steppedBack += max(-milliseconds, 0)
+        clockSteps.append((apple.with { $0.uptime }, milliseconds))
         try await setClock(now + milliseconds)
     }
 
