@@ -12,9 +12,6 @@ import UnixSignals
 struct Daemon: Sendable {
     let configuration: DaemonConfiguration
 
-    /// As many as a busy daemon has in use most of the time.
-    private static let connectionsAhead = 8
-
     /// Serves until SIGTERM or SIGINT; then drains: first no new requests, then what was accepted, then the database.
     ///
     /// - Parameters:
@@ -30,8 +27,6 @@ struct Daemon: Sendable {
         MetricsSystem.bootstrap(metrics)
         var pool = Database.Configuration()
         pool.maximumConnections = configuration.databaseConnections
-        pool.connectionsAhead = min(configuration.databaseConnections, Self.connectionsAhead)
-        pool.plannedAhead = Orchestrator.frequentStatements
         let database = try Database(url: configuration.databaseURL, configuration: pool, logger: logger)
         try await checkSchema(logger)
         let masterKeys = MasterKeys(configuration.masterKey, previous: configuration.previousMasterKey)

@@ -33,20 +33,6 @@ struct PoolMachineTests {
         #expect(machine.slots == 2)
     }
 
-    @Test("Connections are made ahead up to a number, those included that somebody has asked for")
-    func ahead() {
-        var machine = Machine(maximum: 3)
-        #expect(describe(machine.requested()) == "slot")
-        let reserved = [2, 2, 9, 9].map { machine.reserved(below: $0) }
-        #expect(reserved == [true, false, true, false], "the maximum holds, too")
-        #expect(describe(machine.released("a", at: start)) == "kept")
-        #expect(describe(machine.requested()) == "a")
-        _ = machine.slotFreed()
-        _ = machine.shutDown()
-        let isReserved = machine.reserved(below: 9)
-        #expect(!isReserved)
-    }
-
     @Test("The connection that was used last is used next")
     func lastFirst() {
         var machine = Machine(maximum: 3)

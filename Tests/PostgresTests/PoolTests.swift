@@ -35,39 +35,6 @@ struct PoolTests {
         }
     }
 
-    @Test("Connections are made ahead, and have planned what they were told to")
-    func ahead() async throws {
-        let planned: Query = "SELECT n FROM unnest(\([Int64]())) AS n"
-        let configuration = configuration {
-            $0.connectionsAhead = 3
-            $0.plannedAhead = [planned]
-        }
-        try await withDatabase(configuration: configuration) { database in
-            try await withThrowingTaskGroup { group in
-                group.addTask { await database.run() }
-                let deadline = ContinuousClock.now + .seconds(60)
-                while database.statistics.idle < 3, ContinuousClock.now < deadline {
-                    try await Task.sleep(for: .milliseconds(5))
-                }
-                #expect(database.statistics.connections == 3)
-                let plans: Query =
-                    "SELECT sum(generic_plans)::int8 FROM pg_prepared_statements WHERE statement = \(planned.sql)"
-                let count = try await database.query(plans).first(as: Int64.self)
-                #expect(count == 1)
-                group.cancelAll()
-            }
-        }
-    }
-
-    @Test("A connection is of use though the server refuses what was to be planned")
-    func refusedPlan() async throws {
-        let configuration = configuration { $0.plannedAhead = ["SELECT 1", "SELECT nothing FROM nowhere"] }
-        try await withDatabase(configuration: configuration) { database in
-            let one = try await database.query("SELECT 1").first(as: Int.self)
-            #expect(one == 1)
-        }
-    }
-
     @Test("One who cannot get a connection in time is told so, and the others are not disturbed")
     func exhausted() async throws {
         let configuration = configuration {

@@ -34,10 +34,10 @@ struct AcceptedWork {
     private let daemon: UUID
 
     /// Nothing yet; at most so many rings may be leased.
-    init(leasing limit: Int, to daemon: UUID, for lease: Duration) {
+    init(leasing limit: Int, for segments: SegmentStore) {
         leasable = limit
-        self.lease = lease
-        self.daemon = daemon
+        lease = segments.lease
+        daemon = segments.daemon
     }
 
     /// Adds an activity by its newest accepted revision; in the order of their keys. What concerns more than those who ride

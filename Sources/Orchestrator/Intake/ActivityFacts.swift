@@ -43,20 +43,17 @@ final class ActivityFacts: Sendable {
 }
 
 extension ActivityFacts {
-    static func selection(_ names: [Name]) -> Query {
-        """
-        SELECT a.bundle_id, a.activity_id, a.activity_key, a.type_name, a.environment::text, a.delivery::text,
-               a.attributes::text, c.alert::text,
-               coalesce(a.ended_at < clock_timestamp() - \(ActivitySnapshot.longestCard), false)
-        FROM unnest(\(names.map(\.app.rawValue)), \(names.map(\.id.rawValue))) AS n(bundle_id, activity_id)
-        JOIN activities AS a USING (bundle_id, activity_id)
-        JOIN changes AS c ON c.activity_key = a.activity_key AND c.revision = 1
-        """
-    }
-
     /// Reads the facts of those that exist in one statement.
     static func read(_ names: [Name], from database: Database) async throws -> [Name: ActivityFacts] {
-        let selection = selection(Array(Set(names)))
+        let names = Array(Set(names))
+        let selection: Query = """
+            SELECT a.bundle_id, a.activity_id, a.activity_key, a.type_name, a.environment::text, a.delivery::text,
+                   a.attributes::text, c.alert::text,
+                   coalesce(a.ended_at < clock_timestamp() - \(ActivitySnapshot.longestCard), false)
+            FROM unnest(\(names.map(\.app.rawValue)), \(names.map(\.id.rawValue))) AS n(bundle_id, activity_id)
+            JOIN activities AS a USING (bundle_id, activity_id)
+            JOIN changes AS c ON c.activity_key = a.activity_key AND c.revision = 1
+            """
         guard let rows = try await database.pipeline([.planningOnce, selection]).last else { return [:] }
         var facts: [Name: ActivityFacts] = [:]
         for (app, id, key, type, environment, delivery, attributes, alert, isPast) in try rows.decoded(

@@ -1,6 +1,5 @@
 import APITypes
 import ActivityModel
-import FoundationEssentials
 import JSON
 import Postgres
 
@@ -72,12 +71,6 @@ enum ChangeGroup {
             judged.work = work
         }
         return judged
-    }
-
-    /// What a group runs, of no changes: it does nothing.
-    static func statementsOfNone(for daemon: UUID) -> [Query] {
-        IntakeDesk.selection([]) + [IntakeDesk.insertion([]), IntakeDesk.standing([])]
-            + KeptAnswers<ChangeAnswer>.statementsOfNone + [AcceptedWork(leasing: 0, to: daemon, for: .zero).statement]
     }
 }
 
@@ -324,12 +317,12 @@ private struct IntakeDesk {
     var statements: [Query] {
         var statements: [Query] = []
         if !accepted.isEmpty {
-            statements.append(Self.insertion(accepted))
+            statements.append(insertion)
         }
         let keys = Array(eventTimes.keys).sorted()
         if !keys.isEmpty || !accepted.isEmpty {
             let touched = Array(Set(keys + accepted.map(\.activityKey))).sorted()
-            statements.append(Self.standing(touched.map { ($0, places[$0]?.machine) }))
+            statements.append(standing(of: touched))
         }
         statements += followers.statements
         return statements
@@ -341,7 +334,7 @@ private struct IntakeDesk {
         let newest = Dictionary(accepted.map { ($0.activityKey, $0.revision) }, uniquingKeysWith: max)
         // An end concerns more than those who ride, and where versions come and go cards are moved first.
         let others = followers.changedKeys.union(accepted.filter { $0.kind != .update }.map(\.activityKey))
-        var work = AcceptedWork(leasing: limit, to: segments.daemon, for: segments.lease)
+        var work = AcceptedWork(leasing: limit, for: segments)
         for (key, revision) in newest.sorted(by: { $0.key < $1.key }) {
             work.add(key, places[key]?.segments ?? [], revision: revision, concernsAll: others.contains(key))
         }
@@ -361,7 +354,7 @@ private struct IntakeDesk {
         ]
     }
 
-    static func insertion(_ accepted: [AcceptedChange]) -> Query {
+    private var insertion: Query {
         let commands = accepted.map(\.command)
         return """
             INSERT INTO changes (activity_key, revision, kind, content_state, alert, urgency, must_deliver, stale_after_seconds,
@@ -385,9 +378,9 @@ private struct IntakeDesk {
             """
     }
 
-    static func standing(_ activities: [(key: Int64, machine: ActivityStateMachine?)]) -> Query {
-        let standings = activities.map(\.machine?.standing)
-        let ended = activities.map { $0.machine?.activityState == .ended }
+    private func standing(of keys: [Int64]) -> Query {
+        let standings = keys.map { places[$0]?.machine.standing }
+        let ended = keys.map { places[$0]?.machine.activityState == .ended }
         return """
             UPDATE activities AS a
             SET revision = u.revision, stamp = greatest(a.stamp, u.stamp),
@@ -395,7 +388,7 @@ private struct IntakeDesk {
                 state = CASE WHEN u.ended THEN 'ended'::activity_state ELSE a.state END,
                 ended_at = CASE WHEN u.ended THEN coalesce(a.ended_at, clock_timestamp()) ELSE a.ended_at END
             FROM unnest(
-                \(activities.map(\.key)), \(standings.map { $0?.revision }), \(standings.map { $0?.lastTimestamp }),
+                \(keys), \(standings.map { $0?.revision }), \(standings.map { $0?.lastTimestamp }),
                 \(standings.map { $0?.eventTime }), \(ended)
             ) AS u(activity_key, revision, stamp, event_time, ended)
             WHERE a.activity_key = u.activity_key

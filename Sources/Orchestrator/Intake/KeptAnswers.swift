@@ -91,22 +91,18 @@ struct KeptAnswers<Answer: APIAnswer> {
     /// Writes the new answers. One that another daemon has written since these were read makes the transaction fail; on
     /// the next try it is read.
     var statements: [Query] {
-        new.isEmpty ? [] : forgetting + [Self.insertion(new)]
-    }
-
-    private static func insertion(_ new: [(key: IdempotencyKey, kept: Kept)]) -> Query {
+        guard !new.isEmpty else { return [] }
         let keys = new.map(\.key)
-        return """
+        return forgetting + [
+            """
             INSERT INTO idempotency_keys (scope, body_sha256, status, answer)
             SELECT k.scope, k.hash, k.status, k.answer
             FROM unnest(
                 \(keys.map(\.scope)), \(keys.map(\.bodyHash)), \(new.map(\.kept.status)), \(new.map(\.kept.answer))
             ) AS k(scope, hash, status, answer)
             """
+        ]
     }
-
-    /// What looks for keys and keeps answers, of none.
-    static var statementsOfNone: [Query] { [selection([]), insertion([])] }
 
     private var forgetting: [Query] {
         guard !expired.isEmpty else { return [] }

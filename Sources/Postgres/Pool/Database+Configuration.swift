@@ -5,11 +5,6 @@ extension Database {
     package struct Configuration: Sendable {
         /// Connections at most; default 10, at least 1. The server's `max_connections` must allow them for every daemon.
         package var maximumConnections = 10
-        /// Connections that ``Database/run()`` makes and keeps, though nobody asks for them yet; default none.
-        package var connectionsAhead = 0
-        /// Run on each new connection before it is lent, under ``Query/planningOnce``: so they are planned when they are wanted.
-        /// With values for which they do nothing.
-        package var plannedAhead: [Query] = []
         /// How long to wait for a connection, making one included; default 5 s.
         package var acquireTimeout = Duration.seconds(5)
         /// How long one host may take to accept; default 3 s. A `connect_timeout` in the URL wins.

@@ -3,12 +3,11 @@ import Logging
 import ServiceLifecycle
 
 extension Database {
-    /// Makes ``Configuration/connectionsAhead`` and tries resting ones now and then, until the task is cancelled or the service
-    /// group shuts down; then ends the lending and waits for the loans, at most ``Configuration/shutdownTimeout``.
+    /// Tries resting connections now and then, until the task is cancelled or the service group shuts down; then ends the
+    /// lending and waits for the loans, at most ``Configuration/shutdownTimeout``.
     package func run() async {
         await cancelWhenGracefulShutdown { [self] in
             while !Task.isCancelled {
-                await connectAhead()
                 await keepAlive()
                 // Only a cancelled sleep throws, and the condition sees that.
                 try? await Task.sleep(for: configuration.keepAliveInterval / 2)
@@ -22,18 +21,6 @@ extension Database {
     package func shutDown() async {
         pool.shutDown()
         await pool.drain(timeout: configuration.shutdownTimeout)
-    }
-
-    /// One after the other: whoever is served meanwhile comes first.
-    private func connectAhead() async {
-        while pool.reserve(below: configuration.connectionsAhead) {
-            do {
-                pool.release(try await fillSlot(until: ContinuousClock.now + configuration.acquireTimeout))
-            } catch {
-                // An outage has been told of; the next round tries again.
-                return
-            }
-        }
     }
 
     private func keepAlive() async {

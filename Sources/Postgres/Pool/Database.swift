@@ -145,7 +145,7 @@ package final class Database: Service, Sendable, CustomStringConvertible {
     // MARK: Making connections
 
     /// Makes a connection for a slot, again and again until the deadline; gives the slot up if there is none.
-    func fillSlot(until deadline: ContinuousClock.Instant) async throws(PostgresError) -> Session {
+    private func fillSlot(until deadline: ContinuousClock.Instant) async throws(PostgresError) -> Session {
         var last: PostgresError?
         do throws(PostgresError) {
             while true {
@@ -196,24 +196,11 @@ package final class Database: Service, Sendable, CustomStringConvertible {
                 configuration.sessionSettings(serverVersion: session.serverVersion),
                 until: deadline
             )
-            try await planAhead(on: session, until: deadline)
             return session
         } catch {
             // Nothing of the caller's was sent, whatever it was that failed.
             if error.code == .cancelled { throw PostgresError(error) }
             throw PostgresError(.unreachable, message: PostgresError(error).message, cause: error)
-        }
-    }
-
-    /// A server that refuses, because it is a standby, say, is of use for other statements all the same.
-    private func planAhead(on session: Session, until deadline: ContinuousClock.Instant) async throws(LibPQError) {
-        guard !configuration.plannedAhead.isEmpty else { return }
-        let queries = [.planningOnce] + configuration.plannedAhead
-        do throws(LibPQError) {
-            _ = try await session.run(queries.map(\.statement), until: deadline)
-        } catch {
-            guard error.code == .server else { throw error }
-            logger.notice("statements are not planned ahead", metadata: ["postgres.error": "\(PostgresError(error))"])
         }
     }
 

@@ -66,9 +66,6 @@ final class Pool: Sendable {
         }
     }
 
-    /// Takes the right, and the duty, to make a connection that nobody has asked for, while there are fewer than so many.
-    func reserve(below count: Int) -> Bool { state.withLock { $0.machine.reserved(below: count) } }
-
     /// Gives a good connection back.
     func release(_ session: Session) {
         let (returned, drainers) = state.withLock { state in

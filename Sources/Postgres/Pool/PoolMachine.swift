@@ -48,15 +48,6 @@ struct PoolMachine<Connection, Waiter> {
         return .slot
     }
 
-    /// A connection is to be made before anybody asks, while there are fewer than so many.
-    ///
-    /// - Returns: Whether there is a slot for it, which ends as one of ``requested()`` does.
-    mutating func reserved(below count: Int) -> Bool {
-        guard !isShutDown, slots < min(count, maximum) else { return false }
-        slots += 1
-        return true
-    }
-
     /// Somebody starts to wait.
     ///
     /// - Returns: when `deadlinePassed` is to be called, if it is earlier than what was asked for before.

@@ -285,7 +285,6 @@ struct Accepted: Equatable {
 func withWorld(
     policy change: (inout Policy) -> Void = { _ in },
     settings: OrchestratorSettings = OrchestratorSettings(),
-    database configuration: Database.Configuration = Database.Configuration(),
     isAlive: Bool = false,
     _ body: (World) async throws -> Void
 ) async throws {
@@ -294,7 +293,7 @@ func withWorld(
     change(&policy)
     await Turnstile.shared.enter()
     defer { Turnstile.shared.leave() }
-    try await withDatabase(migrations: migrations, configuration: configuration) { [policy] database in
+    try await withDatabase(migrations: migrations) { [policy] database in
         let world = World(
             orchestrator: .test(on: database, Recorder(), settings: settings),
             app: BundleID(stored: "com.example.app")

@@ -30,8 +30,6 @@ struct Daemon: Sendable {
         self.masterKey = masterKey
         var pool = Database.Configuration()
         pool.maximumConnections = 16
-        pool.connectionsAhead = 8
-        pool.plannedAhead = Orchestrator.frequentStatements
         database = try Database(url: options.text("database"), configuration: pool, logger: Self.logger)
         var endpoints = APNSEndpoints()
         endpoints[.production, .device] = APNSEndpoint(

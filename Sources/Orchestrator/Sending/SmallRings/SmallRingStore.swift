@@ -17,14 +17,9 @@ extension SegmentStore {
     ///
     /// - Returns: Whether some are due now.
     func complete(_ rings: [SmallRing]) async throws -> Bool {
-        let rows = try await database.pipeline([.planningOnce, Self.completion(rings)]).last
-        return try rows?.decoded(as: Bool.self).contains(true) == true
-    }
-
-    static func completion(_ rings: [SmallRing]) -> Query {
         // In the order in which everybody locks segments.
         let rings = rings.sorted { $0.lease.activityKey < $1.lease.activityKey }
-        return """
+        let statement: Query = """
             WITH mine AS MATERIALIZED (
                 SELECT s.activity_key, u.begun, u.revision, u.wakes, u.ordinary, u.frequent, u.decided_at
                 FROM segments AS s JOIN unnest(
@@ -55,6 +50,8 @@ extension SegmentStore {
             FROM mine WHERE s.activity_key = mine.activity_key AND s.segment = 0
             RETURNING coalesce(s.due_at <= clock_timestamp(), false)
             """
+        let rows = try await database.pipeline([.planningOnce, statement]).last
+        return try rows?.decoded(as: Bool.self).contains(true) == true
     }
 
     /// The statement that puts on record with which priority a small ring was sent its change, and why.
