@@ -14,14 +14,7 @@ struct AlignmentTests {
     /// both show score 1.
     private func withRetired(_ body: (World) async throws -> Void) async throws {
         try await withWorld { world in
-            try await world.registerVersion()
-            try await world.install("1.1", on: "old")
-            try await world.install("2.1", on: "new")
-            try await world.start()
-            try await world.updateBoth(score: 1)
-            try await world.follow("old", token: "aa01")
-            try await world.follow("new", token: "aa02")
-            try await world.settle()
+            try await world.startForBoth(old: "1.1")
             try await world.retire(1)
             try await world.settle()
             _ = world.recorder.take()

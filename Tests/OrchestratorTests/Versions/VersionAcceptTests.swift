@@ -46,14 +46,7 @@ struct VersionAcceptTests {
     @Test("When the last card of a version is gone, it holds nothing back any more")
     func gone() async throws {
         try await withWorld { world in
-            try await world.registerVersion()
-            try await world.install("1.4", on: "old")
-            try await world.install("2.1", on: "new")
-            try await world.start()
-            try await world.updateBoth(score: 1)
-            try await world.follow("old", token: "aa01")
-            try await world.follow("new", token: "aa02")
-            try await world.settle()
+            try await world.startForBoth(old: "1.4")
             #expect(try await refusingVersions { try await world.updateNew(2) } == [1])
             try await world.report("old", .ended)
             #expect(try await refusingVersions { try await world.updateNew(2) } == nil)

@@ -12,6 +12,19 @@ extension World {
         #"{"type":"object","properties":{"score":{"type":"integer"},"clock":{"type":"string"}},"required":["score","clock"]}"#
     static let attributesSchema = #"{"type":"object","properties":{"home":{"type":"string"}},"required":["home"]}"#
 
+    /// Starts an activity that shows score 1 on two phones: `old` (token aa01), whose app has that version, and `new` (token
+    /// aa02), whose app is the newer one.
+    func startForBoth(old appVersion: String) async throws {
+        try await registerVersion()
+        try await install(appVersion, on: "old")
+        try await install("2.1", on: "new")
+        try await start()
+        try await updateBoth(score: 1)
+        try await follow("old", token: "aa01")
+        try await follow("new", token: "aa02")
+        try await settle()
+    }
+
     /// Registers another version of the type `Game`.
     @discardableResult
     func registerVersion(
