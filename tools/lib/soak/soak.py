@@ -180,7 +180,7 @@ BOUNDS = {
     "activities": "30 days after their end", "changes": "with their activity", "activity_app_versions": "with its activity",
     "budget_ledger": "with its activity", "segments": "with its activity", "channels": "with their activity",
     "audience_members": "with their activity",
-    "events": "by age", "timeline": "by age", "idempotency_keys": "24 hours", "schedules": "with their activity", "audit_log": "one for each action of an operator",
+    "events": "by age", "timeline": "by age", "idempotency_keys": "24 hours", "schedules": "with their activity", "audit_log": "by age",
 }  # fmt: skip
 
 
