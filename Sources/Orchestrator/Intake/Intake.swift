@@ -48,9 +48,7 @@ final class Intake: Service, CustomStringConvertible {
             .init(groupSize: 250, lanes: 3, worthALane: 16, takesWholeLines: false),
             logger: logger
         ) { reports in
-            let answers = try await ReportGroup.accept(reports, in: database)
-            wakeUps.signal()
-            return answers
+            try await ReportGroup.accept(reports, in: database, waking: wakeUps)
         }
         facts = GroupedWork(
             "reading activities",

@@ -58,7 +58,7 @@ extension Orchestrator {
                 )
             }
             if stored.changedApp {
-                try await AppVersionAdmission(orchestrator: self, deviceKey: stored.key).readmit(on: connection)
+                try await AppVersionAdmission(orchestrator: self).readmit(stored.key, on: connection)
             }
             try await Self.storeStartTokens(request.startTokens, deviceKey: stored.key, connection)
             guard let device = try await Self.device(key: stored.key, connection) else {

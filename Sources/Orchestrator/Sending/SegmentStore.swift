@@ -44,13 +44,22 @@ struct SegmentStore: Sendable {
     }
 
     /// The same for work that is about cards: one announcement for each activity.
-    static func announce(cards: [(activityKey: Int64, deviceKey: Int64)]) -> Query {
+    static func announce(cards: [CardKey]) -> Query {
         let devices = Dictionary(grouping: cards, by: \.activityKey).mapValues { $0.count == 1 ? $0[0].deviceKey : nil }
         let keys = devices.keys.sorted()
         return """
             INSERT INTO wake_ups (activity_key, device_key)
             SELECT * FROM unnest(\(keys), \(keys.map { devices[$0] ?? nil }))
             """
+    }
+
+    /// The same for those of the rows of a table that are due: it has the columns of cards.
+    static func announcement(ofDueAmong cards: String) -> String {
+        """
+        INSERT INTO wake_ups (activity_key, device_key)
+        SELECT activity_key, CASE count(*) WHEN 1 THEN min(device_key) END FROM \(cards)
+        WHERE state = 'due' GROUP BY activity_key
+        """
     }
 
     /// Leases segments that are due, the longest due first: at most so many channels and first rings of activities, and one

@@ -3,38 +3,44 @@ import ActivityModel
 import JSON
 import Postgres
 
-/// Makes sure that it is known, before a device has a card, whether its app can decode what the activity sends.
+/// Makes sure that it is known, before devices have cards, whether their apps can decode what the activities send.
 ///
 /// Run it first in a transaction that makes or changes cards, and the alignment of ``AppVersionRows`` last. What it finds
-/// stays so until the transaction ends: a change that the app cannot decode waits for it, and then sees the card.
+/// stays so until the transaction ends: a change that an app cannot decode waits for it, and then sees the cards.
 struct AppVersionAdmission {
     let orchestrator: Orchestrator
-    let deviceKey: Int64
 
     /// - Throws: ``OutdatedType``; try again then, from the beginning.
-    func admit(to activityKeys: [Int64], on connection: PostgresConnection) async throws {
+    func admit(_ cards: [CardKey], on connection: PostgresConnection) async throws {
+        let hold = AppVersionRows.hold(cards)
         // Nearly always somebody with the same app was there before.
-        let hold = AppVersionRows.hold(activityKeys, deviceKey: deviceKey)
-        if activityKeys.count == 1, try await !connection.query(hold).isEmpty { return }
+        if cards.count == 1, try await !connection.query(hold).isEmpty { return }
         // Rows are held last: whoever changes them has locked types and activities before.
-        let known = try await connection.query(AppVersionRows.known(activityKeys, deviceKey: deviceKey))
-        let missing = Set(activityKeys).subtracting(try known.decoded(as: Int64.self)).sorted()
+        let known = try AppVersionRows.cards(await connection.query(AppVersionRows.known(cards)))
+        let missing = cards.filter { !known.contains($0) }
         if !missing.isEmpty { try await judge(missing, on: connection) }
         _ = try await connection.query(hold)
     }
 
-    /// Judges the newest states of activities for the device's app, and writes down what comes of it.
-    private func judge(_ activityKeys: [Int64], on connection: PostgresConnection) async throws {
+    /// Judges the newest states of activities for the apps of devices, and writes down what comes of it. Whoever writes down
+    /// several does it in one order, so that two never wait for each other.
+    private func judge(_ cards: [CardKey], on connection: PostgresConnection) async throws {
+        let activityKeys = cards.map(\.activityKey)
         let types = try await types(of: activityKeys, on: connection)
         let results = try await connection.pipeline([
             TypeVersionRows.hold(types.values),
             // After the types, as everybody does; no state is accepted from here on.
             "SELECT FROM activities WHERE activity_key = ANY(\(activityKeys)) ORDER BY activity_key FOR SHARE",
             """
-            SELECT a.activity_key, a.bundle_id, a.type_name, a.revision, c.content_state::text,
-                   (SELECT \(unescaped: AppVersionRows.appVersion) FROM devices AS d WHERE d.device_key = \(deviceKey))
-            FROM activities AS a JOIN changes AS c USING (activity_key, revision)
-            WHERE a.activity_key = ANY(\(activityKeys))
+            SELECT a.activity_key, a.bundle_id, a.type_name, a.revision, c.content_state::text, w.app_version
+            FROM (
+                SELECT DISTINCT r.activity_key, \(unescaped: AppVersionRows.appVersion) AS app_version
+                FROM unnest(\(activityKeys), \(cards.map(\.deviceKey))) AS r(activity_key, device_key)
+                JOIN devices AS d USING (device_key)
+            ) AS w
+            JOIN activities AS a ON a.activity_key = w.activity_key
+            JOIN changes AS c ON c.activity_key = a.activity_key AND c.revision = a.revision
+            ORDER BY a.activity_key, w.app_version
             """,
         ])
         let updates = try TypeVersionRows.updates(results[0])
@@ -75,7 +81,11 @@ struct AppVersionAdmission {
 
     /// Does the same for all activities whose cards are on the device, which has another version of the app now, and for
     /// one that is to have a card there.
-    func readmit(andTo activityKey: Int64? = nil, on connection: PostgresConnection) async throws {
+    func readmit(
+        _ deviceKey: Int64,
+        andTo activityKey: Int64? = nil,
+        on connection: PostgresConnection
+    ) async throws {
         let rows = try await connection.query(
             """
             SELECT activity_key FROM subscriptions
@@ -86,11 +96,12 @@ struct AppVersionAdmission {
         let keys = try rows.decoded(as: Int64.self)
         let all = Set(keys).union([activityKey].compactMap { $0 }).sorted()
         guard !all.isEmpty else { return }
-        try await admit(to: all, on: connection)
+        try await admit(all.map { CardKey(activityKey: $0, deviceKey: deviceKey) }, on: connection)
         guard !keys.isEmpty else { return }
+        let cards = keys.map { CardKey(activityKey: $0, deviceKey: deviceKey) }
         _ = try await connection.pipeline([
-            AppVersionRows.alignment(keys, deviceKey: deviceKey),
-            SegmentStore.announce(cards: keys.map { ($0, deviceKey) }),
+            AppVersionRows.alignment(cards),
+            SegmentStore.announce(cards: cards),
         ])
     }
 }

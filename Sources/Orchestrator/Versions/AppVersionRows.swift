@@ -102,55 +102,38 @@ enum AppVersionRows {
           ))
         """
 
-    /// The statement that says for which activities there is a row of a device's app version.
-    static func known(_ activityKeys: [Int64], deviceKey: Int64) -> Query {
-        """
-        SELECT v.activity_key FROM devices AS d
-        JOIN activity_app_versions AS v ON v.app_version = \(unescaped: appVersion)
-        WHERE d.device_key = \(deviceKey) AND v.activity_key = ANY(\(activityKeys))
-        """
+    /// The statement that says for which cards there is a row of the device's app version; there need not be a card yet.
+    static func known(_ cards: [CardKey]) -> Query { selection(of: cards, "") }
+
+    /// The same; the rows are held until the transaction ends.
+    static func hold(_ cards: [CardKey]) -> Query {
+        selection(of: cards, "ORDER BY v.activity_key, v.app_version FOR SHARE OF v")
     }
 
-    /// The statement that holds the rows of a device's activities until its cards are committed, and says which there are.
-    static func hold(_ activityKeys: [Int64], deviceKey: Int64) -> Query {
-        """
-        SELECT v.activity_key FROM devices AS d
-        JOIN activity_app_versions AS v ON v.app_version = \(unescaped: appVersion)
-        WHERE d.device_key = \(deviceKey) AND v.activity_key = ANY(\(activityKeys))
-        ORDER BY v.activity_key FOR SHARE OF v
-        """
-    }
-
-    /// The same for many devices, one activity each; it says which of them have a row.
-    static func hold(_ activityKeys: [Int64], deviceKeys: [Int64]) -> Query {
+    private static func selection(of cards: [CardKey], _ end: String) -> Query {
         """
         SELECT v.activity_key, d.device_key
-        FROM unnest(\(activityKeys), \(deviceKeys)) AS r(activity_key, device_key)
+        FROM unnest(\(cards.map(\.activityKey)), \(cards.map(\.deviceKey))) AS r(activity_key, device_key)
         JOIN devices AS d ON d.device_key = r.device_key
         JOIN activity_app_versions AS v
             ON v.activity_key = r.activity_key AND v.app_version = \(unescaped: appVersion)
-        ORDER BY v.activity_key, v.app_version FOR SHARE OF v
+        \(unescaped: end)
         """
+    }
+
+    /// The cards that the rows of ``known(_:)`` or ``hold(_:)`` tell of.
+    static func cards(_ rows: Rows) throws -> Set<CardKey> {
+        Set(try rows.decoded(as: (Int64, Int64).self).map { CardKey(activityKey: $0, deviceKey: $1) })
     }
 
     // MARK: The cards
 
-    /// The statement that brings the cards of a device in line with the rows of its app version.
-    static func alignment(_ activityKeys: [Int64], deviceKey: Int64) -> Query {
-        """
-        WITH cards AS MATERIALIZED (
-            \(unescaped: cardsOutOfLine) AND v.activity_key = ANY(\(activityKeys)) AND s.device_key = \(deviceKey)
-        )
-        \(unescaped: alignmentOfCards)
-        """
-    }
-
-    /// The same for cards of many devices, one of an activity each.
-    static func alignment(_ activityKeys: [Int64], deviceKeys: [Int64]) -> Query {
+    /// The statement that brings cards in line with the rows of their devices' app versions.
+    static func alignment(_ cards: [CardKey]) -> Query {
         """
         WITH cards AS MATERIALIZED (
             \(unescaped: cardsOutOfLine) AND (s.activity_key, s.device_key) IN (
-                SELECT * FROM unnest(\(activityKeys), \(deviceKeys))
+                SELECT * FROM unnest(\(cards.map(\.activityKey)), \(cards.map(\.deviceKey)))
             )
         )
         \(unescaped: alignmentOfCards)

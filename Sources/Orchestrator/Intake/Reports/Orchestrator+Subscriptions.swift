@@ -79,8 +79,9 @@ extension Orchestrator {
             """
         )
         guard let deviceKey = try cards.single(Int64.self) else { return false }
+        let card = CardKey(activityKey: activityKey, deviceKey: deviceKey)
         _ = try await connection.pipeline([
-            AppVersionRows.hold([activityKey], deviceKey: deviceKey),
+            AppVersionRows.hold([card]),
             """
             UPDATE subscriptions AS s
             SET leaving = true, failures = 0,
@@ -89,14 +90,14 @@ extension Orchestrator {
                 due_at = CASE WHEN s.update_token IS NOT NULL THEN clock_timestamp() END
             WHERE s.activity_key = \(activityKey) AND s.device_key = \(deviceKey)
             """,
-            AppVersionRows.alignment([activityKey], deviceKey: deviceKey),
+            AppVersionRows.alignment([card]),
             """
             INSERT INTO starts (activity_key, device_key, state)
             SELECT s.activity_key, s.device_key, 'settled' FROM subscriptions AS s
             WHERE s.activity_key = \(activityKey) AND s.device_key = \(deviceKey)
             ON CONFLICT (activity_key, device_key) DO NOTHING
             """,
-            SegmentStore.announce(cards: [(activityKey, deviceKey)]),
+            SegmentStore.announce(cards: [card]),
         ])
         return true
     }

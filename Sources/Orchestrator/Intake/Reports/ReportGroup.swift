@@ -6,15 +6,10 @@ import Postgres
 /// One transaction of reports, of as many devices. Each is judged on its own; one that is refused changes nothing and
 /// does not disturb the others.
 ///
-/// Nearly always it is known whether the devices' apps can decode what the activities send. A report of which it is not,
-/// or whose device has another version of the app now, is left to a transaction of its own, which locks types and
-/// activities before anything else (``AppVersionAdmission``).
+/// Nearly always it is known whether the devices' apps can decode what the activities send. Reports of which it is not are
+/// left to another transaction, which locks types and activities before anything else (``AppVersionAdmission``); so is one
+/// whose device has another version of the app now, alone, because other cards of the device may be concerned.
 struct ReportGroup {
-    private struct Card: Hashable {
-        let activityKey: Int64
-        let deviceKey: Int64
-    }
-
     private struct Start {
         let revision: Revision?
         let claimedAt: PGTimestamp?
@@ -24,24 +19,40 @@ struct ReportGroup {
     private let connection: PostgresConnection
     /// The key of each report's device, or why it is refused.
     private var devices: [Result<Int64, Problem>?]
-    /// Those that are left to transactions of their own.
+    /// Those whose devices have another version of the app now.
+    private var renewed: Set<Int> = []
+    /// Those that are left to other transactions.
     private var left: Set<Int> = []
+    /// Whether the transaction announces work.
+    private var givesWork = false
 
     typealias Answer = Result<SubscriptionAnswer, any Error>
 
+    /// What came of one transaction.
+    private struct Outcome {
+        /// In the order of the reports; nil for those that are left.
+        var answers: [Answer?] = []
+        /// The places of those that are left, each to a transaction of its own.
+        var alone: [Int] = []
+        var givesWork = false
+    }
+
+    /// Accepts reports. `wakeUps` are told when there is something to send.
+    ///
     /// - Returns: One result per report, in their order. Errors of the database are thrown instead.
     /// - Throws: ``OutdatedType``; try again then, from the beginning.
-    static func accept(_ reports: [CardReport], in database: Database) async throws -> [Answer] {
+    static func accept(
+        _ reports: [CardReport],
+        in database: Database,
+        waking wakeUps: WakeUps
+    ) async throws -> [Answer] {
         var answers: [Answer?] = Array(repeating: nil, count: reports.count)
         var places = Array(reports.indices)
         while !places.isEmpty {
-            let group = try await accept(places.map { reports[$0] }, together: database)
-            for (place, answer) in zip(places, group) { answers[place] = answer }
-            places = places.filter { answers[$0] == nil }
-            // Of each activity one goes ahead; nearly always the others need not be judged after it.
-            var ahead: Set<Int64> = []
-            for place in places where ahead.insert(reports[place].facts.key).inserted {
-                answers[place] = try await accept([reports[place]], together: database).first ?? nil
+            let group = try await accept(places.map { reports[$0] }, together: database, wakeUps)
+            for (place, answer) in zip(places, group.answers) { answers[place] = answer }
+            for place in group.alone.map({ places[$0] }) {
+                answers[place] = try await accept([reports[place]], together: database, wakeUps).answers.first ?? nil
             }
             places = places.filter { answers[$0] == nil }
         }
@@ -49,21 +60,27 @@ struct ReportGroup {
     }
 
     /// One transaction, repeated if something was committed beside it that it has to see.
-    private static func accept(_ reports: [CardReport], together database: Database) async throws -> [Answer?] {
-        try await seeingDeletions {
+    private static func accept(
+        _ reports: [CardReport],
+        together database: Database,
+        _ wakeUps: WakeUps
+    ) async throws -> Outcome {
+        let outcome = try await seeingDeletions {
             try await keepingAnswer {
                 try await database.withTransaction { try await accept(reports, on: $0) }
             }
         }
+        if outcome.givesWork { wakeUps.signal() }
+        return outcome
     }
 
     /// Reports that come with a key that was answered before are not carried out again. Of several with one new key the first
     /// is, and the others are left: they wait for its answer.
     ///
-    /// - Returns: Nil for those that are left, none if it is a single one.
-    private static func accept(_ reports: [CardReport], on connection: PostgresConnection) async throws -> [Answer?] {
+    /// - Returns: Also those that are left, none if it is a single one.
+    private static func accept(_ reports: [CardReport], on connection: PostgresConnection) async throws -> Outcome {
         let keys = reports.compactMap(\.card.idempotencyKey)
-        guard !keys.isEmpty else { return try await carryOut(reports, on: connection) }
+        guard !keys.isEmpty else { return try await carryOut(reports, isLast: true, on: connection) }
         var kept = try await KeptAnswers<SubscriptionAnswer>.read(keys, status: 200, on: connection)
         var answers: [Answer?] = reports.map { report in
             guard let key = report.card.idempotencyKey else { return nil }
@@ -76,25 +93,31 @@ struct ReportGroup {
         let places = reports.indices.filter { place in
             answers[place] == nil && reports[place].card.idempotencyKey.map { kept.claim($0) } ?? true
         }
-        let new = try await carryOut(places.map { reports[$0] }, on: connection)
-        for (place, answer) in zip(places, new) {
+        let new = try await carryOut(places.map { reports[$0] }, isLast: false, on: connection)
+        for (place, answer) in zip(places, new.answers) {
             answers[place] = answer
             if case .success(let answer) = answer, let key = reports[place].card.idempotencyKey {
                 kept.keep(answer, for: key)
             }
         }
         let statements = kept.statements
-        if !statements.isEmpty { _ = try await connection.pipeline(statements) }
-        return answers
+        if !statements.isEmpty { _ = try await connection.commit(statements) }
+        return Outcome(answers: answers, alone: new.alone.map { places[$0] }, givesWork: new.givesWork)
     }
 
-    private static func carryOut(_ reports: [CardReport], on connection: PostgresConnection) async throws -> [Answer?] {
-        guard !reports.isEmpty else { return [] }
+    /// `isLast`: the transaction has nothing else to do.
+    private static func carryOut(
+        _ reports: [CardReport],
+        isLast: Bool,
+        on connection: PostgresConnection
+    ) async throws -> Outcome {
+        guard !reports.isEmpty else { return Outcome() }
         var group = ReportGroup(reports, on: connection)
         try await group.findDevices()
         try await group.addDevices()
         try await group.admit()
-        return try await group.store()
+        let answers = try await group.store(isLast: isLast)
+        return Outcome(answers: answers, alone: group.renewed.sorted(), givesWork: group.givesWork)
     }
 
     private init(_ reports: [CardReport], on connection: PostgresConnection) {
@@ -135,7 +158,7 @@ struct ReportGroup {
                 try check(reports[Int(place)], environment, channels)
                 return key
             }
-            if isNewer { left.insert(Int(place)) }
+            if isNewer, case .success = devices[Int(place)] { renewed.insert(Int(place)) }
         }
         for (place, report) in reports.enumerated() where devices[place] == nil {
             if let problem = refusal(ofUnknown: report, channels) { devices[place] = .failure(problem) }
@@ -173,23 +196,28 @@ struct ReportGroup {
     /// Makes sure that it is known whether the devices' apps can decode what the activities send.
     private mutating func admit() async throws {
         if reports.count == 1 { return try await admitSingle() }
-        let byToken = devices.indices.filter { place in
-            if case .success = devices[place] { reports[place].card.request.report.isByToken } else { false }
-        }
-        guard !byToken.isEmpty else { return }
-        let keys = byToken.compactMap { try? devices[$0]?.get() }  // all are successes
-        let rows = try await connection.query(
-            AppVersionRows.hold(byToken.map { reports[$0].facts.key }, deviceKeys: keys)
-        )
-        let known = Set(try rows.decoded(as: (Int64, Int64).self).map { Card(activityKey: $0, deviceKey: $1) })
-        for (place, key) in zip(byToken, keys) {
-            let card = Card(activityKey: reports[place].facts.key, deviceKey: key)
-            if !known.contains(card) { left.insert(place) }
+        left = renewed
+        let byToken = reports.indices.filter { reports[$0].card.request.report.isByToken }
+            .compactMap { place in cardKey(place).map { (place, $0) } }
+        let cards = byToken.map(\.1)
+        guard !cards.isEmpty else { return }
+        let known = try AppVersionRows.cards(await connection.query(AppVersionRows.hold(cards)))
+        if known.isEmpty {
+            // No row is held, so what comes before them can still be locked.
+            try await AppVersionAdmission(orchestrator: reports[0].orchestrator).admit(cards, on: connection)
+        } else {
+            left.formUnion(byToken.filter { !known.contains($0.1) }.map(\.0))
         }
     }
 
+    /// The card of a report that this transaction takes.
+    private func cardKey(_ place: Int) -> CardKey? {
+        guard !left.contains(place), case .success(let key) = devices[place] else { return nil }
+        return CardKey(activityKey: reports[place].facts.key, deviceKey: key)
+    }
+
     private mutating func admitSingle() async throws {
-        let isNewer = left.remove(0) != nil
+        let isNewer = renewed.remove(0) != nil
         guard case .success(let key) = devices[0] else { return }
         let (report, request) = (reports[0], reports[0].card.request)
         if isNewer {
@@ -201,12 +229,13 @@ struct ReportGroup {
                 """
             )
         }
-        let admission = AppVersionAdmission(orchestrator: report.orchestrator, deviceKey: key)
+        let admission = AppVersionAdmission(orchestrator: report.orchestrator)
         let activityKey = request.report.isByToken ? report.facts.key : nil
         if isNewer {
-            try await admission.readmit(andTo: activityKey, on: connection)
+            givesWork = true
+            try await admission.readmit(key, andTo: activityKey, on: connection)
         } else if let activityKey {
-            try await admission.admit(to: [activityKey], on: connection)
+            try await admission.admit([CardKey(activityKey: activityKey, deviceKey: key)], on: connection)
         }
     }
 
@@ -268,11 +297,8 @@ struct ReportGroup {
 
     // MARK: Cards
 
-    private func store() async throws -> [Answer?] {
-        let cards = reports.indices.map { place -> Card? in
-            guard !left.contains(place), case .success(let key) = devices[place] else { return nil }
-            return Card(activityKey: reports[place].facts.key, deviceKey: key)
-        }
+    private mutating func store(isLast: Bool) async throws -> [Answer?] {
+        let cards = reports.indices.map { cardKey($0) }
         let starts = try await settleStarts(of: cards.compactMap { $0 })
         let settled = zip(reports, cards).compactMap { report, card -> SettledReport? in
             guard let card else { return nil }
@@ -286,7 +312,7 @@ struct ReportGroup {
                 isNews: report.card.request.knownRevision != nil || start != nil
             )
         }
-        let stored = try await store(settled)
+        let stored = try await store(settled, isLast: isLast)
         return reports.indices.map { place -> Answer? in
             if case .failure(let problem) = devices[place] { return .failure(problem) }
             guard !left.contains(place) else { return nil }
@@ -298,7 +324,7 @@ struct ReportGroup {
     }
 
     /// The cards exist, so their starts are settled, whatever is known of the pushes (promise 6).
-    private func settleStarts(of cards: [Card]) async throws -> [Card: Start] {
+    private func settleStarts(of cards: [CardKey]) async throws -> [CardKey: Start] {
         guard !cards.isEmpty else { return [:] }
         let rows = try await connection.query(
             """
@@ -315,40 +341,52 @@ struct ReportGroup {
                 CASE WHEN s.attempts > 0 THEN s.claimed_at END
             """
         )
-        var starts: [Card: Start] = [:]
+        var starts: [CardKey: Start] = [:]
         for (activity, device, revision, claimedAt) in try rows.decoded(
             as: (Int64, Int64, Int64?, PGTimestamp?).self
         ) {
-            starts[Card(activityKey: activity, deviceKey: device)] = Start(revision: revision, claimedAt: claimedAt)
+            starts[CardKey(activityKey: activity, deviceKey: device)] = Start(revision: revision, claimedAt: claimedAt)
         }
         return starts
     }
 
     private typealias Row = (mode: String?, state: String?, revision: Int64, activityState: String)
 
-    private func store(_ reports: [SettledReport]) async throws -> [Card: Row] {
+    private mutating func store(_ reports: [SettledReport], isLast: Bool) async throws -> [CardKey: Row] {
         guard !reports.isEmpty else { return [:] }
         let reports = reports.sorted { ($0.facts.key, $0.deviceKey) < ($1.facts.key, $1.deviceKey) }
         let kinds = Dictionary(grouping: reports, by: \.kind)
-        let results = try await connection.pipeline(
+        let cards = reports.map { CardKey(activityKey: $0.facts.key, deviceKey: $0.deviceKey) }
+        let statements =
             kinds.map { ReportRows(kind: $0, reports: $1).statement } + [
-                AppVersionRows.alignment(reports.map(\.facts.key), deviceKeys: reports.map(\.deviceKey)),
-                SegmentStore.announce(cards: reports.map { ($0.facts.key, $0.deviceKey) }),
-                """
-                SELECT a.activity_key, r.device_key, s.mode::text, s.state::text, a.revision, a.state::text
-                FROM unnest(\(reports.map(\.facts.key)), \(reports.map(\.deviceKey))) AS r(activity_key, device_key)
-                JOIN activities AS a USING (activity_key)
-                LEFT JOIN subscriptions AS s ON s.activity_key = r.activity_key AND s.device_key = r.device_key
-                """,
+                AppVersionRows.alignment(cards),
+                Boarding.statement(cards),
+                readingAndAnnouncing(cards),
             ]
-        )
-        var rows: [Card: Row] = [:]
+        let results = try await isLast ? connection.commit(statements) : connection.pipeline(statements)
+        var rows: [CardKey: Row] = [:]
         for (activity, device, mode, state, revision, activityState) in try results[results.count - 1].decoded(
             as: (Int64, Int64, String?, String?, Int64, String).self
         ) {
-            rows[Card(activityKey: activity, deviceKey: device)] = (mode, state, revision, activityState)
+            rows[CardKey(activityKey: activity, deviceKey: device)] = (mode, state, revision, activityState)
+            if state == SubscriptionState.due.rawValue { givesWork = true }
         }
         return rows
+    }
+
+    /// The statement that reads what the cards have come to, and announces those that are owed something.
+    private func readingAndAnnouncing(_ cards: [CardKey]) -> Query {
+        """
+        WITH cards AS MATERIALIZED (
+            SELECT a.activity_key, r.device_key, s.mode, s.state, a.revision, a.state AS activity_state
+            FROM unnest(\(cards.map(\.activityKey)), \(cards.map(\.deviceKey))) AS r(activity_key, device_key)
+            JOIN activities AS a USING (activity_key)
+            LEFT JOIN subscriptions AS s ON s.activity_key = r.activity_key AND s.device_key = r.device_key
+        ), announced AS (
+            \(unescaped: SegmentStore.announcement(ofDueAmong: "cards"))
+        )
+        SELECT activity_key, device_key, mode::text, state::text, revision, activity_state::text FROM cards
+        """
     }
 
     private func answer(_ card: ReportedCard, _ row: Row) throws -> SubscriptionAnswer {

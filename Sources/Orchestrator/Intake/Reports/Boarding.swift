@@ -1,0 +1,38 @@
+import Postgres
+
+/// Cards that show the newest state get on their ring in the transaction that stores them, where nobody serves the ring: no
+/// worker has to be woken to find that nothing is owed to them.
+///
+/// Else only a worker with the lease puts somebody on a ring (``CatchUpTurn``): a walk may have come by the card already when
+/// its transaction commits. Here the ring's row, held until then, takes the place of the lease. Whoever accepts a change,
+/// leases the ring or divides it changes that row, and so comes before or after:
+/// - Before: the ring is due, leased or past the revision that the card shows, and the card is served by its own row.
+/// - After: a worker reads the riders when the card is among them; and a change that was to pass the ring because nobody
+///   rode it (``EmptyRing``) sees that `wakes` has moved, and wakes the ring instead.
+///
+/// Nobody waits here for a row that is held. A ring that is due is left alone, lest reports that come one after the other
+/// keep workers from leasing it.
+enum Boarding {
+    /// The statement for cards that the transaction has stored, with rows that are due.
+    static func statement(_ cards: [CardKey]) -> Query {
+        """
+        WITH boarding AS MATERIALIZED (
+            SELECT s.activity_key, s.device_key, g.segment
+            FROM unnest(\(cards.map(\.activityKey)), \(cards.map(\.deviceKey))) AS r(activity_key, device_key)
+            JOIN subscriptions AS s ON s.activity_key = r.activity_key AND s.device_key = r.device_key
+            JOIN activities AS a ON a.activity_key = s.activity_key
+            JOIN segments AS g ON \(unescaped: SegmentStore.isRing(of: "s"))
+            WHERE s.mode = 'token' AND s.state = 'due' AND NOT s.leaving AND a.state = 'live'
+              AND least(s.known_revision, s.confirmed_revision) >= greatest(a.revision, g.completed_revision)
+              AND g.lease_owner IS NULL AND (g.due_at IS NULL OR g.due_at > clock_timestamp())
+            FOR NO KEY UPDATE OF g SKIP LOCKED
+        ), riding AS (
+            UPDATE subscriptions AS s SET state = 'riding', due_at = NULL
+            FROM boarding AS b WHERE s.activity_key = b.activity_key AND s.device_key = b.device_key
+        )
+        UPDATE segments AS g SET wakes = g.wakes + 1
+        FROM (SELECT DISTINCT activity_key, segment FROM boarding) AS b
+        WHERE g.activity_key = b.activity_key AND g.segment = b.segment
+        """
+    }
+}
