@@ -61,20 +61,20 @@ extension RingSlice.Trait {
 }
 
 extension RingSlice {
-    /// What ``append(_:at:of:)`` expects of a query on `subscriptions`, in its order; after these comes whether the alert
-    /// is news to the destination.
+    /// What ``append(_:of:)`` expects of a query on `subscriptions`, in its order; after these comes whether the alert is
+    /// news to the destination.
     static let columns = "device_key, update_token, failures, frequent"
 
-    /// Adds the destination that the columns from `column` on of a row tell of.
-    mutating func append(_ index: Int, at column: Int, of rows: Rows) throws {
+    /// Adds the destination that a row tells of.
+    mutating func append(_ index: Int, of rows: Rows) throws {
         let row = rows[index]
-        let isToken = rows.withBytes(row: index, column: column + 1) { bytes in
+        let isToken = rows.withBytes(row: index, column: 1) { bytes in
             bytes.withUnsafeBytes { tokens.append(bytes: $0.bindMemory(to: UInt8.self).span) }
         }
         // A CHECK keeps the length within the bounds that make this false.
         guard isToken == true else { return }
-        deviceKeys.append(try row.decode(at: column))
-        failures.append(try row.decode(at: column + 2))
-        traits.append(Trait(frequent: try row.decode(at: column + 3), hears: try row.decode(at: column + 4)))
+        deviceKeys.append(try row.decode(at: 0))
+        failures.append(try row.decode(at: 2))
+        traits.append(Trait(frequent: try row.decode(at: 3), hears: try row.decode(at: 4)))
     }
 }

@@ -3,8 +3,8 @@ import ActivityModel
 import Logging
 import ServiceLifecycle
 
-/// Sends one change along a ring: slice after slice, each read under a look of its own, while those before are on their
-/// way and those before them are being stored. So the wire never waits for the database.
+/// Sends one change along a ring: slice after slice, each under a look of its own, while those before are on their way and
+/// those before them are being stored. So the wire never waits for the database.
 struct RingWalk: Sendable {
     let orchestrator: Orchestrator
     let pass: RingPass
@@ -33,54 +33,97 @@ struct RingWalk: Sendable {
         return (.worked, pushes)
     }
 
+    /// What changes on the way.
+    private struct Course {
+        var forms: RingForms
+        /// How things stood when the first slice was read; nil once that has left.
+        var firstLook: RingLook?
+        var ahead: RingAhead
+        /// The device key of the last destination that has left.
+        var cursor: Int64
+        /// Slices without an answer, and parts that are being stored.
+        var running = 0
+    }
+
+    private typealias Tasks = ThrowingTaskGroup<Void, any Error>
+
     /// Returns when all that has left is answered.
     private func walk(after start: Int64) async throws -> End {
-        try await withThrowingTaskGroup(of: Void.self) { tasks in
-            var forms = RingForms(
-                orchestrator: orchestrator,
-                pass: pass,
-                alert: alert,
-                identity: identity,
-                progress: progress
-            )
-            var (cursor, running) = (start, 0)
-            var end: End?
-            while end == nil {
-                while true {
-                    if let part = progress.withWindow({ $0.takePart(ofAtLeast: pass.partSize) }) {
-                        running += 1
-                        tasks.addTask { try await progress.store(part) }
-                    }
-                    guard running > 0, progress.withWindow({ $0.open }) > pass.windowSize - TokenPushes.sliceSize else {
-                        break
-                    }
-                    _ = try await tasks.next()
-                    running -= 1
+        let segments = orchestrator.segments
+        let (look, ahead) = try await segments.begin(pass, after: start)
+        let forms = RingForms(
+            orchestrator: orchestrator,
+            pass: pass,
+            alert: alert,
+            identity: identity,
+            progress: progress
+        )
+        return try await withThrowingTaskGroup(of: Void.self) { tasks in
+            var course = Course(forms: forms, firstLook: look, ahead: ahead, cursor: start)
+            while true {
+                // While these leave, those behind them are read.
+                let last = course.ahead.last
+                async let behind = segments.read(pass, after: last)
+                let end = try await sendAhead(&course, &tasks)
+                // Awaited in any case: a statement that is broken off costs its connection.
+                let next = try await behind
+                if let end {
+                    try await tasks.waitForAll()
+                    return end
                 }
-                if progress.withWindow({ $0.isStuck }) { break }
-                let look = try await orchestrator.segments.look(ahead: pass, after: cursor, isFirst: cursor == start)
-                if let last = look.slice.deviceKeys.last {
-                    let parts = try await forms.parts(of: look.slice)
-                    let number = progress.withWindow { $0.handOut(count: look.slice.count, lastKey: last) }
-                    running += 1
-                    tasks.addTask { await send(parts, number: number) }
-                    cursor = last
-                }
-                end = self.end(after: look)
+                course.ahead = course.ahead.isEmpty ? next : try await segments.read(pass, after: course.cursor)
             }
-            try await tasks.waitForAll()
-            return end ?? .brokenOff
         }
     }
 
-    private func end(after look: RingLook) -> End? {
-        if !look.mayGoOn { return .brokenOff }
-        if look.slice.count < pass.activity.batch(TokenPushes.sliceSize) { return .reachedBound }
-        if pass.activity.isProbe || Task.isShuttingDownGracefully { return .brokenOff }
+    /// Sends what was read, slice after slice, each under a look of its own. Nil when nothing is left of it, or nothing that
+    /// is new enough, and there may be more.
+    private func sendAhead(_ course: inout Course, _ tasks: inout Tasks) async throws -> End? {
+        repeat {
+            try await makeRoom(&course, &tasks)
+            if progress.withWindow({ $0.isStuck }) { return .brokenOff }
+            if course.ahead.isOutdated(at: .now) { return nil }
+            let look: RingLook
+            if let first = course.firstLook.take() {
+                look = first
+            } else {
+                look = try await orchestrator.segments.look(ahead: pass)
+            }
+            guard look.mayGoOn else { return .brokenOff }
+            if let slice = course.ahead.next(), let last = slice.deviceKeys.last {
+                let parts = try await course.forms.parts(of: slice)
+                let number = progress.withWindow { $0.handOut(count: slice.count, lastKey: last) }
+                course.running += 1
+                tasks.addTask { await send(parts, number: number) }
+                course.cursor = last
+            }
+            if course.ahead.isEmpty, course.ahead.last == nil { return .reachedBound }
+            if isToBreakOff(after: look) { return .brokenOff }
+        } while !course.ahead.isEmpty
+        return nil
+    }
+
+    /// Has parts stored, and waits until another slice may leave.
+    private func makeRoom(_ course: inout Course, _ tasks: inout Tasks) async throws {
+        while true {
+            if let part = progress.withWindow({ $0.takePart(ofAtLeast: pass.partSize) }) {
+                course.running += 1
+                tasks.addTask { try await progress.store(part) }
+            }
+            guard course.running > 0,
+                progress.withWindow({ $0.open }) > pass.windowSize - TokenPushes.sliceSize
+            else { return }
+            _ = try await tasks.next()
+            course.running -= 1
+        }
+    }
+
+    private func isToBreakOff(after look: RingLook) -> Bool {
+        if pass.activity.isProbe || Task.isShuttingDownGracefully { return true }
         let begun = progress.withWindow { $0.begun }
-        if let most = pass.mostPushes, begun >= most { return .brokenOff }
+        if let most = pass.mostPushes, begun >= most { return true }
         // Those who joined late do not wait for a whole pass; nor does a pass stand still because there are always some.
-        return look.hasOtherWork && begun >= pass.windowSize ? .brokenOff : nil
+        return look.hasOtherWork && begun >= pass.windowSize
     }
 
     // MARK: Sending

@@ -1,0 +1,64 @@
+import Testing
+
+@testable import Orchestrator
+
+@Suite("What a walk has read ahead", .timeLimit(.minutes(2)))
+struct RingAheadTests {
+    @Test("Is sent while it is new, and read anew when it is older than 250 ms; what is empty does not age")
+    func age() {
+        let now = ContinuousClock.now
+        var ahead = RingAhead([RingSlice()], last: 128, readAt: now)
+        #expect(!ahead.isOutdated(at: now + .milliseconds(250)))
+        #expect(ahead.isOutdated(at: now + .milliseconds(251)))
+        #expect(ahead.next() != nil)
+        #expect(!ahead.isOutdated(at: now + .seconds(60)))
+    }
+
+    @Test("Leaves in slices of 128 in the order of the ring, each destination once, and says who was the last")
+    func slices() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.crowd(700)
+            try await world.settle()
+            try await world.update(score: 1)
+            let pass = try await pass(in: world)
+            let (look, first) = try await world.orchestrator.segments.begin(pass, after: 0)
+            #expect(look.mayGoOn)
+            #expect(first.sizes == [128])
+            let second = try await world.orchestrator.segments.read(pass, after: first.last)
+            #expect(second.sizes == [128, 128, 128, 128])
+            let third = try await world.orchestrator.segments.read(pass, after: second.last)
+            #expect(third.sizes == [60])
+            #expect(third.last == nil)
+            let keys = first.keys + second.keys + third.keys
+            #expect(keys == keys.sorted())
+            #expect(Set(keys).count == 700)
+            #expect(try await world.orchestrator.segments.read(pass, after: third.last).isEmpty)
+        }
+    }
+
+    private func pass(in world: World) async throws -> RingPass {
+        let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
+        let look = try await world.orchestrator.segments.look(lease)
+        return RingPass(
+            lease: lease,
+            progress: look.progress,
+            activity: try #require(look.activity),
+            change: try #require(look.newest),
+            alert: nil,
+            through: nil,
+            mostPushes: nil
+        )
+    }
+}
+
+extension RingAhead {
+    fileprivate var all: [RingSlice] {
+        var (rest, slices) = (self, [RingSlice]())
+        while let slice = rest.next() { slices.append(slice) }
+        return slices
+    }
+
+    fileprivate var sizes: [Int] { all.map(\.count) }
+    fileprivate var keys: [Int64] { all.flatMap(\.deviceKeys) }
+}
