@@ -3,15 +3,20 @@ import BenchSupport
 import Orchestrator
 import Postgres
 
-/// One change to many update tokens of one activity.
+/// One change to many update tokens of one activity; or of several activities, one each, posted together.
 struct FanOut: Sendable {
     private let options: Options
+    private let activities: Int
+    /// Of each activity.
     private let destinations: Int
     private let rounds: Int
+    /// Who wait for the answer to one post before they make the next.
+    private static let mostCallers = 64
 
     struct Result: Encodable {
+        let activities: Int
         let destinations: Int
-        /// From the call that accepts the change to the acknowledgement of the last batch; by round.
+        /// From the call that accepts the first change to the acknowledgement of the last batch; by round.
         var seconds: [Double] = []
         /// The part before the first batch is given to the transport.
         var secondsToFirstPush: [Double] = []
@@ -22,6 +27,7 @@ struct FanOut: Sendable {
 
     init(_ options: Options) throws {
         self.options = options
+        activities = try options.number("activities")
         destinations = try options.number("destinations")
         rounds = try options.number("rounds")
     }
@@ -36,8 +42,9 @@ struct FanOut: Sendable {
         try await preparation.whileServing {
             let scene = Scene(orchestrator: preparation.orchestrator)
             try await scene.prepare()
-            try await scene.addDevices(destinations)
-            try await scene.addSubscriptions(isOneEach: false)
+            try await scene.addActivities(upTo: activities)
+            try await scene.addDevices(activities * destinations)
+            try await scene.addSubscriptions(ofEach: destinations)
             try await scene.rest()
         }
         let before = try await counts.read()
@@ -53,19 +60,22 @@ struct FanOut: Sendable {
 
     private func measure(_ daemon: Daemon) async throws -> Result {
         let scene = Scene(orchestrator: daemon.orchestrator)
-        var result = Result(destinations: destinations)
+        var result = Result(activities: activities, destinations: destinations)
+        let pushes = activities * destinations
         for round in 1...rounds {
             daemon.sender.reset()
             let began = ContinuousClock.now
             let request = UpdateRequest(contentState: Scene.state(round))
-            _ = try await daemon.orchestrator.update(Scene.app, Scene.first, request)
-            let answers = await daemon.sender.waitForAnswers(destinations)
+            try await Callers(count: min(activities, Self.mostCallers)).run(1...activities) { number in
+                _ = try await daemon.orchestrator.update(Scene.app, Scene.activity(number), request)
+            }
+            let answers = await daemon.sender.waitForAnswers(pushes)
             let ended = try await scene.work(
                 until: "SELECT every(completed_revision = \(round + 1)) FROM segments"
             )
             result.seconds.append(ended.seconds(since: began))
             result.secondsToFirstPush.append(answers.first.seconds(since: began))
-            result.accepted += destinations - daemon.sender.refused
+            result.accepted += pushes - daemon.sender.refused
             // Two changes of one second are stamped apart, and at some point wait for that.
             if round < rounds { try await Task.sleep(for: .seconds(1.1)) }
         }

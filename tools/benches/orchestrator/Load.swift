@@ -28,7 +28,7 @@ struct Load: Sendable {
             try await scene.prepare()
             try await scene.addDevices(devices)
             switch with {
-            case "subscriptions": try await scene.addSubscriptions(isOneEach: false)
+            case "subscriptions": try await scene.addSubscriptions(ofEach: devices)
             case "start-tokens": try await scene.addStartTokens()
             case "nothing": break
             default: throw Mistake("--with \(with) is unknown")

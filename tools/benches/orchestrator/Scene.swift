@@ -106,9 +106,9 @@ struct Scene: Sendable {
         )
     }
 
-    /// Gives every device an update token of 80 bytes; all of the first activity, or one each of the activity with their number.
-    func addSubscriptions(isOneEach: Bool) async throws {
-        let activity = isOneEach ? "'match-' || substr(d.device_id, 8)" : "'match-1'"
+    /// Gives every device an update token of 80 bytes: so many devices follow the first activity, as many the next, and so on.
+    func addSubscriptions(ofEach count: Int) async throws {
+        let activity = "'match-' || (substr(d.device_id, 8)::int - 1) / \(count) + 1"
         try await script(
             """
             INSERT INTO subscriptions (activity_key, device_key, mode, state, update_token, known_revision)

@@ -55,7 +55,7 @@ extension Scene {
         try await prepare()
         try await addActivities(upTo: count)
         try await addDevices(count)
-        try await addSubscriptions(isOneEach: true)
+        try await addSubscriptions(ofEach: 1)
         try await rest()
     }
 }

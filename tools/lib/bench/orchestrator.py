@@ -63,7 +63,7 @@ class Bench:
         """One change to a million destinations, between two runs of h2load."""
         count = 1_000_000 // self.scale
         anchors = [self.h2load(count)]
-        result = self.figure("fan-out", destinations=count, rounds=1)
+        result = self.figure("fan-out", activities=1, destinations=count, rounds=1)
         self.prove(result, count)
         anchors.append(self.h2load(count))
         rate = count / result["seconds"][0]
@@ -150,16 +150,28 @@ class Bench:
         return result
 
     def growth(self):
-        """The time per push by the number of destinations; several changes each, because a few pushes take no time."""
-        times = {}
-        for count in [1_000, 10_000, 100_000] + ([] if self.options.quick else [1_000_000]):
-            result = self.figure("fan-out", destinations=count, rounds=9 if count <= 10_000 else 3)
-            whole = median(result["seconds"]) / count * 1e6
-            sending = median([a - b for a, b in zip(result["seconds"], result["secondsToFirstPush"])]) / count * 1e6
-            times[count] = {"us_per_push": round(whole, 2), "us_per_push_from_first": round(sending, 2), "run": result}
+        """What a push costs by the number of destinations: of one change alone, and when as many changes are posted together
+        as make up the largest number of pushes."""
+        sizes = [1_000, 10_000, 100_000] + ([] if self.options.quick else [1_000_000])
+        found = {}
+        for count in sizes:
+            # A few pushes take no time, so there are several changes.
+            alone = self.figure("fan-out", activities=1, destinations=count, rounds=9 if count <= 10_000 else 3)
+            together = self.figure("fan-out", activities=sizes[-1] // count, destinations=count, rounds=3)
+            whole = median(alone["seconds"]) / count * 1e6
+            sending = median([a - b for a, b in zip(alone["seconds"], alone["secondsToFirstPush"])]) / count * 1e6
+            in_all = median(together["seconds"]) / sizes[-1] * 1e6
+            found[count] = {
+                "us_per_push": round(whole, 2), "us_per_push_from_first": round(sending, 2),
+                "us_per_push_together": round(in_all, 2), "alone": alone, "together": together,
+            }  # fmt: skip
             self.rows.append([f"{count:,} destinations: us per push", f"{whole:.1f}", f"from the first {sending:.1f}", ""])
-        sending = [one["us_per_push_from_first"] for one in times.values()]
-        return {"by_destinations": times, "spread": round(max(sending) / min(sending), 2)}
+            self.rows.append([f"   {sizes[-1] // count:,} such changes together", f"{in_all:.1f}", "", ""])
+        spread = {
+            name: round(max(one[name] for one in found.values()) / min(one[name] for one in found.values()), 2)
+            for name in ("us_per_push_from_first", "us_per_push_together")
+        }
+        return {"by_destinations": found, "spread": spread}
 
 
 def main():
