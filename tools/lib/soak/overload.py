@@ -108,6 +108,7 @@ class Overload:
         time.sleep(2)
 
         loaded = time.monotonic()
+        self.say(f"{sum(offered.values()):,.0f} a second are posted now")
         answers = self.produce(
             [
                 Producer(kind, ending if kind == "end" else self.live, rate, CONNECTIONS[kind], 10_000_000 * place)

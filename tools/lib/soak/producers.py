@@ -1,5 +1,6 @@
 """Backends that post more than can be accepted: batches at a steady pace, whatever the answers are."""
 
+import asyncio
 import collections
 import http.client
 import json
@@ -34,6 +35,7 @@ def template(kind):
 
 # How a result of a batch begins; a problem within it has its status elsewhere.
 STATUS = re.compile(rb'\{"status":(\d{3}),')
+LENGTH = re.compile(rb"content-length: (\d+)")
 
 
 class Producer:
@@ -63,40 +65,42 @@ class Producer:
     # --- In the process ---
 
     def work(self, pipe, url, key, seconds):
-        self.address = urllib.parse.urlsplit(url).netloc
-        self.head = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
-        self.lock, self.taken, self.failure = threading.Lock(), 0, None
-        self.statuses, self.seconds = collections.Counter(), []
+        self.address = urllib.parse.urlsplit(url)
+        head = (
+            f"POST {PATH}/batch HTTP/1.1\r\nHost: {self.address.netloc}\r\nAuthorization: Bearer {key}\r\n"
+            "Content-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+        )
+        self.head = head.encode()
+        self.taken, self.statuses, self.seconds = 0, collections.Counter(), []
         self.began = time.monotonic()
         self.until = self.began + seconds
-        threads = [threading.Thread(target=self.post, daemon=True) for _ in range(self.connections)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        pipe.send(self.failure or (dict(self.statuses), sorted(self.seconds)))
+        try:
+            asyncio.run(self.post_all())
+            pipe.send((dict(self.statuses), sorted(self.seconds)))
+        except (OSError, EOFError, ValueError, asyncio.TimeoutError) as error:
+            pipe.send(f"the producer of {self.kind} changes: {error!r}")
 
-    def turn(self):
+    async def post_all(self):
+        """One thread for all connections: so many of them would spend more on changing turns than on posting."""
+        await asyncio.gather(*(self.post() for _ in range(self.connections)))
+
+    async def turn(self):
         """The number of the next batch when its time has come; None when there is none."""
-        with self.lock:
-            number = self.taken
-            self.taken += 1
+        number = self.taken
+        self.taken += 1
         if self.last is not None and number >= self.last:
             return None
         if self.pace:
-            time.sleep(max(0, self.began + number * self.pace - time.monotonic()))
+            await asyncio.sleep(self.began + number * self.pace - time.monotonic())
         return number if time.monotonic() < self.until else None
 
-    def post(self):
-        connection = http.client.HTTPConnection(self.address, timeout=120)
-        try:
-            while (number := self.turn()) is not None and not self.failure:
-                self.one(connection, number)
-        except (OSError, http.client.HTTPException, KeyError, ValueError) as error:
-            self.failure = f"the producer of {self.kind} changes: {error!r}"
-        connection.close()
+    async def post(self):
+        reader, writer = await asyncio.open_connection(self.address.hostname, self.address.port)
+        while (number := await self.turn()) is not None:
+            await asyncio.wait_for(self.one(reader, writer, number), 120)
+        writer.close()
 
-    def one(self, connection, number):
+    async def one(self, reader, writer, number):
         base = number * BATCH
         operations = [
             self.template % {"name": self.names[(base + place) % len(self.names)], "number": self.first + base + place}
@@ -104,19 +108,17 @@ class Producer:
         ]
         body = f'{{"operations": [{",".join(operations)}]}}'.encode()
         began = time.monotonic()
-        connection.request("POST", f"{PATH}/batch", body, self.head)
-        answer = connection.getresponse()
-        text = answer.read()
+        writer.write(self.head % len(body) + body)
+        await writer.drain()
+        head = (await reader.readuntil(b"\r\n\r\n")).lower()
+        text = await reader.readexactly(int(LENGTH.search(head).group(1)))
         took = time.monotonic() - began
-        if answer.status != 200:
-            raise ValueError(f"{answer.status} {text[:300]!r}")
         statuses = collections.Counter(map(int, STATUS.findall(text)))
-        if statuses.total() != BATCH:
-            raise ValueError(f"not {BATCH} results: {text[:300]!r}")
-        with self.lock:
-            self.statuses += statuses
-            if statuses[202]:
-                self.seconds.append(took)
+        if not head.startswith(b"http/1.1 200 ") or statuses.total() != BATCH:
+            raise ValueError(f"not {BATCH} results: {head!r} {text[:300]!r}")
+        self.statuses += statuses
+        if statuses[202]:
+            self.seconds.append(took)
 
 
 class Probe(threading.Thread):
