@@ -72,6 +72,15 @@ struct ConnectionDeadlinesTests {
         #expect(!isOpen(after: 1))
     }
 
+    @Test("The second request of a connection has 300 s for its answer, as the first")
+    func slowAnswerAgain() throws {
+        try receive(Self.get)
+        try answer()
+        try receive(Self.get)
+        #expect(isOpen(after: 299))
+        #expect(!isOpen(after: 1))
+    }
+
     @Test("One that rests after an answer is closed 90 s later; each request begins anew")
     func keptAlive() throws {
         for _ in 1...5 {

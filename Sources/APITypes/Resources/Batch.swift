@@ -39,8 +39,8 @@ extension BatchRequest: APIRequest {
 
 /// One operation of a batch: what a route of its own does, too.
 package struct BatchOperation: Sendable, Hashable {
-    /// What is to be done.
-    package enum Work: Sendable, Hashable {
+    /// What is to be done. Boxed, because an operation goes through several hands, and each would count all its fields.
+    package indirect enum Work: Sendable, Hashable {
         case start(ActivityID, StartRequest)
         case update(ActivityID, UpdateRequest)
         case end(ActivityID, EndRequest)

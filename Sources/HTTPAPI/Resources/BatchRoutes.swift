@@ -48,13 +48,15 @@ private struct Batch {
             throw .missingScope(operation.scope)
         }
         // The operation as a whole is what a key stands for; white space and the like are not part of it.
-        let key = operation.idempotencyKey.map { key in
-            IdempotencyKey(
-                apiKeyID: principal.keyID,
-                method: call.method,
-                path: call.path,
-                key: key,
-                bodyHash: SHA256.hash(operation.json.serialized())
+        let key = operation.idempotencyKey.map { [method = call.method, path = call.path] key in
+            IdempotencyKey.Deferred(
+                IdempotencyKey(
+                    apiKeyID: principal.keyID,
+                    method: method,
+                    path: path,
+                    key: key,
+                    bodyHash: SHA256.hash(operation.json.serialized())
+                )
             )
         }
         return KeyedOperation(operation, idempotency: key)

@@ -49,7 +49,7 @@ final class ChangeCommand: Sendable {
             staleAfterSeconds = nil
             relevanceScore = nil
         }
-        idempotencyKey = change.idempotencyKey
+        idempotencyKey = change.idempotencyKey?.key
         scheduleID = change.scheduleID
         origin = change.origin
         records = change.records

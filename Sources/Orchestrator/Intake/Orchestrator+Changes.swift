@@ -12,7 +12,9 @@ extension Orchestrator {
         _ request: UpdateRequest,
         idempotency: IdempotencyKey? = nil
     ) async throws -> ChangeAnswer {
-        try await accept(RequestedChange(app: app, id: id, body: .update(request), idempotencyKey: idempotency))
+        try await accept(
+            RequestedChange(app: app, id: id, body: .update(request), idempotencyKey: idempotency.map { .init($0) })
+        )
     }
 
     /// Accepts the end of an activity, or schedules it. The end is final.
@@ -24,7 +26,9 @@ extension Orchestrator {
         _ request: EndRequest,
         idempotency: IdempotencyKey? = nil
     ) async throws -> ChangeAnswer {
-        try await accept(RequestedChange(app: app, id: id, body: .end(request), idempotencyKey: idempotency))
+        try await accept(
+            RequestedChange(app: app, id: id, body: .end(request), idempotencyKey: idempotency.map { .init($0) })
+        )
     }
 
     private func accept(_ change: RequestedChange) async throws -> ChangeAnswer {

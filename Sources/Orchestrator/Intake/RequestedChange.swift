@@ -5,7 +5,8 @@ import Postgres
 
 /// One update or end as it was asked for, before anything is known of its activity.
 struct RequestedChange: Sendable {
-    enum Body: Sendable {
+    /// Boxed, because a request has a dozen fields that are counted whenever it is handed on.
+    indirect enum Body: Sendable {
         case update(UpdateRequest)
         case end(EndRequest)
     }
@@ -13,7 +14,7 @@ struct RequestedChange: Sendable {
     let app: BundleID
     let id: ActivityID
     let body: Body
-    var idempotencyKey: IdempotencyKey?
+    var idempotencyKey: IdempotencyKey.Deferred?
     /// The schedule that this runs.
     var scheduleID: String?
     /// The request that brought it; nil for what Tally does by itself.

@@ -28,6 +28,19 @@ package struct IdempotencyKey: Sendable, Hashable {
         self.bodyHash = bodyHash
     }
 
+    /// One that is made when it is wanted: hashing a request is much of what it costs to refuse it, and who is refused for
+    /// want of room needs no key.
+    package struct Deferred: Sendable {
+        private let make: @Sendable () -> IdempotencyKey
+
+        package init(_ make: @autoclosure @escaping @Sendable () -> IdempotencyKey) {
+            self.make = make
+        }
+
+        /// The key, made anew each time.
+        package var key: IdempotencyKey { make() }
+    }
+
     /// A key as it is kept.
     init(scope: [UInt8], bodyHash: [UInt8]) {
         self.scope = scope

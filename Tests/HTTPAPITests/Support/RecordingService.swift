@@ -285,7 +285,7 @@ final class RecordingService: TallyService {
     func batch(_ app: BundleID, _ operations: [KeyedOperation]) async -> [Orchestrator.OperationResult] {
         state.withLock { $0.calls.append("batch \(app)") }
         return operations.map { keyed in
-            keep(keyed.idempotency)
+            keep(keyed.idempotency?.key)
             let call =
                 switch keyed.operation.work {
                 case .start(let id, _): "start \(id)"

@@ -125,12 +125,14 @@ struct BatchTests {
             func keyed(_ operation: BatchOperation, _ key: String, _ hash: UInt8) -> KeyedOperation {
                 KeyedOperation(
                     operation,
-                    idempotency: IdempotencyKey(
-                        apiKeyID: "k1",
-                        method: "POST",
-                        path: "/batch",
-                        key: key,
-                        bodyHash: [hash]
+                    idempotency: .init(
+                        IdempotencyKey(
+                            apiKeyID: "k1",
+                            method: "POST",
+                            path: "/batch",
+                            key: key,
+                            bodyHash: [hash]
+                        )
                     )
                 )
             }
@@ -148,12 +150,14 @@ struct BatchTests {
     private func keyed(_ operation: BatchOperation, _ key: String) -> KeyedOperation {
         KeyedOperation(
             operation,
-            idempotency: IdempotencyKey(
-                apiKeyID: "k1",
-                method: "POST",
-                path: "/batch",
-                key: key,
-                bodyHash: Array(operation.json.serialized().suffix(64))
+            idempotency: .init(
+                IdempotencyKey(
+                    apiKeyID: "k1",
+                    method: "POST",
+                    path: "/batch",
+                    key: key,
+                    bodyHash: Array(operation.json.serialized().suffix(64))
+                )
             )
         )
     }

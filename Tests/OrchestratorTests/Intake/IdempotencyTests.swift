@@ -168,7 +168,7 @@ struct IdempotencyTests {
                         BatchOperation(
                             .update(ActivityID(stored: "final"), UpdateRequest(contentState: World.state(0)))
                         ),
-                        idempotency: key("key-\(number)")
+                        idempotency: .init(key("key-\(number)"))
                     )
                 }
                 let answers = await world.orchestrator.batch(world.app, changes)

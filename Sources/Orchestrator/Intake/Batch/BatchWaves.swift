@@ -21,7 +21,7 @@ struct BatchWaves {
     /// The places of operations in the batch, in ascending order in each wave.
     private(set) var waves: [[Int]] = []
 
-    init(_ operations: [BatchOperation]) {
+    init(_ operations: some Sequence<BatchOperation>) {
         var newest: [Subject: (kind: Kind, wave: Int)] = [:]
         for (place, operation) in operations.enumerated() {
             let (kind, subjects) = Self.subjects(of: operation)

@@ -5,9 +5,9 @@ import Logging
 /// One operation of a batch, with what its idempotency key means.
 package struct KeyedOperation: Sendable {
     package let operation: BatchOperation
-    package let idempotency: IdempotencyKey?
+    package let idempotency: IdempotencyKey.Deferred?
 
-    package init(_ operation: BatchOperation, idempotency: IdempotencyKey?) {
+    package init(_ operation: BatchOperation, idempotency: IdempotencyKey.Deferred?) {
         self.operation = operation
         self.idempotency = idempotency
     }
@@ -33,81 +33,93 @@ extension Orchestrator {
     /// - Returns: One result for each, as the operation of its own returns or throws it.
     package func batch(_ app: BundleID, _ operations: [KeyedOperation]) async -> [OperationResult] {
         var results = [OperationResult](repeating: .failure(Problem.internalError()), count: operations.count)
-        for wave in BatchWaves(operations.map(\.operation)).waves {
-            await withTaskGroup(of: [(place: Int, result: OperationResult)].self) { group in
-                group.addTask { await self.changes(app, wave.map { ($0, operations[$0]) }) }
-                group.addTask { await self.reports(app, wave.map { ($0, operations[$0]) }) }
-                group.addTask { await self.singles(app, wave.map { ($0, operations[$0]) }) }
-                for await part in group {
-                    for (place, result) in part { results[place] = result }
-                }
+        for wave in BatchWaves(operations.lazy.map(\.operation)).waves {
+            let parts = BatchParts(app, wave, of: operations)
+            async let changes = accept(parts.changes)
+            async let reports = accept(parts.reports)
+            async let singles = singles(app, parts.singles)
+            for (place, answer) in zip(parts.changePlaces, await changes) {
+                results[place] = answer.map { .change($0) }
             }
+            for (place, answer) in zip(parts.reportPlaces, await reports) {
+                results[place] = answer.map { .subscription($0) }
+            }
+            for (place, answer) in await singles { results[place] = answer }
         }
         return results
     }
 
-    private typealias Placed = (place: Int, operation: KeyedOperation)
-
-    private func changes(_ app: BundleID, _ wave: [Placed]) async -> [(place: Int, result: OperationResult)] {
-        let changes = wave.compactMap { place, keyed -> (place: Int, change: RequestedChange)? in
-            let (id, body): (ActivityID, RequestedChange.Body)
-            switch keyed.operation.work {
-            case .update(let activity, let request): (id, body) = (activity, .update(request))
-            case .end(let activity, let request): (id, body) = (activity, .end(request))
-            case .start, .device, .subscription: return nil
-            }
-            return (place, RequestedChange(app: app, id: id, body: body, idempotencyKey: keyed.idempotency))
-        }
-        let answers = await accept(changes.map(\.change))
-        return zip(changes, answers).map { ($0.place, $1.map { .change($0) }) }
-    }
-
-    private func reports(_ app: BundleID, _ wave: [Placed]) async -> [(place: Int, result: OperationResult)] {
-        let reports = wave.compactMap { place, keyed -> (place: Int, report: ReportedCard)? in
-            guard case .subscription(let id, let device, let request) = keyed.operation.work else { return nil }
-            return (
-                place,
-                ReportedCard(
-                    app: app,
-                    activity: id,
-                    device: device,
-                    request: request,
-                    idempotencyKey: keyed.idempotency
-                )
-            )
-        }
-        let answers = await accept(reports.map(\.report))
-        return zip(reports, answers).map { ($0.place, $1.map { .subscription($0) }) }
-    }
-
-    private func singles(_ app: BundleID, _ wave: [Placed]) async -> [(place: Int, result: OperationResult)] {
-        await withTaskGroup(of: (place: Int, result: OperationResult)?.self) { group in
+    private func singles(
+        _ app: BundleID,
+        _ singles: [BatchParts.Single]
+    ) async -> [(place: Int, result: OperationResult)] {
+        await withTaskGroup(of: (place: Int, result: OperationResult).self) { group in
             var results: [(place: Int, result: OperationResult)] = []
-            for (number, (place, keyed)) in wave.enumerated() {
-                if number >= Self.concurrentOperations, let done = await group.next() {
-                    results += [done].compactMap { $0 }
-                }
-                group.addTask { await self.single(app, keyed).map { (place, $0) } }
+            for (number, single) in singles.enumerated() {
+                if number >= Self.concurrentOperations, let done = await group.next() { results.append(done) }
+                group.addTask { (single.place, await self.carryOut(single, app)) }
             }
-            for await done in group { results += [done].compactMap { $0 } }
+            for await done in group { results.append(done) }
             return results
         }
     }
 
-    /// Nil for what is carried out together with others.
-    private func single(_ app: BundleID, _ keyed: KeyedOperation) async -> OperationResult? {
+    private func carryOut(_ single: BatchParts.Single, _ app: BundleID) async -> OperationResult {
         do {
-            switch keyed.operation.work {
+            switch single.work {
             case .start(let id, let request):
-                let (answer, replay) = try await start(app, id, request, idempotency: keyed.idempotency)
+                let (answer, replay) = try await start(app, id, request, idempotency: single.idempotency)
                 return .success(.start(answer, replay: replay))
             case .device(let id, let request):
-                return .success(.device(try await putDevice(app, id, request, idempotency: keyed.idempotency)))
-            case .update, .end, .subscription: return nil
+                return .success(.device(try await putDevice(app, id, request, idempotency: single.idempotency)))
             }
         } catch {
             if !(error is Problem) { logger.error("an operation of a batch failed", metadata: ["error": "\(error)"]) }
             return .failure(error)
+        }
+    }
+}
+
+/// The operations of a wave by how they are carried out, with their places in the batch.
+private struct BatchParts: Sendable {
+    /// An operation that is carried out by itself.
+    struct Single: Sendable {
+        enum Work: Sendable {
+            case start(ActivityID, StartRequest)
+            case device(DeviceID, DeviceRequest)
+        }
+
+        let place: Int
+        let work: Work
+        let idempotency: IdempotencyKey?
+    }
+
+    private(set) var changes: [RequestedChange] = []
+    private(set) var changePlaces: [Int] = []
+    private(set) var reports: [ReportedCard] = []
+    private(set) var reportPlaces: [Int] = []
+    private(set) var singles: [Single] = []
+
+    init(_ app: BundleID, _ wave: [Int], of operations: [KeyedOperation]) {
+        for place in wave {
+            let key = operations[place].idempotency
+            switch operations[place].operation.work {
+            case .update(let id, let request):
+                changePlaces.append(place)
+                changes.append(RequestedChange(app: app, id: id, body: .update(request), idempotencyKey: key))
+            case .end(let id, let request):
+                changePlaces.append(place)
+                changes.append(RequestedChange(app: app, id: id, body: .end(request), idempotencyKey: key))
+            case .subscription(let id, let device, let request):
+                reportPlaces.append(place)
+                reports.append(
+                    ReportedCard(app: app, activity: id, device: device, request: request, idempotencyKey: key?.key)
+                )
+            case .start(let id, let request):
+                singles.append(Single(place: place, work: .start(id, request), idempotency: key?.key))
+            case .device(let id, let request):
+                singles.append(Single(place: place, work: .device(id, request), idempotency: key?.key))
+            }
         }
     }
 }
