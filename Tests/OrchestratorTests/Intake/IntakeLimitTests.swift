@@ -63,6 +63,8 @@ struct IntakeLimitTests {
             #expect(refused == Array(8...16))
             #expect(try await world.show("a18").state == .ended)
             #expect(try await world.show("a9").revision == 1)
+            // There is no room to tell of it either.
+            #expect(world.orchestrator.timeline.take().rows.allSatisfy { $0.reason != "too_many_requests" })
             try await world.update("a9", score: 1)
         }
     }
