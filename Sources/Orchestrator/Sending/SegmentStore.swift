@@ -109,21 +109,34 @@ struct SegmentStore: Sendable {
         try await progress(database.query(renewal(lease)))
     }
 
-    /// How the segment and its activity stand, and its newest change if that may leave under the stamp that it has; the
-    /// activity is nil if it was deleted. Prolongs the lease.
+    /// What a worker looks at before each batch.
+    struct Look: Sendable {
+        let progress: SegmentProgress
+        /// Nil if it was deleted.
+        let activity: ActivitySnapshot?
+        /// The newest change, if it may leave under the stamp that it has.
+        let newest: ChangeToSend?
+        /// Nil for a ring.
+        let channel: BroadcastChannel?
+    }
+
+    /// How things stand. Prolongs the lease.
     ///
     /// - Throws: ``LeaseLost`` if the lease is another's or has run out.
-    func look(
-        _ lease: SegmentLease
-    ) async throws -> (progress: SegmentProgress, activity: ActivitySnapshot?, newest: ChangeToSend?) {
+    func look(_ lease: SegmentLease) async throws -> Look {
         let key = lease.activityKey
         // Planning takes three times as long as the rest.
-        let results = try await database.pipeline([
-            .planningOnce, renewal(lease), ActivitySnapshot.selection(key, for: lease.segment),
-            ChangeStore.newest(of: key),
-        ])
-        return (
-            try progress(results[1]), try ActivitySnapshot.read(key, results[2]), try ChangeStore.newest(results[3])
+        let results = try await database.pipeline(
+            [
+                .planningOnce, renewal(lease), ActivitySnapshot.selection(key, for: lease.segment),
+                ChangeStore.newest(of: key),
+            ] + (lease.isChannel ? [BroadcastChannel.selection(key)] : [])
+        )
+        return Look(
+            progress: try progress(results[1]),
+            activity: try ActivitySnapshot.read(key, results[2]),
+            newest: try ChangeStore.newest(results[3]),
+            channel: lease.isChannel ? try BroadcastChannel.read(results[4]) : nil
         )
     }
 
@@ -203,19 +216,25 @@ struct SegmentStore: Sendable {
     /// A lease that has run out and that nobody has taken still counts, and goes on: what has left would leave once more
     /// otherwise, alerts included. Whoever takes it has to wait for the row, so only one of the two goes on.
     ///
+    /// `wakesSeen`: the work is done with it, so the lease ends as by ``rest(_:wakesSeen:hold:)`` unless there was given more.
+    ///
+    /// - Returns: Whether the lease has ended.
     /// - Throws: ``LeaseLost``; then nothing of it is stored.
+    @discardableResult
     func acknowledge(
         _ lease: SegmentLease,
         _ carousel: Carousel,
         hasFailed: Bool = false,
         hasSent: Bool = true,
+        restingIfStill wakesSeen: Int64? = nil,
         with statements: [Query]
-    ) async throws {
+    ) async throws -> Bool {
         try await database.withTransaction { connection in
             let results = try await connection.pipeline(
-                statements + [acknowledgement(lease, carousel, hasFailed, hasSent)]
+                statements + [acknowledgement(lease, carousel, hasFailed, hasSent, wakesSeen)]
             )
-            guard results.last?.isEmpty == false else { throw LeaseLost() }
+            guard let isAtRest = try results.last?.single(Bool.self) else { throw LeaseLost() }
+            return isAtRest
         }
     }
 
@@ -240,18 +259,23 @@ struct SegmentStore: Sendable {
         _ lease: SegmentLease,
         _ carousel: Carousel,
         _ hasFailed: Bool,
-        _ hasSent: Bool
+        _ hasSent: Bool,
+        _ wakesSeen: Int64?
     ) -> Query {
         """
-        UPDATE segments
+        UPDATE segments AS s
         SET cursor = \(carousel.cursor), completed_revision = \(carousel.completed),
             lap_revision = \(carousel.lap?.revision), lap_origin = \(carousel.lap?.origin),
             alert_revision = \(carousel.alert?.revision), alert_origin = \(carousel.alert?.origin),
             failures = CASE WHEN \(hasFailed) THEN failures ELSE 0 END,
-            pushed_at = CASE WHEN \(hasSent && !hasFailed) THEN clock_timestamp() ELSE pushed_at END, lease_until = clock_timestamp() + \(self.lease)
+            pushed_at = CASE WHEN \(hasSent && !hasFailed) THEN clock_timestamp() ELSE pushed_at END,
+            lease_owner = CASE WHEN s.wakes IS DISTINCT FROM \(wakesSeen) THEN lease_owner END,
+            lease_until = CASE WHEN s.wakes IS DISTINCT FROM \(wakesSeen) THEN clock_timestamp() + \(self.lease) END,
+            due_at = CASE WHEN s.wakes IS DISTINCT FROM \(wakesSeen) THEN due_at
+                ELSE \(unescaped: Self.nextOfChannel) END
         WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
           AND lease_owner = \(lease.owner)::uuid
-        RETURNING 1
+        RETURNING lease_owner IS NULL
         """
     }
 
@@ -269,17 +293,9 @@ struct SegmentStore: Sendable {
             SET lease_owner = NULL, lease_until = NULL, failures = 0, due_at = least(clock_timestamp() + \(hold)::interval, (
                 SELECT CASE
                     WHEN a.state = 'scheduled' THEN NULL
-                    WHEN \(lease.isChannel) THEN
-                        (SELECT min(d.due_at) FROM subscriptions AS d
-                         WHERE d.activity_key = a.activity_key AND d.mode = 'channel' AND d.state = 'due'
-                           AND channel.is_ready)
+                    WHEN \(lease.isChannel) THEN \(unescaped: Self.nextOfChannel)
                     ELSE \(unescaped: Self.nextOfRing) END
-                FROM activities AS a
-                CROSS JOIN LATERAL (
-                    SELECT EXISTS (SELECT FROM channels AS c WHERE c.activity_key = a.activity_key AND c.state = 'ready')
-                        AS is_ready
-                ) AS channel
-                WHERE a.activity_key = s.activity_key
+                FROM activities AS a WHERE a.activity_key = s.activity_key
             ))
             WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
               AND lease_owner = \(lease.owner)::uuid AND wakes = \(wakesSeen)
@@ -287,6 +303,13 @@ struct SegmentStore: Sendable {
         )
         return rested > 0
     }
+
+    /// An SQL expression: when somebody who joined the channel late is owed a broadcast, if ever; `s` is its segment.
+    private static let nextOfChannel = """
+        (SELECT min(d.due_at) FROM subscriptions AS d
+         WHERE d.activity_key = s.activity_key AND d.mode = 'channel' AND d.state = 'due'
+           AND EXISTS (SELECT FROM channels AS c WHERE c.activity_key = d.activity_key AND c.state = 'ready'))
+        """
 
     /// An SQL expression: when the ring `s` of the activity `a` has something to do that has a time, if ever. Starts are the
     /// first ring's.

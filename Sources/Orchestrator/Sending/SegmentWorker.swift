@@ -22,6 +22,8 @@ struct SegmentWorker: Sendable {
     enum Turn: Sendable {
         /// Something was sent or settled; there may be more.
         case worked
+        /// Something was sent, and with it is stored that nothing else was to be done: the lease is over.
+        case rested
         /// Nothing is due.
         case idle
         /// What is to be sent would run ahead of the clock, or sending stands still; it is due after this time.
@@ -79,6 +81,7 @@ struct SegmentWorker: Sendable {
                 if census.isOver(orchestrator.settings.ringSize), look.progress.rings < RingDivision.mostRings {
                     try await RingDivision(orchestrator: orchestrator, lease: lease, range: look.progress.range).run()
                 }
+            case .rested: return
             case .idle:
                 // What is held back is due when its interval is over; the row says so, and another daemon may see to it.
                 if try await store.rest(lease, wakesSeen: wakesSeen, hold: look.activity.hold) { return }
@@ -101,18 +104,24 @@ struct SegmentWorker: Sendable {
         let activity: ActivitySnapshot
         /// The newest change, if it may leave under the stamp that it has.
         let newest: ChangeToSend?
+        var channel: BroadcastChannel?
     }
 
     /// How things stand; nil if the activity was deleted.
     private func look() async throws -> Look? {
         while true {
-            let (progress, activity, newest) = try await store.look(lease)
-            guard let activity else { return nil }
+            let look = try await store.look(lease)
+            guard let activity = look.activity else { return nil }
             // Broadcasts know no cards.
             guard activity.areVersionsUnsettled, !lease.isChannel else {
-                return Look(progress: progress, activity: activity, newest: newest)
+                return Look(
+                    progress: look.progress,
+                    activity: activity,
+                    newest: look.newest,
+                    channel: look.channel
+                )
             }
-            try await VersionSettlement(orchestrator: orchestrator, lease: lease, range: progress.range).run()
+            try await VersionSettlement(orchestrator: orchestrator, lease: lease, range: look.progress.range).run()
         }
     }
 
@@ -170,8 +179,13 @@ struct SegmentWorker: Sendable {
             return .idle
         }
         if lease.isChannel {
-            return try await ChannelTurn(orchestrator: orchestrator, lease: lease, activity: first.activity)
-                .run(first.progress.carousel)
+            return try await ChannelTurn(
+                orchestrator: orchestrator,
+                lease: lease,
+                activity: first.activity,
+                progress: first.progress,
+                newest: first.newest
+            ).run(first.channel)
         }
         var result = try await starts(first)
         var current: Look? = first
@@ -242,6 +256,8 @@ extension SegmentWorker.Turn {
         case (.failed, _): self
         case (_, .failed): other
         case (.worked, _), (_, .worked): .worked
+        // Only a broadcast rests by itself, and that is all of its segment's work.
+        case (.rested, _), (_, .rested): .rested
         case (.early(let first), .early(let second)): .early(min(first, second))
         case (.early, .idle): self
         case (.idle, _): other

@@ -10,67 +10,26 @@ struct ChannelTurn: Sendable {
     let lease: SegmentLease
     let activity: ActivitySnapshot
 
-    private struct Channel {
-        let id: ChannelID
-        let apnsID: APNSChannelID?
-        let storage: ChannelStorage
-        let state: ChannelState
-        /// Subscribers that joined later than the newest broadcast.
-        let behind: Int
-        /// The database's clock before the push.
-        let readAt: PGTimestamp
-        /// Whether it was made so long ago that all of Apple's hosts know it.
-        let isSettled: Bool
-        /// The stamp under which it last told an alert.
-        let alertStamp: Timestamp?
-    }
+    /// How the segment stood at the look that this turn follows.
+    let progress: SegmentProgress
+    /// The newest change as that look has shown it, if it may leave under its stamp.
+    let newest: ChangeToSend?
 
-    func run(_ stored: Carousel) async throws -> SegmentWorker.Turn {
-        guard let channel = try await channel() else { return .idle }
+    func run(_ channel: BroadcastChannel?) async throws -> SegmentWorker.Turn {
+        guard let channel else { return .idle }
         switch channel.state {
         case .creating: return try await create(channel)
-        case .ready: return try await broadcast(stored, on: channel)
+        case .ready: return try await broadcast(on: channel)
         case .deleting, .deleted, .lost:
             try await abandonSubscribers()
             return .idle
         }
     }
 
-    private func channel() async throws -> Channel? {
-        let rows = try await orchestrator.database.query(
-            """
-            SELECT c.channel_id::text, c.apns_channel_id, c.storage::text, c.state::text,
-                   (SELECT count(*) FROM subscriptions AS s
-                    WHERE s.activity_key = c.activity_key AND s.mode = 'channel' AND s.state = 'due'
-                      AND s.due_at <= now()),
-                   clock_timestamp(),
-                   coalesce(c.ready_at < clock_timestamp() - \(Duration.seconds(ChannelComparison.settlingTime)), false),
-                   (SELECT g.alert_stamp FROM segments AS g
-                    WHERE g.activity_key = c.activity_key AND g.segment = \(lease.segment))
-            FROM channels AS c WHERE c.activity_key = \(activity.key) AND c.lost_at IS NULL
-            """
-        )
-        for (id, apnsID, storage, state, behind, readAt, isSettled, alertStamp) in try rows.decoded(
-            as: (String, String?, String, String, Int64, PGTimestamp, Bool, Int64?).self
-        ) {
-            return Channel(
-                id: ChannelID(stored: id),
-                apnsID: apnsID.map(APNSChannelID.init(stored:)),
-                storage: try .stored(storage),
-                state: try .stored(state),
-                behind: Int(behind),
-                readAt: readAt,
-                isSettled: isSettled,
-                alertStamp: alertStamp
-            )
-        }
-        return nil
-    }
-
     // MARK: Making the channel
 
     /// Creating is not idempotent: after a lost answer a channel may be left at Apple, for reconcile to find.
-    private func create(_ channel: Channel) async throws -> SegmentWorker.Turn {
+    private func create(_ channel: BroadcastChannel) async throws -> SegmentWorker.Turn {
         guard activity.state == .live else {
             _ = try await orchestrator.database.execute(Self.withdrawal(of: activity.key))
             return .idle
@@ -93,7 +52,7 @@ struct ChannelTurn: Sendable {
     }
 
     /// The starts of a hybrid activity look whether they still have to wait.
-    private func record(_ outcome: PushOutcome, of channel: Channel) async throws {
+    private func record(_ outcome: PushOutcome, of channel: BroadcastChannel) async throws {
         try await orchestrator.database.withTransaction { connection in
             let isNew = try await connection.execute(
                 """
@@ -115,7 +74,7 @@ struct ChannelTurn: Sendable {
 
     /// If another daemon has made the activity's channel meanwhile, this one joins those that are ready for use, so that
     /// no channel is forgotten at Apple (promise 11).
-    private func keep(_ apnsID: APNSChannelID, as channel: Channel) async throws {
+    private func keep(_ apnsID: APNSChannelID, as channel: BroadcastChannel) async throws {
         _ = try await orchestrator.database.pipeline([
             """
             WITH made AS (
@@ -158,9 +117,9 @@ struct ChannelTurn: Sendable {
 
     // MARK: Using it
 
-    private func broadcast(_ stored: Carousel, on channel: Channel) async throws -> SegmentWorker.Turn {
+    private func broadcast(on channel: BroadcastChannel) async throws -> SegmentWorker.Turn {
         guard let apnsID = channel.apnsID else { return .idle }
-        var (carousel, statements) = ChangeStore.turned(stored, to: activity, under: lease)
+        var (carousel, statements) = ChangeStore.turned(progress.carousel, to: activity, under: lease)
         let (revision, alertRevision, isRepeat): (Revision, Revision?, Bool)
         switch carousel.next {
         case .send(let next, let alert, _, _): (revision, alertRevision, isRepeat) = (next, alert, false)
@@ -183,8 +142,7 @@ struct ChannelTurn: Sendable {
             if change.kind == .end {
                 statements.append(deletion(of: channel))
             }
-            try await orchestrator.segments.acknowledge(lease, carousel, with: statements)
-            return .worked
+            return try await complete(carousel, with: statements)
         case .retry, .credential, .unknown, .notSent, .channelGone, .tokenDead, .tokenRejected:
             // What the walk has turned to is kept, so that an alert is still owed when the failure is over.
             try await orchestrator.segments.acknowledge(lease, carousel, hasFailed: true, with: statements)
@@ -195,9 +153,21 @@ struct ChannelTurn: Sendable {
         }
     }
 
+    /// If that was all, the segment rests with it.
+    private func complete(_ carousel: Carousel, with statements: [Query]) async throws -> SegmentWorker.Turn {
+        let isAll = carousel.next == .rest && carousel.completed == activity.newest
+        let hasRested = try await orchestrator.segments.acknowledge(
+            lease,
+            carousel,
+            restingIfStill: isAll ? progress.wakes : nil,
+            with: statements
+        )
+        return hasRested ? .rested : .worked
+    }
+
     /// The change goes to the channel that takes the place of a lost one, if the activity goes on.
     private func giveUp(
-        _ channel: Channel,
+        _ channel: BroadcastChannel,
         _ apnsID: APNSChannelID,
         because outcome: PushOutcome
     ) async throws -> SegmentWorker.Turn {
@@ -217,8 +187,17 @@ struct ChannelTurn: Sendable {
 
     /// What is repeated for those who joined late brings no alert. Where its stamp was broadcast with one, these are other
     /// bytes, which need a stamp of their own (promise 3).
-    private func changeToSend(_ revision: Revision, isRepeat: Bool, on channel: Channel) async throws -> ChangeToSend? {
-        let change = try await orchestrator.changes.stamped(revision, under: lease)
+    private func changeToSend(
+        _ revision: Revision,
+        isRepeat: Bool,
+        on channel: BroadcastChannel
+    ) async throws -> ChangeToSend? {
+        let change: ChangeToSend?
+        if let newest, newest.revision == revision {
+            change = newest
+        } else {
+            change = try await orchestrator.changes.stamped(revision, under: lease)
+        }
         guard isRepeat, let change, change.timestamp == channel.alertStamp else { return change }
         return try await orchestrator.changes.stamped(revision, under: lease, anew: true)
     }
@@ -237,7 +216,9 @@ struct ChannelTurn: Sendable {
     ) async throws -> PushOutcome {
         var alert: AlertContent?
         if let alertRevision {
-            alert = try await orchestrator.changes.alert(activity.key, revision: alertRevision)
+            alert =
+                alertRevision == change.revision
+                ? change.alert : try await orchestrator.changes.alert(activity.key, revision: alertRevision)
         }
         let priority = try await orchestrator.ledger
             .priority(of: change, PriorityCase(.channel, hasAlert: alert != nil), in: activity)
@@ -278,7 +259,7 @@ struct ChannelTurn: Sendable {
         """
     }
 
-    private func deletion(of channel: Channel) -> Query {
+    private func deletion(of channel: BroadcastChannel) -> Query {
         """
         UPDATE channels
         SET delete_at = clock_timestamp()

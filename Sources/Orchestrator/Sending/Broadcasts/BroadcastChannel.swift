@@ -1,0 +1,53 @@
+import APITypes
+import ActivityModel
+import Postgres
+
+/// The channel of an activity as the worker of its segment sees it.
+struct BroadcastChannel: Sendable {
+    let id: ChannelID
+    let apnsID: APNSChannelID?
+    let storage: ChannelStorage
+    let state: ChannelState
+    /// Subscribers that joined later than the newest broadcast.
+    let behind: Int
+    /// The database's clock when it was read.
+    let readAt: PGTimestamp
+    /// Whether it was made so long ago that all of Apple's hosts know it.
+    let isSettled: Bool
+    /// The stamp under which it last told an alert.
+    let alertStamp: Timestamp?
+}
+
+extension BroadcastChannel {
+    /// The statement whose rows ``read(_:)`` reads; there is none if an activity has no channel, or has lost it.
+    static func selection(_ activityKey: Int64) -> Query {
+        """
+        SELECT c.channel_id::text, c.apns_channel_id, c.storage::text, c.state::text,
+               (SELECT count(*) FROM subscriptions AS s
+                WHERE s.activity_key = c.activity_key AND s.mode = 'channel' AND s.state = 'due' AND s.due_at <= now()),
+               clock_timestamp(),
+               coalesce(c.ready_at < clock_timestamp() - \(Duration.seconds(ChannelComparison.settlingTime)), false),
+               (SELECT g.alert_stamp FROM segments AS g
+                WHERE g.activity_key = c.activity_key AND g.segment = \(SegmentLease.channelSegment))
+        FROM channels AS c WHERE c.activity_key = \(activityKey) AND c.lost_at IS NULL
+        """
+    }
+
+    static func read(_ rows: Rows) throws -> BroadcastChannel? {
+        for (id, apnsID, storage, state, behind, readAt, isSettled, alertStamp) in try rows.decoded(
+            as: (String, String?, String, String, Int64, PGTimestamp, Bool, Int64?).self
+        ) {
+            return BroadcastChannel(
+                id: ChannelID(stored: id),
+                apnsID: apnsID.map(APNSChannelID.init(stored:)),
+                storage: try .stored(storage),
+                state: try .stored(state),
+                behind: Int(behind),
+                readAt: readAt,
+                isSettled: isSettled,
+                alertStamp: alertStamp
+            )
+        }
+        return nil
+    }
+}

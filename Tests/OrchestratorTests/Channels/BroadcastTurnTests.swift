@@ -1,0 +1,51 @@
+import APITypes
+import ActivityModel
+import Postgres
+import Testing
+
+@testable import Orchestrator
+
+@Suite("Broadcasts that leave nothing else to do", .timeLimit(.minutes(2)))
+struct BroadcastTurnTests {
+    private func segment(_ world: World) async throws -> String? {
+        try await world.word(
+            """
+            SELECT concat_ws(' ', completed_revision, CASE WHEN due_at IS NOT NULL THEN 'due' END,
+                             CASE WHEN lease_owner IS NOT NULL THEN 'leased' END)
+            FROM segments WHERE segment = -1
+            """
+        )
+    }
+
+    @Test("The segment rests with its broadcast; a change that comes meanwhile goes next")
+    func goesNext() async throws {
+        try await withWorld { world in
+            try await world.start(delivery: .channel)
+            try await world.settle()
+            try await world.update(score: 1)
+            let gate = world.recorder.close()
+            async let turn: Void = world.settle()
+            await gate.arrivals()
+            try await world.update(score: 2)
+            world.recorder.open()
+            try await turn
+            #expect(world.recorder.take().map(\.score) == [1, 2])
+            #expect(try await segment(world) == "3")
+        }
+    }
+
+    @Test("Changes that must be delivered leave one after the other")
+    func barriers() async throws {
+        try await withWorld { world in
+            try await world.start(delivery: .channel)
+            try await world.settle()
+            for score in 1...3 { try await world.update(score: Int64(score), mustDeliver: true) }
+            for _ in 0..<4 {
+                try await world.pass(2)
+                try await world.settle()
+            }
+            #expect(world.recorder.take().map(\.score) == [1, 2, 3])
+            #expect(try await segment(world) == "4")
+        }
+    }
+}
