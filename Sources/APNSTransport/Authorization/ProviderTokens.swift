@@ -2,14 +2,21 @@ internal import ActivityModel
 internal import Cryptography
 internal import Synchronization
 
-/// The provider tokens that this process sends with: those of the store, remembered while they are good.
+/// The provider tokens that this process sends with: those of the store, remembered while they are good. However many
+/// pushes want one at the same time, the store is asked once.
 final class ProviderTokens: Sendable {
     /// There is no token to send with. `outcome` is what that means for a push.
     struct Missing: Error {
         let outcome: PushOutcome
     }
 
+    private struct Question: Hashable, Sendable {
+        let identity: SigningIdentity
+        let expired: ProviderToken?
+    }
+
     private let store: any ProviderTokenStore
+    private let asking = SingleFlight<Question, ProviderToken>()
     private let caches = Mutex<[SigningIdentity: ProviderTokenCache]>([:])
 
     init(store: any ProviderTokenStore) {
@@ -18,13 +25,16 @@ final class ProviderTokens: Sendable {
 
     /// The token for a request that leaves now. While the store is away the last one serves as long as Apple takes it.
     func token(for identity: SigningIdentity) async throws(Missing) -> ProviderToken {
-        let step = caches.withLock { $0[identity, default: ProviderTokenCache()].next(now: .now) }
-        switch step {
+        switch next(for: identity) {
         case .use(let token):
             return token
         case .ask(let meanwhile):
             do {
-                return try await ask(identity, replacing: nil)
+                return try await asking.value(for: Question(identity: identity, expired: nil)) {
+                    // Another may have had the answer a moment ago.
+                    if meanwhile == nil, case .use(let token) = next(for: identity) { return token }
+                    return try await ask(identity, replacing: nil)
+                }
             } catch {
                 guard let meanwhile else { throw Missing(outcome: Self.outcome(of: error)) }
                 return meanwhile
@@ -32,19 +42,31 @@ final class ProviderTokens: Sendable {
         }
     }
 
+    private func next(for identity: SigningIdentity) -> ProviderTokenCache.Step {
+        caches.withLock { $0[identity, default: ProviderTokenCache()].next(now: .now) }
+    }
+
     /// Another token than one that Apple called expired; nil if there is none.
     func successor(of expired: ProviderToken, for identity: SigningIdentity) async -> ProviderToken? {
-        let step = caches.withLock {
-            $0[identity, default: ProviderTokenCache()].successor(of: expired, now: .now)
-        }
-        switch step {
+        switch step(after: expired, for: identity) {
         case nil: return nil
         case .use(let token): return token
         case .ask:
+            let token = try? await asking.value(for: Question(identity: identity, expired: expired)) {
+                switch step(after: expired, for: identity) {
+                // Another has had the answer a moment ago.
+                case nil: expired
+                case .use(let token): token
+                case .ask: try await ask(identity, replacing: expired)
+                }
+            }
             // Without the store there is no other token, and the push keeps Apple's answer.
-            guard let token = try? await ask(identity, replacing: expired), token != expired else { return nil }
-            return token
+            return token == expired ? nil : token
         }
+    }
+
+    private func step(after expired: ProviderToken, for identity: SigningIdentity) -> ProviderTokenCache.Step? {
+        caches.withLock { $0[identity, default: ProviderTokenCache()].successor(of: expired, now: .now) }
     }
 
     /// Apple complained of too many new tokens.

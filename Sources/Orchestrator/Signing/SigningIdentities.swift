@@ -33,7 +33,20 @@ final class SigningIdentities: Sendable {
     /// - Throws: ``SigningKeyMissing``; `CryptographyError` if the master key is not the one it was sealed with.
     func identity(of bundleID: BundleID, _ environment: APNSEnvironment) async throws -> SigningIdentity {
         let key = Key(bundleID: bundleID, environment: environment)
-        if case .fresh(let identity) = identities.lookUp(key) { return identity }
+        let known: SigningIdentity?
+        switch identities.lookUp(key) {
+        case .fresh(let identity): return identity
+        case .outdated(let identity): known = identity
+        case .missing: known = nil
+        }
+        let stored = try await read(bundleID, environment)
+        // Of two equal ones the first stays: with itself it is compared in no time, as is done for every push.
+        let identity = known.flatMap { $0 == stored ? $0 : nil } ?? stored
+        identities.store(identity, for: key)
+        return identity
+    }
+
+    private func read(_ bundleID: BundleID, _ environment: APNSEnvironment) async throws -> SigningIdentity {
         let rows = try await database.query(
             """
             SELECT p.team_id, k.key_id, k.private_key_sealed
@@ -44,7 +57,7 @@ final class SigningIdentities: Sendable {
         guard let (team, keyID, sealed) = try rows.first(as: (String, String, [UInt8]).self) else {
             throw SigningKeyMissing(bundleID: bundleID, environment: environment)
         }
-        let identity = SigningIdentity(
+        return SigningIdentity(
             teamID: TeamID(stored: team),
             keyID: KeyID(stored: keyID),
             privateKey: try SigningKeySeal.open(
@@ -54,7 +67,5 @@ final class SigningIdentities: Sendable {
                 masterKeys: masterKeys
             )
         )
-        identities.store(identity, for: key)
-        return identity
     }
 }
