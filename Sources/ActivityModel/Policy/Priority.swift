@@ -32,6 +32,9 @@ package struct PriorityDecision: Sendable, Hashable {
     /// Whether it takes a unit out of the budget: every push of priority 10 does.
     package var spendsUnit: Bool { priority == .ten }
 
+    /// Whether the budget had a say in it, or is less for it: of anything else the rule itself can tell at any time.
+    package var concernsBudget: Bool { spendsUnit || isDemoted }
+
     /// Whether the budget made it 5 where the change itself would have been 10.
     package var isDemoted: Bool {
         switch reason {
@@ -43,6 +46,13 @@ package struct PriorityDecision: Sendable, Hashable {
 
 /// Chooses the priority of a push.
 package enum PriorityRule {
+    /// What becomes of a routine change without an alert.
+    package static let routine = PriorityDecision(
+        priority: .five,
+        reason: .routine,
+        text: "A routine change goes out with priority 5."
+    )
+
     /// Decides for one push to one class of destinations.
     ///
     /// `remaining` are the units of priority 10 left in the window before this push (below 0 is as 0), `reserve` those
@@ -71,8 +81,7 @@ package enum PriorityRule {
         switch kind {
         case .start: PriorityDecision(priority: .ten, reason: .start, text: "A start goes out with priority 10.")
         case .end: PriorityDecision(priority: .ten, reason: .end, text: "An end passes every budget.")
-        case .update where urgency == .routine && !hasAlert:
-            PriorityDecision(priority: .five, reason: .routine, text: "A routine change goes out with priority 5.")
+        case .update where urgency == .routine && !hasAlert: routine
         case .update: nil
         }
     }

@@ -23,7 +23,8 @@ struct PriorityCase: Hashable, Sendable {
     }
 }
 
-/// The rows of `budget_ledger`: which priority each revision got, and why.
+/// The rows of `budget_ledger`: which priority each revision got, and why, as far as that concerns the budget. A routine
+/// change spends nothing and asks nobody, so it leaves no row (``RoutinePriority``).
 ///
 /// A decision is made once per revision and class, so a retry or a late joiner spends nothing more (promise 10). Rings of one
 /// activity decide one after the other what the budget has a say in, so that together they spend no more than there is.
@@ -35,12 +36,20 @@ struct BudgetLedger: Sendable {
         _ push: PriorityCase,
         in activity: ActivitySnapshot
     ) async throws -> PushPriority {
+        if let priority = Self.priorityApart(from: change, push) { return priority }
         let query = Self.selection(change, in: activity, for: push.budgetClass)
         let decided = try await Self.decided(database.query(query), on: push)
         if let decided { return decided }
         return try await database.withTransaction { connection in
             try await decide(change, push, in: activity, on: connection)
         }
+    }
+
+    /// The priority of a push that leaves the budget as it is, whatever is left of it; nil for any other.
+    private static func priorityApart(from change: ChangeToSend, _ push: PriorityCase) -> PushPriority? {
+        if let decided = holding(change.priorities[push.budgetClass], for: push) { return decided }
+        let decision = PriorityRule.withoutBudget(kind: change.kind, urgency: change.urgency, hasAlert: push.hasAlert)
+        return decision.flatMap { $0.concernsBudget ? nil : $0.priority }
     }
 
     private func decide(

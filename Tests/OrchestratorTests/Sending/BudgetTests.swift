@@ -48,7 +48,7 @@ struct BudgetTests {
             #expect(world.recorder.take().map(\.priority) == [.ten])
             #expect(
                 try await reasons(world) == [
-                    "routine", "notable", "notable", "notable_over_budget", "alert", "critical_over_budget",
+                    "notable", "notable", "notable_over_budget", "alert", "critical_over_budget",
                     "alert_over_budget", "end",
                 ]
             )

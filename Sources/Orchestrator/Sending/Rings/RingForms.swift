@@ -86,10 +86,12 @@ struct RingForms {
             hasAlert: push.hasAlert
         ) {
             decided = decision.priority
-            progress.add(
-                BudgetLedger.record(decision, of: change, in: pass.activity, for: budgetClass),
-                of: budgetClass
-            )
+            if decision.concernsBudget {
+                progress.add(
+                    BudgetLedger.record(decision, of: change, in: pass.activity, for: budgetClass),
+                    of: budgetClass
+                )
+            }
         } else {
             decided = try await orchestrator.ledger.priority(of: change, push, in: pass.activity)
         }

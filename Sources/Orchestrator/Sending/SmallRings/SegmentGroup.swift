@@ -185,7 +185,7 @@ struct SegmentGroup: Sendable {
         try await store.acknowledge(
             ring.lease,
             ring.completed,
-            with: merges + [SegmentStore.decision(of: ring)] + exceptions.statements
+            with: merges + exceptions.statements
         )
         return .hasExceptions
     }
@@ -202,7 +202,7 @@ struct SegmentGroup: Sendable {
         )
         let heard = ring.change.heard(missing: nil)
         let outcome = await outgoing.send(
-            outgoing.form(alert: nil, priority: SmallRing.decision.priority),
+            outgoing.form(alert: nil, priority: PriorityRule.routine.priority),
             to: TokenBuffer(ring.riders.map(\.token)),
             of: ring.riders.map(\.deviceKey)
         )

@@ -21,15 +21,6 @@ struct SmallRing: Sendable {
     /// The most riders; with them the sender need not look again whether it may go on (promise 5).
     static let mostRiders = 16
 
-    /// Why its pushes have their priority: that of routine changes, which no budget has a say in.
-    static let decision = PriorityRule.decide(
-        kind: .update,
-        urgency: .routine,
-        hasAlert: false,
-        remaining: 0,
-        reserve: 0
-    )
-
     /// The walk after everybody has been sent the change.
     var completed: Carousel {
         var carousel = Carousel(completed: begun)
@@ -38,7 +29,8 @@ struct SmallRing: Sendable {
         return carousel
     }
 
-    var budgetClasses: Set<BudgetClass> { Set(riders.map { $0.frequent ? .frequent : .ordinary }) }
+    /// Whether its walk goes from one revision to the next, so that nothing is merged.
+    var isStep: Bool { change.revision == begun + 1 }
 }
 
 extension SmallRing {
@@ -156,10 +148,11 @@ extension SmallRing {
           AND c.kind = 'update' AND \(unescaped: ChangeStore.isInOrder)
           AND clock_timestamp() - c.stamped_at <= \(Duration.seconds(Stamping.maximumAge))
           AND r.count BETWEEN 1 AND \(mostRiders)
-          AND NOT EXISTS (
+          AND \(unescaped: isRoutine("c"))
+          AND (a.revision = s.completed_revision + 1 OR NOT EXISTS (
               SELECT FROM changes AS n WHERE n.activity_key = a.activity_key AND n.revision > s.completed_revision
-                AND (n.must_deliver OR n.alert IS NOT NULL OR n.urgency <> 'routine' OR n.min_interval_seconds IS NOT NULL)
-          )
+                AND n.revision < a.revision AND NOT \(unescaped: isRoutine("n"))
+          ))
           AND NOT EXISTS (SELECT FROM starts AS d WHERE d.activity_key = a.activity_key AND d.due_at IS NOT NULL)
           AND NOT EXISTS (
               SELECT FROM subscriptions AS d WHERE d.activity_key = a.activity_key AND d.mode = 'token' AND d.state = 'due'
@@ -168,11 +161,16 @@ extension SmallRing {
               SELECT FROM activity_app_versions AS v WHERE v.activity_key = a.activity_key AND NOT v.is_settled
           )
           AND NOT EXISTS (
-              SELECT FROM budget_ledger AS b WHERE b.activity_key = a.activity_key AND b.revision = a.revision
-          )
-          AND NOT EXISTS (
               SELECT FROM sending_halts AS h WHERE h.bundle_id = a.bundle_id AND h.environment = a.environment
           )
+        """
+    }
+
+    /// An SQL condition: nothing about a change asks for more than its state to be sent soon.
+    private static func isRoutine(_ change: String) -> String {
+        """
+        (\(change).urgency = 'routine' AND \(change).alert IS NULL AND NOT \(change).must_deliver
+         AND \(change).min_interval_seconds IS NULL)
         """
     }
 }

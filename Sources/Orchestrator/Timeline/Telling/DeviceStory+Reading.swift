@@ -109,10 +109,18 @@ extension DeviceStory {
               AND b.decided_at > l.decided_at - \(Duration.seconds(subject.policy.budget.windowSeconds))
               AND b.decided_at <= l.decided_at
         )
-        FROM subscriptions AS s JOIN budget_ledger AS l
-            ON l.activity_key = s.activity_key AND l.class = \(unescaped: classOf("s"))
+        FROM subscriptions AS s CROSS JOIN LATERAL (
+            SELECT b.priority, b.reason, b.class, b.decided_at FROM budget_ledger AS b
+            WHERE b.activity_key = s.activity_key AND b.class = \(unescaped: classOf("s"))
+              AND b.revision = \(subject.activity.newest)
+            UNION ALL
+            SELECT \(RoutinePriority.number), \(RoutinePriority.reason), \(unescaped: classOf("s")), c.accepted_at
+            FROM changes AS c
+            WHERE c.activity_key = s.activity_key AND c.revision = \(subject.activity.newest)
+              AND \(unescaped: RoutinePriority.hasLeft)
+            LIMIT 1
+        ) AS l
         WHERE s.activity_key = \(subject.activityKey) AND s.device_key = \(device)
-          AND l.revision = \(subject.activity.newest)
         """
     }
 

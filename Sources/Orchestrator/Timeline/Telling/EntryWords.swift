@@ -40,11 +40,13 @@ enum EntryWords {
     private static func priority(_ entry: TimelineEntry) -> String {
         let phones =
             switch entry.budgetClass {
-            case "channel": "on the channel"
-            case "frequent": "for phones that allow frequent pushes"
-            default: "for ordinary phones"
+            case "channel": " on the channel"
+            case "frequent": " for phones that allow frequent pushes"
+            case "ordinary": " for ordinary phones"
+            // The same for all.
+            default: ""
             }
-        let text = "\(revision(entry)) leaves at priority \(entry.priority ?? 0) \(phones)"
+        let text = "\(revision(entry)) leaves at priority \(entry.priority ?? 0)\(phones)"
         if let explanation = entry.explanation { return "\(text). \(explanation)" }
         let why = entry.reason.flatMap(PriorityDecision.Reason.init(rawValue:)).map(words) ?? reason(entry)
         return "\(text): \(why)."

@@ -85,16 +85,30 @@ struct TimelineEntries {
         """
     }
 
+    /// Those on the ledger, and those of routine changes, which it does not hold.
     private func priorities(_ place: Place) -> Query {
         """
         SELECT l.decided_at, l.id, NULL::text,
                json_build_object('kind', 'priority', 'revision', l.revision, 'class', l.class, 'priority', l.priority,
                    'reason', l.reason, 'explanation', l.explanation)::text
-        FROM (SELECT *, revision * 8 + array_position(enum_range(NULL::budget_class), class) AS id
-              FROM budget_ledger WHERE activity_key = \(subject.activityKey)) AS l
-        WHERE (\(subject.deviceID == nil) OR EXISTS (
-            SELECT FROM subscriptions AS s WHERE s.activity_key = \(subject.activityKey)
-              AND s.device_key = \(subject.device?.key) AND l.class = \(unescaped: DeviceStory.classOf("s"))))
+        FROM (
+            SELECT (SELECT \(unescaped: DeviceStory.classOf("s")) FROM subscriptions AS s
+                    WHERE s.activity_key = \(subject.activityKey) AND s.device_key = \(subject.device?.key)) AS class
+        ) AS card CROSS JOIN LATERAL (
+            SELECT b.decided_at, b.revision * 8 + array_position(enum_range(NULL::budget_class), b.class) AS id,
+                   b.revision, b.class, b.priority, b.reason, b.explanation
+            FROM budget_ledger AS b WHERE b.activity_key = \(subject.activityKey)
+            UNION ALL
+            SELECT c.accepted_at, c.revision * 8, c.revision, card.class, \(RoutinePriority.number),
+                   \(RoutinePriority.reason), \(RoutinePriority.explanation)
+            FROM changes AS c
+            WHERE c.activity_key = \(subject.activityKey) AND \(unescaped: RoutinePriority.hasLeft)
+              AND NOT EXISTS (
+                  SELECT FROM budget_ledger AS b WHERE b.activity_key = c.activity_key AND b.revision = c.revision
+                    AND b.class = coalesce(card.class, b.class)
+              )
+        ) AS l
+        WHERE (\(subject.deviceID == nil) OR l.class = card.class)
         AND (l.decided_at, 1::int2, l.id) < (\(place.at), \(place.source), \(place.id))
         ORDER BY l.decided_at DESC, l.id DESC LIMIT \(page.limit + 1)
         """

@@ -31,34 +31,78 @@ struct RingPriorityTests {
         ).decoded(as: String.self)
     }
 
+    /// What the timeline says of the priority of a revision, and why.
+    private func told(_ world: World, _ revision: Revision, to device: String? = nil) async throws -> [String] {
+        try await world.explain(device, PageRequest(limit: 1_000)).page.items.filter {
+            $0.kind == "priority" && $0.revision == revision
+        }.map {
+            "\($0.budgetClass ?? "all") \($0.priority ?? 0) \($0.reason ?? "")"
+        }.sorted()
+    }
+
     @Test(
-        "What the budget has no say in leaves without the ledger, which tells of it once, by the time of the decision"
+        "A routine change asks no budget and leaves nothing on the ledger; the timeline tells its priority once it left"
     )
+    func routine() async throws {
+        try await withCrowd(300) { world in
+            let gate = world.recorder.close()
+            try await world.update(score: 1)
+            let walk = Task { try await world.settle() }
+            await gate.arrivals(3)
+            #expect(try await told(world, 2) == [])
+            world.recorder.open()
+            try await walk.value
+            let pushes = world.recorder.take()
+            #expect(pushes.count == 300)
+            #expect(pushes.allSatisfy { $0.priority == .five })
+            #expect(try await world.number("SELECT count(*) FROM budget_ledger") == 0)
+            #expect(try await told(world, 2) == ["all 5 routine"])
+            #expect(try await told(world, 2, to: "crowd1") == ["ordinary 5 routine"])
+            #expect(try await told(world, 2, to: "crowd10") == ["frequent 5 routine"])
+        }
+    }
+
+    @Test("What an older daemon put on the ledger of a routine change is told as it stands, and not twice")
+    func olderDaemon() async throws {
+        try await withCrowd(20) { world in
+            try await world.update(score: 1)
+            try await world.settle()
+            _ = try await world.database.execute(
+                """
+                INSERT INTO budget_ledger (activity_key, class, revision, priority, reason)
+                SELECT activity_key, 'ordinary', 2, 5, 'routine' FROM activities
+                """
+            )
+            #expect(try await told(world, 2) == ["ordinary 5 routine"])
+            #expect(try await told(world, 2, to: "crowd1") == ["ordinary 5 routine"])
+            #expect(try await told(world, 2, to: "crowd10") == ["frequent 5 routine"])
+        }
+    }
+
+    @Test("An end leaves without the ledger, which tells of it once, by the time of the decision")
     func withoutBudget() async throws {
         try await withCrowd(300) { world in
-            for (isEnd, priority, words) in [(false, PushPriority.five, "5 routine"), (true, .ten, "10 end")] {
-                let gate = world.recorder.close()
-                if isEnd { try await world.end() } else { try await world.update(score: 1) }
-                let walk = Task { try await world.settle() }
-                await gate.arrivals(3)
-                #expect(try await ledger(world) == [])
-                let now = try await world.word("SELECT clock_timestamp()::text")
-                world.recorder.open()
-                try await walk.value
-                #expect(try await ledger(world) == ["ordinary \(words)", "frequent \(words)"])
-                let pushes = world.recorder.take()
-                #expect(pushes.count == 300)
-                #expect(pushes.allSatisfy { $0.priority == priority })
-                #expect(
-                    try await world.number(
-                        """
-                        SELECT count(*) FROM budget_ledger AS b JOIN changes AS c USING (activity_key, revision)
-                        JOIN segments AS s USING (activity_key)
-                        WHERE b.decided_at > c.accepted_at AND b.decided_at < \(now)::text::timestamptz AND c.revision = s.completed_revision
-                        """
-                    ) == 2
-                )
-            }
+            let gate = world.recorder.close()
+            try await world.end()
+            let walk = Task { try await world.settle() }
+            await gate.arrivals(3)
+            #expect(try await ledger(world) == [])
+            let now = try await world.word("SELECT clock_timestamp()::text")
+            world.recorder.open()
+            try await walk.value
+            #expect(try await ledger(world) == ["ordinary 10 end", "frequent 10 end"])
+            let pushes = world.recorder.take()
+            #expect(pushes.count == 300)
+            #expect(pushes.allSatisfy { $0.priority == .ten })
+            #expect(
+                try await world.number(
+                    """
+                    SELECT count(*) FROM budget_ledger AS b JOIN changes AS c USING (activity_key, revision)
+                    JOIN segments AS s USING (activity_key)
+                    WHERE b.decided_at > c.accepted_at AND b.decided_at < \(now)::text::timestamptz AND c.revision = s.completed_revision
+                    """
+                ) == 2
+            )
         }
     }
 
@@ -66,10 +110,10 @@ struct RingPriorityTests {
     func failure() async throws {
         try await withCrowd(40) { world in
             world.recorder.answerAll(with: .tooMany)
-            try await world.update(score: 1)
+            try await world.update(score: 1) { $0.urgency = .notable }
             try await world.settle()
             let decided = try await world.word("SELECT min(decided_at)::text FROM budget_ledger")
-            #expect(try await ledger(world) == ["ordinary 5 routine", "frequent 5 routine"])
+            #expect(try await ledger(world) == ["ordinary 10 notable", "frequent 10 notable"])
             world.recorder.answerAll(with: nil)
             try await world.hurry()
             try await world.settle()

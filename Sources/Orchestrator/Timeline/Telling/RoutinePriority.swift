@@ -1,0 +1,23 @@
+import ActivityModel
+
+/// What is told of the priority of routine changes. No budget has a say in it, so the ledger does not hold it; an older
+/// version of the daemon has put it there, and that is told as it stands.
+enum RoutinePriority {
+    static let number = Int16(PriorityRule.routine.priority.rawValue)
+    static let reason = PriorityRule.routine.reason.rawValue
+    static let explanation = PriorityRule.routine.text
+
+    /// An SQL condition: the change `c` is a routine one without an alert, and has left: something has since it was accepted,
+    /// and it was not merged.
+    ///
+    /// The walk says when it last sent something; what goes to cards by their own rows the timeline alone knows.
+    static let hasLeft = """
+        (c.kind = 'update' AND c.urgency = 'routine' AND c.alert IS NULL AND c.merged_into IS NULL AND (
+            EXISTS (SELECT FROM segments AS g WHERE g.activity_key = c.activity_key AND g.pushed_at >= c.accepted_at)
+            OR EXISTS (
+                SELECT FROM timeline AS t
+                WHERE t.activity_key = c.activity_key AND t.at >= c.accepted_at AND t.event = 'update'
+            )
+        ))
+        """
+}
