@@ -7,9 +7,12 @@ struct SingleUpdates: Sendable {
     private let options: Options
     private let activities: Int
     private let callers: Int
+    /// How many updates a caller posts at a time; 1: each by itself.
+    private let batch: Int
 
     struct Result: Encodable {
         let updates: Int
+        let callers: Int
         /// From the first call to the last answer of APNs.
         let seconds: Double
         /// From the first call to the end of the last one.
@@ -21,6 +24,7 @@ struct SingleUpdates: Sendable {
         self.options = options
         activities = try options.number("activities")
         callers = try options.number("callers")
+        batch = try options.number("batch")
     }
 
     func run() async throws -> Result {
@@ -30,22 +34,29 @@ struct SingleUpdates: Sendable {
             try await scene.prepareSingles(activities)
             daemon.sender.reset()
             let began = ContinuousClock.now
-            try await Callers(count: callers).run(1...activities) { number in
-                _ = try await daemon.orchestrator.update(
-                    Scene.app,
-                    Scene.activity(number),
-                    UpdateRequest(contentState: Scene.state(number))
-                )
+            try await Callers(count: callers).run(1...(activities / batch)) { turn in
+                try await update((turn - 1) * batch + 1...turn * batch, through: daemon.orchestrator)
             }
             let allAccepted = ContinuousClock.now
             let ended = await daemon.sender.waitForAnswers(activities).last
             return Result(
                 updates: activities,
+                callers: callers,
                 seconds: ended.seconds(since: began),
                 secondsToAcceptAll: allAccepted.seconds(since: began),
                 accepted: activities - daemon.sender.refused
             )
         }
+    }
+
+    private func update(_ numbers: ClosedRange<Int>, through orchestrator: Orchestrator) async throws {
+        let requests = numbers.map { (Scene.activity($0), UpdateRequest(contentState: Scene.state($0))) }
+        guard numbers.count > 1 else {
+            _ = try await orchestrator.update(Scene.app, requests[0].0, requests[0].1)
+            return
+        }
+        let operations = requests.map { KeyedOperation(BatchOperation(.update($0, $1)), idempotency: nil) }
+        for result in await orchestrator.batch(Scene.app, operations) { _ = try result.get() }
     }
 }
 

@@ -43,6 +43,7 @@ def schema(said):
 def orchestrator(said):
     whole, single, latency = said["one_to_all"], said["single_updates"], said["latency"]["push"]
     registered, batched = said["registrations"], said["registrations"]["batched"]
+    inserts = f"pgbench {median(single['pgbench']):,.0f} inserts/s"
     h2load = median([one["requests_per_second"] for one in whole["h2load"]])
     upserts = f"pgbench {median(registered['pgbench']):,.0f} upserts/s"
     return [
@@ -51,10 +52,14 @@ def orchestrator(said):
             f"h2load {h2load:,.0f}/s", whole["ratio_to_h2load"],
         ],
         ["   rows written; peak memory", f"{whole['rows_written']:,}; {whole['process_peak_mib']:.0f} MiB", "", None],
-        [
-            f"{single['updates']:,} activities, an update each", f"{single['updates_per_second']:,} updates/s",
-            f"pgbench {median(single['pgbench']):,.0f} inserts/s", single["ratio_to_pgbench"],
-        ],
+        *(
+            [words, f"{one['updates_per_second']:,} updates/s", inserts, one["ratio_to_pgbench"]]
+            for words, one in [
+                (f"{single['updates']:,} activities, an update each", single),
+                (f"   {single['more_callers']['callers']} callers", single["more_callers"]),
+                ("   in batches", single["batched"]),
+            ]
+        ),
         ["500 updates/s, post to answered push", f"p50 {latency['p50']:.0f} ms, p99 {latency['p99']:.0f} ms", "", None],
         ["registrations with catch-up", f"{registered['registrations_per_second']:,}/s", upserts, registered["ratio_to_pgbench_upserts"]],
         ["   in batches", f"{batched['registrations_per_second']:,}/s", upserts, registered["ratio_to_pgbench_upserts_batched"]],

@@ -11,7 +11,7 @@ from sink import Sink, make_certificate
 
 BODY = 400
 STREAMS = 1000
-CALLERS = 64
+CALLERS, MORE_CALLERS = 64, 256
 BATCH, BATCH_CALLERS = 1000, 8
 
 
@@ -82,16 +82,31 @@ class Bench:
         self.cluster.query("DROP TABLE IF EXISTS inserts; CREATE TABLE inserts (id bigserial PRIMARY KEY, body json NOT NULL)")
         script = f"INSERT INTO inserts (body) VALUES (('\"' || repeat('x', {BODY - 2}) || '\"')::json);\n"
         anchors = [self.pgbench("inserts", script, 16)]
-        result = self.figure("singles", activities=count, callers=CALLERS)
-        self.prove(result, count)
+        ways = {
+            "single": {"callers": CALLERS, "batch": 1},
+            "more_callers": {"callers": MORE_CALLERS, "batch": 1},
+            "batched": {"callers": BATCH_CALLERS, "batch": BATCH // self.scale},
+        }
+        results = {}
+        for name, way in ways.items():
+            results[name] = self.figure("singles", activities=count, **way)
+            self.prove(results[name], count)
         anchors.append(self.pgbench("inserts", script, 16))
-        rate, anchor = count / result["seconds"], median(anchors)
-        self.rows.append(
-            [f"{count:,} single updates: updates/s", f"{rate:,.0f}", f"pgbench {anchor:,.0f}", f"{rate / anchor:.2f}"]
-        )
-        return result | {
-            "updates_per_second": round(rate), "pgbench": anchors, "ratio_to_pgbench": round(rate / anchor, 3)
-        }  # fmt: skip
+        anchor = median(anchors)
+        for name, result in results.items():
+            rate = count / result["seconds"]
+            result |= {"updates_per_second": round(rate), "ratio_to_pgbench": round(rate / anchor, 3)}
+            batch = ways[name]["batch"]
+            words = f"{result['callers']} callers" + (f", batches of {batch:,}" if batch > 1 else "")
+            what = f"{count:,} single updates, {words}: updates/s" if name == "single" else f"   {words}"
+            self.rows.append([what, f"{rate:,.0f}", f"pgbench {anchor:,.0f}", f"{rate / anchor:.2f}"])
+            results[name] = result
+        return results.pop("single") | {
+            "pgbench": anchors,
+            "ratio_to_pgbench_more_callers": results["more_callers"]["ratio_to_pgbench"],
+            "ratio_to_pgbench_batched": results["batched"]["ratio_to_pgbench"],
+            **results,
+        }
 
     def latency(self):
         result = self.figure("latency", rate=500, seconds=20 // (4 if self.options.quick else 1))
