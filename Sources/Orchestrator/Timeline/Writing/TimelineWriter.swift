@@ -65,17 +65,18 @@ struct TimelineWriter: Service, CustomStringConvertible {
         let devices = Set(rows.compactMap(\.deviceKey)).sorted()
         let (kept, origins) = try await database.withTransaction { connection in
             let results = try await connection.pipeline([
-                TimelineErasure.exclusion(isForWriter: true),
+                // Else what a statement costs would hang on how large the tables are.
+                .planningOnce, TimelineErasure.exclusion(isForWriter: true),
                 "SELECT device_key FROM devices WHERE device_key = ANY(\(devices))",
                 ChangeOrigins.selection(for: waiting),
             ])
-            let living = Set(try results[1].decoded(as: Int64.self))
+            let living = Set(try results[2].decoded(as: Int64.self))
             let clock = try await DatabaseMoment.read(on: connection)
             let kept = rows.filter { $0.deviceKey.map(living.contains) ?? true }
             try await connection.copyIn(into: "timeline", columns: Self.columns, kept) { row, fields in
                 row.encode(into: &fields, clock)
             }
-            let origins = try ChangeOrigins(results[2])
+            let origins = try ChangeOrigins(results[3])
             let events = waiting.answers.map { subject, counts in
                 counts.event(of: subject, from: origins.origin(of: subject))
             }
