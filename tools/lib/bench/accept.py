@@ -59,7 +59,7 @@ class Bench:
             if any(result["status"] != 202 for result in answer["results"]):
                 raise Failure(f"an activity was not started: {answer['results'][0]}")
         self.cluster.query("VACUUM (ANALYZE)", self.url)
-        self.cluster.query("CHECKPOINT", self.url)
+        self.cluster.age()
         self.cluster.query(
             "DROP TABLE IF EXISTS inserts; CREATE TABLE inserts (id bigserial PRIMARY KEY, body json NOT NULL)"
         )
