@@ -84,8 +84,20 @@ private struct IntakeDesk {
         /// The stamp of the newest revision; nil until it has one.
         var timestamp: Timestamp?
         let now: Timestamp
+        /// How far the ring has come by which alerts and barriers are known.
+        let completed: Revision
         /// In ascending order. None is added or divided while the activity is locked.
-        let segments: [AcceptedWork.Segment]
+        var segments: [AcceptedWork.Segment]
+
+        init(_ row: StandingRow) throws {
+            machine = ActivityStateMachine(state: row.state, standing: try row.standing)
+            ridingAlert = try row.ridingAlert
+            openBarrierAlerts = try row.barrierAlerts
+            timestamp = row.timestamp
+            now = row.now
+            completed = row.completed
+            segments = row.segments
+        }
     }
 
     private var places: [Int64: Place] = [:]
@@ -105,32 +117,7 @@ private struct IntakeDesk {
             """
             SELECT FROM activities WHERE activity_key = ANY(\(keys)) ORDER BY activity_key FOR NO KEY UPDATE
             """,
-            """
-            SELECT a.activity_key, a.state::text, a.revision, a.stamp, (extract(epoch FROM a.event_time) * 1000000)::int8,
-                   c.content_state, c.timestamp, barriers.count, barriers.alerts, riding.alert,
-                   floor(extract(epoch FROM clock_timestamp()))::int8, rings.segments, rings.wakes, rings.at_rest,
-                   true = ANY(rings.at_rest) AND \(unescaped: EmptyRing.isUnridden)
-            FROM activities AS a
-            JOIN changes AS c ON c.activity_key = a.activity_key AND c.revision = a.revision
-            CROSS JOIN LATERAL (
-                SELECT min(g.completed_revision) AS completed, array_agg(g.segment) AS segments, array_agg(g.wakes) AS wakes,
-                       array_agg(\(unescaped: EmptyRing.isAtRest)) AS at_rest
-                FROM segments AS g WHERE g.activity_key = a.activity_key
-            ) AS rings
-            CROSS JOIN LATERAL (
-                SELECT count(*) AS count, coalesce(array_agg(b.alert::text) FILTER (WHERE b.alert IS NOT NULL), '{}') AS alerts
-                FROM changes AS b
-                WHERE b.activity_key = a.activity_key AND b.must_deliver AND b.revision > rings.completed
-                  AND rings.completed < a.revision
-            ) AS barriers
-            LEFT JOIN LATERAL (
-                SELECT r.alert::text AS alert FROM changes AS r
-                WHERE r.activity_key = a.activity_key AND r.alert IS NOT NULL AND r.revision > rings.completed
-                  AND rings.completed < a.revision
-                ORDER BY r.revision DESC LIMIT 1
-            ) AS riding ON true
-            WHERE a.activity_key = ANY(\(keys))
-            """,
+            StandingRow.selection(keys),
             AppVersionRows.selection(keys),
         ] + schedules(commands.compactMap(\.scheduleID))
     }
@@ -149,39 +136,16 @@ private struct IntakeDesk {
     init(_ rows: [Rows]) throws {
         followers = try Followers(types: rows[0], rows: rows[3])
         openSchedules = rows.count > 4 ? Set(try rows[4].decoded(as: String.self)) : []
-        for (
-            key, state, revision, stamp, eventTime, content, timestamp, barriers, barrierAlerts, riding, now, segments,
-            wakes, atRest, isUnridden
-        )
-            in try rows[2].decoded(
-                as: (
-                    Int64, String, Int64, Int64, Int64?, JSONText, Int64?, Int64, [String], String?, Int64, [Int16]?,
-                    [Int64]?, [Bool]?, Bool?
-                ).self
-            )
-        {
-            places[key] = Place(
-                machine: ActivityStateMachine(
-                    state: try .stored(state),
-                    standing: ActivityStanding(
-                        // Only a start is judged against the start.
-                        start: StartRecord(body: JSONObject()),
-                        revision: revision,
-                        lastTimestamp: stamp == 0 ? nil : stamp,
-                        contentState: try JSONValue.parse(content.bytes),
-                        eventTime: eventTime,
-                        openBarriers: Int(barriers)
-                    )
-                ),
-                ridingAlert: try riding.map(Self.alert),
-                openBarrierAlerts: try barrierAlerts.map(Self.alert),
-                timestamp: timestamp,
-                now: now,
-                segments: zip(segments ?? [], zip(wakes ?? [], atRest ?? [])).map { number, standing in
-                    let isEmpty = isUnridden == true && standing.1
-                    return AcceptedWork.Segment(number: number, emptySince: isEmpty ? standing.0 : nil)
-                }.sorted { $0.number < $1.number }
-            )
+        for row in rows[2] {
+            let row = try StandingRow(row)
+            guard let known = places[row.activityKey] else {
+                places[row.activityKey] = try Place(row)
+                continue
+            }
+            // The ring that is furthest behind knows all that some destinations have not heard.
+            var place = row.completed < known.completed ? try Place(row) : known
+            place.segments = (known.segments + row.segments).sorted { $0.number < $1.number }
+            places[row.activityKey] = place
         }
     }
 
@@ -202,10 +166,6 @@ private struct IntakeDesk {
             if let event { return event }
         }
         return nil
-    }
-
-    private static func alert(_ text: String) throws -> AlertContent {
-        try AlertContent(json: JSONValue(parsing: text))
     }
 
     mutating func judge(_ command: ChangeCommand) throws -> ChangeAnswer {

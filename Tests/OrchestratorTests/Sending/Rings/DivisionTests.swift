@@ -270,6 +270,26 @@ struct DivisionTests {
         }
     }
 
+    @Test("What one ring still owes stands against the next change, whichever it is", arguments: ["min", "max"])
+    func openBarriers(behind: String) async throws {
+        try await withSmallRings { world in
+            try await divide(world)
+            for score in 2...9 { try await world.update(score: Int64(score), mustDeliver: true) }
+            try await world.database.execute(
+                """
+                UPDATE segments SET completed_revision = (SELECT revision FROM activities)
+                WHERE segment <> (SELECT \(unescaped: behind)(segment) FROM segments)
+                """
+            )
+            let refused = try await problem { try await world.update(score: 10, mustDeliver: true) }
+            #expect(refused?.code == "too_many_must_deliver")
+            try await world.database.execute(
+                "UPDATE segments SET completed_revision = (SELECT revision FROM activities)"
+            )
+            try await world.update(score: 10, mustDeliver: true)
+        }
+    }
+
     @Test("A change is merged when the last ring has jumped over it, unless one has sent it")
     func merges() async throws {
         try await withSmallRings { world in

@@ -1,0 +1,105 @@
+import ActivityModel
+import JSON
+import Postgres
+
+/// An activity as it stands under the lock of those who are about to change it, with its newest change and one of its rings.
+/// An activity has a row for each of its rings, or one without a ring.
+struct StandingRow {
+    let activityKey: Int64
+    let state: ActivityState
+    /// The stamp of the newest revision; nil until it has one.
+    let timestamp: Timestamp?
+    /// The database's time.
+    let now: Timestamp
+    /// How far the ring has come.
+    let completed: Revision
+    /// The ring, if there is one.
+    let segments: [AcceptedWork.Segment]
+    private let revision: Revision
+    private let stamp: Timestamp
+    private let eventTime: PGTimestamp?
+    private let content: JSONText
+    private let barriers: Int64
+    private let alerts: [String]
+    private let alert: String?
+
+    /// The statement whose rows these are. A row for each ring costs the server half of what it takes to make arrays of them.
+    static func selection(_ activityKeys: [Int64]) -> Query {
+        """
+        SELECT a.activity_key, a.state::text, a.revision, a.stamp, a.event_time, c.content_state, c.timestamp, clock_timestamp(),
+               g.segment, g.completed_revision,
+               CASE WHEN \(unescaped: EmptyRing.isAtRest) AND \(unescaped: EmptyRing.isUnridden) THEN g.wakes END,
+               barriers.count, barriers.alerts, riding.alert
+        FROM activities AS a
+        JOIN changes AS c ON c.activity_key = a.activity_key AND c.revision = a.revision
+        LEFT JOIN segments AS g ON g.activity_key = a.activity_key
+        CROSS JOIN LATERAL (
+            SELECT count(*) AS count, array_agg(b.alert::text) FILTER (WHERE b.alert IS NOT NULL) AS alerts
+            FROM changes AS b
+            WHERE b.activity_key = a.activity_key AND b.must_deliver AND b.revision > g.completed_revision
+              AND g.completed_revision < a.revision
+        ) AS barriers
+        LEFT JOIN LATERAL (
+            SELECT r.alert::text AS alert FROM changes AS r
+            WHERE r.activity_key = a.activity_key AND r.alert IS NOT NULL AND r.revision > g.completed_revision
+              AND g.completed_revision < a.revision
+            ORDER BY r.revision DESC LIMIT 1
+        ) AS riding ON true
+        WHERE a.activity_key = ANY(\(activityKeys))
+        """
+    }
+
+    init(_ row: Row) throws {
+        let (
+            key, state, revision, stamp, eventTime, content, timestamp, now, segment, completed, emptySince, barriers,
+            alerts, alert
+        ) = try row.decode(
+            (
+                Int64, String, Int64, Int64, PGTimestamp?, JSONText, Int64?, PGTimestamp, Int16?, Int64?, Int64?, Int64,
+                [String]?, String?
+            ).self
+        )
+        activityKey = key
+        self.state = try .stored(state)
+        self.revision = revision
+        self.stamp = stamp
+        self.eventTime = eventTime
+        self.content = content
+        self.timestamp = timestamp
+        self.now = now.microseconds / 1_000_000
+        self.completed = completed ?? revision
+        segments = segment.map { [AcceptedWork.Segment(number: $0, emptySince: emptySince)] } ?? []
+        self.barriers = barriers
+        self.alerts = alerts ?? []
+        self.alert = alert
+    }
+
+    /// What the next change is judged against.
+    var standing: ActivityStanding {
+        get throws {
+            ActivityStanding(
+                // Only a start is judged against the start.
+                start: StartRecord(body: JSONObject()),
+                revision: revision,
+                lastTimestamp: stamp == 0 ? nil : stamp,
+                contentState: try JSONValue.parse(content.bytes),
+                eventTime: eventTime?.microseconds,
+                openBarriers: Int(barriers)
+            )
+        }
+    }
+
+    /// The newest alert that some destinations of the ring may not have heard.
+    var ridingAlert: AlertContent? {
+        get throws { try alert.map(Self.content) }
+    }
+
+    /// The alerts of the barriers that are open on the ring.
+    var barrierAlerts: [AlertContent] {
+        get throws { try alerts.map(Self.content) }
+    }
+
+    private static func content(_ text: String) throws -> AlertContent {
+        try AlertContent(json: JSONValue(parsing: text))
+    }
+}
