@@ -39,6 +39,8 @@ class Costs:
             costs["idle"] = {f"{name}_us": round(value * 1e6) for name, value in stage.resting.items()}
         with Stage(self.bin, self.folder, self.cluster, self.sink, 50_000 // self.scale, "start-tokens") as stage:
             costs |= self.starts(stage, 50_000 // self.scale)
+        costs |= self.ring()
+        costs |= self.lone()
         costs |= self.channels()
         return costs
 
@@ -65,23 +67,44 @@ class Costs:
 
     def pushes(self, stage, many):
         """Changes to an activity that all devices follow."""
-        rounds = 5
-        wholes, rests = [], []
-
-        def passes():
-            for _ in range(rounds):
-                began = time.monotonic()
-                stage.daemon.call("POST", f"{PATH}/activities/{FIRST}/updates", stage.update(), stage.key)
-                first, last = stage.wait_for(many)
-                wholes.append(last - began)
-                rests.append(first - began)
-                # Two changes of one second are stamped apart, and at some point wait for that.
-                time.sleep(1.1)
-
-        cost = stage.cost(many * rounds, passes)
-        cost["per_second"] = round(many / (median(wholes) - median(rests)))
-        cost["first_ms"] = round(median(rests) * 1000, 1)
+        rounds, found = 5, []
+        cost = stage.cost(many * rounds, lambda: found.extend(stage.passes(many, rounds)))
+        _, first, last = map(median, found)
+        cost["per_second"] = round(many / (last - first))
+        cost["first_ms"] = round(first * 1000, 1)
         return {"push": told("a push", cost)}
+
+    def ring(self):
+        """Changes to activities of one ring, a short one and a long one: what a pass takes once, and what each push takes."""
+        few, many, rounds, seconds = 2_000, 40_000, 7, []
+        for count in (few, many):
+            found = []
+            with Stage(self.bin, self.folder, self.cluster, self.sink, count, "subscriptions") as stage:
+                cost = stage.cost(count * rounds, lambda: found.extend(stage.passes(count, rounds)))
+            seconds.append(median(found[-1]))
+        rate = (many - few) / (seconds[1] - seconds[0])
+        cost["per_second"] = round(rate)
+        cost["once_ms"] = round((seconds[0] - few / rate) * 1000, 1)
+        return {"ring": told("a push along one ring", cost)}
+
+    def lone(self):
+        """Changes, and reports of new devices, one by one at an even pace: no group shares what each costs."""
+        count, seconds, names = 1_000 // self.scale, 20 // self.scale, [f"lone-{number}" for number in range(500)]
+        device = {"environment": "production", "generation": 1, "known_revision": 1}
+        with Stage(self.bin, self.folder, self.cluster, self.sink, 1, "nothing") as stage:
+            stage.open(names)
+            calls = {
+                "change": lambda n: ("POST", f"{PATH}/activities/{names[n % 250]}/updates", stage.update()),
+                "report": lambda n: (
+                    "PUT", f"{PATH}/activities/{names[250 + n % 250]}/subscriptions/new-{n}", device | {"update_token": token(n, 6)},
+                ),
+            }  # fmt: skip
+            costs = {}
+            for name, call in calls.items():
+                stage.callers(CALLERS).run([call(number) for number in range(count, count + WARM)])
+                some = [call(number) for number in range(count)]
+                costs[f"lone_{name}"] = told(f"a lone {name}", stage.cost(count, lambda: stage.pace(some, seconds)))
+        return costs
 
     def reports(self, stage):
         """Devices that register, then report a card, of one activity each; the card is owed nothing, or a push."""

@@ -15,26 +15,16 @@ def grow(bin, folder, cluster, sink, devices):
     with Stage(bin, folder, cluster, sink, devices, "subscriptions") as stage:
         sizes = stage.sizes()
         rounds = 9 if devices <= 10_000 else 3 if devices <= 1_000_000 else 2
-        accepts, firsts, passes = [], [], []
-
-        def change():
-            for _ in range(rounds):
-                began = time.monotonic()
-                stage.daemon.call("POST", f"{PATH}/activities/{FIRST}/updates", stage.update(), stage.key)
-                accepts.append(time.monotonic() - began)
-                first, last = stage.wait_for(devices)
-                firsts.append(first - began)
-                passes.append(last - began)
-                time.sleep(1.1)
-
-        cost = stage.cost(devices * rounds, change)
+        found = []
+        cost = stage.cost(devices * rounds, lambda: found.extend(stage.passes(devices, rounds)))
+        accept, first, last = map(median, found)
         registrations = register(stage, 200)
         result = sizes | {
             "load_seconds": round(stage.load_seconds, 1),
-            "accept_ms": round(median(accepts) * 1000, 2),
-            "first_push_ms": round(median(firsts) * 1000, 1),
-            "pass_seconds": round(median(passes), 4),
-            "us_per_push": round(median(passes) / devices * 1e6, 2),
+            "accept_ms": round(accept * 1000, 2),
+            "first_push_ms": round(first * 1000, 1),
+            "pass_seconds": round(last, 4),
+            "us_per_push": round(last / devices * 1e6, 2),
             "daemon_us": cost["daemon_us"],
             "postgres_us": cost["postgres_us"],
             "registration_ms": round(median(registrations) * 1000, 2),
@@ -81,15 +71,10 @@ def mixed(bin, folder, cluster, sink, devices, seconds):
         for call in calls.values():
             stage.callers(16).run([call(-1 - n) for n in range(1_000)])
 
-        def paced(began, call, count):
-            for n in range(count):
-                time.sleep(max(0, began + n / count * seconds - time.monotonic()))
-                yield call(n)
-
         def work():
             began = time.monotonic()
             threads = [
-                threading.Thread(target=stage.callers(8).run, args=(paced(began, calls[name], count),))
+                threading.Thread(target=stage.pace, args=([calls[name](n) for n in range(count)], seconds))
                 for name, count in counts.items()
             ]
             for thread in threads:
@@ -106,7 +91,7 @@ def mixed(bin, folder, cluster, sink, devices, seconds):
         elapsed = time.monotonic() - began
     print(f"   mixed work: {spent}", file=sys.stderr)
     return {
-        "work": counts | {"push": devices * passes},
+        "work": {f"lone_{name}": count for name, count in counts.items()} | {"push": devices * passes},
         "seconds": round(elapsed, 1),
         "daemon_seconds": round(spent["daemon_us"] / 1e6, 2),
         "postgres_seconds": round(spent["postgres_us"] / 1e6, 2),

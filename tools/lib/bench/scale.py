@@ -62,12 +62,15 @@ class Bench:
 
 WORDS = {
     "change": "a change, accepted over HTTP; nobody follows",
+    "lone_change": "the same when 50 a second come at an even pace",
     "batched_change": "the same in a batch of 1,000",
     "push": "a push of a change to 200,000 update tokens",
+    "ring": "a push of a change to 40,000 update tokens, which are one ring",
     "single": "a change of a batch to the one phone of its activity, push included",
     "start": "a push-to-start of 50,000 devices, claimed one by one",
     "registration": "a device registers with a start token",
     "report": "a device reports the first token of an activity, and is owed nothing",
+    "lone_report": "a new device reports a token, when 50 a second come at an even pace",
     "late_report": "a device reports its token of an activity that 200,000 follow, and is sent the newest state",
     "channel": "a channel made for an activity, its start included",
     "broadcast": "a change of a batch, broadcast",

@@ -57,6 +57,17 @@ class Stage:
     def callers(self, count):
         return Callers(self.daemon.url, self.key, count)
 
+    def pace(self, calls, seconds):
+        """Makes the calls at an even pace, in so many seconds."""
+        calls, began = list(calls), time.monotonic()
+
+        def due():
+            for number, call in enumerate(calls):
+                time.sleep(max(0, began + number / len(calls) * seconds - time.monotonic()))
+                yield call
+
+        self.callers(8).run(due())
+
     def query(self, sql):
         return self.cluster.query(sql, self.url)
 
@@ -102,6 +113,21 @@ class Stage:
         if seen > pushes:
             raise Failure(f"{pushes} pushes were to be sent, and the sink has seen {seen}")
         return first, time.monotonic()
+
+    def passes(self, devices, rounds):
+        """Posts changes to the first activity, one after the other; the seconds of each post, until the first push and until
+        the last."""
+        posts, firsts, lasts = [], [], []
+        for _ in range(rounds):
+            began = time.monotonic()
+            self.daemon.call("POST", f"{PATH}/activities/{FIRST}/updates", self.update(), self.key)
+            posts.append(time.monotonic() - began)
+            first, last = self.wait_for(devices)
+            firsts.append(first - began)
+            lasts.append(last - began)
+            # Two changes of one second are stamped apart, and at some point wait for that.
+            time.sleep(1.1)
+        return posts, firsts, lasts
 
     def idle(self, seconds):
         """CPU seconds of a second without work."""

@@ -7,6 +7,10 @@ from dataclasses import dataclass
 SMALL = 1_000
 # How many pushes of a large one share a row.
 BATCH = 2_560
+# Update tokens of an activity in one ring, above which it is divided, and into how many rings (docs/decisions/rings.md).
+RING, MOST_RINGS = 50_000, 4
+# Up to so many a second come one by one: no group shares what a commit, or a turn, costs.
+LONE = 100
 
 
 @dataclass(frozen=True)
@@ -16,6 +20,10 @@ class Costs:
     of: dict
     # Of one daemon that has the machine to itself, but for Postgres and what it sends to.
     pushes_per_second: float
+    # Of a ring, while it is the only one that the daemon walks.
+    ring_pushes_per_second: float
+    # What a pass takes beside its pushes: until the first, and behind the last.
+    once_seconds: float
     starts_per_second: float
     # From the post of a change to the first push of it.
     first_seconds: float
@@ -31,6 +39,8 @@ class Costs:
         return cls(
             of={name: one for name, one in said.items() if "daemon_us" in one},
             pushes_per_second=said["push"]["per_second"],
+            ring_pushes_per_second=said["ring"]["per_second"],
+            once_seconds=said["ring"]["once_ms"] / 1000,
             starts_per_second=said["start"]["per_second"],
             first_seconds=said["push"]["first_ms"] / 1000,
             start_token_bytes=said["bytes"]["start-tokens"],
@@ -58,9 +68,13 @@ class Costs:
         """A database with so many devices that follow one activity by update tokens."""
         return self.empty_bytes + count * self.subscription_bytes
 
-    def pass_seconds(self, pushes, daemons=1, rings=1):
-        """From the post of a change until so many update tokens have been sent it. A ring is walked by one daemon."""
-        return self.first_seconds + pushes / (self.pushes_per_second * max(1, min(daemons, rings)))
+    def pass_seconds(self, pushes, daemons=1, rings=MOST_RINGS):
+        """From the post of a change until so many update tokens have been sent it."""
+        rings = max(1, min(rings, math.ceil(pushes / RING)))
+        # A daemon takes half of an activity's rings and, if nobody else takes them, the others when it has walked those.
+        walks = rings if daemons > 1 else math.ceil(rings / 2)
+        rate = min(walks * self.ring_pushes_per_second, min(daemons, rings) * self.pushes_per_second)
+        return self.once_seconds + pushes / rate
 
 
 @dataclass(frozen=True)
@@ -81,7 +95,7 @@ class Plan:
     # How much of a machine is planned for.
     busy: float = 0.6
     # Into how many rings the cards of an activity are divided, so how many daemons can work for it at a time.
-    rings: int = 4
+    rings: int = MOST_RINGS
     apns_round_trip: float = 0.1
     apns_streams: int = 1000
 
@@ -132,10 +146,10 @@ def need(costs, plan):
     # A walk that is overtaken goes on with the newest state, and a ring has one daemon: no more is sent than so many can.
     pushes = min(by_token * plan.updates_per_minute / 60, costs.pushes_per_second * plan.rings * plan.activities)
     # Where many follow one activity, the state has mostly moved on when a card's token arrives, and reports share their work.
-    report = "late_report" if plan.devices / plan.activities > SMALL else "report"
-    starting = {"start": plan.devices, report: by_token, "channel": plan.activities if plan.on_channels else 0}
-    playing = {"broadcast" if plan.on_channels else "change": changes, "push": pushes}
     seconds = plan.start_minutes * 60
+    report = "late_report" if plan.devices / plan.activities > SMALL else at_pace("report", by_token / seconds)
+    starting = {"start": plan.devices, report: by_token, "channel": plan.activities if plan.on_channels else 0}
+    playing = {"broadcast" if plan.on_channels else at_pace("change", changes): changes, "push": pushes}
     phases = [
         phase(costs, "start", {name: units / seconds for name, units in starting.items()}, seconds, plan.devices / seconds),
         phase(costs, "play", playing, plan.minutes * 60, pushes),
@@ -161,6 +175,11 @@ def need(costs, plan):
         primary_minutes=costs.cpu(starting)[1] / (plan.postgres_cores * plan.busy) / 60,
         claim_minutes=plan.devices / plan.activities / costs.starts_per_second / 60,
     )  # fmt: skip
+
+
+def at_pace(name, per_second):
+    """The cost of such work when so much of it comes."""
+    return f"lone_{name}" if per_second <= LONE else name
 
 
 def phase(costs, name, per_second, seconds, pushes):

@@ -13,15 +13,17 @@ def costs(**changed):
     of = {
         "idle": {"daemon_us": 1_000, "postgres_us": 2_000},
         "change": unit(300, 400, wal=1_000, disk=500),
+        "lone_change": unit(900, 1_200, wal=1_000, disk=500),
         "broadcast": unit(500, 600),
         "push": unit(5, 2),
         "start": unit(50, 100, wal=700, disk=200),
         "report": unit(200, 300, wal=500, disk=100),
+        "lone_report": unit(600, 900, wal=500, disk=100),
         "late_report": unit(200, 300, wal=500, disk=100),
         "channel": unit(1_000, 1_000),
     }
     numbers = {
-        "pushes_per_second": 100_000, "starts_per_second": 10_000, "first_seconds": 0.01, "start_token_bytes": 600,
+        "pushes_per_second": 100_000, "ring_pushes_per_second": 60_000, "once_seconds": 0.01, "starts_per_second": 10_000, "first_seconds": 0.01, "start_token_bytes": 600,
         "subscription_bytes": 500, "empty_bytes": 10_000_000,
     }  # fmt: skip
     return Costs(of=of, **(numbers | changed))
@@ -33,13 +35,25 @@ class ModelTests(unittest.TestCase):
         self.assertAlmostEqual(daemon, 5 + 0.003 + 0.12)
         self.assertAlmostEqual(postgres, 2 + 0.004 + 0.24)
 
-    def test_a_pass_is_the_first_push_and_then_the_rate(self):
+    def test_a_pass_is_what_it_takes_once_and_then_the_rate(self):
         self.assertAlmostEqual(costs().pass_seconds(1_000_000), 10.01)
+        self.assertAlmostEqual(costs().pass_seconds(6_000), 0.11)
+
+    def test_a_daemon_walks_half_of_the_rings_at_a_time(self):
+        self.assertAlmostEqual(costs().pass_seconds(50_000), 0.01 + 50 / 60)
+        self.assertAlmostEqual(costs().pass_seconds(100_000), 0.01 + 100 / 60)
+        # Three rings, two of which fill the wire.
+        self.assertAlmostEqual(costs().pass_seconds(100_001), 0.01 + 1.00001)
 
     def test_daemons_share_an_activity_only_as_far_as_it_has_rings(self):
-        self.assertAlmostEqual(costs().pass_seconds(1_000_000, daemons=4, rings=1), 10.01)
-        self.assertAlmostEqual(costs().pass_seconds(1_000_000, daemons=4, rings=8), 2.51)
-        self.assertAlmostEqual(costs().pass_seconds(1_000_000, daemons=4, rings=2), 5.01)
+        self.assertAlmostEqual(costs().pass_seconds(1_000_000, daemons=4, rings=1), 0.01 + 1_000 / 60)
+        self.assertAlmostEqual(costs().pass_seconds(1_000_000, daemons=4, rings=2), 0.01 + 1_000 / 120)
+        self.assertAlmostEqual(costs(ring_pushes_per_second=100_000).pass_seconds(1_000_000, daemons=4, rings=8), 2.51)
+
+    def test_what_comes_one_by_one_costs_more(self):
+        few, many = (need(costs(), Plan(devices=10, activities=count, updates_per_minute=1)).phases[1] for count in (6_000, 6_060))
+        self.assertAlmostEqual(few.daemon_cores, 0.09 + 10 / 60 * 5e-6 + 0.001)
+        self.assertAlmostEqual(many.daemon_cores, 0.0303 + 10 / 60 * 5e-6 + 0.001)
 
     def test_all_phones_of_an_event_are_started_and_report_in_the_time_that_is_given(self):
         plan = Plan(devices=600_000, start_minutes=10, updates_per_minute=1)
@@ -59,7 +73,7 @@ class ModelTests(unittest.TestCase):
 
     def test_more_pushes_than_a_daemon_can_send_need_more_daemons(self):
         plan = Plan(devices=6_000_000, updates_per_minute=6, rings=16)
-        said = need(costs(), plan)
+        said = need(costs(ring_pushes_per_second=100_000), plan)
         # 600,000 pushes a second at 100,000 of each daemon.
         self.assertEqual(said.daemons, 6)
         self.assertAlmostEqual(said.reach_seconds, 0.01 + 10)
@@ -67,7 +81,7 @@ class ModelTests(unittest.TestCase):
         self.assertEqual(said.database_connections, 6 * 16)
 
     def test_no_more_is_sent_than_the_daemons_of_an_activity_can(self):
-        said = need(costs(), Plan(devices=6_000_000, updates_per_minute=6, rings=4))
+        said = need(costs(ring_pushes_per_second=100_000), Plan(devices=6_000_000, updates_per_minute=6, rings=4))
         self.assertEqual(said.daemons, 4)
         self.assertAlmostEqual(said.phases[1].pushes_per_second, 400_000)
         self.assertAlmostEqual(said.reach_seconds, 0.01 + 15)
