@@ -44,7 +44,7 @@ struct Dispatcher: Service, CustomStringConvertible {
                     }
                     let others = leases.filter { !$0.isFurtherRing }.map { LeasedSegment(lease: $0) }
                     for group in others.inGroups(of: groupSize) {
-                        begin(group, slots, in: &workers) { size.learn(hadTooMuch: $0.hadTooMuch) }
+                        begin(group, slots, in: &workers) { size.learn(from: $0) }
                     }
                 }
             }
@@ -91,15 +91,17 @@ struct Dispatcher: Service, CustomStringConvertible {
 }
 
 /// How many segments a worker is given at once: many while they are small rings, else one.
-private final class GroupSize: Sendable {
+final class GroupSize: Sendable {
     static let most = 64
 
     private let size = Atomic(1)
 
     var current: Int { size.load(ordering: .relaxed) }
 
-    func learn(hadTooMuch: Bool) {
-        let next = hadTooMuch ? 1 : min(2 * current, Self.most)
+    /// One segment that took a worker of its own says nothing of those that would have come with it.
+    func learn(from outcome: SegmentGroup.Outcome) {
+        guard outcome.hadTooMuch || !outcome.hadOther else { return }
+        let next = outcome.hadTooMuch ? 1 : min(2 * current, Self.most)
         // Two workers may learn at the same moment; either is right.
         size.store(next, ordering: .relaxed)
     }

@@ -15,6 +15,8 @@ struct SegmentGroup: Sendable {
 
     /// What serving a group came to.
     struct Outcome: Sendable {
+        /// One was served by a worker of its own.
+        var hadOther = false
         /// Some were given back: the group had more work than one worker should hold.
         var hadTooMuch = false
         /// Segments may be due again, or others by what was done.
@@ -34,11 +36,12 @@ struct SegmentGroup: Sendable {
             if let other = others.first {
                 group.addTask {
                     await SegmentWorker(orchestrator: orchestrator, lease: other).run()
-                    return Outcome(hadTooMuch: others.count > 1, mayHaveMore: true)
+                    return Outcome(hadOther: true, hadTooMuch: others.count > 1, mayHaveMore: true)
                 }
             }
             return await group.reduce(Outcome()) { all, one in
                 Outcome(
+                    hadOther: all.hadOther || one.hadOther,
                     hadTooMuch: all.hadTooMuch || one.hadTooMuch,
                     mayHaveMore: all.mayHaveMore || one.mayHaveMore
                 )
