@@ -89,7 +89,7 @@ class Costs:
 
     def lone(self):
         """Changes, and reports of new devices, one by one at an even pace: no group shares what each costs."""
-        count, seconds, names = 1_000 // self.scale, 20 // self.scale, [f"lone-{number}" for number in range(500)]
+        count, seconds, names = 2_000 // self.scale, 20 // self.scale, [f"lone-{number}" for number in range(500)]
         device = {"environment": "production", "generation": 1, "known_revision": 1}
         with Stage(self.bin, self.folder, self.cluster, self.sink, 1, "nothing") as stage:
             stage.open(names)

@@ -62,7 +62,7 @@ class Bench:
 
 WORDS = {
     "change": "a change, accepted over HTTP; nobody follows",
-    "lone_change": "the same when 50 a second come at an even pace",
+    "lone_change": "the same when 100 a second come at an even pace",
     "batched_change": "the same in a batch of 1,000",
     "push": "a push of a change to 200,000 update tokens",
     "ring": "a push of a change to 40,000 update tokens, which are one ring",
@@ -70,7 +70,7 @@ WORDS = {
     "start": "a push-to-start of 50,000 devices, claimed one by one",
     "registration": "a device registers with a start token",
     "report": "a device reports the first token of an activity, and is owed nothing",
-    "lone_report": "a new device reports a token, when 50 a second come at an even pace",
+    "lone_report": "a new device reports a token, when 100 a second come at an even pace",
     "late_report": "a device reports its token of an activity that 200,000 follow, and is sent the newest state",
     "channel": "a channel made for an activity, its start included",
     "broadcast": "a change of a batch, broadcast",

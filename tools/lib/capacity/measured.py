@@ -24,7 +24,8 @@ def checks(said):
         count = int(size)
         rows.append((f"disk of {count:,} subscriptions", "MB", costs.subscriptions_bytes(count) / 1e6, one["database"] / 1e6))
     for name, one in said.get("mixed", {}).items():
-        daemon, postgres = costs.cpu(one["work"], one["seconds"])
+        # Both are without what is spent at rest.
+        daemon, postgres = costs.cpu(one["work"])
         rows.append((f"CPU of tallyd, {name}", "s", daemon, one["daemon_seconds"]))
         rows.append((f"CPU of Postgres, {name}", "s", postgres, one["postgres_seconds"]))
     return rows
