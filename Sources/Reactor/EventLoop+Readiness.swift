@@ -7,19 +7,22 @@ extension EventLoop {
     /// One wait at a time per descriptor: give both interests in one call.
     ///
     /// - `deadline`: nil means for ever.
+    /// - `goOn`: called on the loop when it is ready, so that what takes several turns does not wake the task for each: what to
+    ///   wait for next, nil to return. It must not block, nor touch what the task may touch before this returns or throws.
     /// - Returns: what it is ready for; an error or a hang-up counts as everything that was asked for.
     /// - Throws: ``ReactorError/Code/timedOut``, ``ReactorError/Code/cancelled`` when the task is cancelled,
     ///   ``ReactorError/Code/shutDown``, or ``ReactorError/Code/system`` when the descriptor cannot be watched.
     package func readiness(
         of fd: Int32,
         _ interest: Interest,
-        deadline: ContinuousClock.Instant?
+        deadline: ContinuousClock.Instant?,
+        goOn: @escaping @Sendable () -> Interest? = { nil }
     ) async throws(ReactorError) -> Interest {
         let cancellation = Cancellation()
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { (continuation: CheckedContinuation<ReadinessResult, Never>) in
                 let accepted = execute { [self] in
-                    wait(for: fd, interest, deadline, cancellation, continuation)
+                    wait(for: fd, interest, deadline, goOn, cancellation, continuation)
                 }
                 if !accepted { continuation.resume(returning: .failure(ReactorError(.shutDown, operation: "wait"))) }
             }
@@ -36,6 +39,7 @@ extension EventLoop {
         for fd: Int32,
         _ interest: Interest,
         _ deadline: ContinuousClock.Instant?,
+        _ goOn: @escaping @Sendable () -> Interest?,
         _ cancellation: Cancellation,
         _ continuation: CheckedContinuation<ReadinessResult, Never>
     ) {
@@ -47,7 +51,7 @@ extension EventLoop {
         let id = ObjectIdentifier(cancellation)
         do {
             let registration = try register(fd: fd, interest: interest) { [unowned self] ready in
-                finishWait(id, .success(ready.intersection(interest)))
+                isReady(id, ready, goOn)
             }
             let timer = deadline.map { deadline in
                 schedule(after: ContinuousClock.now.duration(to: deadline)) { [unowned self] in
@@ -62,6 +66,16 @@ extension EventLoop {
             )
         } catch {
             continuation.resume(returning: .failure(error))
+        }
+    }
+
+    private func isReady(_ id: ObjectIdentifier, _ ready: Interest, _ goOn: () -> Interest?) {
+        guard let registration = waiters[id]?.registration else { return }
+        guard let next = goOn() else { return finishWait(id, .success(ready.intersection(registration.interest))) }
+        do {
+            try update(registration, interest: next)
+        } catch {
+            finishWait(id, .failure(error))
         }
     }
 

@@ -1,5 +1,6 @@
 import Glibc
 import Reactor
+import Synchronization
 import Testing
 
 @Suite("Waiting for a descriptor", .timeLimit(.minutes(1)))
@@ -70,6 +71,59 @@ struct ReadinessTests {
         // The descriptor is free again.
         pair.send()
         #expect(try await loop.readiness(of: pair.near, .read, deadline: nil) == .read)
+        await loop.shutDown()
+    }
+
+    @Test("what takes several turns takes them on the loop, and wakes the task once")
+    func turns() async throws {
+        let loop = try EventLoop(name: "test")
+        let pair = Pair()
+        let near = pair.near
+        let (turns, turn) = AsyncStream.makeStream(of: Bool.self)
+        let left = Mutex(3)
+        async let ready = loop.readiness(of: near, .read, deadline: .now + .seconds(30)) {
+            var byte: UInt8 = 0
+            let isRead = read(near, &byte, 1) == 1
+            turn.yield(isRead && loop.isCurrent)
+            // After the last byte it waits for something else, which is there at once.
+            return left.withLock { left in
+                left -= 1
+                return left > 0 ? .read : left == 0 ? .write : nil
+            }
+        }
+        var taken = turns.makeAsyncIterator()
+        for _ in 0..<3 {
+            pair.send()
+            let wasRead = await taken.next()
+            #expect(wasRead == true)
+        }
+        #expect(try await ready == .write)
+        #expect(left.withLock { $0 } == -1)
+        await loop.shutDown()
+    }
+
+    @Test("cancelling the task ends the wait between two turns")
+    func cancellationBetweenTurns() async throws {
+        let loop = try EventLoop(name: "test")
+        let pair = Pair()
+        let near = pair.near
+        let (turns, turn) = AsyncStream.makeStream(of: Void.self)
+        let task = Task {
+            try await loop.readiness(of: near, .read, deadline: nil) {
+                var byte: UInt8 = 0
+                _ = read(near, &byte, 1)
+                turn.yield()
+                return .read
+            }
+        }
+        pair.send()
+        var taken = turns.makeAsyncIterator()
+        await taken.next()
+        task.cancel()
+        #expect((await task.result.failure as? ReactorError)?.code == .cancelled)
+        // The descriptor is free again.
+        pair.send()
+        #expect(try await loop.readiness(of: near, .read, deadline: nil) == .read)
         await loop.shutDown()
     }
 

@@ -80,38 +80,42 @@ package final class Session: @unchecked Sendable {
         }
     }
 
-    /// Leads a dance to its end.
+    /// Leads a dance to its end: its first step here, all others on the loop, so that this task goes on when everything has
+    /// arrived, and what arrives is read even while all threads that run tasks are busy.
     func lead(
         _ dance: inout some Dance,
         _ connection: ConnectionHandle,
         until deadline: ContinuousClock.Instant?
     ) async throws(LibPQError) {
-        while true {
-            switch dance.advance(connection) {
-            case .finished: return
-            case .broken(let error): throw error
-            case .wait(let interest): try await wait(connection, interest, until: deadline)
-            }
+        var step = dance.advance(connection)
+        if case .wait(let interest) = step {
+            let rest = DanceOnLoop(dance, connection)
+            try await wait(connection, interest, until: deadline) { rest.advance() }
+            dance = rest.dance
+            step = rest.step
         }
+        if case .broken(let error) = step { throw error }
     }
 
-    /// Waits for the socket.
+    /// Waits for the socket. `goOn`: as in `EventLoop`.
     func wait(
         _ connection: ConnectionHandle,
         _ interest: Interest,
-        until deadline: ContinuousClock.Instant?
+        until deadline: ContinuousClock.Instant?,
+        goOn: @escaping @Sendable () -> Interest? = { nil }
     ) async throws(LibPQError) {
-        try await Self.wait(connection, interest, on: loop, until: deadline)
+        try await Self.wait(connection, interest, on: loop, until: deadline, goOn: goOn)
     }
 
     static func wait(
         _ connection: ConnectionHandle,
         _ interest: Interest,
         on loop: EventLoop,
-        until deadline: ContinuousClock.Instant?
+        until deadline: ContinuousClock.Instant?,
+        goOn: @escaping @Sendable () -> Interest? = { nil }
     ) async throws(LibPQError) {
         do {
-            _ = try await loop.readiness(of: connection.socket, interest, deadline: deadline)
+            _ = try await loop.readiness(of: connection.socket, interest, deadline: deadline, goOn: goOn)
         } catch {
             switch error.code {
             case .timedOut: throw LibPQError(.timedOut)
