@@ -37,6 +37,42 @@ struct RingAheadTests {
         }
     }
 
+    @Test("Leaves no further than the slice after which the look has seen a newer change, however much was read")
+    func newerChange() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.crowd(700)
+            try await world.settle()
+            try await world.update(score: 1)
+            let pass = try await pass(in: world)
+            try await world.update(score: 2)
+            _ = world.recorder.take()
+            // The first slice of a pass may be overtaken by a change that comes while the walk turns.
+            let (_, pushes) = try await walk(pass, in: world).run(after: 0)
+            #expect(pushes == TokenPushes.sliceSize)
+            #expect(world.recorder.take().count == TokenPushes.sliceSize)
+        }
+    }
+
+    private func walk(_ pass: RingPass, in world: World) async throws -> RingWalk {
+        let (orchestrator, activity) = (world.orchestrator, pass.activity)
+        let (carousel, merges) = ChangeStore.turned(pass.progress.carousel, to: activity, under: pass.lease)
+        return RingWalk(
+            orchestrator: orchestrator,
+            pass: pass,
+            alert: nil,
+            identity: try await orchestrator.signing.identity(of: activity.bundleID, activity.environment),
+            progress: RingProgress(
+                segments: orchestrator.segments,
+                lease: pass.lease,
+                change: pass.change.revision,
+                carousel: carousel,
+                firstStatements: merges,
+                nothing: PushExceptions(activityKey: activity.key, backoff: orchestrator.settings.backoff)
+            )
+        )
+    }
+
     private func pass(in world: World) async throws -> RingPass {
         let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
         let look = try await world.orchestrator.segments.look(lease)
