@@ -31,6 +31,20 @@ struct CatchUpTests {
         }
     }
 
+    @Test("A phone that says it has more than there is gets the next change all the same", arguments: [false, true])
+    func impossibleRevision(isKnown: Bool) async throws {
+        try await withWorld { world in
+            try await world.start()
+            if isKnown { try await world.follow("d1", token: "aa01") }
+            try await world.follow("d1", token: "aa01", known: 99)
+            try await world.settle()
+            _ = world.recorder.take()
+            try await world.update(score: 1)
+            try await world.settle()
+            #expect(world.recorder.take().map(\.score) == [1])
+        }
+    }
+
     @Test("Late joiners share a fresh stamp for 30 seconds, and then take another")
     func sharedStamp() async throws {
         try await withWorld { world in

@@ -78,8 +78,8 @@ struct ReportRows {
         INSERT INTO subscriptions AS s (activity_key, device_key, mode, state, frequent, update_token, generation,
             known_revision, confirmed_revision, heard_revision, due_at, activitykit_id, registered_at, started_at, check_at)
         SELECT a.activity_key, d.device_key, 'token', 'due', d.frequent_pushes_enabled, r.token, r.generation,
-               r.revision, r.revision,
-               greatest(a.revision - CASE WHEN r.revision > 0 THEN 1 ELSE 0 END, r.revision),
+               known.revision, known.revision,
+               greatest(a.revision - CASE WHEN known.revision > 0 THEN 1 ELSE 0 END, known.revision),
                clock_timestamp(), r.activitykit_id, clock_timestamp(), card.started_at, card.started_at + \(Self.lifetime)
         FROM unnest(
             \(activityKeys), \(deviceKeys), \(tokens), \(generations), \(revisions), \(startTimes), \(activityKitIDs)
@@ -87,6 +87,7 @@ struct ReportRows {
         JOIN activities AS a ON a.activity_key = r.activity_key
         JOIN devices AS d ON d.device_key = r.device_key
         CROSS JOIN LATERAL (SELECT coalesce(r.started_at, clock_timestamp()) AS started_at) AS card
+        \(unescaped: Self.known)
         ORDER BY r.activity_key, r.device_key
         ON CONFLICT (activity_key, device_key) DO UPDATE
         SET mode = 'token', frequent = EXCLUDED.frequent, update_token = EXCLUDED.update_token,
@@ -120,6 +121,10 @@ struct ReportRows {
         WHERE s.generation <= \(unescaped: Self.newGeneration(kind))
         """
     }
+
+    /// A phone that says it has more than there is has the newest: else it would be sent nothing until there is more. It may even
+    /// be right, where changes were lost with a primary whose standby lagged behind.
+    private static let known = "CROSS JOIN LATERAL (SELECT least(r.revision, a.revision) AS revision) AS known"
 
     private static let lifetime = Duration.seconds(CardWatch.lifetimeSeconds)
 
@@ -156,9 +161,9 @@ struct ReportRows {
         INSERT INTO subscriptions AS s (activity_key, device_key, mode, state, frequent, generation, known_revision,
             confirmed_revision, due_at, activitykit_id, registered_at, started_at, check_at)
         SELECT a.activity_key, d.device_key, 'channel',
-               CASE WHEN r.revision < a.revision THEN 'due'::subscription_state ELSE 'riding' END,
-               d.frequent_pushes_enabled, r.generation, r.revision, r.revision,
-               CASE WHEN r.revision < a.revision THEN clock_timestamp() + interval '1 second' END,
+               CASE WHEN known.revision < a.revision THEN 'due'::subscription_state ELSE 'riding' END,
+               d.frequent_pushes_enabled, r.generation, known.revision, known.revision,
+               CASE WHEN known.revision < a.revision THEN clock_timestamp() + interval '1 second' END,
                r.activitykit_id, clock_timestamp(), card.started_at, card.started_at + \(Self.lifetime)
         FROM unnest(
             \(activityKeys), \(deviceKeys), \(generations), \(revisions), \(startTimes), \(activityKitIDs)
@@ -166,6 +171,7 @@ struct ReportRows {
         JOIN activities AS a ON a.activity_key = r.activity_key
         JOIN devices AS d ON d.device_key = r.device_key
         CROSS JOIN LATERAL (SELECT coalesce(r.started_at, clock_timestamp()) AS started_at) AS card
+        \(unescaped: Self.known)
         ORDER BY r.activity_key, r.device_key
         ON CONFLICT (activity_key, device_key) DO UPDATE
         SET mode = 'channel', frequent = EXCLUDED.frequent, update_token = NULL,
