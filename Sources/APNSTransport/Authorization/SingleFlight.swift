@@ -18,16 +18,20 @@ package final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sen
 
     /// The answer to a question, which is asked by `ask` unless somebody else is at it.
     ///
-    /// Who waits does so until the other's answer, cancelled or not, so `ask` has to have a deadline. If the one who asks
+    /// Who waits does so until the other's answer, cancelled or not, so `ask` has to have a deadline; who was cancelled then
+    /// throws. If the one who asks
     /// is cancelled, the next who waits asks.
     ///
-    /// - Throws: What `ask` throws, also that of another.
+    /// - Throws: What `ask` throws, also that of another; `CancellationError`.
     package func value(
         for key: Key,
         asking ask: @Sendable () async throws -> Value
     ) async throws -> Value {
         switch await turn(key) {
-        case .answer(let answer): return try answer.get()
+        case .answer(let answer):
+            // Who was cancelled meanwhile is not to act upon it.
+            try Task.checkCancellation()
+            return try answer.get()
         case .toAsk: break
         }
         do {

@@ -28,8 +28,8 @@ package struct IdempotencyKey: Sendable, Hashable {
         self.bodyHash = bodyHash
     }
 
-    /// One that is made when it is wanted: hashing a request is much of what it costs to refuse it, and who is refused for
-    /// want of room needs no key.
+    /// One that is made when it is wanted: hashing a change is much of what it costs to refuse it, and one that is refused
+    /// for want of room needs no key.
     package struct Deferred: Sendable {
         private let make: @Sendable () -> IdempotencyKey
 

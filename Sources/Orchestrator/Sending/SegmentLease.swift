@@ -30,7 +30,7 @@ struct RingRange: Hashable, Sendable {
 
 /// What is stored of a leased segment.
 struct SegmentProgress: Sendable {
-    /// Moves whenever the segment is given work; see ``SegmentStore/rest(_:wakesSeen:nextDue:)``.
+    /// Moves whenever the segment is given work; see ``SegmentStore/rest(_:wakesSeen:hold:)``.
     var wakes: Int64
     var carousel: Carousel
     /// Failures in a row of the segment as a whole: APNs away, a credential refused.

@@ -243,7 +243,7 @@ struct SegmentStore: Sendable {
     /// - Throws: ``LeaseLost``; then nothing of it is stored.
     func store(_ statements: [Query], under lease: SegmentLease) async throws {
         try await database.withTransaction { connection in
-            // Rows of destinations are locked before the segment's, as ``acknowledge(_:_:hasFailed:with:)`` does.
+            // Rows of destinations are locked before the segment's, as ``acknowledge(_:_:hasFailed:hasSent:restingIfStill:with:)`` does.
             let holding: Query = """
                 SELECT 1 FROM segments
                 WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)

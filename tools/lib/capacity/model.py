@@ -68,13 +68,26 @@ class Costs:
         """A database with so many devices that follow one activity by update tokens."""
         return self.empty_bytes + count * self.subscription_bytes
 
-    def pass_seconds(self, pushes, daemons=1, rings=MOST_RINGS):
-        """From the post of a change until so many update tokens have been sent it."""
+    def pass_rate(self, pushes, daemons=1, rings=MOST_RINGS):
+        """How many pushes a second of a change to so many update tokens."""
         rings = max(1, min(rings, math.ceil(pushes / RING)))
         # A daemon takes half of an activity's rings and, if nobody else takes them, the others when it has walked those.
         walks = rings if daemons > 1 else math.ceil(rings / 2)
-        rate = min(walks * self.ring_pushes_per_second, min(daemons, rings) * self.pushes_per_second)
-        return self.once_seconds + pushes / rate
+        return min(walks * self.ring_pushes_per_second, min(daemons, rings) * self.pushes_per_second)
+
+    def pass_seconds(self, pushes, daemons=1, rings=MOST_RINGS):
+        """From the post of a change until so many update tokens have been sent it."""
+        return self.once_seconds + pushes / self.pass_rate(pushes, daemons, rings)
+
+    def at_pace(self, name, per_second):
+        """The work that such of it is reckoned as when so much comes: its kind, and how much of that.
+
+        What comes faster than one by one shares groups, but costs no less for that than what still came one by one.
+        """
+        lone, few = f"lone_{name}", min(per_second, LONE)
+        if few * self.of[lone]["daemon_us"] > per_second * self.of[name]["daemon_us"]:
+            return lone, few
+        return name, per_second
 
 
 @dataclass(frozen=True)
@@ -144,12 +157,17 @@ def need(costs, plan):
     by_token = plan.devices * (1 - plan.on_channels)
     changes = plan.activities * plan.updates_per_minute / 60
     # A walk that is overtaken goes on with the newest state, and a ring has one daemon: no more is sent than so many can.
-    pushes = min(by_token * plan.updates_per_minute / 60, costs.pushes_per_second * plan.rings * plan.activities)
+    most = plan.activities * costs.pass_rate(by_token / plan.activities, daemons=plan.rings, rings=plan.rings)
+    pushes = min(by_token * plan.updates_per_minute / 60, most)
     # Where many follow one activity, the state has mostly moved on when a card's token arrives, and reports share their work.
     seconds = plan.start_minutes * 60
-    report = "late_report" if plan.devices / plan.activities > SMALL else at_pace("report", by_token / seconds)
-    starting = {"start": plan.devices, report: by_token, "channel": plan.activities if plan.on_channels else 0}
-    playing = {"broadcast" if plan.on_channels else at_pace("change", changes): changes, "push": pushes}
+    report, reports = "late_report", by_token
+    if plan.devices / plan.activities <= SMALL:
+        report, reports = costs.at_pace("report", by_token / seconds)
+        reports *= seconds
+    starting = {"start": plan.devices, report: reports, "channel": plan.activities if plan.on_channels else 0}
+    change, posts = ("broadcast", changes) if plan.on_channels else costs.at_pace("change", changes)
+    playing = {change: posts, "push": pushes}
     phases = [
         phase(costs, "start", {name: units / seconds for name, units in starting.items()}, seconds, plan.devices / seconds),
         phase(costs, "play", playing, plan.minutes * 60, pushes),
@@ -175,11 +193,6 @@ def need(costs, plan):
         primary_minutes=costs.cpu(starting)[1] / (plan.postgres_cores * plan.busy) / 60,
         claim_minutes=plan.devices / plan.activities / costs.starts_per_second / 60,
     )  # fmt: skip
-
-
-def at_pace(name, per_second):
-    """The cost of such work when so much of it comes."""
-    return f"lone_{name}" if per_second <= LONE else name
 
 
 def phase(costs, name, per_second, seconds, pushes):

@@ -23,8 +23,8 @@ def costs(**changed):
         "channel": unit(1_000, 1_000),
     }
     numbers = {
-        "pushes_per_second": 100_000, "ring_pushes_per_second": 60_000, "once_seconds": 0.01, "starts_per_second": 10_000, "first_seconds": 0.01, "start_token_bytes": 600,
-        "subscription_bytes": 500, "empty_bytes": 10_000_000,
+        "pushes_per_second": 100_000, "ring_pushes_per_second": 60_000, "once_seconds": 0.01, "starts_per_second": 10_000,
+        "first_seconds": 0.01, "start_token_bytes": 600, "subscription_bytes": 500, "empty_bytes": 10_000_000,
     }  # fmt: skip
     return Costs(of=of, **(numbers | changed))
 
@@ -53,7 +53,10 @@ class ModelTests(unittest.TestCase):
     def test_what_comes_one_by_one_costs_more(self):
         few, many = (need(costs(), Plan(devices=10, activities=count, updates_per_minute=1)).phases[1] for count in (6_000, 6_060))
         self.assertAlmostEqual(few.daemon_cores, 0.09 + 10 / 60 * 5e-6 + 0.001)
-        self.assertAlmostEqual(many.daemon_cores, 0.0303 + 10 / 60 * 5e-6 + 0.001)
+        # No less for a change more, until so many share groups that these cost more than a hundred alone.
+        self.assertAlmostEqual(many.daemon_cores, 0.09 + 10 / 60 * 5e-6 + 0.001)
+        most = need(costs(), Plan(devices=10, activities=60_000, updates_per_minute=1)).phases[1]
+        self.assertAlmostEqual(most.daemon_cores, 0.3 + 10 / 60 * 5e-6 + 0.001)
 
     def test_all_phones_of_an_event_are_started_and_report_in_the_time_that_is_given(self):
         plan = Plan(devices=600_000, start_minutes=10, updates_per_minute=1)
@@ -85,6 +88,11 @@ class ModelTests(unittest.TestCase):
         self.assertEqual(said.daemons, 4)
         self.assertAlmostEqual(said.phases[1].pushes_per_second, 400_000)
         self.assertAlmostEqual(said.reach_seconds, 0.01 + 15)
+
+    def test_a_ring_is_no_faster_for_more_daemons(self):
+        said = need(costs(), Plan(devices=40_000, updates_per_minute=1_200))
+        self.assertAlmostEqual(said.phases[1].pushes_per_second, 60_000)
+        self.assertEqual(said.daemons, 1)
 
     def test_a_primary_that_is_too_small_needs_longer(self):
         said = need(costs(), Plan(devices=60_000_000, start_minutes=10, postgres_cores=16, busy=0.5))

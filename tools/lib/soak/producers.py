@@ -77,7 +77,7 @@ class Producer:
         try:
             asyncio.run(self.post_all())
             pipe.send((dict(self.statuses), sorted(self.seconds)))
-        except (OSError, EOFError, ValueError, asyncio.TimeoutError) as error:
+        except (OSError, EOFError, ValueError, asyncio.TimeoutError, asyncio.LimitOverrunError) as error:
             pipe.send(f"the producer of {self.kind} changes: {error!r}")
 
     async def post_all(self):
@@ -111,7 +111,10 @@ class Producer:
         writer.write(self.head % len(body) + body)
         await writer.drain()
         head = (await reader.readuntil(b"\r\n\r\n")).lower()
-        text = await reader.readexactly(int(LENGTH.search(head).group(1)))
+        length = LENGTH.search(head)
+        if length is None:
+            raise ValueError(f"an answer without a length: {head!r}")
+        text = await reader.readexactly(int(length.group(1)))
         took = time.monotonic() - began
         statuses = collections.Counter(map(int, STATUS.findall(text)))
         if not head.startswith(b"http/1.1 200 ") or statuses.total() != BATCH:

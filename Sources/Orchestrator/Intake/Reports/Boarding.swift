@@ -27,7 +27,7 @@ enum Boarding {
               AND g.lease_owner IS NULL AND (g.due_at IS NULL OR g.due_at > clock_timestamp())
             FOR NO KEY UPDATE OF g SKIP LOCKED
         ), riding AS (
-            UPDATE subscriptions AS s SET state = 'riding', due_at = NULL
+            UPDATE subscriptions AS s SET state = 'riding', due_at = NULL, failures = 0, reason = NULL
             FROM boarding AS b WHERE s.activity_key = b.activity_key AND s.device_key = b.device_key
         )
         UPDATE segments AS g SET wakes = g.wakes + 1

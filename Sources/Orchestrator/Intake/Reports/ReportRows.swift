@@ -122,9 +122,13 @@ struct ReportRows {
         """
     }
 
-    /// A phone that says it has more than there is has the newest: else it would be sent nothing until there is more. It may even
-    /// be right, where changes were lost with a primary whose standby lagged behind.
-    private static let known = "CROSS JOIN LATERAL (SELECT least(r.revision, a.revision) AS revision) AS known"
+    /// A revision that there is not proves nothing: the card may be of an activity of that name before this one. So it is
+    /// sent the newest state, as one that has just joined.
+    private static let known = """
+        CROSS JOIN LATERAL (
+            SELECT CASE WHEN r.revision > a.revision THEN 0 ELSE r.revision END AS revision
+        ) AS known
+        """
 
     private static let lifetime = Duration.seconds(CardWatch.lifetimeSeconds)
 

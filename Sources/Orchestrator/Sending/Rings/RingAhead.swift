@@ -42,15 +42,15 @@ struct RingAhead: Sendable {
 }
 
 extension SegmentStore {
-    /// Looks whether a pass may begin, and reads its first slice in the same round trip.
+    /// Looks whether a pass may begin, or go on, and reads its next slice in the same round trip.
     ///
-    /// A newer change than the one that the pass has turned to a moment ago is no hindrance unless it is the end: changes
-    /// may come faster than a walk can turn.
+    /// `isFirst`: a newer change than the one that the pass has turned to a moment ago is no hindrance unless it is the end,
+    /// because changes may come faster than a walk can turn.
     ///
     /// - Throws: ``LeaseLost``.
-    func begin(_ pass: RingPass, after cursor: Int64) async throws -> (RingLook, RingAhead) {
+    func read(_ pass: RingPass, after cursor: Int64, isFirst: Bool) async throws -> (RingLook, RingAhead) {
         let results = try await database.pipeline([
-            .planningOnce, RingLook.selection(pass, isFirst: true),
+            .planningOnce, RingLook.selection(pass, isFirst: isFirst),
             RingAhead.selection(pass, after: cursor, count: pass.sliceSize),
         ])
         return (
@@ -58,9 +58,8 @@ extension SegmentStore {
         )
     }
 
-    /// Reads the next destinations of a pass behind a device key; nobody without one, nor for a probe, which is one slice.
-    func read(_ pass: RingPass, after key: Int64?) async throws -> RingAhead {
-        guard let key, !pass.activity.isProbe else { return RingAhead() }
+    /// Reads the next destinations of a pass behind a device key.
+    func read(_ pass: RingPass, behind key: Int64) async throws -> RingAhead {
         let results = try await database.pipeline([
             .planningOnce, RingAhead.selection(pass, after: key, count: RingAhead.size),
         ])

@@ -6,7 +6,7 @@ struct RingPass: Sendable {
     let lease: SegmentLease
     /// How the ring stood before the pass.
     let progress: SegmentProgress
-    let activity: ActivitySnapshot
+    var activity: ActivitySnapshot
     let change: ChangeToSend
     /// The revision of the alert that is carried around. It is news to those that do not certainly have it: the others
     /// joined the ring later, or were served by their own row.

@@ -12,6 +12,8 @@ struct RingWalk: Sendable {
     let alert: AlertContent?
     let identity: SigningIdentity
     let progress: RingProgress
+    /// By which what was read ahead grows old.
+    var now: @Sendable () -> ContinuousClock.Instant = { .now }
 
     /// A batch: pushes of an activity that have left and are not stored at most; what a crash repeats at most.
     static let batchSize = 10_240
@@ -36,8 +38,8 @@ struct RingWalk: Sendable {
     /// What changes on the way.
     private struct Course {
         var forms: RingForms
-        /// How things stood when the first slice was read; nil once that has left.
-        var firstLook: RingLook?
+        /// How things stood when the next slice was read, if it was read with a look; nil once that has left.
+        var look: RingLook?
         var ahead: RingAhead
         /// The device key of the last destination that has left.
         var cursor: Int64
@@ -50,7 +52,7 @@ struct RingWalk: Sendable {
     /// Returns when all that has left is answered.
     private func walk(after start: Int64) async throws -> End {
         let segments = orchestrator.segments
-        let (look, ahead) = try await segments.begin(pass, after: start)
+        let (look, ahead) = try await segments.read(pass, after: start, isFirst: true)
         let forms = RingForms(
             orchestrator: orchestrator,
             pass: pass,
@@ -59,20 +61,35 @@ struct RingWalk: Sendable {
             progress: progress
         )
         return try await withThrowingTaskGroup(of: Void.self) { tasks in
-            var course = Course(forms: forms, firstLook: look, ahead: ahead, cursor: start)
+            var course = Course(forms: forms, look: look, ahead: ahead, cursor: start)
             while true {
                 // While these leave, those behind them are read.
                 let last = course.ahead.last
-                async let behind = segments.read(pass, after: last)
+                async let behind = read(behind: last)
                 let end = try await sendAhead(&course, &tasks)
-                // Awaited in any case: a statement that is broken off costs its connection.
-                let next = try await behind
+                // Awaited also where it is not needed: a statement that is broken off costs its connection. That it
+                // failed is nothing then to what has left.
+                let next = await behind
                 if let end {
                     try await tasks.waitForAll()
                     return end
                 }
-                course.ahead = course.ahead.isEmpty ? next : try await segments.read(pass, after: course.cursor)
+                if course.ahead.isEmpty {
+                    course.ahead = try next.get()
+                } else {
+                    (course.look, course.ahead) = try await segments.read(pass, after: course.cursor, isFirst: false)
+                }
             }
+        }
+    }
+
+    /// Nobody without a device key, nor behind a probe, which is one slice.
+    private func read(behind key: Int64?) async -> Result<RingAhead, any Error> {
+        guard let key, !pass.activity.isProbe else { return .success(RingAhead()) }
+        do {
+            return .success(try await orchestrator.segments.read(pass, behind: key))
+        } catch {
+            return .failure(error)
         }
     }
 
@@ -82,12 +99,14 @@ struct RingWalk: Sendable {
         repeat {
             try await makeRoom(&course, &tasks)
             if progress.withWindow({ $0.isStuck }) { return .brokenOff }
-            if course.ahead.isOutdated(at: .now) { return nil }
+            if course.ahead.isOutdated(at: now()) { return nil }
             let look: RingLook
-            if let first = course.firstLook.take() {
-                look = first
+            if let seen = course.look.take() {
+                look = seen
             } else {
                 look = try await orchestrator.segments.look(ahead: pass)
+                // It may have waited for a connection.
+                if course.ahead.isOutdated(at: now()) { return nil }
             }
             guard look.mayGoOn else { return .brokenOff }
             if let slice = course.ahead.next(), let last = slice.deviceKeys.last {

@@ -8,8 +8,8 @@ import Postgres
 ///
 /// Whoever is to be sent something is on the ring (`riding`) or has a row that is due. Somebody is put on the ring by a worker
 /// with the lease, which had to be woken before, or in the transaction of a report (``Boarding``), and either moves
-/// ``SegmentProgress/wakes``; so if that has not moved between the look and the statement that makes use of it, nobody has come. A registration that is committed meanwhile is served by its own row,
-/// with the newest revision then (``CatchUpTurn``).
+/// ``SegmentProgress/wakes``; so if that has not moved between the look and the statement that makes use of it, nobody has
+/// come. A registration that is committed meanwhile is served by its own row, with the newest revision then (``CatchUpTurn``).
 enum EmptyRing {
     /// An SQL condition: the segment `g` of the activity `a` is a ring at rest.
     static let isAtRest = """

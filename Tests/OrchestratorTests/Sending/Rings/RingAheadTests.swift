@@ -1,3 +1,5 @@
+import Postgres
+import Synchronization
 import Testing
 
 @testable import Orchestrator
@@ -22,18 +24,17 @@ struct RingAheadTests {
             try await world.settle()
             try await world.update(score: 1)
             let pass = try await pass(in: world)
-            let (look, first) = try await world.orchestrator.segments.begin(pass, after: 0)
+            let (look, first) = try await world.orchestrator.segments.read(pass, after: 0, isFirst: true)
             #expect(look.mayGoOn)
             #expect(first.sizes == [128])
-            let second = try await world.orchestrator.segments.read(pass, after: first.last)
+            let second = try await world.orchestrator.segments.read(pass, behind: #require(first.last))
             #expect(second.sizes == [128, 128, 128, 128])
-            let third = try await world.orchestrator.segments.read(pass, after: second.last)
+            let third = try await world.orchestrator.segments.read(pass, behind: #require(second.last))
             #expect(third.sizes == [60])
             #expect(third.last == nil)
             let keys = first.keys + second.keys + third.keys
             #expect(keys == keys.sorted())
             #expect(Set(keys).count == 700)
-            #expect(try await world.orchestrator.segments.read(pass, after: third.last).isEmpty)
         }
     }
 
@@ -51,6 +52,40 @@ struct RingAheadTests {
             let (_, pushes) = try await walk(pass, in: world).run(after: 0)
             #expect(pushes == TokenPushes.sliceSize)
             #expect(world.recorder.take().count == TokenPushes.sliceSize)
+        }
+    }
+
+    @Test(
+        "What grew old before it could leave is read anew with a look: everybody is sent once, by a probe only its few"
+    )
+    func outdated() async throws {
+        for isProbe in [false, true] {
+            try await withWorld { world in
+                try await world.start()
+                try await world.crowd(700)
+                try await world.settle()
+                _ = world.recorder.take()
+                try await world.update(score: 1)
+                var pass = try await pass(in: world)
+                pass.activity.isProbe = isProbe
+                var walk = try await walk(pass, in: world)
+                // The process stood still for a second before the first slice, and behind the look at the third.
+                let asked = Mutex(0)
+                walk.now = {
+                    let number = asked.withLock { count in
+                        count += 1
+                        return count
+                    }
+                    return .now + .seconds(number == 1 || number == 6 ? 1 : 0)
+                }
+                let (_, pushes) = try await walk.run(after: 0)
+                #expect(pushes == (isProbe ? AnswerWatch.probeSize : 700))
+                let sent = world.recorder.take().map(\.destination)
+                #expect(sent.count == pushes)
+                #expect(Set(sent).count == pushes)
+                let completed = try await world.number("SELECT completed_revision FROM segments WHERE segment = 0")
+                #expect((completed == 2) == !isProbe)
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import Postgres
+import JSON
 import Testing
 
 @testable import Orchestrator
@@ -59,6 +60,27 @@ struct RingPriorityTests {
             #expect(try await told(world, 2) == ["all 5 routine"])
             #expect(try await told(world, 2, to: "crowd1") == ["ordinary 5 routine"])
             #expect(try await told(world, 2, to: "crowd10") == ["frequent 5 routine"])
+        }
+    }
+
+    @Test("Routine changes that nobody was there for have no priority, whatever is sent or refused afterwards")
+    func unridden() async throws {
+        try await withWorld { world in
+            try await world.start()
+            for score in Int64(1)...3 { try await world.update(score: score) }
+            await #expect(throws: Problem.self) { try await world.update(score: 4) { $0.contentState = [:] } }
+            try await world.settle()
+            for revision in 2...4 { #expect(try await told(world, Revision(revision)) == []) }
+            try await world.follow("d1", token: "aa01", known: 4)
+            try await world.settle()
+            #expect(try await told(world, 4, to: "d1") == [])
+            // Stamps do not run ahead of the clock.
+            try await world.pass(5)
+            try await world.update(score: 5)
+            try await world.settle()
+            #expect(world.recorder.take().map(\.score) == [5])
+            #expect(try await told(world, 5) == ["all 5 routine"])
+            for revision in 2...4 { #expect(try await told(world, Revision(revision)) == []) }
         }
     }
 
