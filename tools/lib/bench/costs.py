@@ -75,16 +75,17 @@ class Costs:
         return {"push": told("a push", cost)}
 
     def ring(self):
-        """Changes to activities of one ring, a short one and a long one: what a pass takes once, and what each push takes."""
-        few, many, rounds, seconds = 2_000, 40_000, 7, []
-        for count in (few, many):
+        """Changes to activities of one ring, from short to long: a pass takes something once, and gathers speed."""
+        rounds, passes = 9, []
+        for count in (500, 5_000, 40_000):
             found = []
             with Stage(self.bin, self.folder, self.cluster, self.sink, count, "subscriptions") as stage:
+                stage.passes(count, 1)
                 cost = stage.cost(count * rounds, lambda: found.extend(stage.passes(count, rounds)))
-            seconds.append(median(found[-1]))
-        rate = (many - few) / (seconds[1] - seconds[0])
-        cost["per_second"] = round(rate)
-        cost["once_ms"] = round((seconds[0] - few / rate) * 1000, 1)
+            passes.append([count, round(median(found[-1]), 5)])
+        (before, earlier), (many, seconds) = passes[-2:]
+        cost["per_second"] = round((many - before) / (seconds - earlier))
+        cost["passes"] = passes
         return {"ring": told("a push along one ring", cost)}
 
     def lone(self):

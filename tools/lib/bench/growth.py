@@ -14,8 +14,10 @@ def grow(bin, folder, cluster, sink, devices):
     """Sizes, and the times of an accept, a first push, a whole pass and a registration with so many devices."""
     with Stage(bin, folder, cluster, sink, devices, "subscriptions") as stage:
         sizes = stage.sizes()
-        rounds = 9 if devices <= 10_000 else 3 if devices <= 1_000_000 else 2
+        rounds = 9 if devices <= 100_000 else 3 if devices <= 1_000_000 else 2
         found = []
+        # Statements are planned, and long rings are divided.
+        stage.passes(devices, 1)
         cost = stage.cost(devices * rounds, lambda: found.extend(stage.passes(devices, rounds)))
         accept, first, last = map(median, found)
         registrations = register(stage, 200)

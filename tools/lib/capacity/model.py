@@ -22,8 +22,8 @@ class Costs:
     pushes_per_second: float
     # Of a ring, while it is the only one that the daemon walks.
     ring_pushes_per_second: float
-    # What a pass takes beside its pushes: until the first, and behind the last.
-    once_seconds: float
+    # Passes along one ring, from short to long: how many pushes, and the seconds from the post to the last.
+    passes: list
     starts_per_second: float
     # From the post of a change to the first push of it.
     first_seconds: float
@@ -40,7 +40,7 @@ class Costs:
             of={name: one for name, one in said.items() if "daemon_us" in one},
             pushes_per_second=said["push"]["per_second"],
             ring_pushes_per_second=said["ring"]["per_second"],
-            once_seconds=said["ring"]["once_ms"] / 1000,
+            passes=said["ring"]["passes"],
             starts_per_second=said["start"]["per_second"],
             first_seconds=said["push"]["first_ms"] / 1000,
             start_token_bytes=said["bytes"]["start-tokens"],
@@ -76,8 +76,14 @@ class Costs:
         return min(walks * self.ring_pushes_per_second, min(daemons, rings) * self.pushes_per_second)
 
     def pass_seconds(self, pushes, daemons=1, rings=MOST_RINGS):
-        """From the post of a change until so many update tokens have been sent it."""
-        return self.once_seconds + pushes / self.pass_rate(pushes, daemons, rings)
+        """From the post of a change until so many update tokens have been sent it.
+
+        A short pass is between the measured ones; a longer one goes on from the longest of them with all its rings.
+        """
+        for (few, earlier), (many, later) in zip(self.passes, self.passes[1:]):
+            if pushes <= many:
+                return max(0, earlier + (pushes - few) * (later - earlier) / (many - few))
+        return later + (pushes - many) / self.pass_rate(pushes, daemons, rings)
 
     def at_pace(self, name, per_second):
         """The work that such of it is reckoned as when so much comes: its kind, and how much of that.

@@ -23,10 +23,15 @@ def costs(**changed):
         "channel": unit(1_000, 1_000),
     }
     numbers = {
-        "pushes_per_second": 100_000, "ring_pushes_per_second": 60_000, "once_seconds": 0.01, "starts_per_second": 10_000,
+        "pushes_per_second": 100_000, "ring_pushes_per_second": 60_000, "passes": [[1_000, 0.02], [2_000, 0.03], [6_000, 0.11]], "starts_per_second": 10_000,
         "first_seconds": 0.01, "start_token_bytes": 600, "subscription_bytes": 500, "empty_bytes": 10_000_000,
     }  # fmt: skip
     return Costs(of=of, **(numbers | changed))
+
+
+def behind_the_longest(pushes, rate):
+    """The seconds of a pass that is longer than the longest measured one."""
+    return 0.11 + (pushes - 6_000) / rate
 
 
 class ModelTests(unittest.TestCase):
@@ -35,20 +40,22 @@ class ModelTests(unittest.TestCase):
         self.assertAlmostEqual(daemon, 5 + 0.003 + 0.12)
         self.assertAlmostEqual(postgres, 2 + 0.004 + 0.24)
 
-    def test_a_pass_is_what_it_takes_once_and_then_the_rate(self):
-        self.assertAlmostEqual(costs().pass_seconds(1_000_000), 10.01)
-        self.assertAlmostEqual(costs().pass_seconds(6_000), 0.11)
+    def test_a_short_pass_is_between_the_measured_ones_and_a_long_one_goes_on_at_the_rate(self):
+        for pushes, seconds in {500: 0.015, 1_000: 0.02, 1_500: 0.025, 2_000: 0.03, 4_000: 0.07, 6_000: 0.11}.items():
+            self.assertAlmostEqual(costs().pass_seconds(pushes), seconds)
+        self.assertAlmostEqual(costs().pass_seconds(1_000_000), behind_the_longest(1_000_000, 100_000))
 
     def test_a_daemon_walks_half_of_the_rings_at_a_time(self):
-        self.assertAlmostEqual(costs().pass_seconds(50_000), 0.01 + 50 / 60)
-        self.assertAlmostEqual(costs().pass_seconds(100_000), 0.01 + 100 / 60)
+        self.assertAlmostEqual(costs().pass_seconds(50_000), behind_the_longest(50_000, 60_000))
+        self.assertAlmostEqual(costs().pass_seconds(100_000), behind_the_longest(100_000, 60_000))
         # Three rings, two of which fill the wire.
-        self.assertAlmostEqual(costs().pass_seconds(100_001), 0.01 + 1.00001)
+        self.assertAlmostEqual(costs().pass_seconds(100_001), behind_the_longest(100_001, 100_000))
 
     def test_daemons_share_an_activity_only_as_far_as_it_has_rings(self):
-        self.assertAlmostEqual(costs().pass_seconds(1_000_000, daemons=4, rings=1), 0.01 + 1_000 / 60)
-        self.assertAlmostEqual(costs().pass_seconds(1_000_000, daemons=4, rings=2), 0.01 + 1_000 / 120)
-        self.assertAlmostEqual(costs(ring_pushes_per_second=100_000).pass_seconds(1_000_000, daemons=4, rings=8), 2.51)
+        self.assertAlmostEqual(costs().pass_seconds(1_000_000, daemons=4, rings=1), behind_the_longest(1_000_000, 60_000))
+        self.assertAlmostEqual(costs().pass_seconds(1_000_000, daemons=4, rings=2), behind_the_longest(1_000_000, 120_000))
+        fast = costs(ring_pushes_per_second=100_000)
+        self.assertAlmostEqual(fast.pass_seconds(1_000_000, daemons=4, rings=8), behind_the_longest(1_000_000, 400_000))
 
     def test_what_comes_one_by_one_costs_more(self):
         few, many = (need(costs(), Plan(devices=10, activities=count, updates_per_minute=1)).phases[1] for count in (6_000, 6_060))
@@ -79,15 +86,15 @@ class ModelTests(unittest.TestCase):
         said = need(costs(ring_pushes_per_second=100_000), plan)
         # 600,000 pushes a second at 100,000 of each daemon.
         self.assertEqual(said.daemons, 6)
-        self.assertAlmostEqual(said.reach_seconds, 0.01 + 10)
-        self.assertAlmostEqual(said.changes_per_pass, (0.01 + 10) * 6 / 60)
+        self.assertAlmostEqual(said.reach_seconds, behind_the_longest(6_000_000, 600_000))
+        self.assertAlmostEqual(said.changes_per_pass, said.reach_seconds * 6 / 60)
         self.assertEqual(said.database_connections, 6 * 16)
 
     def test_no_more_is_sent_than_the_daemons_of_an_activity_can(self):
         said = need(costs(ring_pushes_per_second=100_000), Plan(devices=6_000_000, updates_per_minute=6, rings=4))
         self.assertEqual(said.daemons, 4)
         self.assertAlmostEqual(said.phases[1].pushes_per_second, 400_000)
-        self.assertAlmostEqual(said.reach_seconds, 0.01 + 15)
+        self.assertAlmostEqual(said.reach_seconds, behind_the_longest(6_000_000, 400_000))
 
     def test_a_ring_is_no_faster_for_more_daemons(self):
         said = need(costs(), Plan(devices=40_000, updates_per_minute=1_200))
