@@ -19,7 +19,11 @@ enum Boarding {
         WITH boarding AS MATERIALIZED (
             SELECT s.activity_key, s.device_key, g.segment
             FROM unnest(\(cards.map(\.activityKey)), \(cards.map(\.deviceKey))) AS r(activity_key, device_key)
-            JOIN subscriptions AS s ON s.activity_key = r.activity_key AND s.device_key = r.device_key
+            -- By the key alone: else the index of what is due may be read whole for each card.
+            CROSS JOIN LATERAL (
+                SELECT * FROM subscriptions AS d
+                WHERE d.activity_key = r.activity_key AND d.device_key = r.device_key OFFSET 0
+            ) AS s
             JOIN activities AS a ON a.activity_key = s.activity_key
             JOIN segments AS g ON \(unescaped: SegmentStore.isRing(of: "s"))
             WHERE s.mode = 'token' AND s.state = 'due' AND NOT s.leaving AND a.state = 'live'
