@@ -49,6 +49,42 @@ struct BoardingTests {
         }
     }
 
+    @Test(
+        "A few of a thousand that are due are looked up by their keys, also by a plan that was made while there were none"
+    )
+    func byKey() async throws {
+        try await withWorld { world in
+            try await world.start()
+            let counting: Query = """
+                SELECT (seq_tup_read + coalesce(idx_tup_fetch, 0))::int8 FROM pg_stat_xact_user_tables
+                WHERE relname = 'subscriptions'
+                """
+            let (before, after) = try await world.database.withTransaction { connection in
+                let none = [CardKey(activityKey: 1, deviceKey: 1)]
+                let rows = try await connection.pipeline([
+                    "ANALYZE subscriptions", .planningOnce, Boarding.statement(none),
+                    """
+                    INSERT INTO devices (bundle_id, device_id, environment)
+                    SELECT \(world.app.rawValue), 'd' || n, 'production' FROM generate_series(1, 1000) AS n
+                    """,
+                    """
+                    INSERT INTO subscriptions (activity_key, device_key, mode, state, due_at, update_token, known_revision)
+                    SELECT a.activity_key, d.device_key, 'token', 'due', clock_timestamp(), int8send(d.device_key), 0
+                    FROM devices AS d CROSS JOIN activities AS a
+                    RETURNING activity_key, device_key
+                    """,
+                ])
+                let cards = try rows[4].decoded(as: (Int64, Int64).self).prefix(3).map {
+                    CardKey(activityKey: $0, deviceKey: $1)
+                }
+                let results = try await connection.pipeline([counting, Boarding.statement(cards), counting])
+                return (try results[0].single(Int64.self) ?? 0, try results[2].single(Int64.self) ?? 0)
+            }
+            // Once to see whether it may get on, and once more to put it there.
+            #expect(after - before <= 6)
+        }
+    }
+
     /// Why a card is served by its own row all the same.
     enum Obstacle: CaseIterable {
         case olderState, unconfirmed, unknown, leaving, leased, due, held, ended
