@@ -64,6 +64,22 @@ struct BatchTests {
         words(await world.orchestrator.batch(world.app, operations.map { KeyedOperation($0, idempotency: nil) }))
     }
 
+    /// The operation with a key of its own, which names what it asks for.
+    private func keyed(_ operation: BatchOperation, _ key: String) -> KeyedOperation {
+        KeyedOperation(
+            operation,
+            idempotency: .init(
+                IdempotencyKey(
+                    apiKeyID: "k1",
+                    method: "POST",
+                    path: "/batch",
+                    key: key,
+                    bodyHash: Array(operation.json.serialized().suffix(64))
+                )
+            )
+        )
+    }
+
     @Test("Operations of every kind are carried out in the order of what they concern")
     func everyKind() async throws {
         try await withWorld { world in
@@ -122,44 +138,15 @@ struct BatchTests {
     func keys() async throws {
         try await withWorld { world in
             try await world.start()
-            func keyed(_ operation: BatchOperation, _ key: String, _ hash: UInt8) -> KeyedOperation {
-                KeyedOperation(
-                    operation,
-                    idempotency: .init(
-                        IdempotencyKey(
-                            apiKeyID: "k1",
-                            method: "POST",
-                            path: "/batch",
-                            key: key,
-                            bodyHash: [hash]
-                        )
-                    )
-                )
-            }
-            let batch = [keyed(Self.update("final", 1), "a", 1), keyed(Self.update("final", 2), "b", 2)]
+            let batch = [keyed(Self.update("final", 1), "a"), keyed(Self.update("final", 2), "b")]
             #expect(words(await world.orchestrator.batch(world.app, batch)) == ["revision 2", "revision 3"])
-            let again = batch + [keyed(Self.update("final", 3), "a", 3), keyed(Self.update("final", 4), "c", 4)]
+            let again = batch + [keyed(Self.update("final", 3), "a"), keyed(Self.update("final", 4), "c")]
             #expect(
                 words(await world.orchestrator.batch(world.app, again)) == [
                     "revision 2", "revision 3", "idempotency_key_reused", "revision 4",
                 ]
             )
         }
-    }
-
-    private func keyed(_ operation: BatchOperation, _ key: String) -> KeyedOperation {
-        KeyedOperation(
-            operation,
-            idempotency: .init(
-                IdempotencyKey(
-                    apiKeyID: "k1",
-                    method: "POST",
-                    path: "/batch",
-                    key: key,
-                    bodyHash: Array(operation.json.serialized().suffix(64))
-                )
-            )
-        )
     }
 
     @Test("Starts, devices and reports of cards have keys as well: what came later is not undone by a repeated batch")

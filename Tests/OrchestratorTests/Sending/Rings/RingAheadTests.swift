@@ -18,12 +18,7 @@ struct RingAheadTests {
 
     @Test("Leaves in slices of 128 in the order of the ring, each destination once, and says who was the last")
     func slices() async throws {
-        try await withWorld { world in
-            try await world.start()
-            try await world.crowd(700)
-            try await world.settle()
-            try await world.update(score: 1)
-            let pass = try await pass(in: world)
+        try await withPass { world, pass in
             let (look, first) = try await world.orchestrator.segments.read(pass, after: 0, isFirst: true)
             #expect(look.mayGoOn)
             #expect(first.sizes == [128])
@@ -40,14 +35,8 @@ struct RingAheadTests {
 
     @Test("Leaves no further than the slice after which the look has seen a newer change, however much was read")
     func newerChange() async throws {
-        try await withWorld { world in
-            try await world.start()
-            try await world.crowd(700)
-            try await world.settle()
-            try await world.update(score: 1)
-            let pass = try await pass(in: world)
+        try await withPass { world, pass in
             try await world.update(score: 2)
-            _ = world.recorder.take()
             // The first slice of a pass may be overtaken by a change that comes while the walk turns.
             let (_, pushes) = try await walk(pass, in: world).run(after: 0)
             #expect(pushes == TokenPushes.sliceSize)
@@ -60,13 +49,8 @@ struct RingAheadTests {
     )
     func outdated() async throws {
         for isProbe in [false, true] {
-            try await withWorld { world in
-                try await world.start()
-                try await world.crowd(700)
-                try await world.settle()
-                _ = world.recorder.take()
-                try await world.update(score: 1)
-                var pass = try await pass(in: world)
+            try await withPass { world, pass in
+                var pass = pass
                 pass.activity.isProbe = isProbe
                 var walk = try await walk(pass, in: world)
                 // The process stood still for a second before the first slice, and behind the look at the third.
@@ -86,6 +70,18 @@ struct RingAheadTests {
                 let completed = try await world.number("SELECT completed_revision FROM segments WHERE segment = 0")
                 #expect((completed == 2) == !isProbe)
             }
+        }
+    }
+
+    /// A match that 700 follow, all of whom a pass is about to bring the same news.
+    private func withPass(_ body: @Sendable (World, RingPass) async throws -> Void) async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.crowd(700)
+            try await world.settle()
+            _ = world.recorder.take()
+            try await world.update(score: 1)
+            try await body(world, pass(in: world))
         }
     }
 
