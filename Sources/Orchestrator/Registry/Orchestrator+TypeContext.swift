@@ -49,7 +49,7 @@ extension Orchestrator {
             do {
                 return try await body()
             } catch let outdated as OutdatedType {
-                registry.types.remove(RegistryCaches.TypeKey(app: outdated.app, name: outdated.name))
+                registry.types.remove(outdated.type)
             }
         }
         throw Self.changing
@@ -64,9 +64,7 @@ extension Orchestrator {
         for _ in 1..<5 {
             let outdated = answers.indices.filter { answers[$0].outdatedType != nil }
             guard !outdated.isEmpty else { return answers }
-            for type in outdated.compactMap({ answers[$0].outdatedType }) {
-                registry.types.remove(RegistryCaches.TypeKey(app: type.app, name: type.name))
-            }
+            for type in outdated.compactMap({ answers[$0].outdatedType }) { registry.types.remove(type) }
             let again = await body(outdated.map { requests[$0] })
             for (place, answer) in zip(outdated, again) { answers[place] = answer }
         }
@@ -78,18 +76,12 @@ extension Orchestrator {
 
 extension Result {
     /// What it failed with, if that is a type that was changed.
-    fileprivate var outdatedType: OutdatedType? {
-        if case .failure(let error as OutdatedType) = self { error } else { nil }
+    fileprivate var outdatedType: RegistryCaches.TypeKey? {
+        if case .failure(let error as OutdatedType) = self { error.type } else { nil }
     }
 }
 
 /// A type was changed since it was read; what was decided by it does not count.
 struct OutdatedType: Error, Sendable {
-    let app: BundleID
-    let name: ActivityTypeName
-
-    init(_ type: TypeContext) {
-        app = type.app
-        name = type.name
-    }
+    let type: RegistryCaches.TypeKey
 }

@@ -80,6 +80,6 @@ extension TypeContext {
 
     /// - Throws: ``OutdatedType`` if the type was changed since it was read.
     func check(_ updates: [RegistryCaches.TypeKey: PGTimestamp]) throws(OutdatedType) {
-        if updates[key] != updatedAt { throw OutdatedType(self) }
+        if updates[key] != updatedAt { throw OutdatedType(type: key) }
     }
 }

@@ -267,4 +267,29 @@ struct AlignmentTests {
             #expect(world.recorder.pushes(to: "aa01").map(\.score) == [3])
         }
     }
+
+    @Test("Phones whose apps were updated report together with others: each is answered, by what its app decodes now")
+    func updatedApps() async throws {
+        try await withWorld { world in
+            try await world.registerVersion()
+            for device in ["d1", "d2", "d3", "d4"] { try await world.install("1.0", on: device) }
+            try await world.start()
+            let token = try #require(PushToken(hex: "aa01"))
+            let cards = [("d1", "2.1"), ("d2", nil), ("d3", "1.5"), ("d4", "2.1")].map { device, app in
+                ReportedCard(
+                    app: world.app,
+                    activity: ActivityID(stored: "final"),
+                    device: DeviceID(stored: device),
+                    request: SubscriptionRequest(
+                        .updateToken(token),
+                        environment: .production,
+                        appVersion: app.flatMap { AppVersion($0) }
+                    )
+                )
+            }
+            let answers = try await world.orchestrator.accept(cards).map { try $0.get() }
+            #expect(answers.map(\.deviceID.rawValue) == ["d1", "d2", "d3", "d4"])
+            #expect(answers.map(\.state) == [.withheld, .due, .due, .withheld])
+        }
+    }
 }

@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import JSON
 import Postgres
+import Synchronization
 import Testing
 
 @testable import Orchestrator
@@ -43,6 +44,67 @@ struct OutdatedTypeTests {
         } _: { world, _ in
             let answer = try await world.follow("new", token: "aa01")
             #expect(answer.state == .withheld)
+        }
+    }
+
+    @Test("Of reports that are taken together only those are judged anew whose type was changed; the others are taken")
+    func group() async throws {
+        try await withWorld { world in
+            let order = ActivityTypeName(stored: "Order")
+            let schemas = TypeRequest.Source.schemas(
+                attributes: try json(World.attributesSchema),
+                contentState: try json(World.clockState)
+            )
+            _ = try await world.orchestrator.putType(world.app, order, TypeRequest(source: schemas), force: false)
+            try await world.start()
+            try await world.start("order") { request in
+                request.type = order
+                request.contentState["clock"] = "0"
+            }
+            // Whenever it has looked at something, another daemon registers a version of `Game` before it judges.
+            let hasLooked = Mutex(false)
+            let versions = Mutex(1)
+            let outdated = world.sibling(
+                behind: StatementGate { (moment) async throws(PostgresError) in
+                    let isJudging = hasLooked.withLock { hasLooked in
+                        defer { hasLooked = moment == .betweenTransactions }
+                        return hasLooked && moment == .inTransaction
+                    }
+                    guard isJudging else { return }
+                    let number = versions.withLock { number in
+                        number += 1
+                        return number
+                    }
+                    let state = #"{"type":"object","properties":{"n\#(number)":{}}}"#
+                    await #expect(throws: Never.self) {
+                        try await world.registerVersion(state, from: "\(number).0", force: true)
+                    }
+                }
+            )
+            let token = try #require(PushToken(hex: "aa01"))
+            let cards = [("d1", "final"), ("d2", "order"), ("d3", "final")].map { device, activity in
+                ReportedCard(
+                    app: world.app,
+                    activity: ActivityID(stored: activity),
+                    device: DeviceID(stored: device),
+                    request: SubscriptionRequest(.updateToken(token), environment: .production)
+                )
+            }
+            let facts = try await world.orchestrator.facts(of: cards.map(\.name)).map { try $0.get() }
+            let reports = zip(cards, facts).map { card, facts in
+                CardReport(card: card, facts: facts, orchestrator: outdated.orchestrator)
+            }
+            let answers = try await ReportGroup.accept(
+                reports,
+                in: outdated.database,
+                waking: outdated.orchestrator.wakeUps
+            )
+            for place in [0, 2] { #expect(throws: OutdatedType.self) { try answers[place].get() } }
+            #expect(try answers[1].get().state == .due)
+            // Of the others nothing is stored, not even the device.
+            let devices = "SELECT string_agg(device_id, ' ') FROM devices JOIN subscriptions USING (device_key)"
+            #expect(try await world.word(Query(unescaped: devices)) == "d2")
+            #expect(try await world.number("SELECT count(*) FROM devices") == 1)
         }
     }
 

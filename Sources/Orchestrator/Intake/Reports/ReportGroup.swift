@@ -39,22 +39,30 @@ struct ReportGroup {
 
     /// Accepts reports. `wakeUps` are told when there is something to send.
     ///
-    /// - Returns: One result per report, in their order. Errors of the database are thrown instead.
-    /// - Throws: ``OutdatedType``; try again then, from the beginning.
+    /// - Returns: One result per report, in their order: ``OutdatedType`` for those that have to be judged anew. Errors of the
+    ///   database are thrown instead.
     static func accept(
         _ reports: [CardReport],
         in database: Database,
         waking wakeUps: WakeUps
     ) async throws -> [Answer] {
         var answers: [Answer?] = Array(repeating: nil, count: reports.count)
-        var places = Array(reports.indices)
-        while !places.isEmpty {
-            let group = try await accept(places.map { reports[$0] }, together: database, wakeUps)
-            for (place, answer) in zip(places, group.answers) { answers[place] = answer }
-            for place in group.alone.map({ places[$0] }) {
-                answers[place] = try await accept([reports[place]], together: database, wakeUps).answers.first ?? nil
+        // Those of a transaction each; the last is the next.
+        var groups = [Array(reports.indices)]
+        while let places = groups.popLast() {
+            var alone: [Int] = []
+            do {
+                let group = try await accept(places.map { reports[$0] }, together: database, wakeUps)
+                for (place, answer) in zip(places, group.answers) { answers[place] = answer }
+                alone = group.alone.map { places[$0] }
+            } catch let outdated as OutdatedType {
+                // Nothing is stored. The others are taken without those that it concerns; whoever is alone is judged by all
+                // types that the device has cards of.
+                let concerned = places.filter { reports[$0].type == outdated.type }
+                for place in concerned.isEmpty ? places : concerned { answers[place] = .failure(outdated) }
             }
-            places = places.filter { answers[$0] == nil }
+            let left = places.filter { answers[$0] == nil && !alone.contains($0) }
+            groups += ([left] + alone.map { [$0] }).filter { !$0.isEmpty }
         }
         return answers.compactMap { $0 }
     }

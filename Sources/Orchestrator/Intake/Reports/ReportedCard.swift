@@ -29,6 +29,8 @@ struct CardReport: Sendable {
     let card: ReportedCard
     let facts: ActivityFacts
     let orchestrator: Orchestrator
+
+    var type: RegistryCaches.TypeKey { RegistryCaches.TypeKey(app: card.app, name: facts.typeName) }
 }
 
 /// A report of a known device, whose start has been settled: what is to be stored of the card.
