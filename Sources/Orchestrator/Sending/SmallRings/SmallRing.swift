@@ -145,13 +145,13 @@ extension SmallRing {
         ) AS r
         WHERE a.state = 'live' AND a.delivery = 'tokens' AND NOT a.enrolment_due
           AND s.lap_revision IS NULL AND s.cursor = 0 AND a.revision > s.completed_revision
-          AND c.kind = 'update' AND \(unescaped: ChangeStore.isInOrder)
+          AND \(unescaped: ChangeStore.isInOrder)
           AND clock_timestamp() - c.stamped_at <= \(Duration.seconds(Stamping.maximumAge))
           AND r.count BETWEEN 1 AND \(mostRiders)
-          AND \(unescaped: isRoutine("c"))
+          AND \(unescaped: isStateAlone("c"))
           AND (a.revision = s.completed_revision + 1 OR NOT EXISTS (
               SELECT FROM changes AS n WHERE n.activity_key = a.activity_key AND n.revision > s.completed_revision
-                AND n.revision < a.revision AND NOT \(unescaped: isRoutine("n"))
+                AND n.revision < a.revision AND NOT \(unescaped: isStateAlone("n"))
           ))
           AND NOT EXISTS (SELECT FROM starts AS d WHERE d.activity_key = a.activity_key AND d.due_at IS NOT NULL)
           AND NOT EXISTS (
@@ -167,10 +167,9 @@ extension SmallRing {
     }
 
     /// An SQL condition: nothing about a change asks for more than its state to be sent soon.
-    private static func isRoutine(_ change: String) -> String {
+    private static func isStateAlone(_ change: String) -> String {
         """
-        (\(change).urgency = 'routine' AND \(change).alert IS NULL AND NOT \(change).must_deliver
-         AND \(change).min_interval_seconds IS NULL)
+        (\(PriorityRule.isRoutine(change)) AND NOT \(change).must_deliver AND \(change).min_interval_seconds IS NULL)
         """
     }
 }

@@ -7,12 +7,12 @@ enum RoutinePriority {
     static let reason = PriorityRule.routine.reason.rawValue
     static let explanation = PriorityRule.routine.text
 
-    /// An SQL condition: the change `c` is a routine one without an alert, and has left.
+    /// An SQL condition: the change `c` is a routine one, and has left.
     ///
     /// Of the newest, the walk that has sent something since it was accepted says so at once. Of older ones, and of what goes to
     /// cards by their own rows, the timeline alone knows. A ring that nobody rides is passed without a push.
     static let hasLeft = """
-        (c.kind = 'update' AND c.urgency = 'routine' AND c.alert IS NULL AND c.merged_into IS NULL AND (
+        (\(PriorityRule.isRoutine("c")) AND c.merged_into IS NULL AND (
             EXISTS (SELECT FROM segments AS g WHERE g.activity_key = c.activity_key AND g.pushed_at >= c.accepted_at
                         AND c.revision IN (g.completed_revision, g.lap_revision))
             OR EXISTS (
