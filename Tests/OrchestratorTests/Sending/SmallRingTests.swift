@@ -58,6 +58,22 @@ struct SmallRingTests {
         }
     }
 
+    @Test("What several have come to is stored at once, whatever each has jumped over")
+    func atOnce() async throws {
+        try await withWorld { world in
+            try await orders(3, in: world)
+            for number in 1...3 { try await world.update("a\(number)", score: 1) }
+            try await world.update("a2", score: 2)
+            let rings = await (try group(in: world)).smallRings()
+            #expect(rings.count == 3)
+            #expect(try await !world.orchestrator.segments.complete(rings))
+            let completed = "SELECT string_agg(completed_revision::text, ' ' ORDER BY activity_key) FROM segments"
+            #expect(try await world.word(Query(unescaped: completed)) == "2 3 2")
+            #expect(try await world.number("SELECT count(DISTINCT xmin::text) FROM segments") == 1)
+            #expect(try await world.number("SELECT count(*) FROM changes WHERE merged_into IS NOT NULL") == 1)
+        }
+    }
+
     @Test("A change that comes while the answers are awaited is sent next, and a lost lease stores nothing")
     func meanwhile() async throws {
         try await withWorld { world in

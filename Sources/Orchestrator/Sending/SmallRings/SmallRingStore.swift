@@ -17,20 +17,10 @@ extension SegmentStore {
     ///
     /// - Returns: Whether some are due now.
     func complete(_ rings: [SmallRing]) async throws -> Bool {
-        // Apart, because most have jumped over nothing.
-        let steps = try await complete(rings.filter(\.isStep), Self.onlyCompleted)
-        let jumps = try await complete(rings.filter { !$0.isStep }, Self.recordingMerges)
-        return steps || jumps
-    }
-
-    /// The same; `result` makes a statement of the common table expression `mine`.
-    ///
-    /// Rows are locked in the order in which everybody locks segments, because the loop over the rings is the outer one
-    /// (``Query/planningOnce``). A small ring has nothing that is due later: the look has found no start and no row of its
-    /// own, and whoever brings one wakes the ring.
-    private func complete(_ rings: [SmallRing], _ result: String) async throws -> Bool {
-        guard !rings.isEmpty else { return false }
         let rings = rings.sorted { $0.lease.activityKey < $1.lease.activityKey }
+        // Rows are locked in the order in which everybody locks segments, because the loop over the rings is the outer one.
+        // A small ring has nothing that is due later: the look has found no start and no row of its own, and whoever brings
+        // one wakes the ring.
         let statement: Query = """
             WITH mine AS (
                 UPDATE segments AS s
@@ -44,15 +34,16 @@ extension SegmentStore {
                 WHERE s.activity_key = u.activity_key AND s.segment = 0 AND s.lease_owner = u.owner::uuid
                 RETURNING s.activity_key, u.begun, u.revision, s.due_at IS NOT NULL AS is_due
             )
-            \(unescaped: result)
+            \(unescaped: rings.allSatisfy(\.isStep) ? Self.onlyCompleted : Self.recordingMerges)
             """
         let rows = try await database.pipeline([.planningOnce, statement]).last
         return try rows?.decoded(as: Bool.self).contains(true) == true
     }
 
+    /// What follows the common table expression `mine` where nothing was jumped over, as nearly always.
     private static let onlyCompleted = "SELECT is_due FROM mine"
 
-    /// Records the revisions that were jumped over as merged, and tells of it.
+    /// The same where something was: it is recorded as merged, and told of.
     private static let recordingMerges = """
         , merged AS (
             UPDATE changes AS c SET merged_into = mine.revision FROM mine
