@@ -230,11 +230,12 @@ struct SegmentStore: Sendable {
         with statements: [Query]
     ) async throws -> Bool {
         try await database.withTransaction { connection in
+            let rest = wakesSeen.map { [resting(lease, wakesSeen: $0, hold: nil)] } ?? []
             let results = try await connection.pipeline(
-                statements + [acknowledgement(lease, carousel, hasFailed, hasSent, wakesSeen)]
+                statements + [acknowledgement(lease, carousel, hasFailed, hasSent)] + rest
             )
-            guard let isAtRest = try results.last?.single(Bool.self) else { throw LeaseLost() }
-            return isAtRest
+            guard results[statements.count].affectedRows > 0 else { throw LeaseLost() }
+            return !rest.isEmpty && results[statements.count + 1].affectedRows > 0
         }
     }
 
@@ -259,23 +260,18 @@ struct SegmentStore: Sendable {
         _ lease: SegmentLease,
         _ carousel: Carousel,
         _ hasFailed: Bool,
-        _ hasSent: Bool,
-        _ wakesSeen: Int64?
+        _ hasSent: Bool
     ) -> Query {
         """
-        UPDATE segments AS s
+        UPDATE segments
         SET cursor = \(carousel.cursor), completed_revision = \(carousel.completed),
             lap_revision = \(carousel.lap?.revision), lap_origin = \(carousel.lap?.origin),
             alert_revision = \(carousel.alert?.revision), alert_origin = \(carousel.alert?.origin),
             failures = CASE WHEN \(hasFailed) THEN failures ELSE 0 END,
             pushed_at = CASE WHEN \(hasSent && !hasFailed) THEN clock_timestamp() ELSE pushed_at END,
-            lease_owner = CASE WHEN s.wakes IS DISTINCT FROM \(wakesSeen) THEN lease_owner END,
-            lease_until = CASE WHEN s.wakes IS DISTINCT FROM \(wakesSeen) THEN clock_timestamp() + \(self.lease) END,
-            due_at = CASE WHEN s.wakes IS DISTINCT FROM \(wakesSeen) THEN due_at
-                ELSE \(unescaped: Self.nextOfChannel) END
+            lease_until = clock_timestamp() + \(self.lease)
         WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
           AND lease_owner = \(lease.owner)::uuid
-        RETURNING lease_owner IS NULL
         """
     }
 
@@ -287,27 +283,28 @@ struct SegmentStore: Sendable {
     ///
     /// `hold`: there is something that is held back so long.
     func rest(_ lease: SegmentLease, wakesSeen: Int64, hold: Duration? = nil) async throws -> Bool {
-        let rested = try await database.execute(
-            """
-            UPDATE segments AS s
-            SET lease_owner = NULL, lease_until = NULL, failures = 0, due_at = least(clock_timestamp() + \(hold)::interval, (
-                SELECT CASE
-                    WHEN a.state = 'scheduled' THEN NULL
-                    WHEN \(lease.isChannel) THEN \(unescaped: Self.nextOfChannel)
-                    ELSE \(unescaped: Self.nextOfRing) END
-                FROM activities AS a WHERE a.activity_key = s.activity_key
-            ))
-            WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
-              AND lease_owner = \(lease.owner)::uuid AND wakes = \(wakesSeen)
-            """
-        )
-        return rested > 0
+        try await database.execute(resting(lease, wakesSeen: wakesSeen, hold: hold)) > 0
     }
 
-    /// An SQL expression: when somebody who joined the channel late is owed a broadcast, if ever; `s` is its segment.
+    private func resting(_ lease: SegmentLease, wakesSeen: Int64, hold: Duration?) -> Query {
+        """
+        UPDATE segments AS s
+        SET lease_owner = NULL, lease_until = NULL, failures = 0, due_at = least(clock_timestamp() + \(hold)::interval, (
+            SELECT CASE
+                WHEN a.state = 'scheduled' THEN NULL
+                WHEN \(lease.isChannel) THEN \(unescaped: Self.nextOfChannel)
+                ELSE \(unescaped: Self.nextOfRing) END
+            FROM activities AS a WHERE a.activity_key = s.activity_key
+        ))
+        WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
+          AND lease_owner = \(lease.owner)::uuid AND wakes = \(wakesSeen)
+        """
+    }
+
+    /// An SQL expression: when somebody who joined the channel of the activity `a` late is owed a broadcast, if ever.
     private static let nextOfChannel = """
         (SELECT min(d.due_at) FROM subscriptions AS d
-         WHERE d.activity_key = s.activity_key AND d.mode = 'channel' AND d.state = 'due'
+         WHERE d.activity_key = a.activity_key AND d.mode = 'channel' AND d.state = 'due'
            AND EXISTS (SELECT FROM channels AS c WHERE c.activity_key = d.activity_key AND c.state = 'ready'))
         """
 

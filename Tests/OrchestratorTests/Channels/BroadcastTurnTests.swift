@@ -34,6 +34,28 @@ struct BroadcastTurnTests {
         }
     }
 
+    @Test("It rests in the transaction of the broadcast, without another look", arguments: [false, true])
+    func rests(hasMore: Bool) async throws {
+        try await withWorld { world in
+            try await world.start(delivery: .channel)
+            try await world.settle()
+            try await world.update(score: 1, mustDeliver: hasMore)
+            if hasMore { try await world.update(score: 2) }
+            let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
+            let look = try await world.orchestrator.segments.look(lease)
+            let turn = try await ChannelTurn(
+                orchestrator: world.orchestrator,
+                lease: lease,
+                activity: try #require(look.activity),
+                progress: look.progress,
+                newest: look.newest
+            ).run(look.channel)
+            #expect(world.recorder.take().map(\.score) == [1])
+            #expect("\(turn)" == (hasMore ? "worked" : "rested"))
+            #expect(try await segment(world) == (hasMore ? "2 due leased" : "2"))
+        }
+    }
+
     @Test("Changes that must be delivered leave one after the other")
     func barriers() async throws {
         try await withWorld { world in

@@ -155,11 +155,10 @@ struct ChannelTurn: Sendable {
 
     /// If that was all, the segment rests with it.
     private func complete(_ carousel: Carousel, with statements: [Query]) async throws -> SegmentWorker.Turn {
-        let isAll = carousel.next == .rest && carousel.completed == activity.newest
         let hasRested = try await orchestrator.segments.acknowledge(
             lease,
             carousel,
-            restingIfStill: isAll ? progress.wakes : nil,
+            restingIfStill: carousel.completed == activity.newest ? progress.wakes : nil,
             with: statements
         )
         return hasRested ? .rested : .worked
