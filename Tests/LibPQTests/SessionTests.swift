@@ -83,6 +83,37 @@ struct SessionTests {
         #expect(results.allSatisfy { $0.withBytes(row: 0, column: 0) { $0.byteCount } == size })
     }
 
+    /// A dance that takes note of where its steps are taken.
+    private struct Watched: Dance {
+        var dance: PipelineDance
+        let loop: EventLoop
+        var stepsOnLoop: [Bool] = []
+
+        mutating func advance(_ connection: ConnectionHandle) -> Step {
+            stepsOnLoop.append(loop.isCurrent)
+            return dance.advance(connection)
+        }
+    }
+
+    @Test("An answer in many pieces is read to its end on the loop")
+    func onLoop() async throws {
+        let session = try await connect()
+        let loop = try Self.loop.get()
+        let watched = try await session.operate { (connection) async throws(LibPQError) in
+            let isSent =
+                connection.sendUnprepared(text("SELECT repeat('x', 8000000)")) && connection.sendSync()
+            guard isSent else { throw connection.refused() }
+            var watched = Watched(dance: PipelineDance([.execute(0), .sync], statements: 1), loop: loop)
+            try await session.lead(&watched, connection, until: soon)
+            return watched
+        }
+        let result = try #require(watched.dance.results.first ?? nil)
+        #expect(result.withBytes(row: 0, column: 0) { $0.byteCount } == 8_000_000)
+        #expect(watched.stepsOnLoop.count > 1)
+        #expect(watched.stepsOnLoop.first == false)
+        #expect(watched.stepsOnLoop.dropFirst().allSatisfy { $0 })
+    }
+
     @Test("A statement is prepared once, and the least used are given up")
     func preparing() async throws {
         let session = try await connect(cacheCapacity: 4)

@@ -107,6 +107,18 @@ struct SingleFlightTests {
         #expect(asks.count == 2)
     }
 
+    @Test("Who waits and is cancelled has no answer; the others have it")
+    func cancelledWaiter() async throws {
+        let (flight, asks) = (SingleFlight<String, Int>(), Asks())
+        let first = Task.immediate { try await flight.value(for: "a") { await asks.ask() } }
+        let others = (0..<3).map { _ in Task.immediate { try await flight.value(for: "a") { await asks.ask() } } }
+        others[1].cancel()
+        asks.letGo()
+        #expect(try await [first.value, others[0].value, others[2].value] == [1, 1, 1])
+        await #expect(throws: CancellationError.self) { try await others[1].value }
+        #expect(asks.count == 1)
+    }
+
     @Test("Pushes that want a provider token at the same time ask the store once")
     func stampede() async throws {
         let store = CountingStore()
