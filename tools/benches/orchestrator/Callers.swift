@@ -16,6 +16,17 @@ struct Callers: Sendable {
         }
     }
 
+    /// The numbers from 1 to `last`, so many in a call; the last call may have fewer.
+    func run(
+        to last: Int,
+        by batch: Int,
+        _ call: @Sendable @escaping (ClosedRange<Int>) async throws -> Void
+    ) async throws {
+        try await run(1...((last + batch - 1) / batch)) { turn in
+            try await call((turn - 1) * batch + 1...min(turn * batch, last))
+        }
+    }
+
     private final class Source: Sendable {
         private let rest: Mutex<ClosedRange<Int>.Iterator>
 

@@ -37,8 +37,8 @@ struct Registrations: Sendable {
             try await scene.rest()
             daemon.sender.reset()
             let began = ContinuousClock.now
-            try await Callers(count: callers).run(1...(count / batch)) { turn in
-                try await report((turn - 1) * batch + 1...turn * batch, to: daemon.orchestrator)
+            try await Callers(count: callers).run(to: count, by: batch) { numbers in
+                try await report(numbers, to: daemon.orchestrator)
             }
             let allRegistered = ContinuousClock.now
             let ended = await daemon.sender.waitForAnswers(count).last

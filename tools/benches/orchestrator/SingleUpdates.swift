@@ -34,8 +34,8 @@ struct SingleUpdates: Sendable {
             try await scene.prepareSingles(activities)
             daemon.sender.reset()
             let began = ContinuousClock.now
-            try await Callers(count: callers).run(1...(activities / batch)) { turn in
-                try await update((turn - 1) * batch + 1...turn * batch, through: daemon.orchestrator)
+            try await Callers(count: callers).run(to: activities, by: batch) { numbers in
+                try await update(numbers, through: daemon.orchestrator)
             }
             let allAccepted = ContinuousClock.now
             let ended = await daemon.sender.waitForAnswers(activities).last

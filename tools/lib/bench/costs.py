@@ -77,7 +77,7 @@ class Costs:
     def ring(self):
         """Changes to activities of one ring, from short to long: a pass takes something once, and gathers speed."""
         rounds, passes = 9, []
-        for count in (500, 5_000, 40_000):
+        for count in (500 // self.scale, 5_000 // self.scale, 40_000 // self.scale):
             found = []
             with Stage(self.bin, self.folder, self.cluster, self.sink, count, "subscriptions") as stage:
                 stage.passes(count, 1)
