@@ -26,6 +26,7 @@ final class Daemon: Sendable {
         let gate = StatementGate { (moment) async throws(PostgresError) in
             if moment == .betweenTransactions { await stage.wait() }
             guard life.isAlive(at: moment) else { throw PostgresError(.connectionLost, message: "the daemon is dead") }
+            guard stage.takesStep() else { throw PostgresError(.connectionLost, message: "the turn is endless") }
         }
         let silence = Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }
         self.name = name

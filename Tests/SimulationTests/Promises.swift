@@ -36,6 +36,15 @@ extension Universe {
         try await checkRetention()
     }
 
+    /// Promise 2: a worker that finds nothing to send rests, until time has passed or there is something. So it does where sending
+    /// is halted (promise 9). To be looked at on the way: else the life would never end.
+    func checkTurnsEnd() async throws {
+        guard stage.hasEndlessTurn else { return }
+        throw try await isHalted()
+            ? BrokenPromise(9, "a worker goes on without end while sending is halted")
+            : BrokenPromise(2, "a worker goes on without end")
+    }
+
     /// What was scheduled has happened, or has failed for a reason, or is to come.
     private func recordScheduled() async throws {
         for index in matches.indices {

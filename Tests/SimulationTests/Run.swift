@@ -31,6 +31,7 @@ extension Universe {
             if let storm { try await weather(at: step, storm) }
             try await happen()
             try await replaceTheDead()
+            try await checkTurnsEnd()
         }
     }
 
@@ -200,7 +201,7 @@ extension Universe {
         }
     }
 
-    private func isHalted() async throws -> Bool {
+    func isHalted() async throws -> Bool {
         try await clock.database.query("SELECT EXISTS (SELECT FROM sending_halts)").first(as: Bool.self) ?? false
     }
 
@@ -226,6 +227,7 @@ extension Universe {
     /// All that is due now is done, by one daemon after the other.
     func settle() async throws {
         for round in 0..<200 {
+            try await checkTurnsEnd()
             let orchestrator = daemons[round % daemons.count].orchestrator
             try await Self.lookAfter(orchestrator)
             let handed = orchestrator.wakeUps.takeLeases(100).map(\.lease)

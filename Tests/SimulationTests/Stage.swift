@@ -26,7 +26,12 @@ final class Stage: Sendable {
         /// Those that have neither ended nor wait.
         var running: Set<Actor> = []
         var director: CheckedContinuation<Void, Never>?
+        /// How often each turn has gone to the database, by its number.
+        var steps: [Int: Int] = [:]
     }
+
+    /// A turn takes a hundred steps at most; one that takes so many would never end, because no time passes meanwhile.
+    private static let mostSteps = 2_000
 
     private let state = Mutex(State())
 
@@ -68,6 +73,18 @@ final class Stage: Sendable {
             director?.resume()
         }
     }
+
+    /// Takes note that the current turn goes to the database; false if it has gone there so often that it would go on for ever.
+    func takesStep() -> Bool {
+        guard Turn.current.number > 0 else { return true }
+        return state.withLock { state in
+            state.steps[Turn.current.number, default: 0] += 1
+            return state.steps[Turn.current.number, default: 0] <= Self.mostSteps
+        }
+    }
+
+    /// Whether a turn had to be ended because it would have gone on for ever.
+    var hasEndlessTurn: Bool { state.withLock { $0.steps.values.contains { $0 > Self.mostSteps } } }
 
     /// A number that no other task has while this one lives.
     private static var currentTask: Int { withUnsafeCurrentTask { $0?.hashValue ?? 0 } }
