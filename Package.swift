@@ -134,6 +134,7 @@ let package = Package(
                 .embedInCode("V0019_accepting.sql"),
                 .embedInCode("V0020_lookups_by_id.sql"),
                 .embedInCode("V0021_audit_retention.sql"),
+                .embedInCode("V0022_ledger.sql"),
             ],
             swiftSettings: swiftSettings
         ),
