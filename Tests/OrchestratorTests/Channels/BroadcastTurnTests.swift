@@ -56,6 +56,23 @@ struct BroadcastTurnTests {
         }
     }
 
+    @Test("Who joins late is sent another broadcast when it is time, though the segment has been looked at before")
+    func lateJoiner() async throws {
+        try await withWorld { world in
+            try await world.start(delivery: .channel)
+            try await world.settle()
+            try await world.report("d1", .channel, known: 0)
+            // Others who join within the second are to share it.
+            try await world.settle()
+            #expect(world.recorder.take().isEmpty)
+            #expect(try await segment(world) == "1 due")
+            try await world.pass(2)
+            try await world.settle()
+            #expect(world.recorder.take().map(\.score) == [0])
+            #expect(try await segment(world) == "1")
+        }
+    }
+
     @Test("Changes that must be delivered leave one after the other")
     func barriers() async throws {
         try await withWorld { world in
