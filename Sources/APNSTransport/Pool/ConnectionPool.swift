@@ -202,6 +202,8 @@ final class ConnectionPool {
             return
         }
         table.remove(work)
+        // Without a connection no turn would ever come to drop it.
+        ready.remove(work)
         if let timer = work.deadlineTimer {
             loop.cancel(timer)
             work.deadlineTimer = nil

@@ -13,10 +13,10 @@ struct ReadyQueue {
 
     /// Takes a work in, if it has something to send and is not here already.
     mutating func add(_ work: Work) {
-        guard !work.isReady, work.ledger.waiting > 0 else {
+        guard work.readyPlace == nil, work.ledger.waiting > 0 else {
             return
         }
-        work.isReady = true
+        work.readyPlace = works.count
         works.append(work)
     }
 
@@ -29,10 +29,21 @@ struct ReadyQueue {
                 turn += 1
                 return work
             }
-            work.isReady = false
-            works.swapAt(turn, works.count - 1)
-            works.removeLast()
+            remove(work)
         }
         return nil
+    }
+
+    /// Lets a work go, if it is here; the last one takes its place.
+    mutating func remove(_ work: Work) {
+        guard let place = work.readyPlace else {
+            return
+        }
+        work.readyPlace = nil
+        let last = works.removeLast()
+        if last !== work {
+            works[place] = last
+            last.readyPlace = place
+        }
     }
 }
