@@ -164,14 +164,13 @@ package enum AnswerRules {
         if let reason, let rule = rules[Key(kind: kind, status: status, reason: reason)] {
             return (rule.verdict, rule.advice)
         }
-        return (judge(kind, status: status, hasReason: reason != nil), .keep)
+        return (judge(kind, status: status), .keep)
     }
 
-    private static func judge(_ kind: APNSRequestKind, status: Int, hasReason: Bool) -> AnswerVerdict {
+    private static func judge(_ kind: APNSRequestKind, status: Int) -> AnswerVerdict {
         switch status {
-        case 410 where kind == .devicePush:
-            // The status alone says "no longer active for the topic"; with an unknown reason it stays a suspicion.
-            hasReason ? .tokenRejected : .tokenDead
+        // The status alone, which something in between can say as well, is a suspicion.
+        case 410 where kind == .devicePush: .tokenRejected
         case 404 where kind == .channelDeletion: .channelGone
         case 401, 403: .credential
         case 408, 425, 429: .retry

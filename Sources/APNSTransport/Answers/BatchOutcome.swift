@@ -64,7 +64,7 @@ package struct BatchOutcome: Sendable {
     /// or topic rather than wrong tokens. Dead tokens (410) are not among them.
     package var rejected: Int {
         exceptions.reduce(into: 0) { count, exception in
-            // A 410 with an unknown reason is judged as a rejection, and yet says nothing of key or host.
+            // A 410 with an unknown reason, or none, is judged as a rejection, and yet says nothing of key or host.
             let isRejection = exception.outcome.class == .tokenRejected && exception.outcome.status != 410
             count += isRejection ? 1 : 0
         }

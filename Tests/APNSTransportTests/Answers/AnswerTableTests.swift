@@ -159,10 +159,16 @@ struct AnswerTableTests {
             "| \(scope) | \(rule.status) | `\(rule.reason)` | `\(rule.verdict)` | `\(rule.advice)` | \(sources) |"
     }
 
-    @Test("no token dies of anything but a 410 on the device API")
+    @Test("no token dies of anything but a 410 on the device API with one of two reasons")
     func onlyTokenReasonsKill() {
-        for rule in AnswerRules.table where rule.verdict == .tokenDead {
+        let deadly = AnswerRules.table.filter { $0.verdict == .tokenDead }
+        #expect(Set(deadly.map(\.reason)) == ["Unregistered", "ExpiredToken"])
+        for rule in deadly {
             #expect(rule.kinds == [.devicePush] && rule.status == 410)
+        }
+        for status in 100..<600 {
+            #expect(AnswerRules.judge(.devicePush, status: status, reason: nil).verdict != .tokenDead)
+            #expect(AnswerRules.judge(.devicePush, status: status, reason: "NobodyKnowsThis").verdict != .tokenDead)
         }
         for kind in APNSRequestKind.allCases where kind != .devicePush {
             for status in 100..<600 {
@@ -191,9 +197,12 @@ struct AnswerTableTests {
         #expect(answer.outcome.reason == "BrandNew")
     }
 
-    @Test("a 410 without a body is a dead token, with an unknown reason only a suspicion")
+    @Test("a 410 without a reason is only a suspicion")
     func bare410() {
-        #expect(APNSAnswer(.devicePush, status: 410, body: []).outcome.class == .tokenDead(at: nil))
+        let bodies = ["", "{}", "gone", #"{"reason":null}"#, #"{"timestamp":1763700000000}"#]
+        for body in bodies {
+            #expect(APNSAnswer(.devicePush, status: 410, body: Array(body.utf8)).outcome.class == .tokenRejected)
+        }
         #expect(APNSAnswer(.broadcastPush, status: 410, body: []).outcome.class == .requestInvalid)
     }
 
