@@ -61,20 +61,26 @@ struct PoolMachineTests {
         #expect(machine.slots == 0)
     }
 
-    @Test("A timer is asked for only when it is earlier than the one before")
+    @Test("One timer is asked for at a time: that of the one who has waited longest")
     func timer() {
         var machine = Machine(maximum: 1)
         _ = machine.requested()
-        #expect(machine.startedWaiting("late", number: 1, until: start + .seconds(9)) == start + .seconds(9))
-        #expect(machine.startedWaiting("later", number: 2, until: start + .seconds(10)) == nil)
-        #expect(machine.startedWaiting("early", number: 3, until: start + .seconds(1)) == start + .seconds(1))
+        #expect(machine.startedWaiting("first", number: 1, until: start + .seconds(1)) == start + .seconds(1))
+        for number in 2...5 {
+            let timer = machine.startedWaiting("w\(number)", number: UInt64(number), until: start + .seconds(number))
+            #expect(timer == nil)
+        }
         let first = machine.deadlinePassed(at: start + .seconds(1))
-        #expect(first.expired == ["early"])
-        #expect(first.next == start + .seconds(9))
+        #expect(first.expired == ["first"])
+        #expect(first.next == start + .seconds(2))
+        #expect(machine.gaveUp(2) == "w2")
+        let second = machine.deadlinePassed(at: start + .seconds(2))
+        #expect(second.expired.isEmpty)
+        #expect(second.next == start + .seconds(3))
         let rest = machine.deadlinePassed(at: start + .seconds(11))
-        #expect(rest.expired == ["late", "later"])
+        #expect(rest.expired == ["w3", "w4", "w5"])
         #expect(rest.next == nil)
-        #expect(machine.startedWaiting("new", number: 4, until: start + .seconds(20)) == start + .seconds(20))
+        #expect(machine.startedWaiting("new", number: 6, until: start + .seconds(20)) == start + .seconds(20))
     }
 
     @Test("Only what has rested long enough is tried")

@@ -48,9 +48,9 @@ struct PoolMachine<Connection, Waiter> {
         return .slot
     }
 
-    /// Somebody starts to wait.
+    /// Somebody starts to wait. All wait equally long, so that the first to come is the first whose time is up.
     ///
-    /// - Returns: when `deadlinePassed` is to be called, if it is earlier than what was asked for before.
+    /// - Returns: when `deadlinePassed` is to be called, if nothing was asked for before.
     mutating func startedWaiting(
         _ waiter: Waiter,
         number: UInt64,
@@ -58,7 +58,7 @@ struct PoolMachine<Connection, Waiter> {
     ) -> ContinuousClock.Instant? {
         waiting[number] = Waiting(waiter: waiter, deadline: deadline)
         order.append(number)
-        guard nextTimer.map({ deadline < $0 }) ?? true else { return nil }
+        guard nextTimer == nil else { return nil }
         nextTimer = deadline
         return deadline
     }
@@ -75,12 +75,8 @@ struct PoolMachine<Connection, Waiter> {
         at now: ContinuousClock.Instant
     ) -> (expired: [Waiter], next: ContinuousClock.Instant?) {
         var expired: [Waiter] = []
-        for number in order[orderStart...] {
-            guard let entry = waiting[number], entry.deadline <= now else { continue }
-            waiting[number] = nil
-            expired.append(entry.waiter)
-        }
-        nextTimer = waiting.values.map(\.deadline).min()
+        while let first = firstWaiting(), first.deadline <= now, let waiter = nextWaiter() { expired.append(waiter) }
+        nextTimer = firstWaiting()?.deadline
         return (expired, nextTimer)
     }
 
@@ -131,22 +127,22 @@ struct PoolMachine<Connection, Waiter> {
         return (connections, waiters)
     }
 
+    /// Takes the one who has waited longest.
     private mutating func nextWaiter() -> Waiter? {
-        while orderStart < order.count {
-            let number = order[orderStart]
-            orderStart += 1
-            if let entry = waiting.removeValue(forKey: number) {
-                compactOrder()
-                return entry.waiter
-            }
-        }
-        compactOrder()
-        return nil
+        guard firstWaiting() != nil else { return nil }
+        return waiting.removeValue(forKey: order[orderStart])?.waiter
     }
 
-    private mutating func compactOrder() {
-        guard orderStart == order.count || orderStart > 256 else { return }
-        order.removeFirst(orderStart)
-        orderStart = 0
+    /// The one who has waited longest, whose number is then the first; the numbers of those gone are forgotten.
+    private mutating func firstWaiting() -> Waiting? {
+        while orderStart < order.count {
+            if let first = waiting[order[orderStart]] { return first }
+            orderStart += 1
+            if orderStart > order.count / 2 {
+                order.removeFirst(orderStart)
+                orderStart = 0
+            }
+        }
+        return nil
     }
 }
