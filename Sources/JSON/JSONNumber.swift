@@ -1,11 +1,11 @@
 /// A JSON number that keeps its digits as written.
 ///
-/// Equality and order are those of the mathematical value, exact at any size. The exponent's magnitude is at most
-/// ``maximumExponent``, so that arithmetic on it stays within `Int`; the work of every operation is bounded by the
+/// Equality and order are those of the mathematical value, exact at any size. The exponent has at most
+/// ``maximumExponentDigits``, so that arithmetic on it stays within `Int`; the work of every operation is bounded by the
 /// length of the text, never by the size of the value.
 package struct JSONNumber: Sendable {
-    /// The largest magnitude of an exponent that is accepted.
-    package static let maximumExponent = 999_999_999
+    /// How many digits an exponent may have, leading zeros apart.
+    package static let maximumExponentDigits = 9
 
     /// The number as written, in JSON's grammar.
     package let digits: String
@@ -83,6 +83,7 @@ package struct JSONNumber: Sendable {
 extension JSONNumber: Hashable {
     package static func == (left: JSONNumber, right: JSONNumber) -> Bool {
         if left.digits == right.digits { return true }
+        if let left = left.plainInteger, let right = right.plainInteger { return left == right }
         return left.decimal == right.decimal
     }
 

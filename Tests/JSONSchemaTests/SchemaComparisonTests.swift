@@ -63,6 +63,32 @@ struct SchemaComparisonTests {
         Case(#"{"type":"integer","x-swift-type":"Int"}"#, #"{"type":"integer","x-swift-type":"Score"}"#),
     ]
 
+    @Test("Lists of any length are compared, and one that is compared with very many others not to the end")
+    func longLists() throws {
+        let integers = { (range: Range<Int>) in JSONValue.array(range.map { .number(JSONNumber($0)) }) }
+        let differences = SchemaComparison.differences(
+            from: ["enum": integers(0..<40_000)],
+            to: ["enum": integers(1..<40_001)]
+        )
+        #expect(
+            differences.map(\.message) == [
+                "0 is no longer let in", "40000 is let in now; earlier versions do not know it",
+            ]
+        )
+        let references = JSONObject((0..<5_000).map { ("m\($0)", ["$ref": "#/$defs/long"]) })
+        let own = JSONObject((0..<5_000).map { ("m\($0)", ["enum": [.number(JSONNumber($0))]]) })
+        let found = SchemaComparison.differences(
+            from: ["properties": .object(references), "$defs": ["long": ["enum": integers(0..<20_000)]]],
+            to: ["properties": .object(own)]
+        )
+        #expect(found.last?.kind == .incomparable)
+        let same = SchemaComparison.differences(
+            from: ["properties": .object(references), "$defs": ["long": ["enum": integers(0..<20_000)]]],
+            to: ["properties": .object(references), "$defs": ["long": ["enum": integers(0..<20_001)]]]
+        )
+        #expect(same.map(\.kind) == [.enumWidened])
+    }
+
     static let structures: [Case] = [
         Case(
             #"{"type":"object","properties":{"a":{"type":"integer"}},"required":["a"]}"#,

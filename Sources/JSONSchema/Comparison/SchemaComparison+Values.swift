@@ -50,8 +50,9 @@ extension SchemaComparison {
         case (nil, let new?):
             report(.enumNarrowed, place, "only \(Self.words(new)) is let in now; it was any value")
         case (let old?, let new?):
-            let gone = old.filter { !new.contains($0) }
-            let added = new.filter { !old.contains($0) }
+            let (oldValues, newValues) = (Set(old), Set(new))
+            let gone = old.filter { !newValues.contains($0) }
+            let added = new.filter { !oldValues.contains($0) }
             if !gone.isEmpty { report(.enumNarrowed, place, "\(Self.words(gone)) is no longer let in") }
             if !added.isEmpty {
                 report(.enumWidened, place, "\(Self.words(added)) is let in now; earlier versions do not know it")

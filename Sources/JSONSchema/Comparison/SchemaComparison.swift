@@ -8,6 +8,8 @@ package import JSON
 package struct SchemaComparison {
     /// Documents of 256 KB do not need more; what lies behind is reported as incomparable.
     private static let maximumSteps = 20_000
+    /// A schema with a long list, of values or of names, counts as several steps: one may be compared with many.
+    private static let membersPerStep = 16
     private static let maximumDifferences = 200
     /// References can lead on and on; each step costs stack.
     private static let maximumDepth = 128
@@ -40,20 +42,24 @@ package struct SchemaComparison {
 
     /// Compares the schemas at two places. A pair that is being compared, or was, is not compared again: schemas recurse.
     mutating func compare(_ old: JSONPointer, _ new: JSONPointer) {
-        guard let before = SchemaShape(old, of: earlier), let after = SchemaShape(new, of: later) else {
+        guard let before = SchemaShape.find(old, in: earlier), let after = SchemaShape.find(new, in: later) else {
             if SchemaShape.speaking(earlier[old]) != SchemaShape.speaking(later[new]) {
                 reportIncomparable(new, "what this refers to")
             }
             return
         }
         guard seen.insert([before.pointer, after.pointer]).inserted else { return }
-        steps += 1
+        steps += 1 + (before.breadth + after.breadth) / Self.membersPerStep
         depth += 1
         defer { depth -= 1 }
         guard steps <= Self.maximumSteps, depth <= Self.maximumDepth else {
             reportIncomparable(new, "what comes here, in schemas as large as these,")
             return
         }
+        compare(SchemaShape(before), SchemaShape(after))
+    }
+
+    private mutating func compare(_ before: SchemaShape, _ after: SchemaShape) {
         compareNull(before, after)
         guard compareTypes(before, after) else { return }
         compareValues(before, after)

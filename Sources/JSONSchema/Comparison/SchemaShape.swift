@@ -19,11 +19,30 @@ struct SchemaShape {
     let types: Set<String>
     let allowsNull: Bool
 
-    /// Reads the schema at a place; nil if a reference leads somewhere else than into the document.
-    init?(_ pointer: JSONPointer, of document: JSONValue) {
-        guard let (schema, place, isNullable) = Self.follow(pointer, document, depth: 0) else { return nil }
-        self.pointer = place
-        switch schema {
+    /// A schema in its document.
+    struct Found {
+        fileprivate let schema: JSONValue
+        /// Behind all references.
+        let pointer: JSONPointer
+        /// Whether null is let in beside it.
+        fileprivate let isNullable: Bool
+
+        /// How many members its keywords have together.
+        var breadth: Int {
+            (schema.object?.entries ?? []).reduce(0) { $0 + ($1.value.array?.count ?? $1.value.object?.count ?? 0) }
+        }
+    }
+
+    /// Finds the schema at a place; nil if a reference leads somewhere else than into the document.
+    static func find(_ pointer: JSONPointer, in document: JSONValue) -> Found? {
+        follow(pointer, document, depth: 0)
+    }
+
+    /// Reads a schema.
+    init(_ found: Found) {
+        pointer = found.pointer
+        let isNullable = found.isNullable
+        switch found.schema {
         case .bool(false):
             (keywords, types, allowsNull) = (JSONObject(), [], isNullable)
         case .object(let object):
@@ -83,12 +102,13 @@ struct SchemaShape {
         _ pointer: JSONPointer,
         _ document: JSONValue,
         depth: Int
-    ) -> (schema: JSONValue, pointer: JSONPointer, isNullable: Bool)? {
+    ) -> Found? {
         guard depth < maximumReferences, let schema = document[pointer] else { return nil }
-        guard case .object(let object) = schema else { return (schema, pointer, false) }
+        let found = Found(schema: schema, pointer: pointer, isNullable: false)
+        guard case .object(let object) = schema else { return found }
         let speaking = object.keys.filter { !isAnnotation($0) }
         guard speaking.count == 1, let keyword = speaking.first else {
-            return object["$ref"] == nil ? (schema, pointer, false) : nil
+            return object["$ref"] == nil ? found : nil
         }
         switch keyword {
         case "$ref":
@@ -99,11 +119,13 @@ struct SchemaShape {
             let null: JSONValue = ["type": "null"]
             guard alternatives.count == 2, let place = alternatives.firstIndex(where: { $0 != null }),
                 alternatives.contains(null)
-            else { return (schema, pointer, false) }
+            else { return found }
             let inner = pointer.appending(keyword).appending(index: place)
-            return follow(inner, document, depth: depth + 1).map { ($0.schema, $0.pointer, true) }
+            return follow(inner, document, depth: depth + 1).map {
+                Found(schema: $0.schema, pointer: $0.pointer, isNullable: true)
+            }
         default:
-            return (schema, pointer, false)
+            return found
         }
     }
 
