@@ -186,8 +186,8 @@ extension JSONValue {
     /// Reads a whole document, strictly by RFC 8259.
     ///
     /// Refused beyond the grammar: repeated keys, bytes that are not UTF-8, halves of surrogate pairs, a byte order
-    /// mark, more than `maximumDepth` arrays and objects inside each other, exponents beyond
-    /// ``JSONNumber/maximumExponent``.
+    /// mark, more than `maximumDepth` arrays and objects inside each other, exponents of more than
+    /// ``JSONNumber/maximumExponentDigits``.
     package static func parse(_ bytes: [UInt8], maximumDepth: Int = 64) throws(JSONParsingError) -> JSONValue {
         var parser = JSONParser(maximumDepth: maximumDepth)
         return try parser.parseDocument(bytes.span)

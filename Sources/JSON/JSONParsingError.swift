@@ -22,7 +22,7 @@ package struct JSONParsingError: Error, Sendable, Hashable, CustomStringConverti
         package static let duplicateKey = Code(kind: .duplicateKey)
         /// Arrays and objects stand inside each other deeper than allowed.
         package static let tooDeep = Code(kind: .tooDeep)
-        /// A number's exponent is beyond ``JSONNumber/maximumExponent``.
+        /// A number's exponent has more than ``JSONNumber/maximumExponentDigits``.
         package static let numberOutOfRange = Code(kind: .numberOutOfRange)
 
         package var description: String { kind.rawValue }

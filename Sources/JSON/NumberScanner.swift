@@ -34,8 +34,7 @@ struct NumberScanner {
             }
             let start = position
             guard skipDigits(bytes) else { return .malformed(expected: "a digit in the exponent") }
-            // Nine digits are at most 999,999,999.
-            if position - start > 9 { return .exponentTooLarge }
+            if position - start > JSONNumber.maximumExponentDigits { return .exponentTooLarge }
         }
         return .number
     }
