@@ -2,7 +2,7 @@ import JSON
 import JSONSchema
 import Testing
 
-@Suite("Hostile schemas")
+@Suite("Hostile schemas", .timeLimit(.minutes(5)))
 struct HostileSchemaTests {
     @Test(
         "Limits that no document comes near are refused",
@@ -107,6 +107,80 @@ struct HostileSchemaTests {
         let types = JSONValue.array(Array(repeating: ["type": "integer"], count: 5_000))
         let number = JSONValue.number(try #require(JSONNumber(digits: String(repeating: "7", count: 200_000) + ".5")))
         #expect(!(try CompiledSchema(["not": ["anyOf": types]]).isValid(number)))
+    }
+
+    /// Whatever a rule reads without applying a schema to it counts, or a schema of 256 KB would repeat it for minutes.
+    @Test(
+        "What a rule reads of a value or of its schema counts as work, however often it is repeated",
+        arguments: readers
+    )
+    func repeated(reader: Reader) throws {
+        let schema = try CompiledSchema(Self.repeating(reader.rule))
+        #expect(!schema.isValid(reader.value))
+        #expect(schema.validate(reader.value).map(\.message) == [Self.exhausted])
+        // Once is no trouble.
+        #expect(try CompiledSchema(reader.rule).isValid(reader.value))
+    }
+
+    struct Reader: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let rule: JSONValue
+        let value: JSONValue
+    }
+
+    static let exhausted = "this value takes too much work to check against this schema"
+
+    static let readers: [Reader] = {
+        let integers = JSONValue.array((0..<20_000).map { .number(JSONNumber($0)) })
+        let long = String(repeating: "x", count: 60_000)
+        let members = JSONValue.object(JSONObject((0..<20_000).map { ("m\($0)", .null) }))
+        let names = JSONValue.array((0..<20_000).map { .string("m\($0)") })
+        let digits = "1." + String(repeating: "0", count: 60_000)
+        let one: JSONValue = JSONNumber(digits: digits).map { .number($0) } ?? .null
+        return [
+            Reader(testDescription: "uniqueItems", rule: ["uniqueItems": true], value: integers),
+            Reader(testDescription: "uniqueItems, nested", rule: ["uniqueItems": true], value: [integers]),
+            Reader(testDescription: "const", rule: ["const": integers], value: integers),
+            Reader(testDescription: "const of many digits", rule: ["const": one], value: 1),
+            Reader(testDescription: "enum", rule: ["enum": [1, integers]], value: integers),
+            Reader(
+                testDescription: "enum of many",
+                rule: ["enum": .array((0..<20).map { .number(JSONNumber($0)) } + [integers])],
+                value: integers
+            ),
+            Reader(testDescription: "required", rule: ["required": names], value: members),
+            Reader(
+                testDescription: "required, a long name",
+                rule: ["required": [.string(long)]],
+                value: .object(JSONObject([(long, .null)]))
+            ),
+            Reader(
+                testDescription: "dependentRequired",
+                rule: ["dependentRequired": ["m1": names]],
+                value: members
+            ),
+            Reader(testDescription: "properties", rule: ["properties": ["a": true]], value: members),
+            Reader(
+                testDescription: "properties, a long name",
+                rule: ["properties": ["a": true]],
+                value: .object(JSONObject([(long, .null)]))
+            ),
+            Reader(
+                testDescription: "a list of character classes",
+                rule: ["pattern": .string("^[" + String(repeating: "\\p{Lu}", count: 500) + "é]*$")],
+                value: .string(String(repeating: "é", count: 9_000))
+            ),
+        ]
+    }()
+
+    /// A schema that applies another one so often that no value could be read as many times.
+    private static func repeating(_ rule: JSONValue) -> JSONValue {
+        let thousand = { (name: String) in
+            JSONValue.array(Array(repeating: ["$ref": .string("#/$defs/\(name)")], count: 1_000))
+        }
+        return [
+            "$defs": ["rule": rule, "thousand": ["allOf": thousand("rule")]], "allOf": thousand("thousand"),
+        ]
     }
 
     @Test("The deepest value on the longest chain of schemas needs no more stack than a task has")

@@ -28,6 +28,7 @@ struct PatternMatcher: Sendable {
             current.removeAll(keepingCapacity: true)
             for instruction in following {
                 guard case .scalar(let set) = pattern.instructions[instruction] else { continue }
+                effort -= pattern.sets[set].effort(for: next)
                 if pattern.sets[set].contains(next) { current.append(instruction + 1) }
             }
             previous = next

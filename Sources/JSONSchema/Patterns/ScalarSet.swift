@@ -45,6 +45,9 @@ struct ScalarSet: Sendable {
         return Self.find(scalar, ranges, properties) != isNegated
     }
 
+    /// What asking for that scalar costs: properties are asked one after the other.
+    func effort(for scalar: Unicode.Scalar) -> Int { scalar.isASCII ? 0 : properties.count }
+
     /// What is not in this set.
     var inverted: ScalarSet { ScalarSet(ranges, properties: properties, isNegated: !isNegated) }
 

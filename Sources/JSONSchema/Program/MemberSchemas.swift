@@ -18,6 +18,13 @@ struct Enumeration: Sendable {
     let values: Range<Int>
     /// Of ``SchemaTables/valueIndexes``, if they are too many to be compared one after the other.
     let index: Int?
+    /// What reading those costs that one look-up compares with: all of them, or in an index the one that is found.
+    let weight: Int
+
+    /// What looking a value up costs.
+    func effort(for value: JSONValue) -> Int {
+        weight + value.fullWeight * (index == nil ? values.count : 1)
+    }
 }
 
 extension SchemaTables {
@@ -47,8 +54,15 @@ extension SchemaTables {
 
     /// Adds the values of an enumeration; the position.
     mutating func addEnumeration(_ values: [JSONValue]) -> Int {
-        let index = values.count > Self.indexThreshold ? valueIndexes.add(Set(values)) : nil
-        return enumerations.add(Enumeration(values: constants.add(contentsOf: values), index: index))
+        let isIndexed = values.count > Self.indexThreshold
+        let weights = values.map(\.fullWeight)
+        return enumerations.add(
+            Enumeration(
+                values: constants.add(contentsOf: values),
+                index: isIndexed ? valueIndexes.add(Set(values)) : nil,
+                weight: isIndexed ? weights.max() ?? 0 : weights.reduce(0, +)
+            )
+        )
     }
 }
 

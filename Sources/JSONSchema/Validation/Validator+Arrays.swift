@@ -64,6 +64,7 @@ extension Validator {
     ) -> Bool {
         guard let marks = evaluated else { return true }
         var isValid = true
+        effort -= items.count
         for index in items.indices where !marks[index] {
             if case .nothing = program.tables.nodes[schema].verdict {
                 return refuse(id, "unevaluatedItems", "item \(index) is not allowed here")
@@ -78,6 +79,8 @@ extension Validator {
     }
 
     private mutating func checkUnique(_ items: [JSONValue], _ id: SchemaNode.ID) -> Bool {
+        effort -= items.reduce(0) { $0 + $1.fullWeight }
+        guard effort > 0 else { return false }
         var places: [JSONValue: Int] = [:]
         places.reserveCapacity(items.count)
         for (index, item) in items.enumerated() {

@@ -20,9 +20,8 @@ extension Validator {
             return checkDependencies(program.tables.dependentNames[index], object, id)
         case .dependentSchemas(let index):
             var isValid = true
-            effort -= program.tables.dependentSchemas[index].count
             for (key, schema) in program.tables.dependentSchemas[index]
-            where object[key] != nil && !check(value, schema) {
+            where has(key, object) && !check(value, schema) {
                 isValid = false
                 if isDone { return false }
             }
@@ -41,6 +40,7 @@ extension Validator {
     private mutating func checkRequired(_ names: Range<Int>, _ object: JSONObject, _ id: SchemaNode.ID) -> Bool {
         var isValid = true
         for index in names {
+            effort -= 1 + program.tables.names[index].weight
             if object.contains(program.tables.names[index], near: index - names.lowerBound) { continue }
             let name = program.tables.names[index]
             isValid = refuse(id, "required", "'\(name)' is required")
@@ -55,14 +55,18 @@ extension Validator {
         _ id: SchemaNode.ID
     ) -> Bool {
         var isValid = true
-        effort -= dependencies.count
-        for (key, needed) in dependencies where object[key] != nil {
-            for other in needed where object[other] == nil {
+        for (key, needed) in dependencies where has(key, object) {
+            for other in needed where !has(other, object) {
                 isValid = refuse(id, "dependentRequired", "'\(other)' is required where '\(key)' is")
                 if isDone { return false }
             }
         }
         return isValid
+    }
+
+    private mutating func has(_ name: String, _ object: JSONObject) -> Bool {
+        effort -= 1 + name.weight
+        return object[name] != nil
     }
 
     private mutating func checkNames(_ object: JSONObject, _ schema: SchemaNode.ID, _ id: SchemaNode.ID) -> Bool {
@@ -80,6 +84,7 @@ extension Validator {
         // Members are looked at where they are: taking one out would count its owners up and down.
         let entries = object.entries.span
         for index in entries.indices {
+            effort -= 1 + entries[index].key.weight
             var isMeant = false
             if let schema = program.schema(of: entries[index].key, in: members, near: index) {
                 isMeant = true
@@ -106,6 +111,7 @@ extension Validator {
     private mutating func checkUnevaluated(_ object: JSONObject, _ schema: SchemaNode.ID, _ id: SchemaNode.ID) -> Bool {
         guard let marks = evaluated else { return true }
         var isValid = true
+        effort -= object.count
         for (index, (key, value)) in object.entries.enumerated() where !marks[index] {
             evaluated?.mark(index)
             isValid = checkMember(value, key, schema, "unevaluatedProperties", id) && isValid

@@ -18,11 +18,15 @@ extension Validator {
             return types.holds(value) || refuse(undecodable: id, "type", Phrasing.isNot(value, types))
         case .enumeration(let index):
             let enumeration = program.tables.enumerations[index]
+            effort -= enumeration.effort(for: value)
+            guard effort > 0 else { return false }
             if program.contains(value, in: enumeration) { return true }
             let values = program.tables.constants[enumeration.values]
             return refuse(undecodable: id, "enum", "\(Phrasing.of(value)) is not one of \(Phrasing.list(values))")
         case .constant(let index):
             let constant = program.tables.constants[index]
+            effort -= value.fullWeight + constant.fullWeight
+            guard effort > 0 else { return false }
             return value == constant
                 || refuse(undecodable: id, "const", "\(Phrasing.of(value)) is not \(Phrasing.of(constant))")
         case .reference, .dynamicReference, .allOf, .anyOf, .oneOf, .not, .conditional:

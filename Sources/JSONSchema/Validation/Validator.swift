@@ -11,7 +11,7 @@ struct Validator {
     /// What one validation may cost. A step of a pattern or of a long division costs 1.
     static let maximumEffort = 5_000_000
     /// What the application of one schema to one value costs.
-    private static let effortOfSchema = 5
+    static let effortOfSchema = 5
 
     private enum Step {
         case member(String)
@@ -164,7 +164,8 @@ struct Validator {
     }
 
     /// The schema that a dynamic reference leads to on this way.
-    func target(of reference: DynamicReference) -> SchemaNode.ID {
+    mutating func target(of reference: DynamicReference) -> SchemaNode.ID {
+        effort -= scope.count
         for resource in scope {
             if let target = reference.targets[resource] { return target }
         }
@@ -235,12 +236,27 @@ struct Validator {
 }
 
 extension JSONValue {
+    /// What reading the value with everything in it costs, as equality and hashing do.
+    var fullWeight: Int {
+        switch self {
+        case .null, .bool, .number, .string: Validator.effortOfSchema + weight
+        case .array(let items): items.reduce(Validator.effortOfSchema) { $0 + $1.fullWeight }
+        case .object(let object):
+            object.entries.reduce(Validator.effortOfSchema) { $0 + $1.key.weight + $1.value.fullWeight }
+        }
+    }
+
     /// What looking at the value itself costs, beyond what every value costs: long texts and numbers are read as a whole.
     fileprivate var weight: Int {
         switch self {
-        case .string(let text): text.utf8.count >> 4
-        case .number(let number): number.digits.utf8.count >> 4
+        case .string(let text): text.weight
+        case .number(let number): number.digits.weight
         case .null, .bool, .array, .object: 0
         }
     }
+}
+
+extension String {
+    /// What reading it costs, beyond what every value and name costs.
+    var weight: Int { utf8.count >> 4 }
 }
