@@ -12,6 +12,19 @@ extension JSONValue {
     /// The compact form as text.
     package var text: String { String(decoding: serialized(), as: UTF8.self) }
 
+    /// How many bytes the compact form has at least, found without writing it: what escapes add is left out.
+    package var leastByteCount: Int {
+        switch self {
+        case .null: 4
+        case .bool(let value): value ? 4 : 5
+        case .number(let number): number.digits.utf8.count
+        case .string(let text): text.utf8.count + 2
+        case .array(let items): items.reduce(max(items.count, 1) + 1) { $0 + $1.leastByteCount }
+        case .object(let object):
+            object.entries.reduce(max(object.count, 1) + 1) { $0 + $1.key.utf8.count + 3 + $1.value.leastByteCount }
+        }
+    }
+
     /// Appends the compact form.
     package func write(to output: inout [UInt8]) {
         switch self {

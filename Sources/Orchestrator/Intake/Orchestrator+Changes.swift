@@ -61,7 +61,7 @@ extension Orchestrator {
                 let type = try await typeContext(change.app, facts.typeName)
                 // What will be refused for want of room is not judged: that is most of what a change costs before it is in.
                 if change.at == nil { try limit.admit(change.weight(by: type.policy), behind: backlog) }
-                let command = change.command(facts, type)
+                let command = try change.command(facts, type)
                 guard let time = change.at else {
                     commands.append((place, command))
                     // Takes the place of the answer to come.

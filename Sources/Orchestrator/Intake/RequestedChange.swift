@@ -49,15 +49,17 @@ struct RequestedChange: Sendable {
     }
 
     /// What is to be accepted.
-    func command(_ facts: ActivityFacts, _ type: TypeContext) -> ChangeCommand {
-        ChangeCommand(self, kind(by: type), of: facts, type)
+    ///
+    /// - Throws: 422 `payload_too_large` for a content state that is far too long.
+    func command(_ facts: ActivityFacts, _ type: TypeContext) throws(Problem) -> ChangeCommand {
+        ChangeCommand(self, try kind(by: type), of: facts, type)
     }
 
-    private func kind(by type: TypeContext) -> ChangeCommand.Kind {
+    private func kind(by type: TypeContext) throws(Problem) -> ChangeCommand.Kind {
         switch body {
         case .update(let request):
             return .update(
-                contentState: JudgedContent(request.contentState, as: .contentState, by: type),
+                contentState: try JudgedContent(request.contentState, as: .contentState, by: type),
                 urgency: request.urgency,
                 mustDeliver: request.mustDeliver,
                 eventTime: request.eventTime,
@@ -72,7 +74,9 @@ struct RequestedChange: Sendable {
             case nil: break
             }
             return .end(
-                contentState: request.contentState.map { JudgedContent($0, as: .contentState, by: type) },
+                contentState: try request.contentState.map { content throws(Problem) in
+                    try JudgedContent(content, as: .contentState, by: type)
+                },
                 dismissAfterSeconds: dismissAfterSeconds,
                 dismissAt: dismissAt
             )

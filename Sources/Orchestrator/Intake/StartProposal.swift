@@ -63,16 +63,16 @@ struct StartProposal: Sendable {
         _ type: TypeContext,
         for versions: Set<Int>
     ) throws(Problem) -> (attributes: JudgedContent.Settled, contentState: JudgedContent.Settled) {
+        let attributes = try JudgedContent(attributes, as: .attributes, by: type)
+        let contentState = try JudgedContent(contentState, as: .contentState, by: type)
         let settledAttributes: JudgedContent.Settled
         do {
-            settledAttributes = try JudgedContent(attributes, as: .attributes, by: type).settled(for: versions)
+            settledAttributes = try attributes.settled(for: versions)
         } catch {
             throw .invalidAttributes(error.errors)
         }
         do {
-            return (
-                settledAttributes, try JudgedContent(contentState, as: .contentState, by: type).settled(for: versions)
-            )
+            return (settledAttributes, try contentState.settled(for: versions))
         } catch {
             throw .invalidContentState(error.errors)
         }

@@ -8,7 +8,7 @@ extension Orchestrator {
 
     /// Judges content without sending it, by every version of the type that phones may decode and nobody has retired.
     ///
-    /// - Throws: 404 for an unknown type.
+    /// - Throws: 404 for an unknown type; 422 `payload_too_large` for what is too long to be judged.
     package func validate(
         _ app: BundleID,
         _ name: ActivityTypeName,
@@ -22,8 +22,8 @@ extension Orchestrator {
             throw Problem.notFound("the activity type")
         }
         var errors: [FieldError] = []
-        let attributes = request.attributes.map { Self.settle($0, as: .attributes, context, &errors) }
-        let contentState = request.contentState.map { Self.settle($0, as: .contentState, context, &errors) }
+        let attributes = try request.attributes.map { try Self.settle($0, as: .attributes, context, &errors) }
+        let contentState = try request.contentState.map { try Self.settle($0, as: .contentState, context, &errors) }
         let sizes = (attributes.map { CompactJSON($0).count }, contentState.map { CompactJSON($0).count })
         let together = (sizes.0 ?? 0) + (sizes.1 ?? 0)
         if together > Self.maximumContentBytes {
@@ -55,9 +55,10 @@ extension Orchestrator {
         as part: SchemaPart,
         _ type: TypeContext,
         _ errors: inout [FieldError]
-    ) -> JSONValue {
+    ) throws(Problem) -> JSONValue {
+        let judged = try JudgedContent(content, as: part, by: type)
         do {
-            return try JudgedContent(content, as: part, by: type).settled(for: Set(type.versions.current)).content
+            return try judged.settled(for: Set(type.versions.current)).content
         } catch {
             errors += error.errors.map { error in
                 var error = error

@@ -31,11 +31,18 @@ struct JudgedContent: Sendable {
     let type: TypeContext
     private let verdicts: [Int: Verdict]
 
+    /// The longest content that is judged: four times what the phone holds, since dates may leave in fewer bytes than they
+    /// came in.
+    static let maximumBytes = 4 * Orchestrator.maximumContentBytes
+
     /// Judges content by every version that some app decodes.
-    init(_ content: JSONObject, as part: SchemaPart, by type: TypeContext) {
+    ///
+    /// - Throws: 422 `payload_too_large` for content that fits into no push whatever its form; it is not worth the work.
+    init(_ content: JSONObject, as part: SchemaPart, by type: TypeContext) throws(Problem) {
         original = .object(content)
         self.part = part
         self.type = type
+        guard original.leastByteCount <= Self.maximumBytes else { throw .tooLong(original, part) }
         var verdicts: [Int: Verdict] = [:]
         for version in type.versions.reachable {
             guard let schema = type.schema(part, version: version) else { continue }
@@ -109,5 +116,18 @@ struct JudgedContent: Sendable {
             }
         }
         return [place]
+    }
+}
+
+extension Problem {
+    fileprivate static func tooLong(_ content: JSONValue, _ part: SchemaPart) -> Problem {
+        let bytes = CompactJSON(content).count
+        let limit = Orchestrator.maximumContentBytes
+        return payloadTooLarge(
+            bytes: bytes,
+            limit: limit,
+            detail:
+                "'\(part.rawValue)' alone has \(bytes) bytes; attributes and content state may have \(limit) together."
+        )
     }
 }

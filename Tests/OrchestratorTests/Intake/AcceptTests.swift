@@ -183,6 +183,21 @@ struct AcceptTests {
             state["note"] = .string(String(repeating: "x", count: 4090))
             let stored = try await problem { try await world.update(score: 2) { $0.contentState = state } }
             #expect(stored?.code == "payload_too_large")
+            // What no push can hold is not even judged.
+            state["score"] = .string(String(repeating: "x", count: 16_400))
+            let far = try await problem { try await world.update(score: 2) { $0.contentState = state } }
+            #expect(far?.code == "payload_too_large")
+            let end = try await problem {
+                let request = EndRequest(contentState: state)
+                _ = try await world.orchestrator.end(world.app, ActivityID(stored: "final"), request)
+            }
+            #expect(end?.code == "payload_too_large")
+            let new = try await problem { try await world.start("new") { $0.contentState = state } }
+            #expect(new?.code == "payload_too_large")
+            state["note"] = nil
+            state["score"] = .string(String(repeating: "x", count: 16_200))
+            let judged = try await problem { try await world.update(score: 2) { $0.contentState = state } }
+            #expect(judged?.code == "invalid_content_state")
         }
     }
 

@@ -174,6 +174,13 @@ struct TypeTests {
                 ValidationRequest(json: json(#"{"attributes":{"id":"\#(long)"}}"#))
             )
             #expect(large.errors.map(\.code) == ["payload_too_large"])
+            let far = try await problem {
+                let request = try ValidationRequest(
+                    json: json(#"{"attributes":{"id":"\#(long + long + long + long)"}}"#)
+                )
+                _ = try await registry.validate(app, game, request)
+            }
+            #expect(far?.code == "payload_too_large")
             let none = ActivityTypeName(stored: "None")
             let missing = try await problem {
                 _ = try await registry.validate(app, none, ValidationRequest(json: json(#"{"content_state":{}}"#)))

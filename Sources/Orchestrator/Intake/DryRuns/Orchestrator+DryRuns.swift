@@ -65,7 +65,7 @@ extension Orchestrator {
 
     private func dryRun(_ change: RequestedChange) async throws -> DryRunAnswer {
         let facts = try await facts(change.app, change.id)
-        let command = change.command(facts, try await typeContext(change.app, facts.typeName))
+        let command = try change.command(facts, await typeContext(change.app, facts.typeName))
         return try await rollingBack { connection in
             // A watch of its own: what it has seen here was not written.
             let judged = try await ChangeGroup.judge(
