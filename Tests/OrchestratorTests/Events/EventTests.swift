@@ -8,7 +8,7 @@ import Testing
 
 @testable import Orchestrator
 
-@Suite("Events") struct EventTests {
+@Suite("Events", .timeLimit(.minutes(2))) struct EventTests {
     @Test("A dead token is reported once, with its device and the reason")
     func aDeadTokenIsReportedOnceWithItsDeviceAndReason() async throws {
         try await withWorld { world in
