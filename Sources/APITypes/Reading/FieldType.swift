@@ -121,9 +121,11 @@ extension FieldType {
             }
             var result: [Element] = []
             result.reserveCapacity(array.count)
+            let pointer = context.pointer
             for (index, item) in array.enumerated() {
                 var place = FieldContext(
-                    pointer: context.pointer.appending(index: index),
+                    String(index),
+                    in: pointer,
                     refusesUnknownFields: context.refusesUnknownFields
                 )
                 if let read = element.read(item, &place) { result.append(read) }
@@ -146,9 +148,11 @@ extension FieldType {
             }
             var result: [Key: Element] = [:]
             let errorsBefore = context.errors.count
+            let pointer = context.pointer
             for (text, item) in object.entries {
                 var place = FieldContext(
-                    pointer: context.pointer.appending(text),
+                    text,
+                    in: pointer,
                     refusesUnknownFields: context.refusesUnknownFields
                 )
                 if let name = key(text) {

@@ -96,7 +96,7 @@ package struct ObjectReader {
     }
 
     private mutating func read<Value>(_ value: JSONValue, _ key: String, _ type: FieldType<Value>) -> Value? {
-        var context = FieldContext(pointer: pointer.appending(key), refusesUnknownFields: refusesUnknownFields)
+        var context = FieldContext(key, in: pointer, refusesUnknownFields: refusesUnknownFields)
         let result = type.read(value, &context)
         errors.append(contentsOf: context.errors)
         return result
@@ -105,9 +105,20 @@ package struct ObjectReader {
 
 /// Where a field's value is, and what was found wrong with it.
 package struct FieldContext {
-    package let pointer: JSONPointer
+    private let parent: JSONPointer
+    private let token: String
     package let refusesUnknownFields: Bool
     package var errors: [FieldError] = []
+
+    /// The field, or item, `token` of the value at `parent`.
+    init(_ token: String, in parent: JSONPointer, refusesUnknownFields: Bool) {
+        self.parent = parent
+        self.token = token
+        self.refusesUnknownFields = refusesUnknownFields
+    }
+
+    /// Where the field is; put together when it is asked for, which is seldom.
+    package var pointer: JSONPointer { parent.appending(token) }
 }
 
 extension FieldError {

@@ -11,7 +11,7 @@ struct IntakeLimit: Sendable {
     let wait: Duration
 
     /// How long a change goes on being taken while the intake fills up.
-    enum Weight: Sendable, Comparable {
+    enum Weight: Sendable, Comparable, CaseIterable {
         case routine, notable
         /// It tells people something: an alert, `critical`, `must_deliver`; or it is the report of a card.
         case pressing
@@ -28,11 +28,54 @@ struct IntakeLimit: Sendable {
         }
     }
 
-    /// - Throws: 429 `too_many_requests` if so many wait, or for so long, that one of that weight is not taken any more.
+    /// What is answered to those that are not taken: 429 `too_many_requests`.
+    static let refusal = Problem.tooManyRequests(retryAfter: 1)
+
+    /// - Throws: ``refusal`` if so many wait, or for so long, that one of that weight is not taken any more.
     func admit(_ weight: Weight, behind backlog: Backlog) throws(Problem) {
+        guard takes(weight, behind: backlog) else { throw Self.refusal }
+    }
+
+    /// The least of the weights that are still taken; nil if none is.
+    func leastWeight(behind backlog: Backlog) -> Weight? {
+        Weight.allCases.first { takes($0, behind: backlog) }
+    }
+
+    private func takes(_ weight: Weight, behind backlog: Backlog) -> Bool {
         let isTooMuch = backlog.count >= waiting * weight.quarters / 4
         let isTooLong = backlog.wait.map { $0 > wait * weight.quarters / 4 } ?? false
-        if isTooMuch || isTooLong { throw .tooManyRequests(retryAfter: 1) }
+        return !isTooMuch && !isTooLong
+    }
+}
+
+extension IntakeLimit.Weight {
+    fileprivate init(_ urgency: Urgency) {
+        self =
+            switch urgency {
+            case .routine: .routine
+            case .notable: .notable
+            case .critical: .pressing
+            }
+    }
+
+    /// What a change says of itself; nil where the policy of its type has a say.
+    fileprivate init?(_ request: UpdateRequest) {
+        if request.mustDeliver || request.alert != nil {
+            self = .pressing
+        } else if let urgency = request.urgency {
+            self.init(urgency)
+        } else {
+            return nil
+        }
+    }
+
+    /// What an operation says of itself; nil for what does not wait with the changes, or where a policy has a say.
+    init?(_ work: BatchOperation.Work) {
+        switch work {
+        case .update(_, let request) where request.at == nil: self.init(request)
+        case .end(_, let request) where request.at == nil: self = .end
+        case .start, .update, .end, .device, .subscription: return nil
+        }
     }
 }
 
@@ -42,21 +85,8 @@ extension RequestedChange {
         switch body {
         case .end: .end
         case .update(let request):
-            if request.mustDeliver || request.alert != nil {
-                .pressing
-            } else if let urgency = request.urgency {
-                Self.weight(of: urgency)
-            } else {
-                policy.rules.map { $0.mustDeliver ? .pressing : Self.weight(of: $0.urgency) }.max() ?? .routine
-            }
-        }
-    }
-
-    private static func weight(of urgency: Urgency) -> IntakeLimit.Weight {
-        switch urgency {
-        case .routine: .routine
-        case .notable: .notable
-        case .critical: .pressing
+            IntakeLimit.Weight(request)
+                ?? policy.rules.map { $0.mustDeliver ? .pressing : IntakeLimit.Weight($0.urgency) }.max() ?? .routine
         }
     }
 }

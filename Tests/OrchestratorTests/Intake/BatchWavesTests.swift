@@ -33,19 +33,25 @@ struct BatchWavesTests {
 
     @Test("Changes of one activity and reports of one device share a wave, for they keep their order there")
     func together() {
-        let changes = BatchWaves([Self.update("a"), Self.update("b"), Self.update("a")])
-        #expect(changes.waves == [[0, 1, 2]])
-        let reports = BatchWaves([Self.report("a", "d1"), Self.report("a", "d2"), Self.report("b", "d1")])
-        #expect(reports.waves == [[0, 1, 2]])
+        #expect(waves([Self.update("a"), Self.update("b"), Self.update("a")]) == [[0, 1, 2]])
+        #expect(waves([Self.report("a", "d1"), Self.report("a", "d2"), Self.report("b", "d1")]) == [[0, 1, 2]])
     }
 
     @Test("Whatever else concerns the same activity or device waits for what stands before it")
     func inOrder() {
-        let waves = BatchWaves([
+        let operations = [
             Self.start("a"), Self.update("a"), Self.report("a", "d1"), Self.device("d1"), Self.device("d1"),
             Self.update("b"), Self.update("a"),
-        ])
-        #expect(waves.waves == [[0, 5], [1], [2], [3, 6], [4]])
+        ]
+        #expect(waves(operations) == [[0, 5], [1], [2], [3, 6], [4]])
+    }
+
+    @Test("What is left out holds up nobody")
+    func leftOut() {
+        let operations = [Self.start("a"), Self.update("a"), Self.update("b"), Self.report("a", "d1")]
+        #expect(BatchWaves(operations, at: [1, 3]).waves == [[1], [3]])
+        #expect(BatchWaves(operations, at: [3]).waves == [[3]])
+        #expect(BatchWaves(operations, at: []).waves.isEmpty)
     }
 
     @Test(
@@ -63,7 +69,7 @@ struct BatchWavesTests {
             default: Self.report(id, device)
             }
         }
-        let waves = BatchWaves(operations).waves
+        let waves = waves(operations)
         #expect(waves.flatMap { $0 }.sorted() == Array(operations.indices))
         #expect(waves.allSatisfy { $0 == $0.sorted() })
         let wave = Dictionary(waves.enumerated().flatMap { wave, places in places.map { ($0, wave) } }) { first, _ in
@@ -75,6 +81,10 @@ struct BatchWavesTests {
                 #expect(first < second || (first == second && mayShare(operations[earlier], operations[later])))
             }
         }
+    }
+
+    private func waves(_ operations: [BatchOperation]) -> [[Int]] {
+        BatchWaves(operations, at: Array(operations.indices)).waves
     }
 
     private func subjects(_ operation: BatchOperation) -> Set<String> {

@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import JSON
+import Postgres
 import Testing
 
 @testable import Orchestrator
@@ -30,6 +31,74 @@ struct IntakeLimitTests {
         try intake.admit(weight, behind: Backlog(count: 10, wait: .milliseconds(limit)))
         #expect(throws: Problem.self) {
             try intake.admit(weight, behind: Backlog(count: 10, wait: .milliseconds(limit + 1)))
+        }
+    }
+
+    @Test(
+        "The least weight that is taken rises while the intake fills up",
+        arguments: [
+            (99, .routine), (100, .notable), (124, .notable), (125, .pressing), (150, .end), (199, .end), (200, nil),
+        ] as [(Int, IntakeLimit.Weight?)]
+    )
+    func least(count: Int, weight: IntakeLimit.Weight?) {
+        let intake = IntakeLimit(waiting: 100, wait: .seconds(1))
+        #expect(intake.leastWeight(behind: Backlog(count: count, wait: nil)) == weight)
+    }
+
+    @Test(
+        "What says itself how urgent it is is weighed by that; for the rest a policy has to be asked",
+        arguments: [
+            (UpdateRequest(contentState: World.state(1), urgency: .routine), .routine),
+            (UpdateRequest(contentState: World.state(1), urgency: .notable), .notable),
+            (UpdateRequest(contentState: World.state(1), urgency: .critical), .pressing),
+            (UpdateRequest(contentState: World.state(1), urgency: .routine, mustDeliver: true), .pressing),
+            (UpdateRequest(contentState: World.state(1), alert: World.alert("Goal"), urgency: .routine), .pressing),
+            (UpdateRequest(contentState: World.state(1)), nil),
+            (UpdateRequest(contentState: World.state(1), urgency: .routine, at: Instant(unixSeconds: 0)), nil),
+        ] as [(UpdateRequest, IntakeLimit.Weight?)]
+    )
+    func weight(request: UpdateRequest, weight: IntakeLimit.Weight?) {
+        #expect(IntakeLimit.Weight(.update(ActivityID(stored: "a"), request)) == weight)
+    }
+
+    @Test("While nothing is accepted, what is routine is refused before anything is looked up for it; an end waits")
+    func refusedAtOnce() async throws {
+        try await withWorld(settings: OrchestratorSettings(intakeLimit: 4)) { world in
+            for number in 1...6 { try await world.start("a\(number)") }
+            let (orchestrator, app) = (world.orchestrator, world.app)
+            func change(_ id: String, _ request: UpdateRequest) -> KeyedOperation {
+                KeyedOperation(BatchOperation(.update(ActivityID(stored: id), request)), idempotency: nil)
+            }
+            let routine = UpdateRequest(contentState: World.state(1), urgency: .routine)
+            let waiting = try await world.database.withTransaction { connection in
+                _ = try await connection.query("LOCK TABLE changes IN EXCLUSIVE MODE")
+                // The first is under way and waits for the lock, four wait for it.
+                let first = Task { await orchestrator.batch(app, [change("a1", routine)]) }
+                while try await connection.query("SELECT FROM pg_locks WHERE NOT granted").count == 0 {}
+                let next = Task { await orchestrator.batch(app, (2...5).map { change("a\($0)", routine) }) }
+                while orchestrator.intake.changes.backlog.count < 4 { await Task.yield() }
+                // Of an activity that does not exist it would be 404 if that were looked up.
+                let refused = await orchestrator.batch(app, [change("nobody", routine)])
+                #expect(words(refused) == ["too_many_requests"])
+                let end = KeyedOperation(BatchOperation(.end(ActivityID(stored: "a6"), EndRequest())), idempotency: nil)
+                let last = Task { await orchestrator.batch(app, [change("nobody", routine), end]) }
+                while orchestrator.intake.changes.backlog.count < 5 { await Task.yield() }
+                return [first, next, last]
+            }
+            var answers: [[String]] = []
+            for task in waiting { answers.append(words(await task.value)) }
+            #expect(answers == [["taken"], Array(repeating: "taken", count: 4), ["too_many_requests", "taken"]])
+        }
+    }
+
+    /// The codes of what was refused; "taken" for the rest.
+    private func words(_ results: [Orchestrator.OperationResult]) -> [String] {
+        results.map { result in
+            switch result {
+            case .success: "taken"
+            case .failure(let problem as Problem): problem.code
+            case .failure(let error): "\(error)"
+            }
         }
     }
 

@@ -21,10 +21,14 @@ struct BatchWaves {
     /// The places of operations in the batch, in ascending order in each wave.
     private(set) var waves: [[Int]] = []
 
-    init(_ operations: some Sequence<BatchOperation>) {
+    /// - `places`: of the operations that are carried out, ascending.
+    init<Operations: RandomAccessCollection<BatchOperation>>(
+        _ operations: Operations,
+        at places: [Int]
+    ) where Operations.Index == Int {
         var newest: [Subject: (kind: Kind, wave: Int)] = [:]
-        for (place, operation) in operations.enumerated() {
-            let (kind, subjects) = Self.subjects(of: operation)
+        for place in places {
+            let (kind, subjects) = Self.subjects(of: operations[place])
             let wave =
                 subjects.map { subject in
                     guard let before = newest[subject] else { return 0 }

@@ -32,8 +32,9 @@ extension Orchestrator {
     ///
     /// - Returns: One result for each, as the operation of its own returns or throws it.
     package func batch(_ app: BundleID, _ operations: [KeyedOperation]) async -> [OperationResult] {
-        var results = [OperationResult](repeating: .failure(Problem.internalError()), count: operations.count)
-        for wave in BatchWaves(operations.lazy.map(\.operation)).waves {
+        let taken = places(ofThoseTaken: operations)
+        var results = [OperationResult](repeating: .failure(IntakeLimit.refusal), count: operations.count)
+        for wave in BatchWaves(operations.lazy.map(\.operation), at: taken).waves {
             let parts = BatchParts(app, wave, of: operations)
             async let changes = accept(parts.changes)
             async let reports = accept(parts.reports)
@@ -47,6 +48,19 @@ extension Orchestrator {
             for (place, answer) in await singles { results[place] = answer }
         }
         return results
+    }
+
+    /// The places of those for which there is room, as far as they say themselves how urgent they are.
+    ///
+    /// Nothing is looked up or sorted for the others: under overload they are most of what comes, and what they cost is
+    /// missing where ends and alerts are accepted.
+    private func places(ofThoseTaken operations: [KeyedOperation]) -> [Int] {
+        let least = intakeLimit.leastWeight(behind: intake.changes.backlog)
+        guard least != .routine else { return Array(operations.indices) }
+        return operations.indices.filter { place in
+            guard let weight = IntakeLimit.Weight(operations[place].operation.work) else { return true }
+            return least.map { weight >= $0 } ?? false
+        }
     }
 
     private func singles(
