@@ -133,7 +133,7 @@ class Overload:
         if any(status == 429 and not wait for _, status, _, wait in probe.answers):
             self.failures.append("a 429 without Retry-After")
         return {
-            "capacity": capacity, "planned": offered, "answers": answers, "seconds": unloaded - loaded,
+            "capacity": capacity, "answers": answers, "posting": seconds, "answering": unloaded - loaded,
             "before": before, "during": during, "after": after, "recovery": self.recovery(before, after, unloaded),
             "phones": verdict["phones"],
         }  # fmt: skip
@@ -178,12 +178,12 @@ def percent(part, whole):
 
 
 def offered_rows(said):
-    yield ["of a kind", "offered a second", "accepted a second", "refused (429)", "answered p50, p99"]
+    yield ["of a kind", "posted a second", "accepted a second", "refused (429)", "answered p50, p99"]
     for kind, words in (("routine", "routine"), ("alert", "notable, with an alert"), ("end", "end")):
         statuses, seconds = said["answers"][kind]
         total = sum(statuses.values())
         yield [
-            words, f"{total / said['seconds']:,.0f}", f"{statuses.get(202, 0) / said['seconds']:,.0f}",
+            words, f"{total / said['posting']:,.0f}", f"{statuses.get(202, 0) / said['answering']:,.0f}",
             percent(statuses.get(429, 0), total),
             f"{quantile(seconds, 0.5) * 1000:,.0f} ms, {quantile(seconds, 0.99) * 1000:,.0f} ms" if seconds else "",
         ]  # fmt: skip
@@ -229,13 +229,13 @@ def main():
                     overload = Overload(options, cluster, url, daemon, simulator)
                     said = overload.run()
                 cluster.drop()
-    offered = sum(sum(statuses.values()) for statuses, _ in said["answers"].values()) / said["seconds"]
+    posted = sum(sum(statuses.values()) for statuses, _ in said["answers"].values()) / said["posting"]
     recovery = f"{said['recovery']:.1f} s" if said["recovery"] is not None else "not within 10 s"
     report = [
         "\n".join(markdown_table(list(offered_rows(said)), left=1)),
         "\n".join(markdown_table(list(probe_rows(said)), left=1)),
-        f"{said['capacity']:,.0f} changes a second could be accepted in batches of {BATCH}; {offered / said['capacity']:.1f} times as many were"
-        f" offered. Answered as before: {recovery} after the end."
+        f"{said['capacity']:,.0f} changes a second could be accepted in batches of {BATCH}; {posted / said['capacity']:.1f} times as many were"
+        f" posted for {said['posting']} s, and all of them answered after {said['answering']:.1f} s. Answered as before: {recovery} later."
         f" Memory of the daemon at most {overload.peak_mib:.0f} MiB. {said['phones']} phones showed the newest state in the end.",
         f"{facts['date']}, {options.seconds} seconds; {facts['cpu']}, {len(ours)} CPUs for tallyd and Postgres, {len(theirs)} for the"
         f" others, load {facts['load_before']} to {os.getloadavg()[0]:.1f}, {version(program('postgres'), '--version')}.",
