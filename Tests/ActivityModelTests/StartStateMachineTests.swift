@@ -87,6 +87,14 @@ struct StartStateMachineTests {
         DueCase(stored: StartStateMachine(hasFallenBack: true), action: .start, state: .claimed, attempts: 1),
     ]
 
+    @Test("One whose card the phone has reported is settled for good", arguments: StartStateMachine.State.allCases)
+    func reported(state: StartStateMachine.State) {
+        var machine = StartStateMachine(state: state, attempts: 1, reason: "start_budget")
+        let action = machine.isDue(isWanted: true, isReported: true, obstacle: nil, mayAlert: true)
+        #expect(action == .rest)
+        #expect(machine == StartStateMachine(state: .settled, attempts: 1))
+    }
+
     @Test("What becomes of a start that is due", arguments: dueCases)
     func due(example: DueCase) {
         var machine = example.stored

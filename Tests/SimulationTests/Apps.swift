@@ -84,6 +84,7 @@ extension Universe {
             apple.with { state in
                 if state.phones[phone].cards[card].knownSince == nil {
                     state.phones[phone].cards[card].knownSince = newest
+                    state.phones[phone].cards[card].reportedAt = state.uptime
                 }
                 let now = state.phones[phone].cards[card]
                 guard now.generation == reported.generation, now.isGone == reported.isGone else { return }
@@ -96,6 +97,20 @@ extension Universe {
             // The activity's channel is lost and not replaced yet, say: the app tries again later.
             note("\(id) is refused card \(reported.number) of \(reported.activity): \(problem.code)")
         }
+    }
+
+    /// An app does not wait for the start of a match that its phone has no card of.
+    func startOwnCard() {
+        guard let match = matches.filter({ !$0.hasEnded && $0.delivery != .channel }).randomElement(using: &random),
+            let score = match.accepted.first?.score
+        else { return }
+        let name = apple.with { state -> String? in
+            let phones = state.phones.indices.filter { state.phones[$0].newestCard(of: match.id) == nil }
+            guard let phone = phones.randomElement(using: &state.random) else { return nil }
+            state.phones[phone].startCard(of: match.id, score: score)
+            return state.phones[phone].id
+        }
+        if let name { note("\(name) starts a card of \(match.id) itself") }
     }
 
     func rotateUpdateToken() {

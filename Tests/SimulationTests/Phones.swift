@@ -22,6 +22,10 @@ struct Card: Sendable {
     var isKnown = false
     /// The newest revision that was accepted when Tally was told of this card's first token; nil before.
     var knownSince: Revision?
+    /// When the first report of it was answered, as ``Apple/State/uptime``; nil before.
+    var reportedAt: Int64?
+    /// The app started it, and no push of Tally's.
+    var isOwn = false
     /// Every update token that it has had.
     var tokens: [String] = []
     /// Alerts that it showed.
@@ -100,6 +104,23 @@ struct Phone: Sendable {
                 generation: Int64(cards.count) * 1_000,
                 tokens: token.map { [$0] } ?? [],
                 alerts: push.alert.map { [$0] } ?? []
+            )
+        )
+    }
+
+    /// The app starts a card itself, with a state that it has from elsewhere.
+    mutating func startCard(of activity: String, score: Int64) {
+        let token = newToken("b0")
+        cards.append(
+            Card(
+                activity: activity,
+                number: cards.count + 1,
+                updateToken: token,
+                score: score,
+                timestamp: 0,
+                generation: Int64(cards.count) * 1_000,
+                isOwn: true,
+                tokens: [token]
             )
         )
     }

@@ -176,7 +176,7 @@ extension Universe {
         }
     }
 
-    /// Promise 6: one start per device, and a second one only on record.
+    /// Promise 6: one start per device, a second one only on record, and none when the phone has reported the card.
     private func checkStarts() async throws {
         let rows = try await clock.database.query(
             """
@@ -188,15 +188,27 @@ extension Universe {
         for (activity, device, count) in try rows.decoded(as: (String, String, Int16).self) {
             attempts["\(activity) \(device)"] = Int(count)
         }
-        for phone in apple.with({ $0.phones }) {
+        let (phones, sent) = apple.with { ($0.phones, $0.sent.filter { $0.push.event == "start" }) }
+        for phone in phones {
             for match in matches {
-                let cards = phone.cards.count { $0.activity == match.id }
+                let cards = phone.cards.count { $0.activity == match.id && !$0.isOwn }
                 let claims = attempts["\(match.id) \(phone.id)"] ?? 0
                 guard cards <= 2, cards <= claims else {
                     throw BrokenPromise(
                         6,
                         "\(phone.id) has \(cards) cards of \(match.id); on record are \(claims) starts"
                     )
+                }
+                let reportedAt = phone.cards.filter { $0.activity == match.id }.compactMap(\.reportedAt).min()
+                guard let reportedAt else { continue }
+                // What a turn claimed that was under way at the report may have left after it.
+                guard
+                    !sent.contains(where: {
+                        $0.push.content?.match == match.id && $0.turn.uptime > reportedAt
+                            && phone.startTokens.contains($0.destination)
+                    })
+                else {
+                    throw BrokenPromise(6, "\(phone.id) was started though it had reported its card of \(match.id)")
                 }
             }
         }

@@ -67,6 +67,8 @@ final class Universe {
     let channelPool: Int
     /// Whether the type has a second version, which needs more than the first and has its own apps.
     let hasTwoVersions: Bool
+    /// How many starts a phone takes in a minute: in half of all lives so few that starts are put off.
+    let startBudget: Int
     /// How many cards make a ring that is divided: in most lives so few that activities come to have several.
     let ringSize: Int
     /// In a crowd there is weather: between these steps Apple rejects every token.
@@ -91,6 +93,7 @@ final class Universe {
         } else {
             storm = nil
         }
+        startBudget = Bool.random(using: &random) ? Int.random(in: 1...2, using: &random) : 10
         let isFew = Int.random(in: 0..<100, using: &random) < 75
         ringSize = !isFew ? 50_000 : storm != nil ? Self.crowdSize / 3 : Int.random(in: 1...2, using: &random)
         apple = Apple(seed: seed ^ 0x5EED, phones: storm == nil ? 5 : Self.crowdSize)
@@ -136,6 +139,7 @@ final class Universe {
     private func putType(requiring fields: [String], for app: String? = nil) async throws {
         var policy = Policy()
         policy.startRetrySeconds = 20
+        (policy.startBudget.count, policy.startBudget.windowSeconds) = (startBudget, 60)
         let state: JSONObject = [
             "type": "object",
             "required": .array(fields.map { .string($0) }),

@@ -7,8 +7,10 @@
 /// ```
 /// pending ──▶ claimed ──▶ sent
 ///    ▲           ├──────▶ unknown ──▶ claimed (repeated, once)
-///    ├───────────┴──────▶ withheld, failed
-///    └─ a new report
+///    ├───────────┴──────▶ withheld, failed, cancelled
+///    └─ a new registration, or what stood against it is over
+///
+/// every one ──▶ settled: the phone has reported the card, and there is never another start
 /// ```
 package struct StartStateMachine: Sendable, Hashable {
     /// The states of a start, as they are stored.
@@ -107,10 +109,20 @@ extension StartStateMachine {
     ///
     /// - Parameters:
     ///   - isWanted: Whether the device is in the audience; who was removed is not started any more.
+    ///   - isReported: Whether the phone has reported the card, perhaps at the moment at which the start was made.
     ///   - obstacle: What stands against it.
     ///   - mayAlert: Whether the policy lets an alert stand in and there is a token to send it to.
     /// - Returns: What is to be done, when the machine as it is now has been stored.
-    package mutating func isDue(isWanted: Bool, obstacle: Obstacle?, mayAlert: Bool) -> DueAction {
+    package mutating func isDue(
+        isWanted: Bool,
+        isReported: Bool = false,
+        obstacle: Obstacle?,
+        mayAlert: Bool
+    ) -> DueAction {
+        if isReported {
+            (state, reason) = (.settled, nil)
+            return .rest
+        }
         if attempts >= Self.maximumAttempts || (attempts > 0 && !isWanted) {
             // Only the phone can tell what became of it.
             state = .unknown

@@ -82,6 +82,12 @@ extension Orchestrator {
         let card = CardKey(activityKey: activityKey, deviceKey: deviceKey)
         _ = try await connection.pipeline([
             AppVersionRows.hold([card]),
+            // Before the card, in the order in which reports lock them. One that APNs has taken waits for its report.
+            """
+            INSERT INTO starts AS s (activity_key, device_key, state) VALUES (\(activityKey), \(deviceKey), 'settled')
+            ON CONFLICT (activity_key, device_key) DO UPDATE SET state = 'settled', due_at = NULL, reason = NULL
+            WHERE s.state NOT IN ('sent', 'settled')
+            """,
             """
             UPDATE subscriptions AS s
             SET leaving = true, failures = 0,
@@ -91,12 +97,6 @@ extension Orchestrator {
             WHERE s.activity_key = \(activityKey) AND s.device_key = \(deviceKey)
             """,
             AppVersionRows.alignment([card]),
-            """
-            INSERT INTO starts (activity_key, device_key, state)
-            SELECT s.activity_key, s.device_key, 'settled' FROM subscriptions AS s
-            WHERE s.activity_key = \(activityKey) AND s.device_key = \(deviceKey)
-            ON CONFLICT (activity_key, device_key) DO NOTHING
-            """,
             SegmentStore.announce(cards: [card]),
         ])
         return true

@@ -331,7 +331,8 @@ struct ReportGroup {
         }
     }
 
-    /// The cards exist, so their starts are settled, whatever is known of the pushes (promise 6).
+    /// The cards exist, so their starts are settled, whatever their state and whatever is known of the pushes (promise 6): one
+    /// that is withheld or has failed would else leave when what stands against it is over.
     private func settleStarts(of cards: [CardKey]) async throws -> [CardKey: Start] {
         guard !cards.isEmpty else { return [:] }
         let rows = try await connection.query(
@@ -340,7 +341,7 @@ struct ReportGroup {
                 SELECT s.activity_key, s.device_key
                 FROM unnest(\(cards.map(\.activityKey)), \(cards.map(\.deviceKey))) AS r(activity_key, device_key)
                 JOIN starts AS s USING (activity_key, device_key)
-                WHERE s.state IN ('pending', 'claimed', 'unknown', 'sent')
+                WHERE s.state <> 'settled'
                 ORDER BY s.activity_key, s.device_key FOR NO KEY UPDATE OF s
             )
             UPDATE starts AS s SET state = 'settled', due_at = NULL, reason = NULL

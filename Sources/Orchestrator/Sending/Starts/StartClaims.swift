@@ -117,6 +117,7 @@ struct StartClaims: Sendable {
         let frequent: Bool
         let deviceToken: PushToken?
         let isWanted: Bool
+        let isReported: Bool
         let spending: StartSpending
         /// The database's clock.
         let now: PGTimestamp
@@ -129,7 +130,7 @@ struct StartClaims: Sendable {
             SELECT s.device_key, s.state::text, s.attempts, s.failures, s.fell_back, t.token, d.os_version,
                    d.activities_enabled, d.frequent_pushes_enabled, d.device_token, \(unescaped: AudienceRows.coverage),
                    spent.times, spent.counts, clock_timestamp(), \(unescaped: AppVersionRows.appVersion), v.is_withheld,
-                   v.decodes_from
+                   v.decodes_from, \(unescaped: Self.isReported)
             FROM starts AS s JOIN devices AS d USING (device_key) JOIN activities AS a USING (activity_key)
             LEFT JOIN activity_app_versions AS v
                 ON v.activity_key = s.activity_key AND v.app_version = \(unescaped: AppVersionRows.appVersion)
@@ -148,7 +149,7 @@ struct StartClaims: Sendable {
             as: (
                 Int64, String, Int16, Int16, Bool, [UInt8]?, String?, Bool, Bool, [UInt8]?, Bool, [PGTimestamp],
                 [Int16],
-                PGTimestamp, String, Bool?, Int64?
+                PGTimestamp, String, Bool?, Int64?, Bool
             ).self
         ).map { row in
             Due(
@@ -167,6 +168,7 @@ struct StartClaims: Sendable {
                 frequent: row.8,
                 deviceToken: row.9.flatMap(PushToken.init(bytes:)),
                 isWanted: row.10,
+                isReported: row.17,
                 spending: StartSpending(
                     zip(row.11, row.12).map { StartSpending.Unit(at: $0.microseconds, count: Int($1)) }
                 ),
@@ -174,6 +176,13 @@ struct StartClaims: Sendable {
             )
         }
     }
+
+    /// The condition that there is a card of the start `s` already. A report settles the starts that it finds; one that is
+    /// made at that moment, of an audience, may be missed by it. What waits for its token may be there or not.
+    private static let isReported = """
+        EXISTS (SELECT FROM subscriptions AS c
+                WHERE c.activity_key = s.activity_key AND c.device_key = s.device_key AND c.state <> 'waiting_for_token')
+        """
 
     // MARK: What becomes of it
 
@@ -204,6 +213,7 @@ struct StartClaims: Sendable {
         var machine = due.machine
         let action = machine.isDue(
             isWanted: due.isWanted,
+            isReported: due.isReported,
             obstacle: try obstacle(due, capability, &versions),
             mayAlert: activity.policy.fallbackAlert && due.deviceToken != nil
         )
