@@ -46,7 +46,7 @@ package final class Orchestrator: Sendable {
     ) {
         self.database = database
         halts = SendingHalts(database: database, uptime: settings.uptime, logger: logger)
-        self.sender = WatchedSender(base: sender, halts: halts)
+        self.sender = sender
         self.masterKeys = masterKeys
         self.settings = settings
         self.logger = logger

@@ -62,9 +62,12 @@ struct Phone: Sendable {
         return String(repeating: "0", count: max(4 - digits.count, 0)) + digits
     }
 
+    /// What the tokens of one phone have in common, and no other has.
+    static func number(ofToken token: String) -> Substring { token.dropFirst(2).prefix(4) }
+
     private mutating func newToken(_ kind: String) -> String {
         handedOut += 1
-        return kind + startToken.dropFirst(2).prefix(4) + Self.hex(handedOut)
+        return kind + Self.number(ofToken: startToken) + Self.hex(handedOut)
     }
 
     /// The card of an activity that was made last.

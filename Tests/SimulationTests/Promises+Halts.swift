@@ -69,13 +69,16 @@ extension Universe {
                 if next?.turn == answer.turn, next?.push == answer.push { continue }
                 while answers[first].uptime / 1_000 <= answer.uptime / 1_000 - 60 { first += 1 }
                 let window = answers[first...last]
-                let rejections = window.count { $0.outcome.class == .tokenRejected }
-                guard window.count >= 100, rejections * 5 > window.count else { continue }
+                let rejected = window.filter { $0.outcome.class == .tokenRejected }.map(\.destination)
+                // One of each phone counts.
+                let rejections = Set(rejected.map(Phone.number(ofToken:))).count
+                let count = window.count - rejected.count + rejections
+                guard count >= 100, rejections * 5 > count else { continue }
                 let isHalted = halts.contains { $0.touches(answer.at, answer.at) }
                 // What was counted before a halt or its end says nothing any more.
                 let isForgotten = halts.contains { $0.touches(window[first].at, answer.at) }
                 guard isHalted || isForgotten || deaths[daemon] == answer.uptime else {
-                    throw BrokenPromise(9, "\(daemon) saw \(rejections) of \(window.count) answers reject, and went on")
+                    throw BrokenPromise(9, "\(daemon) saw \(rejections) of \(count) answers reject, and went on")
                 }
             }
         }

@@ -11,6 +11,10 @@ package struct BatchOutcome: Sendable {
             self.index = index
             self.outcome = outcome
         }
+
+        /// Whether APNs did not take the token. A 410 with an unknown reason, or none, is judged as that, and yet says
+        /// nothing of key or host.
+        package var isRejection: Bool { outcome.class == .tokenRejected && outcome.status != 410 }
     }
 
     /// What Apple's answer to a push said beside its outcome.
@@ -62,13 +66,7 @@ package struct BatchOutcome: Sendable {
 
     /// How many tokens APNs did not take (`BadDeviceToken`, `DeviceTokenNotForTopic`): many of these mean a wrong key, host
     /// or topic rather than wrong tokens. Dead tokens (410) are not among them.
-    package var rejected: Int {
-        exceptions.reduce(into: 0) { count, exception in
-            // A 410 with an unknown reason, or none, is judged as a rejection, and yet says nothing of key or host.
-            let isRejection = exception.outcome.class == .tokenRejected && exception.outcome.status != 410
-            count += isRejection ? 1 : 0
-        }
-    }
+    package var rejected: Int { exceptions.count(where: \.isRejection) }
 
     /// How many pushes got an answer of Apple's, whatever it said.
     package var answered: Int {

@@ -2,12 +2,15 @@
 /// argument.
 ///
 /// A wrong key, host or topic makes APNs reject every token; a registry that is merely old has a few bad ones. Dead tokens
-/// (410) are no rejections: after an activity they come by the thousands.
+/// (410) are no rejections: after an activity they come by the thousands. Of a device only the last rejection counts: one phone
+/// that reports a new wrong token every moment does not make a mass.
 package struct AnswerWatch: Sendable {
     /// How long answers count.
     package static let window = Duration.seconds(60)
     /// With fewer answers nothing is decided.
     package static let leastAnswers = 100
+    /// How many devices are told apart; more of them in a minute are a mass, whatever each of them does.
+    package static let mostDevices = 10_000
     /// How many of a probe's pushes leave at most.
     package static let probeSize = 10
 
@@ -38,51 +41,70 @@ package struct AnswerWatch: Sendable {
         }
     }
 
-    private enum State: Sendable {
-        case watching
-        case probing(Count)
+    /// What was counted in one second.
+    private struct Moment: Sendable {
+        let second: Int64
+        var count = Count()
+        /// Those whose rejection was counted then, perhaps to be counted later instead.
+        var rejected: [Int64] = []
     }
 
-    /// What was counted in one second; the oldest first.
-    private var recent: [(second: Int64, count: Count)] = []
+    /// The oldest first.
+    private var recent: [Moment] = []
     private var total = Count()
-    private var state = State.watching
+    /// In which second the last rejection of a device was counted.
+    private var lastRejections: [Int64: Int64] = [:]
+    private var isProbing = false
 
     package init() {}
 
-    /// Answers came. Returns what the window holds if sending must halt. `second` is that of any clock that only goes on.
-    package mutating func observe(_ count: Count, at second: Int64) -> Count? {
-        switch state {
-        case .probing(var probe):
-            probe += count
-            state = .probing(probe)
-            return nil
-        case .watching:
-            if recent.last?.second == second {
-                recent[recent.count - 1].count += count
-            } else {
-                recent.append((second, count))
-            }
-            total += count
-            let seen = self.count(at: second)
-            return seen.isExcessive ? seen : nil
-        }
+    /// Answers came. Returns what the window holds if sending must halt.
+    ///
+    /// - Parameters:
+    ///   - count: all answers.
+    ///   - devices: those that were rejected, each once or more, as far as it is known which.
+    ///   - second: that of any clock that only goes on.
+    package mutating func observe(_ count: Count, of devices: [Int64] = [], at second: Int64) -> Count? {
+        letGo(before: second)
+        if recent.last?.second != second { recent.append(Moment(second: second)) }
+        recent[recent.count - 1].count += count
+        total += count
+        for device in devices { takeRejection(of: device, at: second) }
+        return !isProbing && total.isExcessive ? total : nil
     }
 
-    /// What the window holds.
+    /// The rejection that a device had before in the window does not count any more.
+    private mutating func takeRejection(of device: Int64, at second: Int64) {
+        let earlier = lastRejections[device]
+        if let earlier, let place = recent.firstIndex(where: { $0.second == earlier }) {
+            let one = Count(answers: 1, rejections: 1)
+            recent[place].count -= one
+            total -= one
+        }
+        guard earlier != second, earlier != nil || lastRejections.count < Self.mostDevices else { return }
+        lastRejections[device] = second
+        recent[recent.count - 1].rejected.append(device)
+    }
+
+    /// What the window holds; nothing during a probe.
     package mutating func count(at second: Int64) -> Count {
+        letGo(before: second)
+        return isProbing ? Count() : total
+    }
+
+    private mutating func letGo(before second: Int64) {
         let kept = second - Self.window.components.seconds
         while let oldest = recent.first, oldest.second <= kept {
             total -= oldest.count
+            for device in oldest.rejected where lastRejections[device] == oldest.second { lastRejections[device] = nil }
             recent.removeFirst()
         }
-        return total
     }
 
     /// A few pushes are about to leave although sending stands still; their answers are counted apart.
     package mutating func beginProbe() {
         forget()
-        state = .probing(Count())
+        isProbing = true
     }
 
     /// What a probe came to.
@@ -96,7 +118,8 @@ package struct AnswerWatch: Sendable {
 
     /// The probe's pushes are answered.
     package mutating func endProbe() -> ProbeVerdict {
-        guard case .probing(let count) = state else { return .none }
+        guard isProbing else { return .none }
+        let count = total
         forget()
         if count.answers == 0 { return .none }
         return count.isBad ? .bad : .good

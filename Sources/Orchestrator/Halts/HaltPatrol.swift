@@ -26,7 +26,8 @@ struct HaltPatrol: Service, CustomStringConvertible {
     }
 
     /// Wakes one activity per halt whose probe is due, of those with a token that was rejected, and of its rings the one with
-    /// the token: all others may rest.
+    /// the token: all others may rest. It is the token that was rejected first: one that a probe has tried comes last the next
+    /// time, so that no probe after the other meets the same few, which may be the only bad ones.
     func look() async throws {
         let rows = try await orchestrator.database.query(
             """
@@ -37,7 +38,7 @@ struct HaltPatrol: Service, CustomStringConvertible {
                 WHERE h.probe_at <= clock_timestamp() AND s.state = 'rejected' AND s.rejected_at >= h.suspect_from
                   AND a.bundle_id = h.bundle_id AND a.environment = h.environment
                   AND (a.state = 'live' OR a.ended_at > clock_timestamp() - \(ActivitySnapshot.longestCard))
-                ORDER BY s.rejected_at DESC LIMIT 1
+                ORDER BY s.rejected_at LIMIT 1
             ) AS card ON true
             LEFT JOIN LATERAL (
                 SELECT a.activity_key FROM start_tokens AS t JOIN starts AS s USING (device_key)
@@ -45,7 +46,7 @@ struct HaltPatrol: Service, CustomStringConvertible {
                 WHERE h.probe_at <= clock_timestamp() AND card.activity_key IS NULL
                   AND t.state = 'rejected' AND t.rejected_at >= h.suspect_from AND s.state = 'failed'
                   AND a.bundle_id = h.bundle_id AND a.environment = h.environment AND a.state = 'live'
-                ORDER BY t.rejected_at DESC LIMIT 1
+                ORDER BY t.rejected_at LIMIT 1
             ) AS start ON true
             """
         )

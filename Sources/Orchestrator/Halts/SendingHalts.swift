@@ -46,10 +46,10 @@ final class SendingHalts: Sendable {
 
     // MARK: Watching
 
-    /// Answers came; halts if there are too many rejections.
-    func observe(_ count: AnswerWatch.Count, of scope: HaltScope) async {
+    /// Answers came; halts if there are too many rejections. `devices` are those that were rejected, as far as known.
+    func observe(_ count: AnswerWatch.Count, of devices: [Int64], in scope: HaltScope) async {
         let second = uptime().components.seconds
-        let excess = places.withLock { $0[scope, default: Place()].watch.observe(count, at: second) }
+        let excess = places.withLock { $0[scope, default: Place()].watch.observe(count, of: devices, at: second) }
         guard let excess else { return }
         do {
             try await halt(scope, excess)

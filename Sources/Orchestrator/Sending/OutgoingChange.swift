@@ -42,7 +42,7 @@ struct OutgoingChange: Sendable {
 
     /// Sends to tokens, and takes down what became of it. `deviceKeys` are those of the tokens, in their order.
     func send(_ form: Form, to tokens: TokenBuffer, of deviceKeys: [Int64]) async -> BatchOutcome {
-        let outcome = await orchestrator.sender.send(
+        let outcome = await orchestrator.send(
             PushBatch(
                 environment: activity.environment,
                 identity: identity,
@@ -51,7 +51,8 @@ struct OutgoingChange: Sendable {
                 tokens: tokens,
                 deadline: orchestrator.settings.pushDeadline,
                 wantsReceipts: detail.wantsReceipts
-            )
+            ),
+            to: deviceKeys
         )
         orchestrator.timeline.record(
             TimelineSending(

@@ -28,6 +28,52 @@ struct AnswerWatchTests {
         #expect(watch.observe(Count(answers: 1, rejections: 0), at: 59) == Count(answers: 100, rejections: 30))
     }
 
+    @Test("A device that is rejected again and again counts once, and as long as after its last rejection")
+    func liar() {
+        var watch = AnswerWatch()
+        _ = watch.observe(Count(answers: 99), at: 0)
+        for second in Int64(0)..<59 {
+            #expect(
+                watch.observe(Count(answers: 10, rejections: 10), of: Array(repeating: 7, count: 10), at: second) == nil
+            )
+            #expect(watch.count(at: second) == Count(answers: 100, rejections: 1))
+        }
+        #expect(watch.count(at: 117) == Count(answers: 1, rejections: 1))
+        #expect(watch.count(at: 118) == Count())
+    }
+
+    @Test("More devices than can be told apart are a mass")
+    func manyDevices() {
+        var watch = AnswerWatch()
+        let devices = (0..<Int64(AnswerWatch.mostDevices + 5)).map { $0 }
+        let count = Count(answers: devices.count, rejections: devices.count)
+        #expect(watch.observe(count, of: devices, at: 0) == count)
+        #expect(watch.observe(count, of: devices, at: 1)?.rejections == devices.count + 5)
+    }
+
+    /// The same rule, written the slow way.
+    @Test("Each device's last rejection within 60 seconds counts, and every other answer", arguments: 1...50)
+    func propertyOfDevices(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        var watch = AnswerWatch()
+        var all: [(second: Int64, answers: Int, devices: [Int64])] = []
+        var second: Int64 = 0
+        for _ in 0..<200 {
+            second += Int64.random(in: 0...9, using: &random)
+            let devices = (0..<Int.random(in: 0...9, using: &random)).map { _ in
+                Int64.random(in: 0...30, using: &random)
+            }
+            let accepted = Int.random(in: 0...9, using: &random)
+            all.append((second, accepted, devices))
+            let recent = all.filter { $0.second > second - 60 }
+            let rejections = Set(recent.flatMap(\.devices)).count
+            let expected = Count(answers: recent.map(\.answers).reduce(rejections, +), rejections: rejections)
+            let count = Count(answers: accepted + devices.count, rejections: devices.count)
+            #expect(watch.observe(count, of: devices, at: second) == (expected.isExcessive ? expected : nil))
+            #expect(watch.count(at: second) == expected)
+        }
+    }
+
     /// The same rule, written the slow way.
     @Test("The window holds exactly the answers of the last 60 seconds", arguments: 1...50)
     func property(seed: UInt64) {

@@ -145,7 +145,8 @@ struct SendingHaltTests {
             let other = world.sibling()
             await other.orchestrator.halts.observe(
                 AnswerWatch.Count(answers: 60, rejections: 0),
-                of: HaltScope(app: world.app, environment: .production)
+                of: [],
+                in: HaltScope(app: world.app, environment: .production)
             )
             try await other.orchestrator.halts.share()
             #expect(try await world.number("SELECT answers::int8 FROM sending_halts") == 120)
@@ -214,6 +215,47 @@ struct SendingHaltTests {
             try await world.update(score: 1)
             try await world.settle()
             #expect(try await world.number("SELECT count(*) FROM sending_halts") == 0)
+        }
+    }
+
+    /// How a phone that lies makes APNs reject.
+    enum Lie: CaseIterable { case updateTokens, startTokens }
+
+    @Test("One phone that reports a new wrong token every moment halts nobody's sending", arguments: Lie.allCases)
+    func liar(lie: Lie) async throws {
+        try await withWorld { world in
+            try await world.start(to: World.devices("liar"))
+            try await world.crowd(150)
+            for number in 100..<160 {
+                let token = "5a" + String(number, radix: 16)
+                world.recorder.answer(token, with: .badToken)
+                switch lie {
+                case .updateTokens: try await world.follow("liar", token: token)
+                case .startTokens: try await world.register("liar", token: token)
+                }
+                try await world.settle()
+            }
+            #expect(world.recorder.take().count >= 60)
+            try await world.update(score: 1)
+            try await world.settle()
+            #expect(world.recorder.take().count == 150)
+            #expect(try await world.number("SELECT count(*) FROM sending_halts") == 0)
+        }
+    }
+
+    @Test("A token that was rejected after all others, and always will be, does not keep sending halted")
+    func lastRejected() async throws {
+        try await withHalt { world in
+            try await world.start("other")
+            try await world.follow("liar", token: "bb01", in: "other", known: 1)
+            try await world.database.execute(
+                "UPDATE subscriptions SET state = 'rejected', due_at = NULL WHERE update_token = '\\xbb01'"
+            )
+            world.recorder.answerAll(with: nil)
+            world.recorder.answer("bb01", with: .badToken, .badToken)
+            try await endPause(world)
+            try await world.settle()
+            #expect(try await world.events(.providerResumed).map { $0.detail["by"] } == ["probe"])
         }
     }
 

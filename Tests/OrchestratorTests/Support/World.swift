@@ -349,7 +349,7 @@ extension World {
         // Every orchestrator of these tests sends to a recorder.
         self.init(
             orchestrator: orchestrator,
-            recorder: (orchestrator.sender as? WatchedSender)?.base as? Recorder ?? Recorder(),
+            recorder: orchestrator.sender as? Recorder ?? Recorder(),
             app: app
         )
     }

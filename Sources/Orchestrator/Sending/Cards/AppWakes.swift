@@ -73,7 +73,7 @@ struct AppWakes: Sendable {
             deadline: orchestrator.settings.pushDeadline,
             wantsReceipts: detail.wantsReceipts
         )
-        let answers = await orchestrator.sender.send(batch)
+        let answers = await orchestrator.send(batch, to: members.map(\.deviceKey))
         orchestrator.timeline.record(
             TimelineSending(
                 activityKey: group.activityKey,

@@ -155,7 +155,7 @@ struct StartTurn: Sendable {
         _ detail: TimelineDetail,
         answer: (ClaimedStart, PushOutcome?) -> Void
     ) async {
-        let answers = await orchestrator.sender.send(batch)
+        let answers = await orchestrator.send(batch, to: members.map(\.deviceKey))
         orchestrator.timeline.record(
             TimelineSending(
                 activityKey: activity.key,
