@@ -30,7 +30,7 @@ struct CatchUpTurn: Sendable {
         let (behind, level) = due.filter { !$0.leaving }.partitioned { $0.knownRevision >= activity.newest }
         let (unsure, current) = level.partitioned { $0.confirmedRevision >= activity.newest }
         if !current.isEmpty {
-            try await store([Destination.backOnRing(current, activity.key, activity.newest)])
+            try await store([Destination.backOnRing(current, activity.key, activity.newest)], of: current)
         }
         if !unsure.isEmpty { try await assure(unsure) }
         for (revision, destinations) in try await owed(to: behind) {
@@ -82,7 +82,7 @@ struct CatchUpTurn: Sendable {
             revision < activity.newest
             ? Destination.owedMore(done, activity.key, than: revision)
             : Destination.backOnRing(done, activity.key, revision)
-        try await store(exceptions.statements + [settled])
+        try await store(exceptions.statements + [settled], of: begun)
     }
 
     /// Sends the newest state once more to tokens that replace others: APNs accepted it for those, which may have been
@@ -96,7 +96,10 @@ struct CatchUpTurn: Sendable {
                 fixedPriority: change.kind == .end ? .ten : .five
             )
         let done = exceptions.settled(of: begun)
-        try await store(exceptions.statements + [Destination.backOnRing(done, activity.key, change.revision)])
+        try await store(
+            exceptions.statements + [Destination.backOnRing(done, activity.key, change.revision)],
+            of: begun
+        )
     }
 
     /// Ends cards while the activity goes on, and forgets them; also those that can never be reached.
@@ -109,13 +112,15 @@ struct CatchUpTurn: Sendable {
                 fixedPriority: .ten
             )
         try await store(
-            exceptions.statements + [Destination.forget(exceptions.settled(of: begun), activity.key)]
+            exceptions.statements + [Destination.forget(exceptions.settled(of: begun), activity.key)],
+            of: begun
         )
     }
 
     /// A worker that was paused past its lease stores nothing: its successor has read the rows and acts on them.
-    private func store(_ statements: [Query]) async throws {
-        try await orchestrator.segments.store(statements, under: lease)
+    private func store(_ statements: [Query], of destinations: [Destination]) async throws {
+        let cards = destinations.map { CardKey(activityKey: activity.key, deviceKey: $0.deviceKey) }
+        try await orchestrator.segments.store(CardKey.hold(cards) + statements, under: lease)
     }
 }
 

@@ -85,7 +85,8 @@ struct PushExceptions: Sendable {
                 again.append((place, outcome, delay))
             }
         }
-        var statements: [Query] = []
+        let places = dead.map(\.0) + rejected.map(\.0) + again.map(\.0)
+        var statements = CardKey.hold(places.map { CardKey(activityKey: activityKey, deviceKey: $0.deviceKey) })
         if !dead.isEmpty { statements.append(death(of: dead)) }
         if !rejected.isEmpty { statements.append(rejection(of: rejected)) }
         if !again.isEmpty { statements.append(retry(of: again)) }

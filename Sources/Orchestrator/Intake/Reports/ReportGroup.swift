@@ -366,8 +366,10 @@ struct ReportGroup {
         let reports = reports.sorted { ($0.facts.key, $0.deviceKey) < ($1.facts.key, $1.deviceKey) }
         let kinds = Dictionary(grouping: reports, by: \.kind)
         let cards = reports.map { CardKey(activityKey: $0.facts.key, deviceKey: $0.deviceKey) }
+        // Cards of one kind are locked in their order anyway.
         let statements =
-            kinds.map { ReportRows(kind: $0, reports: $1).statement } + [
+            (kinds.count > 1 ? CardKey.hold(cards) : [])
+            + kinds.map { ReportRows(kind: $0, reports: $1).statement } + [
                 AppVersionRows.alignment(cards),
                 Boarding.statement(cards),
                 readingAndAnnouncing(cards),

@@ -1,0 +1,75 @@
+import APITypes
+import ActivityModel
+import Postgres
+import Testing
+
+@testable import Orchestrator
+
+@Suite("Cards are locked in one order", .timeLimit(.minutes(2)))
+struct CardLockTests {
+    /// Holds the card of the first device until `work` waits for it, and expects that no other card is held by then.
+    private func holdingFirst(_ world: World, _ work: @escaping @Sendable () async throws -> Void) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            try await world.database.withTransaction { connection in
+                let first: Query = "SELECT min(device_key) FROM subscriptions"
+                let key = try #require(try await connection.query(first).single(Int64?.self) ?? nil)
+                _ = try await connection.query("SELECT FROM subscriptions WHERE device_key = \(key) FOR UPDATE")
+                group.addTask { try await work() }
+                let waiting: Query = """
+                    SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+                    """
+                let deadline = ContinuousClock.now + .seconds(60)
+                while try await world.number(waiting) == 0, ContinuousClock.now < deadline {
+                    try await Task.sleep(for: .milliseconds(2))
+                }
+                let others = try await connection.query(
+                    "SELECT 1 FROM subscriptions WHERE device_key > \(key) FOR UPDATE SKIP LOCKED"
+                )
+                let count = try await connection.query("SELECT count(*) FROM subscriptions").single(Int64.self)
+                #expect(others.count + 1 == count ?? 0)
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    @Test("by reports of all kinds")
+    func reports() async throws {
+        try await withWorld { world in
+            try await world.start()
+            for number in 1...5 { try await world.follow("d\(number)", token: "aa0\(number)", known: 1) }
+            try await world.settle()
+            let reports: [(SubscriptionRequest.Report, generation: Int64?, known: Revision?)] = [
+                (.ended, 1, nil), (.ended, nil, nil),
+                (.updateToken(try #require(PushToken(hex: "bb03"))), 1, nil),
+                (.updateToken(try #require(PushToken(hex: "bb04"))), nil, nil),
+                (.updateToken(try #require(PushToken(hex: "bb05"))), nil, 1),
+            ]
+            let cards = reports.enumerated().map { place, report in
+                ReportedCard(
+                    app: world.app,
+                    activity: ActivityID(stored: "final"),
+                    device: DeviceID(stored: "d\(place + 1)"),
+                    request: SubscriptionRequest(report.0, generation: report.generation, knownRevision: report.known)
+                )
+            }
+            try await holdingFirst(world) {
+                for answer in await world.orchestrator.accept(cards) { _ = try answer.get() }
+            }
+        }
+    }
+
+    @Test("by a worker that has served some by their own rows, whichever was due first")
+    func catchUp() async throws {
+        try await withWorld { world in
+            try await world.start()
+            for number in 1...3 { try await world.follow("d\(number)", token: "aa0\(number)") }
+            try await world.database.execute(
+                "UPDATE subscriptions SET due_at = clock_timestamp() - device_key * interval '1 second'"
+            )
+            world.recorder.answer("aa02", with: .tooMany)
+            try await holdingFirst(world) { try await world.settle() }
+            #expect(try await world.subscription("d2") == "due")
+            #expect(try await world.subscription("d3") == "riding")
+        }
+    }
+}
