@@ -20,7 +20,8 @@ enum ChangeGroup {
         }
     }
 
-    /// Locks, reads and decides. At most `leasing` rings are leased for this daemon to serve, as `segments` says.
+    /// Locks, reads and decides. At most `leasing` rings are leased for this daemon to serve, as `segments` says; nil: nobody
+    /// is given work, because nothing will be committed.
     ///
     /// - Returns: What is to be written and committed.
     /// - Throws: Errors of the database.
@@ -28,7 +29,7 @@ enum ChangeGroup {
         _ commands: [ChangeCommand],
         skews: ClockSkewWatch,
         segments: SegmentStore,
-        leasing limit: Int = 0,
+        leasing limit: Int?,
         on connection: PostgresConnection
     ) async throws -> Judged {
         let keys = commands.compactMap(\.idempotencyKey)
@@ -66,7 +67,7 @@ enum ChangeGroup {
         judged.statements += desk.cancellations + kept.statements
         if let skew { judged.statements.append(EventRows.insertion([skew])) }
         // Last, because whoever serves a ring waits for its row.
-        if let work = desk.work(leasing: limit, for: segments) {
+        if let limit, let work = desk.work(leasing: limit, for: segments) {
             judged.statements.append(work.statement)
             judged.work = work
         }

@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import JSON
 import Postgres
+import TestSupport
 import Testing
 
 @testable import Orchestrator
@@ -40,6 +41,41 @@ struct DryRunTests {
             #expect(try await problem { _ = try await world.show() }?.status == 404)
             try await world.settle()
             #expect(world.recorder.pushes.isEmpty)
+        }
+    }
+
+    @Test(
+        "Neither waits for whoever serves a ring nor needs a second connection",
+        arguments: [Delivery.tokens, .channel]
+    )
+    func disturbsNobody(delivery: Delivery) async throws {
+        try await withWorld { world in
+            try await world.start(delivery: delivery)
+            try await world.settle()
+            let name = try #require(try await world.word("SELECT current_database()::text"))
+            var configuration = Database.Configuration()
+            configuration.maximumConnections = 1
+            let narrow = try await Database(
+                url: TestCluster.shared.url(database: name),
+                configuration: configuration,
+                logger: world.orchestrator.logger
+            )
+            let orchestrator = Orchestrator(
+                database: narrow,
+                sender: world.recorder,
+                masterKeys: world.orchestrator.masterKeys,
+                settings: world.orchestrator.settings,
+                logger: world.orchestrator.logger
+            )
+            try await World(orchestrator: orchestrator, app: world.app).withIntake {
+                let answer = try await world.database.withTransaction { connection in
+                    _ = try await connection.query("SELECT FROM segments FOR UPDATE")
+                    return try await orchestrator.dryRunEnd(world.app, ActivityID(stored: "final"), EndRequest())
+                }
+                #expect(answer.revision == 2)
+                #expect(answer.pushes.map(\.to) == [delivery == .tokens ? .updateTokens : .channel])
+            }
+            await narrow.shutDown()
         }
     }
 

@@ -30,7 +30,7 @@ extension Orchestrator {
         return try await rollingBack { connection in
             guard let key = try await proposal.insert(on: connection) else { throw Problem.activityExists() }
             try await proposal.insertParts(activityKey: key, on: connection)
-            let plan = try await PushPlan.read(key, revision: 1, orchestrator: self, on: connection)
+            let plan = try await PushPlan.read(key, revision: 1, on: connection)
             var answer = plan.answer
             answer.at = request.startsAt
             answer.audience = try await AudienceRows.counts(key) { try await connection.query($0) }
@@ -66,12 +66,17 @@ extension Orchestrator {
     private func dryRun(_ change: RequestedChange) async throws -> DryRunAnswer {
         let facts = try await facts(change.app, change.id)
         let command = try change.command(facts, await typeContext(change.app, facts.typeName))
+        // What takes long, or a connection, comes first: in the transaction others wait for the activity.
+        let cards = try await CardCounts.read(facts.key, from: database)
+        let identity =
+            facts.delivery.usesChannel ? try await signing.identity(of: change.app, facts.environment) : nil
         return try await rollingBack { connection in
             // A watch of its own: what it has seen here was not written.
             let judged = try await ChangeGroup.judge(
                 [command],
                 skews: ClockSkewWatch(),
                 segments: segments,
+                leasing: nil,
                 on: connection
             )
             if !judged.statements.isEmpty { _ = try await connection.pipeline(judged.statements) }
@@ -83,12 +88,11 @@ extension Orchestrator {
             let plan = try await PushPlan.read(
                 command.activity.key,
                 revision: revision,
-                orchestrator: self,
                 on: connection
             )
             var answer = plan.answer
             answer.at = change.at
-            (answer.pushes, answer.withheld) = try await plan.changes(on: connection)
+            (answer.pushes, answer.withheld) = try await plan.changes(for: cards, identity, on: connection)
             return answer
         }
     }

@@ -6,14 +6,12 @@ import Postgres
 
 /// What the newest change of an activity would be sent as, read within the transaction that has written it.
 struct PushPlan {
-    private let orchestrator: Orchestrator
     private let change: ChangeToSend
     private let activity: ActivitySnapshot
 
     static func read(
         _ key: Int64,
         revision: Revision,
-        orchestrator: Orchestrator,
         on connection: PostgresConnection
     ) async throws -> PushPlan {
         guard let change = try await ChangeStore.preview(revision, of: key, on: connection),
@@ -22,7 +20,7 @@ struct PushPlan {
                 connection.query(ActivitySnapshot.selection(key, for: SegmentLease.firstRing, begun: revision))
             )
         else { throw Problem.notFound("the activity") }
-        return PushPlan(orchestrator: orchestrator, change: change, activity: activity)
+        return PushPlan(change: change, activity: activity)
     }
 
     /// The answer without its pushes.
@@ -98,31 +96,15 @@ struct PushPlan {
     // MARK: Updates and ends
 
     /// A push for each budget that cards are counted against, and one for the channel; and how many cards get none now.
+    ///
+    /// `identity` is needed where there is a channel.
     func changes(
+        for counts: CardCounts,
+        _ identity: SigningIdentity?,
         on connection: PostgresConnection
     ) async throws -> (pushes: [PlannedPush], withheld: [String: Int]) {
-        let rows = try await connection.query(
-            """
-            SELECT s.frequent, CASE
-                       WHEN v.is_withheld AND a.state = 'ended' AND s.state = 'withheld' AND s.reason = '\(unescaped: AppVersionRows.reason)' THEN 'due'
-                       WHEN v.is_withheld AND a.state <> 'ended' AND s.state IN ('riding', 'due') THEN 'withheld'
-                       WHEN NOT v.is_withheld AND s.state = 'withheld' AND s.reason = '\(unescaped: AppVersionRows.reason)' THEN 'due'
-                       ELSE s.state END::text,
-                   count(*)
-            FROM subscriptions AS s JOIN devices AS d USING (device_key) JOIN activities AS a USING (activity_key)
-            LEFT JOIN activity_app_versions AS v
-                ON v.activity_key = s.activity_key AND v.app_version = \(unescaped: AppVersionRows.appVersion)
-            WHERE s.activity_key = \(activity.key) AND s.mode = 'token' AND s.state <> 'over' GROUP BY 1, 2
-            """
-        )
-        var cards: [BudgetClass: Int] = [:]
-        var withheld: [String: Int] = [:]
-        for (isFrequent, state, count) in try rows.decoded(as: (Bool, String, Int64).self) {
-            switch try SubscriptionState.stored(state) {
-            case .riding, .due: cards[isFrequent ? .frequent : .ordinary, default: 0] += Int(count)
-            case .waitingForToken, .withheld, .rejected, .dead, .over: withheld[state, default: 0] += Int(count)
-            }
-        }
+        let versions = try await connection.query(AppVersionRows.selection([activity.key]))
+        var (cards, withheld) = try counts.split(versions: versions, isEnd: change.kind == .end)
         if cards.isEmpty, activity.delivery != .channel { cards[.ordinary] = 0 }
         var pushes: [PlannedPush] = []
         for budgetClass in [BudgetClass.ordinary, .frequent] {
@@ -130,9 +112,9 @@ struct PushPlan {
             let (body, decision) = try await content(segment: 0, budgetClass, on: connection)
             pushes.append(push(change.kind, to: .updateTokens, count, budgetClass, decision, body))
         }
-        if let channel = try await channel(on: connection) {
+        if let channel = try await channel(on: connection), let identity {
             let (body, decision) = try await content(segment: SegmentLease.channelSegment, .channel, on: connection)
-            pushes.append(try await broadcast(to: channel, decision, body))
+            pushes.append(broadcast(to: channel, identity, decision, body))
         }
         return (pushes, withheld)
     }
@@ -190,12 +172,13 @@ struct PushPlan {
 
     private func broadcast(
         to channel: Channel,
+        _ identity: SigningIdentity,
         _ decision: PriorityDecision,
         _ body: [UInt8]
-    ) async throws -> PlannedPush {
+    ) -> PlannedPush {
         let push = BroadcastPush(
             environment: activity.environment,
-            identity: try await orchestrator.signing.identity(of: activity.bundleID, activity.environment),
+            identity: identity,
             bundleID: activity.bundleID,
             channelID: channel.apnsID ?? Channel.unmade,
             storage: channel.storage,
