@@ -58,12 +58,8 @@ package struct AnswerWatch: Sendable {
 
     package init() {}
 
-    /// Answers came. Returns what the window holds if sending must halt.
-    ///
-    /// - Parameters:
-    ///   - count: all answers.
-    ///   - devices: those that were rejected, each once or more, as far as it is known which.
-    ///   - second: that of any clock that only goes on.
+    /// Answers came. Returns what the window holds if sending must halt. `count` is of all answers; `devices` are those that
+    /// were rejected, each once or more, as far as it is known which; `second` is that of any clock that only goes on.
     package mutating func observe(_ count: Count, of devices: [Int64] = [], at second: Int64) -> Count? {
         letGo(before: second)
         if recent.last?.second != second { recent.append(Moment(second: second)) }
