@@ -47,7 +47,7 @@ final class EventFeed: Service, CustomStringConvertible {
             if let known {
                 page = known
             } else {
-                page = try await catchUp(after: place, matching: filter, limit: limit)
+                page = try await catchUp(after: place, matching: filter, limit: limit, until: deadline)
             }
             if !page.events.isEmpty || ContinuousClock.now >= deadline { return page }
             try Task.checkCancellation()
@@ -57,23 +57,37 @@ final class EventFeed: Service, CustomStringConvertible {
         }
     }
 
-    private func catchUp(after place: EventCursor, matching filter: EventFilter, limit: Int) async throws -> EventPage {
-        while !readers.withLock({ $0.beginCatchingUp() }) {
-            try await Task.sleep(for: .milliseconds(20))
+    /// Reads from the database when it is the reader's turn. Whose turn does not come in time goes on from where it is.
+    private func catchUp(
+        after place: EventCursor,
+        matching filter: EventFilter,
+        limit: Int,
+        until deadline: ContinuousClock.Instant
+    ) async throws -> EventPage {
+        let ticket = readers.withLock { $0.ticket() }
+        await wait(as: ticket) { $0.standInLine($1, as: ticket, until: deadline) }
+        guard readers.withLock({ $0.mayCatchUp(ticket) }) else {
+            return EventPage(events: [], next: place, isLast: false)
         }
-        defer { readers.withLock { $0.endCatchingUp() } }
+        defer { readers.withLock { $0.endCatchingUp(ticket) }?.resume() }
         return try await store.page(after: place, matching: filter, limit: limit)
     }
 
     /// Until the window has something after a place, the deadline has passed, or the task is cancelled.
     private func wait(after place: EventCursor, until deadline: ContinuousClock.Instant) async {
         let ticket = readers.withLock { $0.ticket() }
+        await wait(as: ticket) { $0.wait($1, as: ticket, after: place, until: deadline) }
+    }
+
+    /// Until somebody resumes the reader, if `begin` says that it waits, or the task is cancelled.
+    private func wait(
+        as ticket: Int,
+        _ begin: @Sendable (inout Readers, CheckedContinuation<Void, Never>) -> Bool
+    ) async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let waits = readers.withLock { readers in
-                    // The handler may have run before there was anything to resume.
-                    !Task.isCancelled && readers.wait(continuation, as: ticket, after: place, until: deadline)
-                }
+                // The handler may have run before there was anything to resume.
+                let waits = readers.withLock { !Task.isCancelled && begin(&$0, continuation) }
                 if !waits { continuation.resume() }
             }
         } onCancel: {

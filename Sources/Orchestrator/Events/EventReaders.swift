@@ -27,9 +27,12 @@ struct EventReaders<Reader: Sendable>: Sendable {
     /// Nil while nobody reads.
     private var window: EventWindow?
     private var waiting: [Int: Waiting] = [:]
+    /// The tickets of those who may read from the database.
+    private var catchingUp: Set<Int> = []
+    /// Who wants to, in the order of their coming.
+    private var line: [(ticket: Int, waiting: Waiting)] = []
     private var nextTicket = 0
     private var lastRead: ContinuousClock.Instant
-    private var catchingUp = 0
     private(set) var isStopped = false
 
     /// - Parameters:
@@ -53,15 +56,30 @@ struct EventReaders<Reader: Sendable>: Sendable {
         return window?.page(after: place, matching: filter, limit: limit)
     }
 
-    /// Whether a reader may ask the database; who may says ``endCatchingUp()`` afterwards.
-    mutating func beginCatchingUp() -> Bool {
-        guard catchingUp < Self.mostCatchingUp else { return false }
-        catchingUp += 1
+    // MARK: Catching up
+
+    /// A reader wants to read from the database.
+    ///
+    /// - Returns: Whether it waits in line for that, until `deadline` at the latest.
+    mutating func standInLine(_ reader: Reader, as ticket: Int, until deadline: ContinuousClock.Instant) -> Bool {
+        if isStopped { return false }
+        if catchingUp.count < Self.mostCatchingUp {
+            catchingUp.insert(ticket)
+            return false
+        }
+        line.append((ticket, Waiting(reader: reader, deadline: deadline)))
         return true
     }
 
-    mutating func endCatchingUp() {
-        catchingUp -= 1
+    /// Whether it is a reader's turn to read from the database; whose turn it is says ``endCatchingUp(_:)`` afterwards.
+    func mayCatchUp(_ ticket: Int) -> Bool { catchingUp.contains(ticket) }
+
+    /// - Returns: The next in line, whose turn it is now.
+    mutating func endCatchingUp(_ ticket: Int) -> Reader? {
+        guard catchingUp.remove(ticket) != nil, !line.isEmpty else { return nil }
+        let next = line.removeFirst()
+        catchingUp.insert(next.ticket)
+        return next.waiting.reader
     }
 
     // MARK: Waiting
@@ -91,7 +109,8 @@ struct EventReaders<Reader: Sendable>: Sendable {
     ///
     /// - Returns: It, if it waited.
     mutating func leave(_ ticket: Int) -> Reader? {
-        waiting.removeValue(forKey: ticket)?.reader
+        if let place = line.firstIndex(where: { $0.ticket == ticket }) { return line.remove(at: place).waiting.reader }
+        return waiting.removeValue(forKey: ticket)?.reader
     }
 
     // MARK: Looking
@@ -122,7 +141,9 @@ struct EventReaders<Reader: Sendable>: Sendable {
     mutating func due(now: ContinuousClock.Instant) -> [Reader] {
         let due = waiting.filter { $0.value.deadline <= now }
         for ticket in due.keys { waiting[ticket] = nil }
-        return due.values.map(\.reader)
+        let tired = line.filter { $0.waiting.deadline <= now }
+        line.removeAll { $0.waiting.deadline <= now }
+        return due.values.map(\.reader) + tired.map(\.waiting.reader)
     }
 
     /// From now on nobody waits.
@@ -130,7 +151,8 @@ struct EventReaders<Reader: Sendable>: Sendable {
     /// - Returns: All that waited.
     mutating func stop() -> [Reader] {
         isStopped = true
-        return takeAll()
+        defer { line = [] }
+        return takeAll() + line.map(\.waiting.reader)
     }
 
     private mutating func takeAll() -> [Reader] {

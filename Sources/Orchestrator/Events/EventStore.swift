@@ -16,15 +16,19 @@ struct EventStore: Sendable {
     /// It looks at a bounded number of rows. A page that is not the last may so be short or empty; reading goes on at its
     /// ``EventPage/next``.
     func page(after cursor: EventCursor, matching filter: EventFilter, limit: Int) async throws -> EventPage {
-        let rows = try await database.query(Self.query(after: cursor))
+        let rows = try await database.query(Self.query(after: cursor, of: filter.app))
         var events: [EventRecord] = []
         var bound = cursor
-        for (xmin, transaction, event, at, kind, app, environment, activity, device, detail) in try rows.decoded(
-            as: (
-                String, String?, Int64?, PGTimestamp?, String?, String?, String?, String?, String?, String?
-            ).self
-        ) {
+        var isLast = true
+        for (xmin, number, transaction, event, at, kind, app, environment, activity, device, detail)
+            in try rows.decoded(
+                as: (
+                    String, Int64?, String?, Int64?, PGTimestamp?, String?, String?, String?, String?, String?, String?
+                ).self
+            )
+        {
             bound = EventCursor(transaction: UInt64(xmin) ?? 0, event: 0)
+            if number == Int64(Self.scanned) { isLast = false }
             guard let transaction = transaction.flatMap(UInt64.init), let event, let at, let kind, let detail else {
                 continue
             }
@@ -41,18 +45,19 @@ struct EventStore: Sendable {
                 )
             )
         }
-        let isLast = events.count < Self.scanned
         let end = isLast ? max(bound, cursor) : events.last?.cursor ?? bound
         return filter.page(of: events, limit: limit, end: end, isLast: isLast)
     }
 
-    /// One statement has one snapshot, so the bound and the events belong together.
-    private static func query(after cursor: EventCursor) -> Query {
+    /// One statement has one snapshot, so the bound and the events belong together. Of another app than the one that is
+    /// wanted only the last row that was looked at is told of: it is where reading goes on.
+    private static func query(after cursor: EventCursor, of app: BundleID?) -> Query {
         """
-        SELECT bound.transaction_id::text, e.transaction_id::text, e.event_id, e.at, e.kind, e.bundle_id, e.environment::text,
+        SELECT bound.transaction_id::text, e.number, e.transaction_id::text, e.event_id, e.at, e.kind, e.bundle_id, e.environment::text,
                e.activity_id, e.device_id, e.detail::text
         FROM (SELECT pg_snapshot_xmin(pg_current_snapshot()) AS transaction_id) AS bound
         LEFT JOIN LATERAL (
+            SELECT s.*, row_number() OVER (ORDER BY transaction_id, event_id) AS number FROM (
             (SELECT transaction_id, event_id, at, kind, bundle_id, environment, activity_id, device_id, detail
              FROM events
              WHERE transaction_id < bound.transaction_id
@@ -69,7 +74,8 @@ struct EventStore: Sendable {
                AND (c.transaction_id, c.event_id) > (\(String(cursor.transaction))::xid8, \(cursor.event))
              ORDER BY c.transaction_id, c.event_id LIMIT \(scanned))
             ORDER BY transaction_id, event_id LIMIT \(scanned)
-        ) AS e ON true
+            ) AS s
+        ) AS e ON \(app?.rawValue)::text IS NULL OR e.bundle_id = \(app?.rawValue) OR e.number = \(scanned)
         ORDER BY e.transaction_id, e.event_id
         """
     }

@@ -154,6 +154,35 @@ import Testing
         }
     }
 
+    @Test("A reader of one app goes on through the events of others, whatever is the last that was looked at")
+    func throughOtherApps() async throws {
+        try await withWorld { world in
+            let other = BundleID(stored: "com.example.other")
+            try await world.database.execute(
+                "INSERT INTO apps (bundle_id, team_id) VALUES (\(other.rawValue), 'ABCDE12345')"
+            )
+            let place = try await world.orchestrator.eventPlace(nil)
+            let mine = Event(.demoted, of: .app(world.app, .production))
+            let theirs = Event(.demoted, of: .app(other, .production))
+            try await insert(
+                [mine] + Array(repeating: theirs, count: EventStore.scanned - 2) + [mine, theirs, theirs, mine],
+                in: world
+            )
+            let first = try await world.orchestrator.eventStore
+                .page(after: place, matching: EventFilter(app: world.app), limit: 10)
+            #expect(first.events.count == 2)
+            #expect(!first.isLast)
+            let second = try await world.orchestrator.eventStore
+                .page(after: first.next, matching: EventFilter(app: world.app), limit: 10)
+            #expect(second.events.count == 1)
+            #expect(second.isLast)
+            let others = try await world.orchestrator.eventStore
+                .page(after: place, matching: EventFilter(app: other), limit: 10_000)
+            #expect(others.events.count == EventStore.scanned - 2)
+            #expect(!others.isLast)
+        }
+    }
+
     @Test("Any number of readers who have fallen behind get all they have missed")
     func manyBehind() async throws {
         try await withWorld { world in

@@ -54,7 +54,10 @@ import Testing
     private mutating func append(_ page: EventPage) -> [String] { readers.append(page).sorted() }
     private mutating func due(after seconds: Int) -> [String] { readers.due(now: Self.now + .seconds(seconds)) }
     private mutating func leave(_ ticket: Int) -> String? { readers.leave(ticket) }
-    private mutating func catchesUp() -> Bool { readers.beginCatchingUp() }
+    private mutating func standsInLine(_ ticket: Int, until seconds: Int = 600) -> Bool {
+        readers.standInLine("\(ticket)", as: ticket, until: Self.now + .seconds(seconds))
+    }
+    private mutating func endCatchingUp(_ ticket: Int) -> String? { readers.endCatchingUp(ticket) }
     private mutating func stopped() -> [String] { readers.stop().sorted() }
 
     @Test("The database is asked for nobody; the first who waits makes it be asked where events end")
@@ -143,11 +146,33 @@ import Testing
 
     @Test("Four at most read from the database at a time, however many have fallen behind")
     mutating func catchingUp() {
-        for _ in 1...4 { #expect(catchesUp()) }
-        #expect(!catchesUp())
-        readers.endCatchingUp()
-        #expect(catchesUp())
-        #expect(!catchesUp())
+        for ticket in 1...4 { #expect(!standsInLine(ticket)) }
+        for ticket in 5...7 { #expect(standsInLine(ticket)) }
+        let turns = (1...7).map { readers.mayCatchUp($0) }
+        #expect(turns == [true, true, true, true, false, false, false])
+        #expect(endCatchingUp(3) == "5", "the others in the order of their coming")
+        #expect(leave(6) == "6")
+        #expect(endCatchingUp(5) == "7")
+        #expect(endCatchingUp(6) == nil, "it never had a turn")
+        let next = (5...7).map { readers.mayCatchUp($0) }
+        #expect(next == [false, false, true])
+        for ticket in [1, 2, 4, 7] { #expect(endCatchingUp(ticket) == nil) }
+        for ticket in 8...11 { #expect(!standsInLine(ticket)) }
+        #expect(standsInLine(12))
+    }
+
+    @Test("Who stands in line is let go at the deadline, or when the daemon stops, and has no turn")
+    mutating func lineEnds() {
+        for ticket in 1...4 { #expect(!standsInLine(ticket)) }
+        #expect(standsInLine(5, until: 15))
+        #expect(standsInLine(6))
+        #expect(due(after: 14) == [])
+        #expect(due(after: 15) == ["5"])
+        #expect(stopped() == ["6"])
+        #expect(endCatchingUp(1) == nil)
+        #expect(!standsInLine(7))
+        let turns = (5...7).map { readers.mayCatchUp($0) }
+        #expect(turns == [false, false, false])
     }
 
     @Test("When the daemon stops, all are let go, and nobody waits any more")
