@@ -29,7 +29,7 @@ extension Orchestrator {
                 try await KeptAnswers<StartAnswer>.read([idempotency], on: connection)
             }
             if let (answer, status) = try kept.answerAndStatus(to: idempotency) {
-                return (answer, status == Self.replayStatus)
+                return (answer, status == StartDraft.replayStatus)
             }
         }
         let environment = try await environment(request.environment, of: app)
@@ -50,7 +50,6 @@ extension Orchestrator {
             }
             return try await replay(stored, app, id, request, idempotency)
         }
-        wakeUps.signal()
         return accepted
     }
 
@@ -62,12 +61,12 @@ extension Orchestrator {
         _ idempotency: IdempotencyKey?
     ) async throws -> (answer: StartAnswer, replay: Bool) {
         try stored.judgeReplay(request)
-        return try await keepingAnswer {
+        let draft = try await keepingAnswer {
             try await database.withTransaction { connection in
-                let answer = try await Self.startAnswer(app, id, on: connection)
-                return try await Self.keep(answer, replay: true, for: idempotency, on: connection)
+                try await StartDraft(app, id, replay: true, for: idempotency, on: connection)
             }
         }
+        return try await draft.counted(in: database)
     }
 
     /// - Returns: Nil if the id is taken.
@@ -88,32 +87,16 @@ extension Orchestrator {
             type: type,
             appVersions: appVersions
         )
-        return try await database.withTransaction { connection in
+        let draft: StartDraft? = try await database.withTransaction { connection in
             try type.check(TypeVersionRows.updates(await connection.query(TypeVersionRows.hold([type]))))
             guard let key = try await proposal.insert(on: connection) else { return nil }
             try await proposal.insertParts(activityKey: key, on: connection)
-            let answer = try await Self.startAnswer(app, id, on: connection)
-            return try await Self.keep(answer, replay: false, for: idempotency, on: connection)
+            return try await StartDraft(app, id, replay: false, for: idempotency, on: connection)
         }
+        guard let draft else { return nil }
+        wakeUps.signal()
+        return try await draft.counted(in: database)
     }
-
-    /// Keeps an answer in the transaction of what it tells of. If one was kept already, that is the answer.
-    private static func keep(
-        _ answer: StartAnswer,
-        replay: Bool,
-        for key: IdempotencyKey?,
-        on connection: PostgresConnection
-    ) async throws -> (answer: StartAnswer, replay: Bool) {
-        guard let key else { return (answer, replay) }
-        var kept = try await KeptAnswers<StartAnswer>.read([key], on: connection)
-        if let (answer, status) = try kept.answerAndStatus(to: key) { return (answer, status == replayStatus) }
-        kept.keep(answer, for: key, status: replay ? replayStatus : 202)
-        _ = try await connection.pipeline(kept.statements)
-        return (answer, replay)
-    }
-
-    /// What tells a kept replay from a kept start.
-    private static let replayStatus: Int16 = 200
 
     /// The environment that a request means: its own, else production if the app has it, else the only one.
     func environment(_ requested: APNSEnvironment?, of app: BundleID) async throws -> APNSEnvironment {
@@ -135,41 +118,5 @@ extension Orchestrator {
             )
         }
         return environment
-    }
-
-    private static func startAnswer(
-        _ app: BundleID,
-        _ id: ActivityID,
-        on connection: PostgresConnection
-    ) async throws -> StartAnswer {
-        let rows = try await connection.query(
-            """
-            SELECT a.activity_key, a.state::text, a.revision, c.timestamp, l.channel_id::text, l.apns_channel_id, l.state::text
-            FROM activities AS a JOIN changes AS c ON c.activity_key = a.activity_key AND c.revision = a.revision
-            LEFT JOIN LATERAL (
-                SELECT * FROM channels AS l WHERE l.activity_key = a.activity_key ORDER BY l.lost_at DESC NULLS FIRST LIMIT 1
-            ) AS l ON true
-            WHERE a.bundle_id = \(app.rawValue) AND a.activity_id = \(id.rawValue)
-            """
-        )
-        guard
-            let (key, state, revision, timestamp, channel, apnsID, channelState) = try rows.first(
-                as: (Int64, String, Int64, Int64?, String?, String?, String?).self
-            )
-        else { throw Problem.notFound("the activity") }
-        return StartAnswer(
-            activityID: id,
-            state: try .stored(state),
-            revision: revision,
-            timestamp: timestamp,
-            channel: try channel.map { id in
-                ChannelReference(
-                    id: ChannelID(stored: id),
-                    apnsChannelID: apnsID.map { APNSChannelID(stored: $0) },
-                    state: try .stored(channelState ?? "")
-                )
-            },
-            audience: try await AudienceRows.counts(key) { try await connection.query($0) }
-        )
     }
 }

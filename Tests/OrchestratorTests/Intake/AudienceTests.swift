@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import JSON
 import Postgres
+import Synchronization
 import Testing
 
 @testable import Orchestrator
@@ -58,6 +59,23 @@ struct AudienceTests {
             #expect(world.recorder.take().count == 1)
             #expect(try await world.startState("d1") == "sent")
             #expect(try await world.show().starts.repeated == 1)
+        }
+    }
+
+    @Test("An audience is counted when its start is committed; nobody waits for the type meanwhile")
+    func counting() async throws {
+        try await withWorld { world in
+            for number in 1...3 { try await world.register("d\(number)", token: "5a0\(number)") }
+            let moments = Mutex<[StatementGate.Moment]>([])
+            let gate = StatementGate { (moment) async throws(PostgresError) in moments.withLock { $0.append(moment) } }
+            let other = world.sibling(behind: gate)
+            for isReplay in [false, true] {
+                moments.withLock { $0 = [] }
+                let (answer, replay) = try await other.start(to: Audience(allOfType: true))
+                #expect(answer.audience == AudienceCounts(devices: 3, unknownUsers: 0))
+                #expect(replay == isReplay)
+                #expect(moments.withLock { $0.suffix(2) } == [.afterCommit, .betweenTransactions])
+            }
         }
     }
 
