@@ -28,12 +28,10 @@ extension Orchestrator {
         _ environment: APNSEnvironment,
         reason: String
     ) async throws -> ChannelLoss {
-        let reading = await sender.readChannel(
-            environment: environment,
-            identity: try await signing.identity(of: app, environment),
-            bundleID: app,
-            channelID: apnsID
-        )
+        let identity = try await signing.identity(of: app, environment)
+        let reading = await WorkerSlot.awaiting {
+            await sender.readChannel(environment: environment, identity: identity, bundleID: app, channelID: apnsID)
+        }
         switch reading {
         case .found: return .isThere
         case .failed(let outcome): return .unclear(outcome)

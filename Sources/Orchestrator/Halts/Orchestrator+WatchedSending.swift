@@ -6,7 +6,7 @@ extension Orchestrator {
     ///
     /// `devices` are the keys of those that the tokens belong to, in their order; nil where nobody knows.
     func send(_ batch: PushBatch, to devices: [Int64?]) async -> BatchOutcome {
-        let outcome = await sender.send(batch)
+        let outcome = await WorkerSlot.awaiting { await sender.send(batch) }
         await halts.observe(
             AnswerWatch.Count(answers: outcome.answered, rejections: outcome.rejected),
             of: outcome.exceptions.filter(\.isRejection).compactMap { devices[$0.index] },

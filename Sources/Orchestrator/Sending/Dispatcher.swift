@@ -2,7 +2,7 @@ import Logging
 import ServiceLifecycle
 import Synchronization
 
-/// Finds segments that are due, leases them, and lets a bounded number of workers serve them in groups.
+/// Finds segments that are due, leases them, and lets a bounded number of workers serve them in groups (``WorkerSlots``).
 ///
 /// What was accepted in this process comes leased already, or is seen at once; everything else is found by a look at the
 /// database every poll interval.
@@ -14,17 +14,18 @@ struct Dispatcher: Service, CustomStringConvertible {
     private var wakeUps: WakeUps { orchestrator.wakeUps }
 
     func run() async {
-        let slots = FreeSlots(orchestrator.settings.concurrentSegments)
+        let slots = WorkerSlots(orchestrator.settings.concurrentSegments, wakeUps: wakeUps)
         let size = GroupSize()
         // Workers see the shutdown by themselves: they finish the batch that is out and give their lease back.
         await withDiscardingTaskGroup { workers in
-            workers.addTask { await tick() }
-            wakeUps.open(room: slots.free * GroupSize.most)
+            workers.addTask { await tick(slots) }
             for await _ in wakeUps.signals.cancelOnGracefulShutdown() {
                 while slots.free > 0 {
                     let handed = wakeUps.takeLeases(GroupSize.most)
                     guard !handed.isEmpty else { break }
-                    begin(handed, slots, in: &workers) { _ in wakeUps.giveBack(handed.count) }
+                    begin(handed, slots, in: &workers) { _ in }
+                    // Their room is the slot's now.
+                    wakeUps.giveBack(handed.count)
                 }
                 while slots.free > 0, wakeUps.takeLook() {
                     let groupSize = size.current
@@ -35,10 +36,12 @@ struct Dispatcher: Service, CustomStringConvertible {
                     // There may be more.
                     if leases.count >= limit || !further.isEmpty { wakeUps.signal() }
                     for lease in further {
-                        slots.take(isFurther: true)
+                        let slot = slots.take(isFurther: true)
                         workers.addTask {
-                            await SegmentWorker(orchestrator: orchestrator, lease: lease).run()
-                            slots.giveBack(isFurther: true)
+                            await WorkerSlot.$current.withValue(slot) {
+                                await SegmentWorker(orchestrator: orchestrator, lease: lease).run()
+                            }
+                            slots.giveBack(slot)
                             wakeUps.signal()
                         }
                     }
@@ -56,22 +59,25 @@ struct Dispatcher: Service, CustomStringConvertible {
     /// Has a group served.
     private func begin(
         _ segments: [LeasedSegment],
-        _ slots: FreeSlots,
+        _ slots: WorkerSlots,
         in workers: inout DiscardingTaskGroup,
         _ ended: @escaping @Sendable (SegmentGroup.Outcome) -> Void
     ) {
-        slots.take(isFurther: false)
+        let slot = slots.take(isFurther: false)
         workers.addTask {
-            let outcome = await SegmentGroup(orchestrator: orchestrator, segments: segments).run()
+            let outcome = await WorkerSlot.$current.withValue(slot) {
+                await SegmentGroup(orchestrator: orchestrator, segments: segments).run()
+            }
             ended(outcome)
-            slots.giveBack(isFurther: false)
+            slots.giveBack(slot)
             if outcome.mayHaveMore { wakeUps.signal() } else { wakeUps.goOn() }
         }
     }
 
-    private func tick() async {
+    private func tick(_ slots: WorkerSlots) async {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
+                slots.takeBackSilent()
                 wakeUps.signal()
                 try? await Task.sleep(for: orchestrator.settings.pollInterval)  // throws only when cancelled
             }
@@ -110,36 +116,5 @@ final class GroupSize: Sendable {
 extension [LeasedSegment] {
     fileprivate func inGroups(of size: Int) -> [[LeasedSegment]] {
         stride(from: 0, to: count, by: size).map { Array(self[$0..<Swift.min($0 + size, count)]) }
-    }
-}
-
-/// How many more workers may run. Half of them at most serve further rings of activities, so that a few large ones leave
-/// room for the others.
-private final class FreeSlots: Sendable {
-    private struct Counts {
-        var free: Int
-        var freeForFurther: Int
-    }
-
-    private let counts: Mutex<Counts>
-
-    init(_ count: Int) {
-        counts = Mutex(Counts(free: count, freeForFurther: max(count / 2, 1)))
-    }
-
-    /// Less than 0 when a further ring was taken with the last.
-    var free: Int { counts.withLock { $0.free } }
-
-    var mayTakeFurtherRing: Bool { counts.withLock { $0.freeForFurther > 0 } }
-
-    func take(isFurther: Bool) { change(by: -1, isFurther) }
-
-    func giveBack(isFurther: Bool) { change(by: 1, isFurther) }
-
-    private func change(by difference: Int, _ isFurther: Bool) {
-        counts.withLock { counts in
-            counts.free += difference
-            if isFurther { counts.freeForFurther += difference }
-        }
     }
 }

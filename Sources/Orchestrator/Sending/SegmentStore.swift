@@ -358,6 +358,17 @@ struct SegmentStore: Sendable {
         )
     }
 
+    /// Gives the lease back with work left, which is due behind all that is due already.
+    func queueAgain(_ lease: SegmentLease) async throws {
+        _ = try await database.execute(
+            """
+            UPDATE segments SET lease_owner = NULL, lease_until = NULL, due_at = clock_timestamp()
+            WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
+              AND lease_owner = \(lease.owner)::uuid
+            """
+        )
+    }
+
     /// The statement that gives segments work that is due now; for the transaction that makes the work.
     ///
     /// Whoever wakes several segments locks them in one order, so that two never wait for each other.

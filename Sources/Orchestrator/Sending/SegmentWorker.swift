@@ -67,7 +67,12 @@ struct SegmentWorker: Sendable {
         }
     }
 
+    /// After so long a worker gives its segment back between two turns, for others to have theirs.
+    private static let longestWork = Duration.seconds(5)
+
     func work() async throws {
+        let uptime = orchestrator.settings.uptime
+        let end = uptime() + Self.longestWork
         while true {
             if Task.isShuttingDownGracefully {
                 try await store.release(lease)
@@ -81,6 +86,7 @@ struct SegmentWorker: Sendable {
                 if census.isOver(orchestrator.settings.ringSize), look.progress.rings < RingDivision.mostRings {
                     try await RingDivision(orchestrator: orchestrator, lease: lease, range: look.progress.range).run()
                 }
+                if WorkerSlot.mustYield || uptime() >= end { return try await store.queueAgain(lease) }
             case .rested: return
             case .idle:
                 // What is held back is due when its interval is over; the row says so, and another daemon may see to it.

@@ -10,7 +10,7 @@ final class WakeUps: Sendable {
         /// Whether the database is to be looked at.
         var isLookWanted = false
         var handedOver: [LeasedSegment] = []
-        /// How many more rings may be leased for the dispatcher.
+        /// How many more rings may be leased for the dispatcher: what its free workers can hold.
         var room = 0
         /// Whether there is a dispatcher.
         var isOpen = false
@@ -49,6 +49,9 @@ final class WakeUps: Sendable {
 
     func giveBack(_ room: Int) { state.withLock { $0.room += room } }
 
+    /// So many rings fewer may be leased, until as much is given back: a worker has begun.
+    func take(_ room: Int) { state.withLock { $0.room -= room } }
+
     /// These are leased, and to be served now. Call after the commit.
     func handOver(_ segments: [LeasedSegment]) {
         guard !segments.isEmpty else { return }
@@ -64,7 +67,7 @@ final class WakeUps: Sendable {
     /// One element per burst of signals. For one consumer.
     var signals: AsyncStream<Void> { own.stream }
 
-    /// From now on so many rings may be leased for the dispatcher at the same time.
+    /// From now on so many rings may be leased for the dispatcher; its workers take and give back what they hold of it.
     func open(room: Int) {
         state.withLock { state in
             state.room += room

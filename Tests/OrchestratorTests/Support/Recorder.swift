@@ -40,6 +40,8 @@ final class Recorder: PushSender {
         var standing: PushOutcome?
         var offset: Timestamp = 0
         var gate: Gate?
+        /// A gate for every batch to this environment.
+        var gateOfPlace: (environment: APNSEnvironment, gate: Gate)?
         /// A gate for the next call with a push to this token alone.
         var gateOfOne: (destination: String, gate: Gate)?
         var watchers: [Watcher] = []
@@ -119,6 +121,13 @@ final class Recorder: PushSender {
         return gate
     }
 
+    /// Lets every batch to an environment wait at a gate, after it was written down.
+    func close(_ environment: APNSEnvironment) -> Gate {
+        let gate = Gate()
+        state.withLock { $0.gateOfPlace = (environment, gate) }
+        return gate
+    }
+
     /// Ends the waiting at gates.
     func open() {
         let gate = state.withLock { state in
@@ -188,7 +197,7 @@ final class Recorder: PushSender {
                     batch.body
                 )
             }
-            return (tokens.map { state.nextAnswer($0) }, state.takeGate(for: tokens))
+            return (tokens.map { state.nextAnswer($0) }, state.takeGate(for: tokens, in: batch.environment))
         }
         tellWatchers()
         await gate?.pass()
@@ -336,7 +345,8 @@ extension Recorder.State {
         )
     }
 
-    fileprivate mutating func takeGate(for tokens: [String]) -> Gate? {
+    fileprivate mutating func takeGate(for tokens: [String], in environment: APNSEnvironment) -> Gate? {
+        if let place = gateOfPlace, place.environment == environment { return place.gate }
         guard let one = gateOfOne, tokens.contains(one.destination) else { return gate }
         gateOfOne = nil
         return one.gate

@@ -178,14 +178,16 @@ struct World: Sendable {
         token: String,
         in id: String = "final",
         known: Revision? = nil,
-        generation: Int64? = nil
+        generation: Int64? = nil,
+        on environment: APNSEnvironment = .production
     ) async throws -> SubscriptionAnswer {
         try await report(
             device,
             .updateToken(try #require(PushToken(hex: token))),
             in: id,
             known: known,
-            generation: generation
+            generation: generation,
+            on: environment
         )
     }
 
@@ -195,7 +197,8 @@ struct World: Sendable {
         _ report: SubscriptionRequest.Report,
         in id: String = "final",
         known: Revision? = nil,
-        generation: Int64? = nil
+        generation: Int64? = nil,
+        on environment: APNSEnvironment = .production
     ) async throws -> SubscriptionAnswer {
         try await orchestrator.subscribe(
             app,
@@ -205,7 +208,7 @@ struct World: Sendable {
                 report,
                 generation: generation,
                 knownRevision: known,
-                environment: .production,
+                environment: environment,
                 osVersion: OSVersion("18.1")
             )
         )

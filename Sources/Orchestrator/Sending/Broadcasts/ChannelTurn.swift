@@ -34,12 +34,15 @@ struct ChannelTurn: Sendable {
             _ = try await orchestrator.database.execute(Self.withdrawal(of: activity.key))
             return .idle
         }
-        let outcome = await orchestrator.sender.createChannel(
-            environment: activity.environment,
-            identity: try await orchestrator.signing.identity(of: activity.bundleID, activity.environment),
-            bundleID: activity.bundleID,
-            storage: channel.storage
-        )
+        let identity = try await orchestrator.signing.identity(of: activity.bundleID, activity.environment)
+        let outcome = await WorkerSlot.awaiting {
+            await orchestrator.sender.createChannel(
+                environment: activity.environment,
+                identity: identity,
+                bundleID: activity.bundleID,
+                storage: channel.storage
+            )
+        }
         switch outcome {
         case .created(let apnsID):
             try await keep(apnsID, as: channel)
@@ -221,20 +224,19 @@ struct ChannelTurn: Sendable {
         }
         let priority = try await orchestrator.ledger
             .priority(of: change, PriorityCase(.channel, hasAlert: alert != nil), in: activity)
-        let departure = ContinuousClock.now
-        let outcome = await orchestrator.sender.broadcast(
-            BroadcastPush(
-                environment: activity.environment,
-                identity: try await orchestrator.signing.identity(of: activity.bundleID, activity.environment),
-                bundleID: activity.bundleID,
-                channelID: channel,
-                storage: storage,
-                priority: priority,
-                expiration: activity.policy.expiration(of: change.kind, at: change.timestamp, storage: storage),
-                body: LiveActivityRendering(change: change, alert: alert, activity: activity).body(),
-                deadline: orchestrator.settings.pushDeadline
-            )
+        let push = BroadcastPush(
+            environment: activity.environment,
+            identity: try await orchestrator.signing.identity(of: activity.bundleID, activity.environment),
+            bundleID: activity.bundleID,
+            channelID: channel,
+            storage: storage,
+            priority: priority,
+            expiration: activity.policy.expiration(of: change.kind, at: change.timestamp, storage: storage),
+            body: LiveActivityRendering(change: change, alert: alert, activity: activity).body(),
+            deadline: orchestrator.settings.pushDeadline
         )
+        let departure = ContinuousClock.now
+        let outcome = await WorkerSlot.awaiting { await orchestrator.sender.broadcast(push) }
         orchestrator.timeline.record(
             TimelineSending(
                 activityKey: activity.key,

@@ -1,0 +1,149 @@
+import APITypes
+import ActivityModel
+import Cryptography
+import Logging
+import Postgres
+import ServiceLifecycle
+import Synchronization
+import Testing
+
+@testable import Orchestrator
+
+@Suite("The slots of workers", .timeLimit(.minutes(2)))
+struct WorkerSlotTests {
+    private static let settings = OrchestratorSettings(lease: .seconds(1), pollInterval: .milliseconds(20))
+
+    /// Three calls end two whole intervals.
+    private func passTime(_ slots: WorkerSlots) {
+        for _ in 0..<3 { slots.takeBackSilent() }
+    }
+
+    @Test(
+        "Who only waits for answers gives the slot back, once; who is answered, begins more or waits for nobody keeps it"
+    )
+    func silence() {
+        let slots = WorkerSlots(3, wakeUps: WakeUps())
+        let (waiting, served, busy) = (
+            slots.take(isFurther: true), slots.take(isFurther: false), slots.take(isFurther: false)
+        )
+        #expect(slots.free == 0 && !slots.mayTakeFurtherRing)
+        waiting.move(1)
+        for _ in 0..<20 {
+            served.move(1)
+            served.move(1)
+            slots.takeBackSilent()
+            served.move(-1)
+            slots.takeBackSilent()
+        }
+        #expect(slots.free == 1 && slots.mayTakeFurtherRing)
+        #expect(WorkerSlot.$current.withValue(waiting) { WorkerSlot.mustYield })
+        #expect(!WorkerSlot.$current.withValue(served) { WorkerSlot.mustYield })
+        slots.giveBack(waiting)
+        #expect(slots.free == 1)
+        slots.giveBack(served)
+        slots.giveBack(busy)
+        #expect(slots.free == 3)
+    }
+
+    @Test("So many wait without a slot at most, and those who end make room for others")
+    func bound() {
+        let slots = WorkerSlots(1, wakeUps: WakeUps())
+        var waiting: [WorkerSlot] = []
+        while slots.free > 0, waiting.count < 1_000 {
+            let slot = slots.take(isFurther: false)
+            slot.move(1)
+            waiting.append(slot)
+            passTime(slots)
+        }
+        #expect(waiting.count == 33)
+        slots.giveBack(waiting[0])
+        passTime(slots)
+        #expect(slots.free == 1)
+    }
+
+    @Test("Accepts may lease what free workers can hold, and nothing where none is free")
+    func room() {
+        let wakeUps = WakeUps()
+        let slots = WorkerSlots(2, wakeUps: wakeUps)
+        #expect(wakeUps.reserve(1_000) == 128)
+        wakeUps.giveBack(128)
+        let (one, other) = (slots.take(isFurther: false), slots.take(isFurther: false))
+        #expect(wakeUps.reserve(1) == 0)
+        slots.giveBack(one)
+        #expect(wakeUps.reserve(1_000) == 64)
+        wakeUps.giveBack(64)
+        slots.giveBack(other)
+        #expect(wakeUps.reserve(1_000) == 128)
+    }
+
+    @Test(
+        "While the sandbox is silent, what goes to production leaves as ever, and the sandbox is served when it speaks again"
+    )
+    func silentPlace() async throws {
+        try await withWorld(settings: Self.settings, isAlive: true) { world in
+            let silent = 50
+            try await world.addSandbox()
+            let gate = world.recorder.close(.sandbox)
+            try await withThrowingTaskGroup { tasks in
+                let services = ServiceGroup(services: world.orchestrator.services, logger: world.orchestrator.logger)
+                tasks.addTask { try await services.run() }
+                for number in 10..<10 + silent {
+                    try await world.start("s\(number)") { $0.environment = .sandbox }
+                    try await world.follow("d\(number)", token: "5b\(number)", in: "s\(number)", on: .sandbox)
+                }
+                await gate.arrivals(silent)
+                try await world.start()
+                try await world.follow("phone", token: "aa01", known: 1)
+                for score in Int64(1)...5 {
+                    try await world.update(score: score)
+                    await world.recorder.wait { $0.contains { $0.destination == "aa01" && $0.score == score } }
+                }
+                gate.open()
+                for number in 10..<10 + silent { try await world.update("s\(number)", score: 7) }
+                await world.recorder.wait { pushes in
+                    (10..<10 + silent).allSatisfy { number in
+                        pushes.contains { $0.destination == "5b\(number)" && $0.score == 7 }
+                    }
+                }
+                await services.triggerGracefulShutdown()
+                try await tasks.waitForAll()
+            }
+        }
+    }
+
+    @Test("A worker that has worked for long gives its segment back between two turns, due behind the others")
+    func longWork() async throws {
+        let clock = Mutex(Duration.zero)
+        var settings = OrchestratorSettings()
+        settings.uptime = {
+            clock.withLock { time in
+                time += .seconds(10)
+                return time
+            }
+        }
+        try await withWorld(settings: settings) { world in
+            try await world.start()
+            try await world.follow("d1", token: "aa01")
+            try await world.orchestrator.segments.takeAnnouncements()
+            let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
+            await SegmentWorker(orchestrator: world.orchestrator, lease: lease).run()
+            #expect(world.recorder.take().count == 1)
+            let given: Query = """
+                SELECT count(*) FROM segments WHERE lease_owner IS NULL AND lease_until IS NULL AND due_at <= clock_timestamp()
+                """
+            #expect(try await world.number(given) == 1)
+        }
+    }
+}
+
+extension World {
+    /// The app has a key for the sandbox, too.
+    fileprivate func addSandbox() async throws {
+        var request = AppRequest.production(key: nil)
+        request.environments[.sandbox] = SigningKeyRequest(
+            keyID: KeyID(stored: "SANDBOX123"),
+            privateKey: try P256PrivateKey.generate().pem()
+        )
+        _ = try await orchestrator.putApp(app, request)
+    }
+}
