@@ -3,11 +3,19 @@ import ActivityModel
 import Logging
 import Postgres
 
-/// Sends one change to a list of update tokens: one body per alert, one set of headers per priority.
+/// Sends changes to lists of update tokens, one after the other in a turn: one body per alert, one set of headers per priority.
 struct TokenPushes: Sendable {
     let orchestrator: Orchestrator
     let lease: SegmentLease
     let activity: ActivitySnapshot
+    /// Whether some have left: the look that the turn began with is no longer new then.
+    private var hasBegun = false
+
+    init(orchestrator: Orchestrator, lease: SegmentLease, activity: ActivitySnapshot) {
+        self.orchestrator = orchestrator
+        self.lease = lease
+        self.activity = activity
+    }
 
     /// After so many pushes a sender looks again whether it still may send this (promise 5).
     static let sliceSize = 128
@@ -37,7 +45,7 @@ struct TokenPushes: Sendable {
     /// - Returns: Those whose pushes have left, from the first on, and which of them were not accepted; the others were
     ///   not begun, because something newer was accepted.
     /// - Throws: ``LeaseLost``; what has not left then is not sent.
-    func send(
+    mutating func send(
         _ change: ChangeToSend,
         to pushes: [Push],
         fixedPriority: PushPriority? = nil
@@ -56,8 +64,9 @@ struct TokenPushes: Sendable {
         let begun = try await withThrowingTaskGroup(of: PushExceptions.self) { tasks in
             var begun = 0
             for start in stride(from: 0, to: pushes.count, by: Self.sliceSize) {
-                // The slices before are still waiting for their answers.
-                if start > 0, !(try await orchestrator.segments.mayGoOn(lease, newest: activity.newest)) { break }
+                // Those before may have waited for their answers, or still do.
+                if hasBegun, !(try await orchestrator.segments.mayGoOn(lease, newest: activity.newest)) { break }
+                hasBegun = true
                 let slice = start..<min(start + Self.sliceSize, pushes.count)
                 for (group, members) in Dictionary(grouping: slice, by: { groups[$0] }) {
                     let form = outgoing.form(

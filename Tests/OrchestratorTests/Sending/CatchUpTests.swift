@@ -302,6 +302,29 @@ struct CatchUpTests {
         }
     }
 
+    @Test("When the end is committed while some wait for their answer, no update leaves for the others of the turn")
+    func endMeanwhile() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.follow("d1", token: "aa01", known: 1)
+            try await world.settle()
+            try await world.update(score: 1)
+            try await world.settle()
+            // The one is assured, the other caught up: two lists in one turn.
+            try await world.follow("d1", token: "aa02")
+            try await world.follow("d2", token: "bb02")
+            let gate = world.recorder.close(for: "aa02")
+            async let sending: Void = world.settle()
+            await gate.arrivals()
+            #expect(world.recorder.pushes(to: "bb02").isEmpty)
+            try await world.end(score: 9)
+            gate.open()
+            try await sending
+            #expect(world.recorder.pushes(to: "aa02").map(\.event) == ["update", "end"])
+            #expect(world.recorder.pushes(to: "bb02").map(\.event) == ["end"])
+        }
+    }
+
     @Test("Twelve hours after the end nothing is tried any more")
     func pastActivity() async throws {
         try await withWorld { world in
