@@ -240,9 +240,11 @@ struct SegmentWorker: Sendable {
         }
     }
 
+    /// Leaves the segment for later, the longer the more often its work has failed in a row.
     func rescue() async {
         // Without a database the lease runs out by itself, and the work is still due.
-        try? await store.backOff(lease, for: .seconds(1))
+        guard let progress = try? await store.renew(lease) else { return }
+        try? await store.backOff(lease, for: orchestrator.settings.backoff.delay(afterFailures: progress.failures + 1))
     }
 
     private var metadata: Logger.Metadata {

@@ -117,6 +117,24 @@ struct ExceptionTests {
         }
     }
 
+    @Test("A segment whose work fails for our own reasons is left alone longer each time, too")
+    func failingWork() async throws {
+        try await withWorld(settings: OrchestratorSettings(jitter: { 1 })) { world in
+            try await world.start()
+            try await world.follow("d1", token: "aa01")
+            try await world.database.execute("UPDATE activity_types SET policy = '{\"unknown\":1}'")
+            for _ in 1...4 {
+                try await world.hurry()
+                try await world.settle()
+            }
+            #expect(try await world.number("SELECT failures::int8 FROM segments") == 4)
+            let wait = try await world.number(
+                "SELECT extract(epoch FROM due_at - clock_timestamp())::int8 FROM segments"
+            )
+            #expect((4...8).contains(wait ?? 0))
+        }
+    }
+
     @Test("The wait doubles from one second and lies between half of it and the whole")
     func waits() {
         let longest = Backoff(cap: .seconds(30)) { 1 }
