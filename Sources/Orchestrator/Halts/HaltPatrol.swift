@@ -25,13 +25,15 @@ struct HaltPatrol: Service, CustomStringConvertible {
         }
     }
 
-    /// Wakes one activity per halt whose probe is due, of those with a token that was rejected, and of its rings the one with
-    /// the token: all others may rest. It is the token that was rejected first: one that a probe has tried comes last the next
-    /// time, so that no probe after the other meets the same few, which may be the only bad ones.
+    /// Wakes one ring per halt whose probe is due: the one with a token that was rejected, of an activity with a start whose
+    /// token was, or any that has something to send. All others may rest. It is the token that was rejected first: one that a
+    /// probe has tried comes last the next time, so that no probe after the other meets the same few, which may be the only
+    /// bad ones.
     func look() async throws {
         let rows = try await orchestrator.database.query(
             """
-            SELECT h.bundle_id, h.environment::text, coalesce(card.activity_key, start.activity_key), card.device_key
+            SELECT h.bundle_id, h.environment::text,
+                   coalesce(card.activity_key, start.activity_key, ring.activity_key), coalesce(card.device_key, ring.through_key)
             FROM sending_halts AS h
             LEFT JOIN LATERAL (
                 SELECT s.activity_key, s.device_key FROM subscriptions AS s JOIN activities AS a USING (activity_key)
@@ -48,6 +50,13 @@ struct HaltPatrol: Service, CustomStringConvertible {
                   AND a.bundle_id = h.bundle_id AND a.environment = h.environment AND a.state = 'live'
                 ORDER BY t.rejected_at LIMIT 1
             ) AS start ON true
+            LEFT JOIN LATERAL (
+                SELECT g.activity_key, g.through_key FROM segments AS g JOIN activities AS a USING (activity_key)
+                WHERE h.probe_at <= clock_timestamp() AND card.activity_key IS NULL AND start.activity_key IS NULL
+                  AND g.segment >= 0 AND g.due_at IS NOT NULL
+                  AND a.bundle_id = h.bundle_id AND a.environment = h.environment
+                ORDER BY g.due_at LIMIT 1
+            ) AS ring ON true
             """
         )
         var halted: Set<HaltScope> = []

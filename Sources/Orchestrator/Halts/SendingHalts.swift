@@ -19,6 +19,10 @@ struct SendingHalt: Sendable, Hashable {
     let probes: Int
     /// How long until the next one is allowed; not positive: it is.
     let probeIn: Duration
+
+    /// How long a segment with work leaves it at that: past the next probe, and some as long again, lest all that is due looks
+    /// at once. Whoever lifts the halt wakes them. `jitter` is a number in 0…1.
+    func wait(jitter: Double) -> Duration { max(probeIn, .seconds(1)) * (1 + jitter) }
 }
 
 /// Halts sending where APNs rejects tokens in masses, tries with a few pushes now and then, and lets it go on (promise 9).

@@ -146,7 +146,7 @@ struct SegmentWorker: Sendable {
         // A broadcast says nothing of tokens.
         guard !lease.isChannel, try await orchestrator.halts.takeProbe(scope, halt, for: lease, look.progress.range)
         else {
-            return .early(min(max(halt.probeIn, .seconds(1)), orchestrator.settings.retryCap))
+            return .early(halt.wait(jitter: orchestrator.settings.jitter()))
         }
         var activity = look.activity
         activity.isProbe = true

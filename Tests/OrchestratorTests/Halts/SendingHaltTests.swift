@@ -110,6 +110,30 @@ struct SendingHaltTests {
         }
     }
 
+    @Test("What is due waits for the next probe; and where no rejected token is left, one that is due is the probe")
+    func dueRings() async throws {
+        try await withHalt { world in
+            try await world.start("other")
+            try await world.follow("d1", token: "aa01", in: "other", known: 1)
+            try await world.update("other", score: 5)
+            try await world.settle()
+            let early = "SELECT count(*) FROM segments WHERE due_at < now() + interval '45 seconds'"
+            #expect(try await world.number(Query(unescaped: early)) == 0)
+            try await world.database.execute(
+                "UPDATE subscriptions SET state = 'dead', due_at = NULL WHERE state = 'rejected'"
+            )
+            world.recorder.answerAll(with: nil)
+            // The first may have nothing left to send.
+            for _ in 1...2 where try await world.number("SELECT count(*) FROM sending_halts") == 1 {
+                try await world.database.execute("UPDATE sending_halts SET probe_at = now()")
+                try await HaltPatrol(orchestrator: world.orchestrator).look()
+                try await world.settle()
+            }
+            #expect(try await world.events(.providerResumed).map { $0.detail["by"] } == ["probe"])
+            #expect(world.recorder.pushes(to: "aa01").map(\.score) == [5])
+        }
+    }
+
     @Test("An operator lifts a halt at once, with the rejected tokens or without them", arguments: [true, false])
     func operatorLifts(reviving: Bool) async throws {
         try await withHalt { world in
