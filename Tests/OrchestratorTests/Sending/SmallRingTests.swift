@@ -74,6 +74,30 @@ struct SmallRingTests {
         }
     }
 
+    @Test("Answers that come late, but together, are stored together")
+    func lateAnswers() async throws {
+        try await withWorld(settings: OrchestratorSettings(lease: .milliseconds(600))) { world in
+            let count = 9
+            try await orders(count, in: world)
+            for number in 1...count { try await world.update("a\(number)", score: 1) }
+            let group = try await group(in: world)
+            let gate = world.recorder.close()
+            async let served = group.run()
+            await gate.arrivals(count)
+            // Long after the first answers were waited for in vain, the leases are prolonged.
+            let until = "SELECT extract(epoch FROM min(lease_until))::float8 FROM segments"
+            let first = try await world.database.query(Query(unescaped: until)).first(as: Double?.self) ?? nil
+            while try await world.database.query(Query(unescaped: until)).first(as: Double?.self) == first {
+                await Task.yield()
+            }
+            gate.open()
+            #expect(await served.hadTooMuch == false)
+            #expect(try await resting(world) == Int64(count))
+            let transactions = try await world.number("SELECT count(DISTINCT xmin::text) FROM segments") ?? 0
+            #expect(transactions < count / 2)
+        }
+    }
+
     @Test("A change that comes while the answers are awaited is sent next, and a lost lease stores nothing")
     func meanwhile() async throws {
         try await withWorld { world in

@@ -10,7 +10,7 @@ struct SegmentGroup: Sendable {
 
     private var store: SegmentStore { orchestrator.segments }
 
-    /// How long the answers to the pushes of a group are waited for before those that are there are stored.
+    /// How long answers are waited for before those that are there are stored, together.
     private static let patience = Duration.milliseconds(50)
 
     /// What serving a group came to.
@@ -89,9 +89,8 @@ struct SegmentGroup: Sendable {
         case sent(SmallRing)
         /// It is done with; it may be due again.
         case settled(SmallRing)
-        case patience
-        /// The leases are to be kept alive.
-        case keeping
+        /// What was answered is to be stored, and leases are to be kept alive.
+        case time
     }
 
     /// Sends all at the same time. Rings that are answered are stored together; those that are not yet are waited for, with
@@ -102,10 +101,11 @@ struct SegmentGroup: Sendable {
         await withTaskGroup(of: Ended.self) { group in
             for ring in rings { group.addTask { await run(ring) } }
             // A timer is dear where groups are small, so there is one at a time.
-            var isPatient = rings.count > 1
-            let (wait, end) = isPatient ? (Self.patience, Ended.patience) : (store.lease / 3, .keeping)
-            group.addTask { await Self.wait(wait, then: end) }
+            let keeping = store.lease / 3
+            let interval = rings.count > 1 ? min(Self.patience, keeping) : keeping
+            group.addTask { await Self.wait(interval) }
             var open = Set(rings.map(\.lease))
+            var kept = ContinuousClock.now
             var mayHaveMore = false
             var sent: [SmallRing] = []
             while !open.isEmpty, let ended = await group.next() {
@@ -116,27 +116,25 @@ struct SegmentGroup: Sendable {
                 case .settled(let ring):
                     open.remove(ring.lease)
                     mayHaveMore = true
-                case .patience:
-                    isPatient = false
-                    group.addTask { await Self.wait(store.lease / 3, then: .keeping) }
-                case .keeping:
-                    // Without a database they run out, and what comes of them is not stored.
-                    try? await store.renew(Array(open))
-                    group.addTask { await Self.wait(store.lease / 3, then: .keeping) }
-                }
-                if open.isEmpty || !isPatient {
+                case .time:
                     mayHaveMore = await complete(sent) || mayHaveMore
                     sent = []
+                    if kept.duration(to: .now) >= keeping {
+                        kept = .now
+                        // Without a database they run out, and what comes of them is not stored.
+                        try? await store.renew(Array(open))
+                    }
+                    group.addTask { await Self.wait(interval) }
                 }
             }
             group.cancelAll()
-            return mayHaveMore
+            return await complete(sent) || mayHaveMore
         }
     }
 
-    private static func wait(_ time: Duration, then ended: Ended) async -> Ended {
+    private static func wait(_ time: Duration) async -> Ended {
         try? await Task.sleep(for: time)  // throws only when cancelled, and then nobody listens
-        return ended
+        return .time
     }
 
     /// - Returns: Whether some may be due again.
