@@ -59,9 +59,23 @@ extension ConnectionPool {
 
     private func failWaiting(_ outcome: PushOutcome) {
         for work in ready.all {
-            work.ledger.settleWaiting(outcome)
-            finishSoon(work)
+            fail(work, outcome)
         }
+    }
+
+    /// Where there is no connection, and the next is not tried before a moment, whoever cannot wait for it learns at once.
+    func failWaiting(until moment: ContinuousClock.Instant) {
+        guard connections.allSatisfy({ $0.state.phase == .draining }) else {
+            return
+        }
+        for work in ready.all where work.deadline <= moment {
+            fail(work, PushOutcome(.notSent, detail: "no connection: \(lastFailure ?? "too many ended in a row")"))
+        }
+    }
+
+    private func fail(_ work: Work, _ outcome: PushOutcome) {
+        work.ledger.settleWaiting(outcome)
+        finishSoon(work)
     }
 
     /// Called now and then: pings and closes what is idle. Whether any connection is left.

@@ -130,7 +130,9 @@ final class ConnectionPool {
         )
         switch decision {
         case .open: open(now: now)
-        case .wait(let moment): wake(at: moment, now: now)
+        case .wait(let moment):
+            failWaiting(until: moment)
+            wake(at: moment, now: now)
         case .none: break
         }
     }

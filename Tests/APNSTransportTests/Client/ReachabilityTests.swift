@@ -31,6 +31,22 @@ struct ReachabilityTests {
         await client.shutDown()
     }
 
+    @Test("who cannot wait for the next attempt learns at once that there is no connection")
+    func hopeless() async throws {
+        var configuration = APNSClientConfiguration.quick
+        configuration.reconnectDelay = .seconds(7200)
+        configuration.maximumReconnectDelay = .seconds(7200)
+        let client = try Self.client(of: try await Self.deadEndpoint(), configuration)
+        // The first tries, those after it find the pause; the time limit of the tests is shorter than any deadline here.
+        for _ in 1...3 {
+            let outcome = await client.send(try ClientWorld.batch(3, deadline: .seconds(600)))
+            #expect(outcome.classes == ["not_sent": 3])
+            let detail = try #require(outcome.exceptions.first?.outcome.detail)
+            #expect(detail.contains("no connection"), "\(detail)")
+        }
+        await client.shutDown()
+    }
+
     @Test("a server that comes up before the deadline still gets the batch")
     func comesUp() async throws {
         let endpoint = try await Self.deadEndpoint()
@@ -163,11 +179,14 @@ struct ReachabilityTests {
         try await server.stop()
     }
 
-    private static func client(of endpoint: APNSEndpoint) throws -> APNSClient {
+    private static func client(
+        of endpoint: APNSEndpoint,
+        _ configuration: APNSClientConfiguration = .quick
+    ) throws -> APNSClient {
         try APNSClient(
             endpoints: .all(at: endpoint),
             caFile: TestCertificate.caFile,
-            configuration: .quick,
+            configuration: configuration,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
     }
