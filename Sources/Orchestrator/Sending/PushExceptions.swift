@@ -1,5 +1,6 @@
 import APNSTransport
 import ActivityModel
+import Logging
 import Postgres
 
 /// The pushes of a batch that were not accepted, and what becomes of their destinations.
@@ -54,8 +55,14 @@ struct PushExceptions: Sendable {
         return isAboutTokens ? nil : refused.first?.outcome.words
     }
 
-    /// An answer that every repeat would get, too, if there is one.
-    var refusalForGood: PushOutcome? { refused.first { $0.outcome.class.isUnsendable }?.outcome }
+    /// Says it where an answer is one that every repeat would get, too.
+    func tellRefusal(to logger: Logger) {
+        guard let refusal = refused.first(where: { $0.outcome.class.isUnsendable }) else { return }
+        logger.error(
+            "APNs refuses a push for good",
+            metadata: ["activity.key": "\(activityKey)", "apns.reason": "\(refusal.outcome.words)"]
+        )
+    }
 
     /// Those of the batch that were sent what there was to send, or can never be: nothing is wrong with such a token, and
     /// the next change may be better.

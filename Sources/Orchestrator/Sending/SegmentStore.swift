@@ -112,18 +112,17 @@ struct SegmentStore: Sendable {
     /// What a worker looks at before each batch.
     struct Look: Sendable {
         let progress: SegmentProgress
-        /// Nil if it was deleted.
-        let activity: ActivitySnapshot?
+        var activity: ActivitySnapshot
         /// The newest change, if it may leave under the stamp that it has.
         let newest: ChangeToSend?
         /// Nil for a ring.
         let channel: BroadcastChannel?
     }
 
-    /// How things stand. Prolongs the lease.
+    /// How things stand; nil if the activity was deleted. Prolongs the lease.
     ///
     /// - Throws: ``LeaseLost`` if the lease is another's or has run out.
-    func look(_ lease: SegmentLease) async throws -> Look {
+    func look(_ lease: SegmentLease) async throws -> Look? {
         let key = lease.activityKey
         // Planning takes three times as long as the rest.
         let results = try await database.pipeline(
@@ -132,9 +131,11 @@ struct SegmentStore: Sendable {
                 ChangeStore.newest(of: key),
             ] + (lease.isChannel ? [BroadcastChannel.selection(key)] : [])
         )
+        let progress = try progress(results[1])
+        guard let activity = try ActivitySnapshot.read(key, results[2]) else { return nil }
         return Look(
-            progress: try progress(results[1]),
-            activity: try ActivitySnapshot.read(key, results[2]),
+            progress: progress,
+            activity: activity,
             newest: try ChangeStore.newest(results[3]),
             channel: lease.isChannel ? try BroadcastChannel.read(results[4]) : nil
         )

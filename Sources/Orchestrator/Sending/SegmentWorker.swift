@@ -105,28 +105,14 @@ struct SegmentWorker: Sendable {
         }
     }
 
-    private struct Look {
-        let progress: SegmentProgress
-        let activity: ActivitySnapshot
-        /// The newest change, if it may leave under the stamp that it has.
-        let newest: ChangeToSend?
-        var channel: BroadcastChannel?
-    }
+    private typealias Look = SegmentStore.Look
 
     /// How things stand; nil if the activity was deleted.
     private func look() async throws -> Look? {
         while true {
-            let look = try await store.look(lease)
-            guard let activity = look.activity else { return nil }
+            guard let look = try await store.look(lease) else { return nil }
             // Broadcasts know no cards.
-            guard activity.areVersionsUnsettled, !lease.isChannel else {
-                return Look(
-                    progress: look.progress,
-                    activity: activity,
-                    newest: look.newest,
-                    channel: look.channel
-                )
-            }
+            guard look.activity.areVersionsUnsettled, !lease.isChannel else { return look }
             try await VersionSettlement(orchestrator: orchestrator, lease: lease, range: look.progress.range).run()
         }
     }
@@ -148,10 +134,10 @@ struct SegmentWorker: Sendable {
         else {
             return .early(halt.wait(jitter: orchestrator.settings.jitter()))
         }
-        var activity = look.activity
-        activity.isProbe = true
+        var probe = look
+        probe.activity.isProbe = true
         do {
-            let result = try await sendSome(Look(progress: look.progress, activity: activity, newest: look.newest))
+            let result = try await sendSome(probe)
             let goesOn = try await orchestrator.halts.endProbe(scope, halt)
             if goesOn { return .worked }
             if case .worked = result { return .early(.seconds(1)) }

@@ -1,6 +1,5 @@
 import APNSTransport
 import ActivityModel
-import Logging
 import Postgres
 
 /// Sends changes to lists of update tokens, one after the other in a turn: one body per alert, one set of headers per priority.
@@ -92,12 +91,7 @@ struct TokenPushes: Sendable {
             for try await some in tasks { exceptions.add(some) }
             return begun
         }
-        if let refusal = exceptions.refusalForGood {
-            orchestrator.logger.error(
-                "APNs refuses a push for good",
-                metadata: ["activity.key": "\(activity.key)", "apns.reason": "\(refusal.words)"]
-            )
-        }
+        exceptions.tellRefusal(to: orchestrator.logger)
         return (pushes[..<begun].map(\.destination), exceptions)
     }
 

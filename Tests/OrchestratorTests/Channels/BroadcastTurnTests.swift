@@ -42,11 +42,11 @@ struct BroadcastTurnTests {
             try await world.update(score: 1, mustDeliver: hasMore)
             if hasMore { try await world.update(score: 2) }
             let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
-            let look = try await world.orchestrator.segments.look(lease)
+            let look = try #require(try await world.orchestrator.segments.look(lease))
             let turn = try await ChannelTurn(
                 orchestrator: world.orchestrator,
                 lease: lease,
-                activity: try #require(look.activity),
+                activity: look.activity,
                 progress: look.progress,
                 newest: look.newest
             ).run(look.channel)

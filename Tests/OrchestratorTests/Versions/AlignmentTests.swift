@@ -249,7 +249,7 @@ struct AlignmentTests {
                 if step == 3 { await meanwhile.pass() }
             }
             let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
-            let range = try await world.orchestrator.segments.look(lease).progress.range
+            let range = try #require(try await world.orchestrator.segments.look(lease)).progress.range
             let worker = VersionSettlement(
                 orchestrator: world.sibling(behind: gate).orchestrator,
                 lease: lease,

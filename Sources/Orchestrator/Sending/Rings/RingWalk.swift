@@ -1,6 +1,5 @@
 import APNSTransport
 import ActivityModel
-import Logging
 import ServiceLifecycle
 
 /// Sends one change along a ring: slice after slice, each under a look of its own, while those before are on their way and
@@ -161,12 +160,7 @@ struct RingWalk: Sendable {
         }
         let answered = exceptions
         progress.withWindow { $0.answered(number, answered) }
-        if let refusal = exceptions.refusalForGood {
-            orchestrator.logger.error(
-                "APNs refuses a push for good",
-                metadata: ["activity.key": "\(pass.activity.key)", "apns.reason": "\(refusal.words)"]
-            )
-        }
+        exceptions.tellRefusal(to: orchestrator.logger)
     }
 
     private func send(_ part: RingForms.Part) async -> BatchOutcome {

@@ -211,12 +211,7 @@ struct SegmentGroup: Sendable {
         exceptions.add(outcome) {
             PushExceptions.Place(TokenPushes.Push(ring.riders[$0], alert: nil, heardIfRefused: heard))
         }
-        if let refusal = exceptions.refusalForGood {
-            orchestrator.logger.error(
-                "APNs refuses a push for good",
-                metadata: ["activity.key": "\(ring.activity.key)", "apns.reason": "\(refusal.words)"]
-            )
-        }
+        exceptions.tellRefusal(to: orchestrator.logger)
         return exceptions
     }
 }

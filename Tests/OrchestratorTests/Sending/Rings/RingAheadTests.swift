@@ -117,11 +117,11 @@ struct RingAheadTests {
 
     private func pass(in world: World) async throws -> RingPass {
         let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
-        let look = try await world.orchestrator.segments.look(lease)
+        let look = try #require(try await world.orchestrator.segments.look(lease))
         return RingPass(
             lease: lease,
             progress: look.progress,
-            activity: try #require(look.activity),
+            activity: look.activity,
             change: try #require(look.newest),
             alert: nil,
             through: nil,

@@ -1,0 +1,274 @@
+import ActivityModel
+import JSON
+import Postgres
+
+/// The rows of `changes` as a sender sees them: stamped, and those that were skipped marked as merged.
+struct ChangeStore: Sendable {
+    let database: Database
+    let skews: ClockSkewWatch
+
+    /// The change, stamped so that phones take it: with the stamp of its accept, or with a fresh one if it has none,
+    /// if its stamp is older than 30 s, or if an older revision was stamped above it meanwhile (promise 3). Newer ones do
+    /// not matter, whatever their stamps: two rings on different changes do not disturb each other.
+    ///
+    /// `lease` is that of a segment of the activity: a worker that has lost it stamps nothing, else it could make an old
+    /// state look newer than what its successor has sent. With `anew` the stamp is a fresh one in any case, because other
+    /// bytes than before are to be sent to the same destination. Nil if the activity was deleted.
+    ///
+    /// - Throws: ``LeaseLost``; ``StampTooEarly`` if the stamp would run ahead of the clock, which the end may do.
+    func stamped(_ revision: Revision, under lease: SegmentLease, anew: Bool = false) async throws -> ChangeToSend? {
+        let key = lease.activityKey
+        let rows = try await database.query(Self.selection(key, revision))
+        guard let stored = try Self.read(rows) else { return nil }
+        if !anew, let change = stored.changeUnderItsStamp { return change }
+        return try await database.withTransaction { connection in
+            try await stampAnew(revision, under: lease, anew: anew, on: connection)
+        }
+    }
+
+    private func stampAnew(
+        _ revision: Revision,
+        under lease: SegmentLease,
+        anew: Bool,
+        on connection: PostgresConnection
+    ) async throws -> ChangeToSend? {
+        let key = lease.activityKey
+        let locked = try await connection.pipeline([
+            "SELECT stamp FROM activities WHERE activity_key = \(key) FOR NO KEY UPDATE",
+            """
+            SELECT 1 FROM segments
+            WHERE activity_key = \(key) AND segment = \(lease.segment)
+              AND lease_owner = \(lease.owner)::uuid AND lease_until > clock_timestamp()
+            FOR SHARE
+            """,
+        ])
+        guard let last = try locked[0].single(Int64.self),
+            let stored = try Self.read(try await connection.query(Self.selection(key, revision)))
+        else { return nil }
+        if locked[1].isEmpty { throw LeaseLost() }
+        if !anew, let change = stored.changeUnderItsStamp { return change }  // another sender was faster
+        let wait = Stamping.delayBeforeStamping(now: stored.now, last: last)
+        if wait > 0, stored.kind != .end { throw StampTooEarly(wait: .seconds(wait)) }
+        let timestamp = Stamping.whenSent(now: stored.now, last: last)
+        let skew = skews.event(activityKey: key, now: stored.now, lastStamp: last)
+        _ = try await connection.pipeline(
+            [
+                """
+                UPDATE changes SET timestamp = \(timestamp), stamped_at = clock_timestamp()
+                WHERE activity_key = \(key) AND revision = \(revision)
+                """,
+                """
+                UPDATE activities SET stamp = \(timestamp), fresh_stamp = \(timestamp) WHERE activity_key = \(key)
+                """,
+            ] + (skew.map { [EventRows.insertion([$0])] } ?? [])
+        )
+        return stored.change(timestamp)
+    }
+
+    /// The change as it would leave now, read in the transaction that has written it. Nothing is stamped.
+    static func preview(
+        _ revision: Revision,
+        of key: Int64,
+        on connection: PostgresConnection
+    ) async throws -> ChangeToSend? {
+        guard let stored = try read(try await connection.query(selection(key, revision))) else { return nil }
+        let last = stored.lastStamp == 0 ? nil : stored.lastStamp
+        return stored.changeUnderItsStamp ?? stored.change(Stamping.whenSent(now: stored.now, last: last))
+    }
+
+    /// An SQL condition: no older change than `c` of the activity `a` has a stamp above its. Of those that were accepted
+    /// before, only one with a fresh stamp can have.
+    static let isInOrder = """
+        (c.timestamp >= a.fresh_stamp OR NOT EXISTS (
+            SELECT FROM changes AS o
+            WHERE o.activity_key = c.activity_key AND o.revision < c.revision AND o.timestamp >= c.timestamp
+        ))
+        """
+
+    /// The statements that record the revisions which a walk jumped over, and tell of it.
+    ///
+    /// Of several rings the last one to come by says so, if none has sent any of it: the others may still be on their way to
+    /// it. Whoever jumps over a revision holds its row until where it stands is stored, so one of two sees the other.
+    static func merge(under lease: SegmentLease, after begun: Revision, into revision: Revision) -> [Query] {
+        guard revision > begun + 1 else { return [] }
+        let key = lease.activityKey
+        return [
+            """
+            SELECT FROM changes WHERE activity_key = \(key) AND revision > \(begun) AND revision < \(revision)
+            ORDER BY revision FOR NO KEY UPDATE
+            """,
+            """
+            WITH others AS (
+                SELECT min(coalesce(lap_revision, completed_revision)) AS begun FROM segments
+                WHERE activity_key = \(key) AND segment <> \(lease.segment) AND (segment >= 0) = \(!lease.isChannel)
+            ), merged AS (
+                UPDATE changes AS c
+                SET merged_into = (
+                    SELECT min(n.revision) FROM changes AS n WHERE n.activity_key = c.activity_key
+                      AND n.revision > c.revision AND (n.is_sent OR n.revision = \(revision))
+                )
+                FROM others
+                WHERE c.activity_key = \(key) AND c.revision > \(begun)
+                  AND c.revision < least(\(revision), others.begun)
+                  AND c.merged_into IS NULL AND NOT c.is_sent
+                RETURNING c.activity_key, c.revision, c.merged_into
+            )
+            \(unescaped: EventRows.merge(from: "merged"))
+            """,
+        ]
+    }
+
+    /// The statement that records that a ring has sent some of a change.
+    static func markSent(_ revision: Revision, of key: Int64) -> Query {
+        "UPDATE changes SET is_sent = true WHERE activity_key = \(key) AND revision = \(revision) AND NOT is_sent"
+    }
+
+    /// Turns a walk to the activity's next revision, if there is one and nothing holds the walk back; and says what is to
+    /// be stored with it: the revisions that it jumped over.
+    static func turned(
+        _ stored: Carousel,
+        to activity: ActivitySnapshot,
+        under lease: SegmentLease
+    ) -> (Carousel, [Query]) {
+        let isHeld = activity.isBarrierBegun && stored.lap != nil && activity.state != .ended
+        guard !isHeld, activity.hold == nil, activity.target > stored.begun else { return (stored, []) }
+        var carousel = stored
+        carousel.turn(to: activity.target, alert: activity.newAlert)
+        // Of rings and channel those that most phones depend on say what was merged.
+        let isTelling = lease.isChannel == (activity.delivery != .tokens)
+        return (carousel, isTelling ? merge(under: lease, after: stored.begun, into: activity.target) : [])
+    }
+
+    /// The newest alert of the changes after one revision and up to another.
+    func newestAlert(
+        _ key: Int64,
+        after heard: Revision,
+        upTo revision: Revision
+    ) async throws -> (revision: Revision, content: AlertContent)? {
+        try await Self.newestAlert(key, after: heard, upTo: revision) { try await database.query($0) }
+    }
+
+    /// The same by way of `query`, which may be a transaction's.
+    static func newestAlert(
+        _ key: Int64,
+        after heard: Revision,
+        upTo revision: Revision,
+        on query: (Query) async throws -> Rows
+    ) async throws -> (revision: Revision, content: AlertContent)? {
+        let rows = try await query(
+            """
+            SELECT revision, alert::text FROM changes
+            WHERE activity_key = \(key) AND revision > \(heard) AND revision <= \(revision) AND alert IS NOT NULL
+            ORDER BY revision DESC LIMIT 1
+            """
+        )
+        guard let (revision, text) = try rows.first(as: (Int64, String).self) else { return nil }
+        return (revision, try AlertContent(json: JSONValue(parsing: text)))
+    }
+
+    /// The alert that a change brought.
+    func alert(_ key: Int64, revision: Revision) async throws -> AlertContent? {
+        let rows = try await database.query(
+            "SELECT alert::text FROM changes WHERE activity_key = \(key) AND revision = \(revision)"
+        )
+        guard let text = try rows.single(String?.self) ?? nil else { return nil }
+        return try AlertContent(json: JSONValue(parsing: text))
+    }
+
+    private struct Row {
+        let kind: ChangeKind
+        let timestamp: Timestamp?
+        /// Seconds since the stamp was given.
+        let age: Double
+        /// Whether its stamp is above those of all older changes.
+        let isInOrder: Bool
+        /// The highest stamp of the activity.
+        let lastStamp: Timestamp
+        /// The database's clock.
+        let now: Timestamp
+        let change: (Timestamp) -> ChangeToSend
+
+        /// Nil if it must be stamped before it leaves.
+        var changeUnderItsStamp: ChangeToSend? {
+            guard let timestamp, !Stamping.needsFreshStamp(age: age), isInOrder else { return nil }
+            return change(timestamp)
+        }
+    }
+
+    /// The statement whose rows ``newest(_:)`` reads: the newest change of an activity.
+    static func newest(of key: Int64) -> Query {
+        "\(unescaped: columns) WHERE a.activity_key = \(key) AND c.revision = a.revision"
+    }
+
+    /// The change that the rows of a ``newest(of:)`` tell of, if it may leave under the stamp that it has; else
+    /// ``stamped(_:under:anew:)`` gives it one.
+    static func newest(_ rows: Rows) throws -> ChangeToSend? { try read(rows)?.changeUnderItsStamp }
+
+    private static func selection(_ key: Int64, _ revision: Revision) -> Query {
+        "\(unescaped: columns) WHERE c.activity_key = \(key) AND c.revision = \(revision)"
+    }
+
+    /// What ``read(_:)`` expects of a query.
+    private static let columns = """
+        SELECT c.revision, c.kind::text, c.content_state::text, c.alert::text, c.urgency::text, c.must_deliver,
+               c.stale_after_seconds, c.relevance_score, c.dismiss_after_seconds, extract(epoch FROM c.dismiss_at)::bigint,
+               extract(epoch FROM c.accepted_at)::bigint, c.timestamp,
+               coalesce(extract(epoch FROM clock_timestamp() - c.stamped_at), 0)::float8,
+               clock_timestamp(), coalesce(\(isInOrder), false), a.stamp, given.classes, given.priorities
+        FROM changes AS c JOIN activities AS a USING (activity_key)
+        CROSS JOIN LATERAL (
+            SELECT coalesce(array_agg(b.class::text), '{}') AS classes, coalesce(array_agg(b.priority), '{}') AS priorities
+            FROM budget_ledger AS b WHERE b.activity_key = c.activity_key AND b.revision = c.revision
+        ) AS given
+        """
+
+    private static func read(_ rows: Rows) throws -> Row? {
+        for (
+            revision, kind, content, alert, urgency, mustDeliver, stale, score, dismissAfter, dismissAt, accepted,
+            stamp, age, now, isInOrder, last, classes, given
+        )
+            in try rows.decoded(
+                as: (
+                    Int64, String, String, String?, String, Bool, Int32?, Double?, Int32?, Int64?, Int64, Int64?,
+                    Double, PGTimestamp, Bool, Int64, [String], [Int16]
+                ).self
+            )
+        {
+            var priorities: [BudgetClass: PushPriority] = [:]
+            for (name, number) in zip(classes, given) {
+                priorities[try .stored(name)] = PushPriority(rawValue: Int(number))
+            }
+            let known = priorities
+            let kind: ChangeKind = try .stored(kind)
+            let contentState = CompactJSON(stored: Array(content.utf8))
+            let alert = try alert.map { try AlertContent(json: JSONValue(parsing: $0)) }
+            let urgency: Urgency = try .stored(urgency)
+            return Row(
+                kind: kind,
+                timestamp: stamp,
+                age: age,
+                isInOrder: isInOrder,
+                lastStamp: last,
+                now: now.microseconds / 1_000_000
+            ) { timestamp in
+                ChangeToSend(
+                    revision: revision,
+                    kind: kind,
+                    contentState: contentState,
+                    alert: alert,
+                    urgency: urgency,
+                    mustDeliver: mustDeliver,
+                    timestamp: timestamp,
+                    staleAfterSeconds: stale.map(Int.init),
+                    relevanceScore: score.flatMap(JSONNumber.init),
+                    dismissAfterSeconds: dismissAfter.map(Int.init),
+                    dismissAt: dismissAt,
+                    acceptedAt: accepted,
+                    priorities: known,
+                    readAt: now
+                )
+            }
+        }
+        return nil
+    }
+}
