@@ -280,7 +280,46 @@ struct SessionTests {
         }
         #expect(error?.code == .unreachable)
         #expect(error?.message?.contains("/nowhere") == true)
-        #expect(error?.message?.contains("127.0.0.1: timedOut") == true)
+        #expect(error?.message?.contains("127.0.0.1 at 127.0.0.1: timedOut") == true)
+    }
+
+    @Test("A name whose first address says nothing is reached at the next one")
+    func severalAddresses() async throws {
+        let silent = try SilentHost("127.0.0.2")
+        let error = await #expect(throws: LibPQError.self) {
+            _ = try await Session.connect(
+                ConnectionSettings(parsing: "host=db.test port=\(silent.port) user=tally dbname=postgres"),
+                loop: Self.loop.get(),
+                deadline: .now + .seconds(20),
+                attemptTimeout: .seconds(4),
+                cacheCapacity: 1,
+                lookUp: { $0 == "db.test" ? ["127.0.0.2", "127.0.0.1"] : [] }
+            )
+        }
+        #expect(error?.code == .unreachable)
+        let words = error?.message?.split(separator: "; ") ?? []
+        #expect(words.count == 2)
+        #expect(words.first == "connecting to db.test at 127.0.0.2: timedOut")
+        // Nobody listens there, which only an attempt tells.
+        #expect(words.last?.contains("127.0.0.1") == true)
+        #expect(words.last?.contains("refused") == true)
+    }
+
+    @Test("The addresses of a name are attempts of their own; what has none, or is none, is left to libpq")
+    func addresses() throws {
+        let attempts = try ConnectionSettings(parsing: "host=two,/run/two,@two,10.0.0.1").attempts
+        #expect(attempts.map(HostAddresses.name) == ["two", nil, nil, "10.0.0.1"])
+        let given = try ConnectionSettings(parsing: "host=two hostaddr=10.0.0.9").attempts
+        #expect(given.map(HostAddresses.name) == [nil])
+        let spread = HostAddresses.spread(attempts[0], over: ["10.0.0.1", "::1"])
+        let hosts = spread.map { attempt in attempt.filter { $0.keyword == "host" }.map(\.value) }
+        #expect(hosts == [["two"], ["two"]])
+        let addresses = spread.map { attempt in attempt.filter { $0.keyword == "hostaddr" }.map(\.value) }
+        #expect(addresses == [["10.0.0.1"], ["::1"]])
+        #expect(HostAddresses.spread(attempts[0], over: []) == [attempts[0]])
+        #expect(HostAddresses.system("127.0.0.1") == ["127.0.0.1"])
+        #expect(HostAddresses.system("::1") == ["::1"])
+        #expect(HostAddresses.system("no name at all").isEmpty)
     }
 
     // Whether a backend is there, or at work, is told only by a view.
@@ -311,11 +350,11 @@ private final class SilentHost: Sendable {
     private let descriptor: Int32
     let port: UInt16
 
-    init() throws {
+    init(_ host: String = "127.0.0.1") throws {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        address.sin_addr.s_addr = inet_addr(host)
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let bound = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in

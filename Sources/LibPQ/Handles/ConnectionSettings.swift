@@ -58,9 +58,9 @@ package struct ConnectionSettings: Sendable, CustomStringConvertible, CustomRefl
         parameters.append(Parameter(keyword: keyword, value: value))
     }
 
-    /// The parameters of each attempt, in order: one per host.
+    /// The parameters of each host, in order.
     ///
-    /// libpq alone would try several hosts as well, but its limit of time per host works only in blocking calls; a host
+    /// libpq alone would try several hosts as well, but its limit of time for each works only in blocking calls; a host
     /// that swallows packets would then use up the time of those behind it.
     var attempts: [[Parameter]] {
         let hosts = list("host"), addresses = list("hostaddr"), ports = list("port")

@@ -1,10 +1,10 @@
 package import Reactor
 
 extension Session {
-    /// Makes a connection: tries the hosts of `settings` in order until one takes it.
+    /// Makes a connection: tries the hosts of `settings` in order, and the addresses of each, until one takes it.
     ///
-    /// `deadline` is for all hosts together, `attemptTimeout` for one, name resolution included. At most `cacheCapacity`
-    /// statements stay prepared.
+    /// `deadline` is for all of them together, `attemptTimeout` for the look-up of one name and for one address. At most
+    /// `cacheCapacity` statements stay prepared.
     ///
     /// - Throws: ``LibPQError/Code/unreachable`` with the words of every attempt, or ``LibPQError/Code/cancelled``.
     package static func connect(
@@ -12,18 +12,26 @@ extension Session {
         loop: EventLoop,
         deadline: ContinuousClock.Instant,
         attemptTimeout: Duration,
-        cacheCapacity: Int
+        cacheCapacity: Int,
+        lookUp: @escaping HostAddresses.LookUp = HostAddresses.system
     ) async throws(LibPQError) -> Session {
         var failures: [String] = []
-        for attempt in settings.attempts {
+        // What is left to try, in order; a name is looked up when its turn comes.
+        var rest = settings.attempts.map { (parameters: $0, name: HostAddresses.name(in: $0)) }[...]
+        while let (parameters, name) = rest.popFirst() {
             let limit = min(deadline, ContinuousClock.now + attemptTimeout)
             guard limit > ContinuousClock.now else { break }
             do {
-                let connection = try await connect(attempt, on: loop, until: limit)
+                if let name {
+                    let addresses = try await BlockingCalls.run(until: limit) { lookUp(name) }
+                    rest = HostAddresses.spread(parameters, over: addresses).map { (parameters: $0, name: nil) } + rest
+                    continue
+                }
+                let connection = try await connect(parameters, on: loop, until: limit)
                 return try Session(connection, loop: loop, cacheCapacity: cacheCapacity)
             } catch {
                 if error.code == .cancelled { throw error }
-                failures.append(words(of: error, for: attempt))
+                failures.append(words(of: error, for: parameters))
             }
         }
         if failures.isEmpty { failures.append("no time left") }
@@ -54,7 +62,7 @@ extension Session {
 
     private static func words(of error: LibPQError, for parameters: [ConnectionSettings.Parameter]) -> String {
         if error.code != .timedOut, let message = error.message { return message }
-        let host = parameters.first { $0.keyword == "host" || $0.keyword == "hostaddr" }?.value ?? "the default host"
-        return "connecting to \(host): \(error.code)"
+        let places = ["host", "hostaddr"].compactMap { keyword in parameters.last { $0.keyword == keyword }?.value }
+        return "connecting to \(places.isEmpty ? "the default host" : places.joined(separator: " at ")): \(error.code)"
     }
 }

@@ -7,7 +7,7 @@ extension Database {
         package var maximumConnections = 10
         /// How long to wait for a connection, making one included; default 5 s.
         package var acquireTimeout = Duration.seconds(5)
-        /// How long one host may take to accept; default 3 s. A `connect_timeout` in the URL wins.
+        /// How long one address of a host may take to accept; default 3 s. A `connect_timeout` in the URL wins.
         package var connectTimeout = Duration.seconds(3)
         /// How long a statement or pipeline may take, unless its caller says otherwise; default 30 s.
         package var statementTimeout = Duration.seconds(30)

@@ -35,6 +35,11 @@ package enum AddressResolver {
         }
     }
 
+    /// The addresses of a name in the system's order of preference, never none. Blocks, so not for the loop.
+    package static func addresses(of host: String) throws(ReactorError) -> [SocketAddress] {
+        try lookUp(host, port: 0, flags: AI_ADDRCONFIG).get()
+    }
+
     static func numeric(_ host: String, port: UInt16) -> SocketAddress? {
         guard case .success(let addresses) = lookUp(host, port: port, flags: AI_NUMERICHOST) else { return nil }
         return addresses.first

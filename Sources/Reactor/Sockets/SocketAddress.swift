@@ -31,14 +31,18 @@ package struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
 
     /// Numbers only: `127.0.0.1:443` or `[::1]:443`.
     package var description: String {
-        let host = unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(NI_MAXHOST)) { buffer in
+        family == AF_INET6 ? "[\(host)]:\(port)" : "\(host):\(port)"
+    }
+
+    /// The address alone, in numbers.
+    package var host: String {
+        unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(NI_MAXHOST)) { buffer in
             guard let base = buffer.baseAddress else { return "?" }
             let result = unsafe withSockaddr { address, length in
                 unsafe getnameinfo(address, length, base, socklen_t(buffer.count), nil, 0, NI_NUMERICHOST)
             }
             return result == 0 ? unsafe String(cString: base) : "?"
         }
-        return family == AF_INET6 ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
 
     func withSockaddr<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
