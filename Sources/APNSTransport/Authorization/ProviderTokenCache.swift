@@ -13,6 +13,8 @@ struct ProviderTokenCache {
     private var held: (token: ProviderToken, issuedAt: ContinuousClock.Instant)?
     /// Until when the store is not asked for a successor.
     private var askAgainAt: ContinuousClock.Instant?
+    /// Until when the store knows of Apple's complaint.
+    private var complaintKnownUntil: ContinuousClock.Instant?
     /// Until when there is no other token than the one that Apple calls expired.
     private var irreplaceableUntil: ContinuousClock.Instant?
 
@@ -33,6 +35,13 @@ struct ProviderTokenCache {
         if let held, held.token != expired { return .use(held.token) }
         if let irreplaceableUntil, now < irreplaceableUntil { return nil }
         return .ask(meanwhile: nil)
+    }
+
+    /// Apple complained of too many new tokens. Whether the store is to be told: every batch hears it, for as long as it lasts.
+    mutating func tooMany(now: ContinuousClock.Instant) -> Bool {
+        if let complaintKnownUntil, now < complaintKnownUntil { return false }
+        complaintKnownUntil = now + Self.patience
+        return true
     }
 
     /// The store's answer; `expired` as it was asked.

@@ -9,7 +9,8 @@ package protocol ProviderTokenStore: Sendable {
     /// The token to send with now, made anew if it is time.
     ///
     /// `expired` is one that Apple called expired: another is wanted. It comes back if a new one would be too early.
-    /// Returns within seconds, or throws: `CryptographyError` if the key cannot sign, anything else if the store is away.
+    /// Throws `CryptographyError` if the key cannot sign, anything else if the store is away. Cancelled at the deadline of what
+    /// is to be sent.
     func token(for identity: SigningIdentity, replacing expired: ProviderToken?) async throws -> IssuedProviderToken
 
     /// Apple complained of too many new tokens: the present one is to stay.

@@ -10,6 +10,11 @@ final class ProviderTokens: Sendable {
         let outcome: PushOutcome
     }
 
+    /// The store did not answer by the deadline of what was to be sent.
+    private struct TimeIsUp: Error, CustomStringConvertible {
+        var description: String { "the store did not answer in time" }
+    }
+
     private struct Question: Hashable, Sendable {
         let identity: SigningIdentity
         let expired: ProviderToken?
@@ -24,7 +29,12 @@ final class ProviderTokens: Sendable {
     }
 
     /// The token for a request that leaves now. While the store is away the last one serves as long as Apple takes it.
-    func token(for identity: SigningIdentity) async throws(Missing) -> ProviderToken {
+    ///
+    /// `due` is when the store has had its time; who waits for another's question waits as long as that.
+    func token(
+        for identity: SigningIdentity,
+        until due: ContinuousClock.Instant
+    ) async throws(Missing) -> ProviderToken {
         switch next(for: identity) {
         case .use(let token):
             return token
@@ -33,7 +43,7 @@ final class ProviderTokens: Sendable {
                 return try await asking.value(for: Question(identity: identity, expired: nil)) {
                     // Another may have had the answer a moment ago.
                     if meanwhile == nil, case .use(let token) = next(for: identity) { return token }
-                    return try await ask(identity, replacing: nil)
+                    return try await ask(identity, replacing: nil, until: due)
                 }
             } catch {
                 guard let meanwhile else { throw Missing(outcome: Self.outcome(of: error)) }
@@ -47,7 +57,11 @@ final class ProviderTokens: Sendable {
     }
 
     /// Another token than one that Apple called expired; nil if there is none.
-    func successor(of expired: ProviderToken, for identity: SigningIdentity) async -> ProviderToken? {
+    func successor(
+        of expired: ProviderToken,
+        for identity: SigningIdentity,
+        until due: ContinuousClock.Instant
+    ) async -> ProviderToken? {
         switch step(after: expired, for: identity) {
         case nil: return nil
         case .use(let token): return token
@@ -57,7 +71,7 @@ final class ProviderTokens: Sendable {
                 // Another has had the answer a moment ago.
                 case nil: expired
                 case .use(let token): token
-                case .ask: try await ask(identity, replacing: expired)
+                case .ask: try await ask(identity, replacing: expired, until: due)
                 }
             }
             // Without the store there is no other token, and the push keeps Apple's answer.
@@ -70,13 +84,20 @@ final class ProviderTokens: Sendable {
     }
 
     /// Apple complained of too many new tokens.
-    func tooMany(for identity: SigningIdentity) async {
+    func tooMany(for identity: SigningIdentity, until due: ContinuousClock.Instant) async {
+        guard caches.withLock({ $0[identity, default: ProviderTokenCache()].tooMany(now: .now) }) else { return }
         // Advice for later: a store that is away has not made a new token either.
-        try? await store.tooManyTokens(for: identity)
+        try? await Self.within(due) { [store] in try await store.tooManyTokens(for: identity) }
     }
 
-    private func ask(_ identity: SigningIdentity, replacing expired: ProviderToken?) async throws -> ProviderToken {
-        let issued = try await store.token(for: identity, replacing: expired)
+    private func ask(
+        _ identity: SigningIdentity,
+        replacing expired: ProviderToken?,
+        until due: ContinuousClock.Instant
+    ) async throws -> ProviderToken {
+        let issued = try await Self.within(due) { [store] in
+            try await store.token(for: identity, replacing: expired)
+        }
         let now = ContinuousClock.now
         caches.withLock { caches in
             caches[identity, default: ProviderTokenCache()].answered(issued, replacing: expired, now: now)
@@ -84,6 +105,26 @@ final class ProviderTokens: Sendable {
             caches = caches.filter { !$0.value.isOver(now: now) }
         }
         return issued.token
+    }
+
+    /// What `body` gives by `due`; it is cancelled then.
+    ///
+    /// - Throws: What `body` throws; ``TimeIsUp``.
+    private static func within<Result: Sendable>(
+        _ due: ContinuousClock.Instant,
+        _ body: @escaping @Sendable () async throws -> Result
+    ) async throws -> Result {
+        try await withThrowingTaskGroup(of: Result.self) { group in
+            group.addTask { try await body() }
+            group.addTask {
+                try await Task.sleep(until: due, clock: .continuous)
+                throw TimeIsUp()
+            }
+            defer { group.cancelAll() }
+            // Two tasks were added, so there is a first.
+            guard let first = try await group.next() else { throw TimeIsUp() }
+            return first
+        }
     }
 
     private static func outcome(of error: any Error) -> PushOutcome {

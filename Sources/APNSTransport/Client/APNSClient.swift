@@ -111,7 +111,7 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
             return BatchOutcome(accepted: 0, exceptions: [])
         }
         let due = ContinuousClock.now + batch.deadline
-        return await underProviderToken(of: batch.identity) { token in
+        return await underProviderToken(of: batch.identity, until: due) { token in
             await perform(batch, to: batch.tokens, token, due)
         } again: { first, token in
             let expired = first.exceptions.filter(\.outcome.isForExpiredToken).map(\.index)
@@ -297,7 +297,7 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
             return SingleAnswer(outcome: refusal)
         }
         let due = ContinuousClock.now + deadline
-        return await underProviderToken(of: identity) { token in
+        return await underProviderToken(of: identity, until: due) { token in
             await performOnce(head, token, body: body, environment, identity, due)
         } again: { _, token in
             await performOnce(head, token, body: body, environment, identity, due)
@@ -346,6 +346,7 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
     /// Sends with the identity's provider token, and what Apple calls expired once more with its successor, if there is one.
     private func underProviderToken<Result, Outcomes: Sequence<PushOutcome>>(
         of identity: SigningIdentity,
+        until due: ContinuousClock.Instant,
         _ send: (ProviderToken) async -> Result,
         again: (Result, ProviderToken) async -> Result,
         missing: (PushOutcome) -> Result,
@@ -353,18 +354,18 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
     ) async -> Result {
         let token: ProviderToken
         do {
-            token = try await providerTokens.token(for: identity)
+            token = try await providerTokens.token(for: identity, until: due)
         } catch {
             return missing(error.outcome)
         }
         var result = await send(token)
         if outcomes(result).contains(where: \.isForExpiredToken),
-            let successor = await providerTokens.successor(of: token, for: identity)
+            let successor = await providerTokens.successor(of: token, for: identity, until: due)
         {
             result = await again(result, successor)
         }
         if outcomes(result).contains(where: \.isForTooManyTokens) {
-            await providerTokens.tooMany(for: identity)
+            await providerTokens.tooMany(for: identity, until: due)
         }
         return result
     }

@@ -50,6 +50,15 @@ struct ProviderTokenCacheTests {
         #expect(cache.next(now: minute(60)) == .ask(meanwhile: nil))
     }
 
+    @Test("a complaint about too many tokens is passed on once a minute")
+    func tooMany() {
+        var cache = cache()
+        #expect(cache.tooMany(now: minute(1)) == true)
+        #expect(cache.tooMany(now: minute(1) + .seconds(59)) == false)
+        #expect(cache.tooMany(now: minute(2)) == true)
+        #expect(cache.next(now: minute(2)) == .use(first))
+    }
+
     @Test("a token that Apple calls expired has a successor, or none for a minute")
     func expired() {
         var cache = cache()

@@ -1,0 +1,42 @@
+import Synchronization
+import Testing
+
+@testable import APNSTransport
+
+@Suite("A store of provider tokens that hangs", .timeLimit(.minutes(1)))
+struct HangingStoreTests {
+    @Test("costs a push no more than its time, and hears of a complaint once")
+    func bounded() async throws {
+        let store = HangingStore()
+        let tokens = ProviderTokens(store: store)
+        let identity = try testIdentity()
+        let error = await #expect(throws: ProviderTokens.Missing.self) {
+            _ = try await tokens.token(for: identity, until: .now + .milliseconds(20))
+        }
+        #expect(error?.outcome.class == .notSent)
+        let expired = ProviderToken(text: "expired", issuedAt: 0)
+        let successor = await tokens.successor(of: expired, for: identity, until: .now + .milliseconds(20))
+        #expect(successor == nil)
+        for _ in 1...3 { await tokens.tooMany(for: identity, until: .now + .milliseconds(20)) }
+        let complaints = store.complaints.withLock(\.self)
+        #expect(complaints == 1)
+    }
+
+    /// Answers nothing until it is cancelled.
+    private final class HangingStore: ProviderTokenStore {
+        let complaints = Mutex(0)
+
+        func token(
+            for identity: SigningIdentity,
+            replacing expired: ProviderToken?
+        ) async throws -> IssuedProviderToken {
+            try await Task.sleep(for: .seconds(600))
+            return IssuedProviderToken(ProviderToken(text: "late", issuedAt: 0), age: 0)
+        }
+
+        func tooManyTokens(for identity: SigningIdentity) async throws {
+            complaints.withLock { $0 += 1 }
+            try await Task.sleep(for: .seconds(600))
+        }
+    }
+}
