@@ -116,7 +116,13 @@ extension SharedProviderTokens {
         }
 
         /// Forgets what keys that are used no more have left; Apple takes a token for an hour.
-        static let expiry: Query =
-            "DELETE FROM provider_tokens WHERE issued_at < clock_timestamp() - interval '1 day'"
+        ///
+        /// Not those that another holds: who holds one row and waits for a second may be waited for.
+        static let expiry: Query = """
+            DELETE FROM provider_tokens WHERE (team_id, key_id, public_key) IN (
+                SELECT team_id, key_id, public_key FROM provider_tokens
+                WHERE issued_at < clock_timestamp() - interval '1 day' FOR UPDATE SKIP LOCKED
+            )
+            """
     }
 }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Orchestrator
 
-@Suite("Provider tokens of several daemons")
+@Suite("Provider tokens of several daemons", .timeLimit(.minutes(2)))
 struct SharedProviderTokenTests {
     private let identity: SigningIdentity
 
@@ -140,6 +140,24 @@ struct SharedProviderTokenTests {
             )
             _ = try await daemon(world).token(for: other, replacing: nil)
             #expect(try await world.word("SELECT string_agg(key_id, ' ') FROM provider_tokens") == "OTHERKEY12")
+        }
+    }
+
+    @Test("An old token that another daemon holds is not waited for")
+    func held() async throws {
+        try await withWorld { world in
+            _ = try await token(daemon(world))
+            try await pass(world, minutes: 25 * 60)
+            let other = SigningIdentity(
+                teamID: identity.teamID,
+                keyID: try #require(KeyID("OTHERKEY12")),
+                privateKey: identity.privateKey
+            )
+            try await world.database.withTransaction { connection in
+                _ = try await connection.query("SELECT 1 FROM provider_tokens FOR UPDATE")
+                _ = try await daemon(world).token(for: other, replacing: nil)
+            }
+            #expect(try await world.number("SELECT count(*) FROM provider_tokens") == 2)
         }
     }
 }
