@@ -303,14 +303,11 @@ extension HTTP2ClientConnection: WireDelegate {
     private func handOut(_ session: any ClientSession) {
         // Once, because following a weak reference costs more than the rest of an event.
         let handler = handler
-        var freed = false
-        session.takeEvents { event in
+        let freed = session.takeEvents { event in
             switch event {
             case .responded(let tag, let response):
-                freed = true
                 handler?.responded(self, tag: tag, response: response)
             case .failed(let tag, let failure):
-                freed = true
                 handler?.streamFailed(self, tag: tag, failure: failure)
             case .settings(let limit): settingsReceived(limit)
             case .goAway(let last, let code, let data):

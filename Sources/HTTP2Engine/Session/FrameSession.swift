@@ -48,7 +48,10 @@ protocol ClientSession: FrameSession {
     func goAway()
 
     /// Hands out what happened since the last call, in order. `body` may submit and cancel.
-    func takeEvents(_ body: (ClientEvent) -> Void)
+    ///
+    /// - Returns: whether a stream has ended, be it one that was cancelled, whose end is not handed out.
+    @discardableResult
+    func takeEvents(_ body: (ClientEvent) -> Void) -> Bool
 
     /// Ends every open stream at once, oldest first, and hands them out as ``ClientEvent/failed(tag:failure:)``.
     ///

@@ -114,8 +114,10 @@ final class NGHTTP2ClientSession: ClientSession {
         unsafe try session.nextOutput()
     }
 
-    func takeEvents(_ body: (ClientEvent) -> Void) {
+    @discardableResult
+    func takeEvents(_ body: (ClientEvent) -> Void) -> Bool {
         var index = 0
+        var ended = false
         // Handlers submit while we hand out, which may add notes; nothing is removed meanwhile.
         while index < streams.notes.count {
             switch streams.notes[index] {
@@ -126,14 +128,17 @@ final class NGHTTP2ClientSession: ClientSession {
             case .closed(let slot, let stream, let code):
                 guard unsafe streams.slots[slot].stream == stream else { break }
                 let last = streams.lastProcessed
+                ended = true
                 finish(slot, body) { unsafe streams.slots[slot].outcome(code: code, lastProcessed: last) }
             case .notSent(let slot, let stream):
                 guard unsafe streams.slots[slot].stream == stream else { break }
+                ended = true
                 finish(slot, body) { unsafe streams.slots[slot].failure(.notProcessed) }
             }
             index += 1
         }
         streams.notes.removeAll(keepingCapacity: true)
+        return ended
     }
 
     func failOpenStreams(lastWritten: Int32, _ body: (ClientEvent) -> Void) {

@@ -273,6 +273,30 @@ struct FaultTests {
         }
     }
 
+    @Test("whoever cancels a request is told when its place is free")
+    func cancelFreesPlace() async throws {
+        var configuration = HTTP2ServerConfiguration()
+        configuration.maximumConcurrentStreams = 1
+        let arrived = Mailbox<String>()
+        try await withClientAndServer(
+            server: configuration,
+            answer: { request, responder in
+                arrived.post(request.path)
+                if request.path == "/fast" { try responder.respond(status: 200) }
+            }
+        ) { client, _ in
+            let slow = try #require(try await client.submit(1, path: "/slow"))
+            #expect(try await arrived.next() == "/slow")
+            #expect(try await client.submit(2, path: "/fast") == nil)
+            try await client.onLoop { $0.cancel(slow) }
+            while true {
+                if case .streamsFreed = try await client.mailbox.next() { break }
+            }
+            #expect(try await client.submit(3, path: "/fast") != nil)
+            #expect(try await client.outcome(3).get().status == 200)
+        }
+    }
+
     @Test("a graceful close waits for open requests")
     func gracefulClose() async throws {
         try await withClientAndServer(answer: { _, responder in

@@ -8,6 +8,7 @@ enum ClientRecord: Sendable {
     case connected
     case responded(tag: UInt64, HTTP2Response)
     case failed(tag: UInt64, HTTP2StreamFailure)
+    case streamsFreed
     case settings(Int)
     case goneAway(lastStreamID: Int32, code: HTTP2ErrorCode, debugData: [UInt8])
     case exhausted
@@ -35,7 +36,9 @@ final class TestClient: Sendable {
             mailbox.post(.failed(tag: tag, failure))
         }
 
-        func streamsFreed(_ connection: HTTP2ClientConnection) {}
+        func streamsFreed(_ connection: HTTP2ClientConnection) {
+            mailbox.post(.streamsFreed)
+        }
 
         func settingsChanged(_ connection: HTTP2ClientConnection, maximumConcurrentStreams: Int) {
             mailbox.post(.settings(maximumConcurrentStreams))
