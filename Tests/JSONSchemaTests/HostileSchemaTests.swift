@@ -116,7 +116,6 @@ struct HostileSchemaTests {
     )
     func repeated(reader: Reader) throws {
         let schema = try CompiledSchema(Self.repeating(reader.rule))
-        #expect(!schema.isValid(reader.value))
         #expect(schema.validate(reader.value).map(\.message) == [Self.exhausted])
         // Once is no trouble.
         #expect(try CompiledSchema(reader.rule).isValid(reader.value))
