@@ -379,6 +379,28 @@ struct StartTests {
         }
     }
 
+    @Test("A device that is deleted before its start is answered takes nothing from the others of its batch")
+    func deletionBeforeAnswer() async throws {
+        try await withWorld(policy: { $0.startRetrySeconds = 100 }) { world in
+            for number in 1...3 { try await world.register("d\(number)", token: "5a0\(number)") }
+            world.recorder.answer("5a03", with: .unregistered(at: nil))
+            try await world.start(to: World.devices("d1", "d2", "d3"))
+            let gate = world.recorder.close()
+            async let walk: Void = world.settle()
+            await gate.arrivals()
+            for device in ["d1", "d3"] {
+                try await world.orchestrator.deleteDevice(world.app, DeviceID(stored: device))
+            }
+            world.recorder.open()
+            try await walk
+            #expect(try await world.startState("d2") == "sent")
+            #expect(try await world.subscription("d2") == "waiting_for_token")
+            try await world.pass(1000)
+            try await world.settle()
+            #expect(world.recorder.take().map(\.destination).sorted() == ["5a01", "5a02", "5a03"])
+        }
+    }
+
     @Test("After the end no start leaves; one that was under way is ended when its phone reports")
     func end() async throws {
         try await withWorld { world in

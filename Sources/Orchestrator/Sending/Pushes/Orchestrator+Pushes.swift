@@ -16,7 +16,9 @@ extension Orchestrator {
         let body = try Self.body(of: request)
         var environment: APNSEnvironment?
         if case .token(_, let named) = request.to { environment = try await self.environment(named, of: app) }
-        return try await keepingAnswer { try await insert(request, body, app, environment, idempotency) }
+        return try await seeingDeletions {
+            try await keepingAnswer { try await insert(request, body, app, environment, idempotency) }
+        }
     }
 
     /// - Throws: 422 with every rule of the push type that is broken; `payload_too_large`.

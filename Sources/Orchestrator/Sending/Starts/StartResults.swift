@@ -11,9 +11,12 @@ struct StartResults: Sendable {
         let isAlert: Bool
     }
 
+    /// A start that APNs accepted, and the mode of the card that it makes.
+    private typealias Started = (ClaimedStart, mode: String)
+
     let backoff: Backoff
     private var answers: [Answered] = []
-    private var started: [(ClaimedStart, mode: String)] = []
+    private var started: [Started] = []
     private var deadTokens: [(ClaimedStart, state: String, deadAt: Int64?, words: String)] = []
     private var deadDeviceTokens: [DeviceTokens.Death] = []
     /// Why no push of this app leaves at all, in APNs' words.
@@ -62,35 +65,48 @@ struct StartResults: Sendable {
         }
     }
 
-    /// Records it. A start that was settled meanwhile stays so, and one that was claimed again belongs to that claim.
+    /// Records it. A start that was settled meanwhile stays so, and one that was claimed again belongs to that claim. Of a
+    /// device that was deleted meanwhile there is nothing left to record.
     func store(for activity: ActivitySnapshot, on connection: PostgresConnection) async throws {
-        // Judged first: whether a start is tried again depends on the tokens that are left.
-        if !deadTokens.isEmpty { _ = try await connection.execute(tokenDeaths(activity)) }
-        let rows = try await connection.query(
-            """
-            SELECT s.device_key, s.renewed, EXISTS (
-                SELECT FROM start_tokens AS t
-                WHERE t.device_key = s.device_key AND t.type_name = \(activity.typeName.rawValue) AND t.state = 'live')
-            FROM starts AS s
-            JOIN unnest(\(answers.map(\.start.deviceKey)), \(answers.map(\.start.claimedAt))) AS r(device_key, claimed_at)
-                ON s.device_key = r.device_key AND s.claimed_at = r.claimed_at
-            WHERE s.activity_key = \(activity.key) AND s.state = 'claimed'
-            ORDER BY s.device_key FOR NO KEY UPDATE OF s
-            """
+        let results = try await connection.pipeline(
+            [
+                // They stay until this is committed. Locked first, as a deletion does: neither waits in the other's way.
+                "SELECT device_key FROM devices WHERE device_key = ANY(\(deviceKeys)) ORDER BY device_key FOR KEY SHARE"
+            ]
+                // Judged before the look: whether a start is tried again depends on the tokens that are left.
+                + (deadTokens.isEmpty ? [] : [tokenDeaths(activity)]) + [look(activity)]
         )
+        let present = Set(try results[0].decoded(as: Int64.self))
         var open: [Int64: (isRenewed: Bool, hasLiveToken: Bool)] = [:]
-        for (key, isRenewed, hasLiveToken) in try rows.decoded(as: (Int64, Bool, Bool).self) {
+        for (key, isRenewed, hasLiveToken) in try results[results.count - 1].decoded(as: (Int64, Bool, Bool).self) {
             open[key] = (isRenewed, hasLiveToken)
         }
         var statements = [outcomes(activity, open)]
+        let started = started.filter { present.contains($0.0.deviceKey) }
         if !started.isEmpty {
-            statements.append(subscriptions(activity))
+            statements.append(subscriptions(started, activity))
             if started.contains(where: { $0.mode == "channel" }) {
                 statements.append(SegmentStore.announce(activityKeys: [activity.key]))
             }
         }
         if !deadDeviceTokens.isEmpty { statements.append(DeviceTokens.forget(deadDeviceTokens)) }
         _ = try await connection.pipeline(statements)
+    }
+
+    private var deviceKeys: [Int64] { answers.map(\.start.deviceKey) }
+
+    /// The statement that locks and reads the starts which are still those that were claimed.
+    private func look(_ activity: ActivitySnapshot) -> Query {
+        """
+        SELECT s.device_key, s.renewed, EXISTS (
+            SELECT FROM start_tokens AS t
+            WHERE t.device_key = s.device_key AND t.type_name = \(activity.typeName.rawValue) AND t.state = 'live')
+        FROM starts AS s
+        JOIN unnest(\(deviceKeys), \(answers.map(\.start.claimedAt))) AS r(device_key, claimed_at)
+            ON s.device_key = r.device_key AND s.claimed_at = r.claimed_at
+        WHERE s.activity_key = \(activity.key) AND s.state = 'claimed'
+        ORDER BY s.device_key FOR NO KEY UPDATE OF s
+        """
     }
 
     private func outcomes(
@@ -125,7 +141,7 @@ struct StartResults: Sendable {
     }
 
     /// A phone on the channel whose start was on its way while something newer was broadcast may have missed that.
-    private func subscriptions(_ activity: ActivitySnapshot) -> Query {
+    private func subscriptions(_ started: [Started], _ activity: ActivitySnapshot) -> Query {
         let started = started.sorted { $0.0.deviceKey < $1.0.deviceKey }
         let checks = started.map { start, mode in
             CardWatch(isWaiting: mode == "token").nextAge(after: 0, activity.policy).map(Duration.microseconds)
