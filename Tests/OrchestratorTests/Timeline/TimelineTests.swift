@@ -240,6 +240,62 @@ struct TimelineTests {
             }
         }
     }
+
+    @Test("A page of a long story reads as much of the timeline as it shows, and says what has left and what has not")
+    func longStory() async throws {
+        try await withWorld { world in
+            try await world.start(alert: nil)
+            try await world.follow("d1", token: "aa01", known: 1)
+            // Nobody rode until revision 101; then each change went to fifty phones.
+            _ = try await world.database.pipeline([
+                """
+                INSERT INTO changes (activity_key, revision, kind, content_state, urgency, accepted_at)
+                SELECT activity_key, n, 'update', '{}', 'routine', now() - (600 - n) * interval '1 second'
+                FROM activities, generate_series(2, 500) AS n
+                """,
+                """
+                INSERT INTO timeline (at, kind, activity_key, device_key, event, revision, priority, outcome, status)
+                SELECT c.accepted_at + phone * interval '1 millisecond', 'push', c.activity_key, phone, 'update',
+                       c.revision, 5, 'accepted', 200
+                FROM changes AS c CROSS JOIN generate_series(1, 50) AS phone WHERE c.revision > 100
+                """,
+                "UPDATE activities SET revision = 500",
+                "ANALYZE timeline", "ANALYZE changes",
+            ])
+            for (newest, told) in [(500, 498...500), (120, 118...120), (110, 108...110), (101, 101...101)] {
+                let at = try #require(
+                    try await world.number(
+                        """
+                        SELECT (extract(epoch FROM accepted_at) * 1000000)::int8 + 10000 FROM changes WHERE revision = \(newest)
+                        """
+                    )
+                )
+                let request = PageRequest(limit: 30, cursor: PageCursor(values: [String(at), "0", "0"]).text)
+                let (page, read) = try await page(request, of: world)
+                let priorities = page.items.filter { $0.kind == "priority" }
+                #expect(priorities.first?.revision == Int64(newest))
+                let later = page.items.filter { $0.kind == "accepted" }.compactMap(\.revision).filter { $0 > 100 }
+                #expect(priorities.compactMap(\.revision) == later)
+                #expect(Set(told.map { Int64($0) }).isSuperset(of: later))
+                #expect(read < 1_000, "\(newest)")
+            }
+        }
+    }
+
+    /// A page, and how many rows of the timeline were read for it.
+    private func page(_ request: PageRequest, of world: World) async throws -> (Page<TimelineEntry>, read: Int64) {
+        try await world.database.withTransaction { connection in
+            let subject = try await TimelineSubject.read(world.app, ActivityID(stored: "final"), nil, on: connection)
+            let page = try await TimelineEntries(subject: subject, page: request).read(on: connection)
+            let read = try await connection.query(
+                """
+                SELECT sum(pg_stat_get_xact_tuples_returned(inhrelid) + pg_stat_get_xact_tuples_fetched(inhrelid))::int8
+                FROM pg_inherits WHERE inhparent = 'timeline'::regclass
+                """
+            )
+            return (page, try #require(try read.single(Int64.self)))
+        }
+    }
 }
 
 extension World {

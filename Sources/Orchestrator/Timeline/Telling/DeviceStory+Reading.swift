@@ -117,7 +117,7 @@ extension DeviceStory {
             SELECT \(RoutinePriority.number), \(RoutinePriority.reason), \(unescaped: classOf("s")), c.accepted_at
             FROM changes AS c
             WHERE c.activity_key = s.activity_key AND c.revision = \(subject.activity.newest)
-              AND \(unescaped: RoutinePriority.hasLeft)
+              AND \(unescaped: RoutinePriority.isMeant) AND \(unescaped: RoutinePriority.hasLeft)
             LIMIT 1
         ) AS l
         WHERE s.activity_key = \(subject.activityKey) AND s.device_key = \(device)

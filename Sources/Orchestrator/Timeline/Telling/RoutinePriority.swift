@@ -7,19 +7,24 @@ enum RoutinePriority {
     static let reason = PriorityRule.routine.reason.rawValue
     static let explanation = PriorityRule.routine.text
 
-    /// An SQL condition: the change `c` is a routine one, and has left.
+    /// An SQL condition: the change `c` is a routine one, and was not merged into another.
+    static let isMeant = "(\(PriorityRule.isRoutine("c")) AND c.merged_into IS NULL)"
+
+    /// An SQL condition: the change `c`, of which ``isMeant`` holds, has left.
     ///
-    /// Of the newest, the walk that has sent something since it was accepted says so at once. Of older ones, and of what goes to
-    /// cards by their own rows, the timeline alone knows. A ring that nobody rides is passed without a push.
+    /// Of the newest, the walk that has sent something since it was accepted says so at once, and of any, a ring that shares
+    /// its activity with others. Of the rest the timeline alone knows: as one worker sends them in their order, the first
+    /// push that left of this change or a newer one was of this change, if any was; so nothing behind it is read. A ring that
+    /// nobody rides is passed without a push.
     static let hasLeft = """
-        (\(PriorityRule.isRoutine("c")) AND c.merged_into IS NULL AND (
-            EXISTS (SELECT FROM segments AS g WHERE g.activity_key = c.activity_key AND g.pushed_at >= c.accepted_at
+        (c.is_sent
+            OR EXISTS (SELECT FROM segments AS g WHERE g.activity_key = c.activity_key AND g.pushed_at >= c.accepted_at
                         AND c.revision IN (g.completed_revision, g.lap_revision))
-            OR EXISTS (
-                SELECT FROM timeline AS t
+            OR c.revision = (
+                SELECT t.revision FROM timeline AS t
                 WHERE t.activity_key = c.activity_key AND t.at >= c.accepted_at AND t.kind IN ('push', 'batch')
-                  AND t.event = 'update' AND t.revision = c.revision
-            )
-        ))
+                  AND t.event = 'update' AND t.revision >= c.revision
+                ORDER BY t.activity_key, t.at, t.entry_id LIMIT 1
+            ))
         """
 }

@@ -85,7 +85,8 @@ struct TimelineEntries {
         """
     }
 
-    /// Those on the ledger, and those of routine changes, which it does not hold.
+    /// Those on the ledger, and those of routine changes, which it does not hold. Whether one has left costs a look at the
+    /// timeline, so they are put in order first, and as many are asked for as the page may show.
     private func priorities(_ place: Place) -> Query {
         """
         SELECT l.decided_at, l.id, NULL::text,
@@ -99,14 +100,20 @@ struct TimelineEntries {
                    b.revision, b.class, b.priority, b.reason, b.explanation
             FROM budget_ledger AS b WHERE b.activity_key = \(subject.activityKey)
             UNION ALL
-            SELECT c.accepted_at, c.revision * 8, c.revision, card.class, \(RoutinePriority.number),
-                   \(RoutinePriority.reason), \(RoutinePriority.explanation)
-            FROM changes AS c
-            WHERE c.activity_key = \(subject.activityKey) AND \(unescaped: RoutinePriority.hasLeft)
-              AND NOT EXISTS (
-                  SELECT FROM budget_ledger AS b WHERE b.activity_key = c.activity_key AND b.revision = c.revision
-                    AND b.class = coalesce(card.class, b.class)
-              )
+            (SELECT c.accepted_at, c.revision * 8, c.revision, card.class, \(RoutinePriority.number),
+                    \(RoutinePriority.reason), \(RoutinePriority.explanation)
+             FROM (
+                 SELECT activity_key, revision, accepted_at, is_sent FROM changes AS c
+                 WHERE c.activity_key = \(subject.activityKey) AND \(unescaped: RoutinePriority.isMeant)
+                   AND (c.accepted_at, 1::int2, c.revision * 8) < (\(place.at), \(place.source), \(place.id))
+                 ORDER BY accepted_at DESC, revision DESC OFFSET 0
+             ) AS c
+             WHERE \(unescaped: RoutinePriority.hasLeft)
+               AND NOT EXISTS (
+                   SELECT FROM budget_ledger AS b WHERE b.activity_key = c.activity_key AND b.revision = c.revision
+                     AND b.class = coalesce(card.class, b.class)
+               )
+             ORDER BY c.accepted_at DESC, c.revision DESC LIMIT \(page.limit + 1))
         ) AS l
         WHERE (\(subject.deviceID == nil) OR l.class = card.class)
         AND (l.decided_at, 1::int2, l.id) < (\(place.at), \(place.source), \(place.id))
