@@ -134,6 +134,56 @@ struct PushQueueTests {
         }
     }
 
+    @Test("A push for a device that is erased at the same moment is refused like one for a device that never was")
+    func erasureBeforePush() async throws {
+        try await withWorld { world in
+            try await world.register("phone", user: "fan", deviceToken: "aa01")
+            let refusal = try await besideErasure(of: "fan", in: world) { () async throws -> Problem? in
+                try await problem { _ = try await world.orchestrator.push(world.app, request(Self.phone)) }
+            }
+            #expect(refusal?.status == 404)
+        }
+    }
+
+    @Test("No event of a push is left of a device that is erased while the push is settled")
+    func erasureBeforeSettlement() async throws {
+        try await withWorld { world in
+            try await world.register("phone", user: "fan", deviceToken: "aa01")
+            _ = try await world.orchestrator.push(world.app, request(Self.phone))
+            try await besideErasure(of: "fan", in: world) { try await sendDue(world) }
+            #expect(world.recorder.take().count == 1)
+            #expect(try await waiting(world) == 0)
+            #expect(try await world.events(.pushSent).allSatisfy { $0.device == nil })
+        }
+    }
+
+    /// Carries something out that comes to wait for an erasure of which all is done but the COMMIT.
+    private func besideErasure<Result: Sendable>(
+        of user: String,
+        in world: World,
+        _ body: @escaping @Sendable () async throws -> Result
+    ) async throws -> Result {
+        let gate = Gate()
+        let eraser = world.sibling(
+            behind: StatementGate { (moment) async throws(PostgresError) in
+                if moment == .beforeCommit { await gate.pass() }
+            }
+        )
+        async let erasure: Void = eraser.orchestrator.eraseUser(world.app, UserID(stored: user))
+        await gate.arrivals()
+        async let result = body()
+        let deadline = ContinuousClock.now + .seconds(60)
+        while try await world.number(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        ) == 0 {
+            try #require(ContinuousClock.now < deadline)
+            try await Task.sleep(for: .milliseconds(2))
+        }
+        gate.open()
+        try await erasure
+        return try await result
+    }
+
     @Test("While sending is halted a push waits; its deadline passes all the same")
     func halt() async throws {
         try await withWorld { world in

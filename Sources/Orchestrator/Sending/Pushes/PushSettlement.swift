@@ -49,12 +49,14 @@ struct PushSettlement: Sendable {
             }
         }
         var statements: [Query] = []
-        if !settled.isEmpty {
-            // Before the rows are gone, so that the device can still be named.
-            statements.append(EventRows.insertion(events))
-            statements.append("DELETE FROM pushes WHERE push_key = ANY(\(settled))")
-        }
+        // The devices before their pushes, as a deletion does.
         if !deaths.isEmpty { statements.append(DeviceTokens.forget(deaths)) }
+        if !settled.isEmpty {
+            // Whoever holds the row of a push holds up the deletion of its device, and the event is written after that: so
+            // no event is left of a device that is erased (``TimelineErasure``).
+            statements.append("DELETE FROM pushes WHERE push_key = ANY(\(settled))")
+            statements.append(EventRows.insertion(events))
+        }
         if !again.isEmpty {
             statements.append(
                 """
