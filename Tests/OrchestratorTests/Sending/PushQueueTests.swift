@@ -150,7 +150,13 @@ struct PushQueueTests {
         try await withWorld { world in
             try await world.register("phone", user: "fan", deviceToken: "aa01")
             _ = try await world.orchestrator.push(world.app, request(Self.phone))
-            try await besideErasure(of: "fan", in: world) { try await sendDue(world) }
+            let gate = world.recorder.close()
+            let sending = Task { try await sendDue(world) }
+            await gate.arrivals()
+            try await besideErasure(of: "fan", in: world) {
+                world.recorder.open()
+                try await sending.value
+            }
             #expect(world.recorder.take().count == 1)
             #expect(try await waiting(world) == 0)
             #expect(try await world.events(.pushSent).allSatisfy { $0.device == nil })
@@ -169,6 +175,7 @@ struct PushQueueTests {
                 if moment == .beforeCommit { await gate.pass() }
             }
         )
+        defer { gate.open() }
         async let erasure: Void = eraser.orchestrator.eraseUser(world.app, UserID(stored: user))
         await gate.arrivals()
         async let result = body()

@@ -4,113 +4,135 @@ import JSON
 import Logging
 import Postgres
 
-/// Background pushes that wake apps to report the update tokens of their cards (policy `wake_after_seconds`).
+/// Background pushes that wake the apps of one activity to report the update tokens of their cards (policy
+/// `wake_after_seconds`).
 ///
 /// The system may start an app late or not at all to hand it a token (Apple, ActivityKit pushes), and until then nobody
-/// can update its card or end it.
+/// can update its card or end it. The cards are claimed by moving their next look on by a lease: if this daemon dies,
+/// another wakes the apps, perhaps a second time.
 struct AppWakes: Sendable {
     let orchestrator: Orchestrator
+    let addressee: Addressee
+    /// Those of the activity whose apps are to be woken; all have a device token.
+    let cards: [WatchedCard]
+
+    /// How long the claim of a card lasts: until its push is answered and the outcome is stored.
+    static func lease(_ settings: OrchestratorSettings) -> Duration { settings.pushDeadline + .seconds(5) }
 
     /// After this a wake-up that did not leave is tried again.
     private static let pause = Duration.seconds(30)
     /// How long APNs keeps one for a phone that is away, in seconds.
     private static let expiration: Int64 = 3600
 
-    private struct Group: Hashable {
+    /// What one push can be sent for: the activity, and what its pushes say of it.
+    struct Addressee: Hashable, Sendable {
         let activityKey: Int64
         let app: BundleID
         let environment: APNSEnvironment
         let activityID: ActivityID
         let typeName: ActivityTypeName
+
+        init(_ card: WatchedCard) {
+            activityKey = card.activityKey
+            app = card.app
+            environment = card.environment
+            activityID = card.activityID
+            typeName = card.typeName
+        }
     }
 
-    /// Sends one to each of the cards' devices, which have a token; they are stored as woken already.
-    func send(to cards: [WatchedCard]) async throws {
-        let groups = Dictionary(grouping: cards) { card in
-            Group(
-                activityKey: card.activityKey,
-                app: card.app,
-                environment: card.environment,
-                activityID: card.activityID,
-                typeName: card.typeName
+    /// Sends one to each of the cards' devices, and records what came of it. What fails for a reason of the database is
+    /// tried again when the claim is over.
+    func send() async {
+        do {
+            guard let (batch, detail) = try await batch() else {
+                return try await store([WatchedCard.notWoken(cards, again: Self.pause)])
+            }
+            let answers = await orchestrator.send(batch, to: cards.map(\.deviceKey))
+            orchestrator.timeline.record(
+                TimelineSending(
+                    activityKey: addressee.activityKey,
+                    segment: nil,
+                    event: .wake,
+                    revision: nil,
+                    priority: .five,
+                    detail: detail
+                ),
+                to: cards.map(\.deviceKey),
+                answers
+            )
+            try await store(settlement(answers))
+        } catch {
+            orchestrator.logger.warning(
+                "apps are not woken",
+                metadata: ["activity.key": "\(addressee.activityKey)", "error": "\(error)"]
             )
         }
-        for (group, members) in groups {
-            do {
-                try await send(group, members)
-            } catch let error as SigningKeyMissing {
-                orchestrator.logger.warning("apps are not woken", metadata: ["error": "\(error)"])
-                try await again(members)
-            }
-        }
     }
 
-    private func send(_ group: Group, _ members: [WatchedCard]) async throws {
-        let payload = try PushPayload.background(custom: group.activityID.mention(of: group.typeName))
+    /// - Returns: Nil where nothing may be sent now: sending is halted, or there is no signing key.
+    private func batch() async throws -> (PushBatch, TimelineDetail)? {
         let rows = try await orchestrator.database.query(
             """
             SELECT extract(epoch FROM clock_timestamp())::int8, EXISTS (
                 SELECT FROM sending_halts
-                WHERE bundle_id = \(group.app.rawValue) AND environment = \(group.environment.rawValue)::apns_environment)
+                WHERE bundle_id = \(addressee.app.rawValue)
+                  AND environment = \(addressee.environment.rawValue)::apns_environment)
             """
         )
-        guard let (now, isHalted) = try rows.first(as: (Int64, Bool).self), !isHalted else {
-            try await again(members)
-            return
+        guard let (now, isHalted) = try rows.first(as: (Int64, Bool).self), !isHalted else { return nil }
+        let identity: SigningIdentity
+        do {
+            identity = try await orchestrator.signing.identity(of: addressee.app, addressee.environment)
+        } catch let error as SigningKeyMissing {
+            orchestrator.logger.warning("apps are not woken", metadata: ["error": "\(error)"])
+            return nil
         }
-        let detail = try await orchestrator.timeline.detail(of: group.activityKey, count: members.count)
+        let detail = try await orchestrator.timeline.detail(of: addressee.activityKey, count: cards.count)
         let batch = PushBatch(
-            environment: group.environment,
-            identity: try await orchestrator.signing.identity(of: group.app, group.environment),
+            environment: addressee.environment,
+            identity: identity,
             headers: PushHeaders(
-                bundleID: group.app,
+                bundleID: addressee.app,
                 pushType: .background,
                 priority: .five,
                 expiration: now + Self.expiration
             ),
-            body: payload.body,
-            tokens: TokenBuffer(members.compactMap(\.deviceToken)),
+            body: try PushPayload.background(custom: addressee.activityID.mention(of: addressee.typeName)).body,
+            tokens: TokenBuffer(cards.compactMap(\.deviceToken)),
             deadline: orchestrator.settings.pushDeadline,
             wantsReceipts: detail.wantsReceipts
         )
-        let answers = await orchestrator.send(batch, to: members.map(\.deviceKey))
-        orchestrator.timeline.record(
-            TimelineSending(
-                activityKey: group.activityKey,
-                segment: nil,
-                event: .wake,
-                revision: nil,
-                priority: .five,
-                detail: detail
-            ),
-            to: members.map(\.deviceKey),
-            answers
-        )
+        return (batch, detail)
+    }
+
+    /// What certainly did not leave is tried again, everything else was a wake-up.
+    private func settlement(_ answers: BatchOutcome) -> [Query] {
         var deaths: [DeviceTokens.Death] = []
-        var unsent: [WatchedCard] = []
+        var unsent: Set<Int> = []
         for exception in answers.exceptions {
-            let card = members[exception.index]
             switch exception.outcome.class {
             case .accepted, .unknown, .tokenRejected, .requestInvalid, .channelGone: continue
             case .tokenDead(let milliseconds):
+                let card = cards[exception.index]
                 guard let token = card.deviceToken else { continue }
                 deaths.append(DeviceTokens.Death(deviceKey: card.deviceKey, token: token, at: milliseconds))
-            case .retry, .credential, .notSent: unsent.append(card)
+            case .retry, .credential, .notSent: unsent.insert(exception.index)
             }
         }
-        if !deaths.isEmpty { _ = try await orchestrator.database.execute(DeviceTokens.forget(deaths)) }
-        if !unsent.isEmpty { try await again(unsent) }
+        let woken = cards.indices.filter { !unsent.contains($0) }.map { cards[$0] }
+        return (deaths.isEmpty ? [] : [DeviceTokens.forget(deaths)])
+            + CardKey.hold(cards.map { CardKey(activityKey: $0.activityKey, deviceKey: $0.deviceKey) })
+            + (woken.isEmpty ? [] : [WatchedCard.woken(woken)])
+            + (unsent.isEmpty ? [] : [WatchedCard.notWoken(unsent.sorted().map { cards[$0] }, again: Self.pause)])
     }
 
-    private func again(_ cards: [WatchedCard]) async throws {
-        _ = try await orchestrator.database.execute(
-            """
-            UPDATE subscriptions AS s
-            SET woken = false, check_at = least(s.check_at, clock_timestamp() + \(Self.pause))
-            FROM unnest(\(cards.map(\.activityKey)), \(cards.map(\.deviceKey))) AS r(activity_key, device_key)
-            WHERE s.activity_key = r.activity_key AND s.device_key = r.device_key AND s.state = 'waiting_for_token'
-            """
-        )
+    /// In a task of its own: what was answered is true when the daemon stops, too, and would be sent twice.
+    private func store(_ statements: [Query]) async throws {
+        let database = orchestrator.database
+        try await Task {
+            _ = try await database.withTransaction { try await $0.pipeline(statements) }
+        }.value
     }
 }
 

@@ -4,43 +4,87 @@ import Logging
 import Metrics
 import Postgres
 import ServiceLifecycle
+import Synchronization
 
 /// Looks after cards as time passes: reports update tokens that do not come, wakes the apps that should report them, and
 /// lets go of cards whose 8 hours are over.
 ///
-/// What is due is decided and stored under row locks, so any number of daemons may watch. A wake-up is stored before it
-/// leaves; one that certainly did not leave is tried again.
+/// What is due is decided and stored under row locks, so any number of daemons may watch. Wake-ups leave apart from that, so
+/// that no card waits for the answer to another's: of their cards the next look is moved on by a lease, and what became of
+/// them is stored with the answer (``AppWakes``).
 struct CardWatcher: Service, CustomStringConvertible {
     let orchestrator: Orchestrator
 
     private static let interval = Duration.seconds(1)
     private static let batchSize = 2_000
+    /// Activities whose apps are woken at the same time; the cards of others are looked at again a little later.
+    private static let wakesAtOnce = 32
+    private static let crowding = Duration.seconds(5)
 
     var description: String { "card-watcher" }
 
     func run() async {
         await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                do {
-                    while try await watch() == Self.batchSize {}
-                } catch {
-                    orchestrator.logger.warning("cannot look after cards", metadata: ["error": "\(error)"])
+            await withDiscardingTaskGroup { group in
+                let underWay = Counted()
+                while !Task.isCancelled {
+                    do {
+                        var looked = Self.batchSize
+                        while looked == Self.batchSize {
+                            let look = try await look(mostWakes: Self.wakesAtOnce - underWay.count)
+                            for wakes in look.wakes {
+                                group.addTask { await underWay.during { await wakes.send() } }
+                            }
+                            looked = look.count
+                        }
+                    } catch {
+                        orchestrator.logger.warning("cannot look after cards", metadata: ["error": "\(error)"])
+                    }
+                    try? await Task.sleep(for: Self.interval)  // throws only when cancelled
                 }
-                try? await Task.sleep(for: Self.interval)  // throws only when cancelled
             }
         }
     }
 
+    /// How many tasks are at something.
+    private final class Counted: Sendable {
+        private let state = Mutex(0)
+
+        var count: Int { state.withLock { $0 } }
+
+        func during(_ body: () async -> Void) async {
+            state.withLock { $0 += 1 }
+            await body()
+            state.withLock { $0 -= 1 }
+        }
+    }
+
+    /// Looks after one batch of cards that are due, and wakes their apps.
+    ///
+    /// - Returns: How many there were.
+    func watch() async throws -> Int {
+        let look = try await look(mostWakes: Self.wakesAtOnce)
+        await withDiscardingTaskGroup { group in
+            for wakes in look.wakes {
+                group.addTask { await wakes.send() }
+            }
+        }
+        return look.count
+    }
+
     /// What was decided about a batch of cards.
     private struct Decisions {
+        /// Of how many activities apps may be woken now.
+        let mostWakes: Int
+        /// How long a card that is to be woken is left to whoever wakes its app.
+        let lease: Duration
         var checked: [WatchedCard.Checked] = []
         var overdue: [Event] = []
-        var toWake: [WatchedCard] = []
+        var toWake: [AppWakes.Addressee: [WatchedCard]] = [:]
 
         mutating func decide(_ card: WatchedCard) {
             var watch = card.watch
             let actions = watch.actions(at: card.age, card.policy, canWake: card.deviceToken != nil)
-            if actions.contains(.wake) { toWake.append(card) }
             if actions.contains(.reportOverdue) {
                 let waited = JSONValue.number(JSONNumber(card.age / 1_000_000))
                 let subject = Event.Subject.activity(key: card.activityKey, deviceKey: card.deviceKey)
@@ -51,18 +95,28 @@ struct CardWatcher: Service, CustomStringConvertible {
                     card: card,
                     watch: watch,
                     isExpired: actions.contains(.expire),
-                    nextAge: watch.nextAge(after: card.age, card.policy)
+                    next: actions.contains(.wake)
+                        ? .after(wake(card) ? lease : CardWatcher.crowding)
+                        : watch.nextAge(after: card.age, card.policy).map { .atAge($0) }
                 )
             )
         }
+
+        /// - Returns: Whether there is room for it now.
+        private mutating func wake(_ card: WatchedCard) -> Bool {
+            let addressee = AppWakes.Addressee(card)
+            guard toWake[addressee] != nil || toWake.count < mostWakes else { return false }
+            toWake[addressee, default: []].append(card)
+            return true
+        }
     }
 
-    /// Looks after one batch of cards that are due.
+    /// Decides what is to be done with one batch of cards that are due, and stores it.
     ///
-    /// - Returns: How many there were.
-    func watch() async throws -> Int {
+    /// - Returns: How many there were, and the wake-ups, which are claimed.
+    private func look(mostWakes: Int) async throws -> (count: Int, wakes: [AppWakes]) {
         let decisions = try await orchestrator.database.withTransaction { connection in
-            var decisions = Decisions()
+            var decisions = Decisions(mostWakes: mostWakes, lease: AppWakes.lease(orchestrator.settings))
             for card in try await WatchedCard.due(limit: Self.batchSize, on: connection) { decisions.decide(card) }
             guard !decisions.checked.isEmpty else { return decisions }
             var statements = [WatchedCard.store(decisions.checked)]
@@ -73,9 +127,7 @@ struct CardWatcher: Service, CustomStringConvertible {
         if !decisions.overdue.isEmpty {
             Counter(label: "tally_token_waits_overdue_total").increment(by: decisions.overdue.count)
         }
-        if !decisions.toWake.isEmpty {
-            try await AppWakes(orchestrator: orchestrator).send(to: decisions.toWake)
-        }
-        return decisions.checked.count
+        let wakes = decisions.toWake.map { AppWakes(orchestrator: orchestrator, addressee: $0, cards: $1) }
+        return (decisions.checked.count, wakes.sorted { $0.addressee.activityKey < $1.addressee.activityKey })
     }
 }

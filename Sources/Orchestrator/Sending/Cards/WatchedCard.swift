@@ -22,8 +22,26 @@ struct WatchedCard: Sendable {
         let card: WatchedCard
         let watch: CardWatch
         let isExpired: Bool
-        /// The age of its next check, in microseconds; nil: none.
-        let nextAge: Int64?
+        /// When it is checked next; nil: never.
+        let next: Next?
+    }
+
+    /// When a card is checked next.
+    enum Next: Sendable {
+        /// At an age, in microseconds.
+        case atAge(Int64)
+        /// A while from now.
+        case after(Duration)
+
+        fileprivate var age: Int64? {
+            guard case .atAge(let age) = self else { return nil }
+            return age
+        }
+
+        fileprivate var pause: Duration? {
+            guard case .after(let pause) = self else { return nil }
+            return pause
+        }
     }
 }
 
@@ -86,21 +104,48 @@ extension WatchedCard {
         return policies
     }
 
-    /// The statement that records what was decided. A token that is known to be dead stays so.
+    /// The statement that records what was decided. A token that is known to be dead stays so. That an app was woken is
+    /// recorded when it is known (``woken(_:)``).
     static func store(_ checked: [Checked]) -> Query {
         """
         UPDATE subscriptions AS s
-        SET woken = r.woken, overdue = r.overdue,
+        SET overdue = r.overdue,
             check_at = CASE WHEN s.state NOT IN ('over', 'dead')
-                THEN s.started_at + r.next_age * interval '1 microsecond' END,
+                THEN coalesce(clock_timestamp() + r.pause, s.started_at + r.next_age * interval '1 microsecond') END,
             state = CASE WHEN r.is_expired AND s.state <> 'dead' THEN 'over' ELSE s.state END,
             reason = CASE WHEN r.is_expired AND s.state NOT IN ('over', 'dead') THEN '\(unescaped: expiry)' ELSE s.reason END,
             due_at = CASE WHEN NOT r.is_expired THEN s.due_at END
         FROM unnest(
-            \(checked.map(\.card.activityKey)), \(checked.map(\.card.deviceKey)), \(checked.map(\.watch.isWoken)),
-            \(checked.map(\.watch.isOverdue)), \(checked.map(\.isExpired)), \(checked.map(\.nextAge))
-        ) AS r(activity_key, device_key, woken, overdue, is_expired, next_age)
+            \(checked.map(\.card.activityKey)), \(checked.map(\.card.deviceKey)), \(checked.map(\.watch.isOverdue)),
+            \(checked.map(\.isExpired)), \(checked.map { $0.next?.age }), \(checked.map { $0.next?.pause })
+        ) AS r(activity_key, device_key, overdue, is_expired, next_age, pause)
         WHERE s.activity_key = r.activity_key AND s.device_key = r.device_key
+        """
+    }
+
+    /// The statement that records that the apps of cards which still wait were woken, so that each is checked when time
+    /// gives something else to do.
+    static func woken(_ cards: [WatchedCard]) -> Query {
+        let ages = cards.map { card in
+            var watch = card.watch
+            _ = watch.actions(at: card.age, card.policy, canWake: true)
+            return watch.nextAge(after: card.age, card.policy)
+        }
+        return """
+            UPDATE subscriptions AS s
+            SET woken = true, check_at = s.started_at + r.next_age * interval '1 microsecond'
+            FROM unnest(\(cards.map(\.activityKey)), \(cards.map(\.deviceKey)), \(ages))
+                AS r(activity_key, device_key, next_age)
+            WHERE s.activity_key = r.activity_key AND s.device_key = r.device_key AND s.state = 'waiting_for_token'
+            """
+    }
+
+    /// The statement that lets the apps of cards be woken after a while, because certainly no push has left.
+    static func notWoken(_ cards: [WatchedCard], again pause: Duration) -> Query {
+        """
+        UPDATE subscriptions AS s SET check_at = clock_timestamp() + \(pause)
+        FROM unnest(\(cards.map(\.activityKey)), \(cards.map(\.deviceKey))) AS r(activity_key, device_key)
+        WHERE s.activity_key = r.activity_key AND s.device_key = r.device_key AND s.state = 'waiting_for_token'
         """
     }
 

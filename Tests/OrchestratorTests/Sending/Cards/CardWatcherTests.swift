@@ -113,6 +113,73 @@ struct CardWatcherTests {
         }
     }
 
+    @Test("A daemon that dies with wake-ups in its hands leaves them to another, when its claim is over")
+    func crash() async throws {
+        try await withWorld(policy: { $0.wakeAfterSeconds = 30 }) { world in
+            try await started(world, "d1")
+            try await world.pass(31)
+            let gate = world.recorder.close()
+            let dying = Task { try await watch(world) }
+            await gate.arrivals()
+            let other = world.sibling()
+            try await watch(other)
+            #expect(world.recorder.take().count == 1)
+            let end = Task {
+                try await world.pass(16)
+                return try await CardWatcher(orchestrator: other.orchestrator).watch()
+            }
+            await gate.arrivals(2)
+            #expect(world.recorder.take().map(\.destination) == ["de01"])
+            // It is stopped, and still says what was answered.
+            dying.cancel()
+            world.recorder.open()
+            _ = try? await dying.value  // what a cancelled task throws is not asked here
+            _ = try await end.value
+            try await world.pass(1000)
+            try await watch(world)
+            #expect(world.recorder.take().isEmpty)
+        }
+    }
+
+    @Test("A wake-up that is stopped on its way counts as soon as it is answered")
+    func shutdown() async throws {
+        try await withWorld(policy: { $0.wakeAfterSeconds = 30 }) { world in
+            try await started(world, "d1")
+            try await world.pass(31)
+            let gate = world.recorder.close()
+            let stopped = Task { try await watch(world) }
+            await gate.arrivals()
+            stopped.cancel()
+            world.recorder.open()
+            _ = try? await stopped.value  // what a cancelled task throws is not asked here
+            #expect(try await world.word("SELECT woken::text FROM subscriptions") == "true")
+        }
+    }
+
+    @Test("A card is let go of while APNs does not answer to the wake-up of another")
+    func slowAnswer() async throws {
+        try await withWorld(policy: { $0.wakeAfterSeconds = 30 }) { world in
+            try await started(world, "d1")
+            try await world.follow("own", token: "cc01", known: 1)
+            try await world.pass(31)
+            let gate = world.recorder.close()
+            let watcher = Task { await CardWatcher(orchestrator: world.orchestrator).run() }
+            await gate.arrivals()
+            try await world.pass(28_800)
+            let deadline = ContinuousClock.now + .seconds(60)
+            while try await world.subscription("own") != "over" {
+                guard ContinuousClock.now < deadline else {
+                    Issue.record("The card is not let go of.")
+                    break
+                }
+                try await Task.sleep(for: .milliseconds(10))
+            }
+            world.recorder.open()
+            watcher.cancel()
+            await watcher.value
+        }
+    }
+
     @Test("While sending is halted nobody is woken, and everybody is when it goes on")
     func halted() async throws {
         try await withWorld(policy: { $0.wakeAfterSeconds = 30 }) { world in
