@@ -23,6 +23,29 @@ struct PriorityCase: Hashable, Sendable {
     }
 }
 
+/// What was decided for a change and a class before.
+struct GivenPriority: Sendable, Hashable {
+    let priority: PushPriority
+    /// Whether it was decided for the change with an alert.
+    let isForAlert: Bool
+
+    init(_ priority: PushPriority, isForAlert: Bool) {
+        self.priority = priority
+        self.isForAlert = isForAlert
+    }
+
+    /// As a row of the ledger says; nil if there is none.
+    init?(stored priority: Int16?, _ reason: String?) {
+        guard let priority = priority.flatMap({ PushPriority(rawValue: Int($0)) }) else { return nil }
+        self.init(priority, isForAlert: reason == PriorityDecision.Reason.alertOverBudget.rawValue)
+    }
+
+    /// Its priority, if it holds for this push: an alert may still be given what its change was not.
+    func holding(for push: PriorityCase) -> PushPriority? {
+        priority == .ten || !push.hasAlert || isForAlert ? priority : nil
+    }
+}
+
 /// The rows of `budget_ledger`: which priority each revision got, and why, as far as that concerns the budget. A routine
 /// change spends nothing and asks nobody, so it leaves no row (``RoutinePriority``).
 ///
@@ -47,7 +70,7 @@ struct BudgetLedger: Sendable {
 
     /// The priority of a push that leaves the budget as it is, whatever is left of it; nil for any other.
     private static func priorityApart(from change: ChangeToSend, _ push: PriorityCase) -> PushPriority? {
-        if let decided = holding(change.priorities[push.budgetClass], for: push) { return decided }
+        if let decided = change.priorities[push.budgetClass]?.holding(for: push) { return decided }
         let decision = PriorityRule.withoutBudget(kind: change.kind, urgency: change.urgency, hasAlert: push.hasAlert)
         return decision.flatMap { $0.concernsBudget ? nil : $0.priority }
     }
@@ -74,7 +97,7 @@ struct BudgetLedger: Sendable {
             for: budgetClass
         )
         _ = try await connection.commit(
-            [record(decision, of: change, in: activity, for: budgetClass)]
+            [Self.record(decision, of: change, in: activity, for: budgetClass)]
                 + (decision.isDemoted ? [demotion(decision, of: change, in: activity, for: budgetClass)] : [])
         )
         return decision.priority
@@ -82,13 +105,8 @@ struct BudgetLedger: Sendable {
 
     /// The same by the rows of a ``selection(_:in:for:)``.
     private static func decided(_ rows: Rows, on push: PriorityCase) throws -> PushPriority? {
-        guard let (_, priority) = try rows.first(as: (Int64, Int16?).self) else { return nil }
-        return holding(priority.flatMap { PushPriority(rawValue: Int($0)) }, for: push)
-    }
-
-    /// What was decided for a change before, if it holds for this push: an alert may still be given what its change was not.
-    static func holding(_ decided: PushPriority?, for push: PriorityCase) -> PushPriority? {
-        decided == .ten || !push.hasAlert ? decided : nil
+        guard let (_, priority, reason) = try rows.first(as: (Int64, Int16?, String?).self) else { return nil }
+        return GivenPriority(stored: priority, reason)?.holding(for: push)
     }
 
     /// What the ledger says of a change now. Nothing is spent.
@@ -114,7 +132,8 @@ struct BudgetLedger: Sendable {
                    WHERE priority = 10 AND revision <> \(change.revision)
                    AND decided_at > clock_timestamp() - \(Duration.seconds(activity.policy.budget.windowSeconds))
                ),
-               max(priority) FILTER (WHERE revision = \(change.revision))
+               max(priority) FILTER (WHERE revision = \(change.revision)),
+               max(reason) FILTER (WHERE revision = \(change.revision))
         FROM budget_ledger
         WHERE activity_key = \(activity.key) AND class = \(budgetClass.rawValue)::budget_class
         """
@@ -127,7 +146,7 @@ struct BudgetLedger: Sendable {
         in activity: ActivitySnapshot,
         for budgetClass: BudgetClass
     ) throws -> PriorityDecision {
-        let (spent, _) = try rows.first(as: (Int64, Int16?).self) ?? (Int64(0), nil)
+        let (spent, _, _) = try rows.first(as: (Int64, Int16?, String?).self) ?? (Int64(0), nil, nil)
         let budget = activity.policy.budget
         let total = budgetClass == .frequent ? budget.frequent : budget.ordinary
         return PriorityRule.decide(
@@ -139,34 +158,24 @@ struct BudgetLedger: Sendable {
         )
     }
 
-    /// The statement that puts on record what was decided without the budget, when the change was read.
+    /// The statement that puts on record what was decided, now or `at` some time before. What is there already stays, unless
+    /// it was decided for less; a unit counts from when it is spent (promise 10).
     static func record(
         _ decision: PriorityDecision,
         of change: ChangeToSend,
         in activity: ActivitySnapshot,
-        for budgetClass: BudgetClass
+        for budgetClass: BudgetClass,
+        at time: PGTimestamp? = nil
     ) -> Query {
         """
-        INSERT INTO budget_ledger (activity_key, class, revision, priority, reason, explanation, decided_at)
+        INSERT INTO budget_ledger AS b (activity_key, class, revision, priority, reason, explanation, decided_at)
         VALUES (\(activity.key), \(budgetClass.rawValue)::budget_class, \(change.revision),
-                \(Int16(decision.priority.rawValue)), \(decision.reason.rawValue), \(decision.text), \(change.readAt))
-        ON CONFLICT (activity_key, class, revision) DO NOTHING
-        """
-    }
-
-    private func record(
-        _ decision: PriorityDecision,
-        of change: ChangeToSend,
-        in activity: ActivitySnapshot,
-        for budgetClass: BudgetClass
-    ) -> Query {
-        """
-        INSERT INTO budget_ledger (activity_key, class, revision, priority, reason, explanation)
-        VALUES (\(activity.key), \(budgetClass.rawValue)::budget_class, \(change.revision),
-                \(Int16(decision.priority.rawValue)), \(decision.reason.rawValue), \(decision.text))
+                \(Int16(decision.priority.rawValue)), \(decision.reason.rawValue), \(decision.text),
+                coalesce(\(time), clock_timestamp()))
         ON CONFLICT (activity_key, class, revision) DO UPDATE
-        SET priority = EXCLUDED.priority, reason = EXCLUDED.reason, explanation = EXCLUDED.explanation
-        WHERE budget_ledger.priority <= EXCLUDED.priority
+        SET priority = EXCLUDED.priority, reason = EXCLUDED.reason, explanation = EXCLUDED.explanation,
+            decided_at = EXCLUDED.decided_at
+        WHERE b.priority < EXCLUDED.priority OR (b.priority = EXCLUDED.priority AND b.priority = 5)
         """
     }
 

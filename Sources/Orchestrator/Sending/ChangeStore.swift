@@ -214,10 +214,12 @@ struct ChangeStore: Sendable {
                c.stale_after_seconds, c.relevance_score, c.dismiss_after_seconds, extract(epoch FROM c.dismiss_at)::bigint,
                extract(epoch FROM c.accepted_at)::bigint, c.timestamp,
                coalesce(extract(epoch FROM clock_timestamp() - c.stamped_at), 0)::float8,
-               clock_timestamp(), coalesce(\(isInOrder), false), a.stamp, given.classes, given.priorities
+               clock_timestamp(), coalesce(\(isInOrder), false), a.stamp, given.classes, given.priorities,
+               given.reasons
         FROM changes AS c JOIN activities AS a USING (activity_key)
         CROSS JOIN LATERAL (
-            SELECT coalesce(array_agg(b.class::text), '{}') AS classes, coalesce(array_agg(b.priority), '{}') AS priorities
+            SELECT coalesce(array_agg(b.class::text), '{}') AS classes, coalesce(array_agg(b.priority), '{}') AS priorities,
+                   coalesce(array_agg(b.reason), '{}') AS reasons
             FROM budget_ledger AS b WHERE b.activity_key = c.activity_key AND b.revision = c.revision
         ) AS given
         """
@@ -225,18 +227,18 @@ struct ChangeStore: Sendable {
     private static func read(_ rows: Rows) throws -> Row? {
         for (
             revision, kind, content, alert, urgency, mustDeliver, stale, score, dismissAfter, dismissAt, accepted,
-            stamp, age, now, isInOrder, last, classes, given
+            stamp, age, now, isInOrder, last, classes, given, reasons
         )
             in try rows.decoded(
                 as: (
                     Int64, String, String, String?, String, Bool, Int32?, Double?, Int32?, Int64?, Int64, Int64?,
-                    Double, PGTimestamp, Bool, Int64, [String], [Int16]
+                    Double, PGTimestamp, Bool, Int64, [String], [Int16], [String]
                 ).self
             )
         {
-            var priorities: [BudgetClass: PushPriority] = [:]
-            for (name, number) in zip(classes, given) {
-                priorities[try .stored(name)] = PushPriority(rawValue: Int(number))
+            var priorities: [BudgetClass: GivenPriority] = [:]
+            for (index, name) in classes.enumerated() {
+                priorities[try .stored(name)] = GivenPriority(stored: given[index], reasons[index])
             }
             let known = priorities
             let kind: ChangeKind = try .stored(kind)

@@ -20,7 +20,7 @@ struct ChangeToSend: Sendable {
     let dismissAt: Timestamp?
     let acceptedAt: Timestamp
     /// The priorities that it was given already.
-    let priorities: [BudgetClass: PushPriority]
+    let priorities: [BudgetClass: GivenPriority]
     /// When it was read, by the database's clock.
     let readAt: PGTimestamp
 

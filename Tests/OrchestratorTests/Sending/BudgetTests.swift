@@ -1,5 +1,6 @@
 import APITypes
 import ActivityModel
+import JSON
 import Postgres
 import Testing
 
@@ -94,6 +95,61 @@ struct BudgetTests {
             #expect(world.recorder.pushes(to: "aa01").map(\.priority) == [.ten, .five])
             #expect(world.recorder.pushes(to: "aa02").map(\.priority) == [.ten, .ten, .ten, .ten])
             #expect(try await world.number("SELECT count(*) FROM budget_ledger WHERE class = 'frequent'") == 2)
+        }
+    }
+
+    @Test("An alert that the budget demotes is told of once, however many phones come late for it")
+    func demotedOnce() async throws {
+        try await withWorld(policy: {
+            $0.budget.ordinary = 2
+            $0.budget.reserve = 0
+        }) { world in
+            try await world.start()
+            try await world.follow("d1", token: "aa01", known: 1)
+            try await world.settle()
+            #expect(try await send(world, score: 1) { $0.urgency = .critical }.priority == .ten)
+            #expect(try await send(world, score: 2) { $0.alert = World.alert("Messi") }.priority == .five)
+            for number in 2...4 {
+                try await world.follow("d\(number)", token: "aa0\(number)", known: 2)
+                try await world.settle()
+                let push = try #require(world.recorder.take().first)
+                #expect(push.alert == "Messi")
+                #expect(push.priority == .five)
+            }
+            #expect(try await world.events(.demoted).compactMap { $0.detail["revision"]?.int64 } == [3])
+            #expect(try await reasons(world) == ["critical", "alert_over_budget"])
+        }
+    }
+
+    @Test("A change that is given priority 10 after all, for an alert that a phone has missed, spends its unit then")
+    func rise() async throws {
+        try await withWorld(policy: {
+            $0.budget.ordinary = 4
+            $0.budget.reserve = 4
+        }) { world in
+            try await world.start()
+            for number in 1...2 { try await world.follow("d\(number)", token: "aa0\(number)", known: 1) }
+            try await world.settle()
+            world.recorder.answer("aa01", with: .tooMany)
+            try await world.update(score: 1, alert: "Messi")
+            try await world.settle()
+            try await world.update(score: 2) { $0.urgency = .notable }
+            try await world.settle()
+            #expect(world.recorder.pushes(to: "aa02").map(\.priority) == [.ten, .five])
+            try await world.pass(1000)
+            try await world.settle()
+            let push = try #require(world.recorder.pushes(to: "aa01").last)
+            #expect(push.alert == "Messi")
+            #expect(push.score == 2)
+            #expect(push.priority == .ten)
+            #expect(
+                try await world.word(
+                    """
+                    SELECT (decided_at > clock_timestamp() - interval '500 seconds')::text FROM budget_ledger
+                    WHERE revision = 3 AND priority = 10
+                    """
+                ) == "true"
+            )
         }
     }
 

@@ -11,7 +11,7 @@ struct RingForms {
     /// What is decided on the way is stored with it.
     let progress: RingProgress
     /// What was decided for the change, by class.
-    private var priorities: [BudgetClass: PushPriority]
+    private var priorities: [BudgetClass: GivenPriority]
     private var known: [RingSlice.Trait: OutgoingChange.Form] = [:]
     private var detail: TimelineDetail?
     /// Pushes that were made under the present ``detail``.
@@ -78,7 +78,7 @@ struct RingForms {
     /// Where the budget has no say nothing is to be asked, and no push waits for the record.
     private mutating func priority(of push: PriorityCase) async throws -> PushPriority {
         let (change, budgetClass) = (pass.change, push.budgetClass)
-        if let decided = BudgetLedger.holding(priorities[budgetClass], for: push) { return decided }
+        if let decided = priorities[budgetClass]?.holding(for: push) { return decided }
         let decided: PushPriority
         if let decision = PriorityRule.withoutBudget(
             kind: change.kind,
@@ -88,14 +88,14 @@ struct RingForms {
             decided = decision.priority
             if decision.concernsBudget {
                 progress.add(
-                    BudgetLedger.record(decision, of: change, in: pass.activity, for: budgetClass),
+                    BudgetLedger.record(decision, of: change, in: pass.activity, for: budgetClass, at: change.readAt),
                     of: budgetClass
                 )
             }
         } else {
             decided = try await orchestrator.ledger.priority(of: change, push, in: pass.activity)
         }
-        priorities[budgetClass] = decided
+        priorities[budgetClass] = GivenPriority(decided, isForAlert: push.hasAlert)
         return decided
     }
 
