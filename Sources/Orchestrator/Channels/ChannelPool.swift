@@ -25,20 +25,17 @@ struct ChannelPool: Sendable {
         let identity = try await orchestrator.signing.identity(of: lease.app, lease.environment)
         for _ in 0..<min(missing, Self.batchSize) {
             try await orchestrator.sweeps.renew(lease)
-            let outcome = await orchestrator.sender.createChannel(
-                environment: lease.environment,
-                identity: identity,
-                bundleID: lease.app,
-                storage: storage
-            )
-            switch outcome {
-            case .created(let apnsID):
+            let outcome = try await orchestrator.makeChannel(
+                lease.app,
+                lease.environment,
+                storage,
+                signing: identity
+            ) { apnsID in
                 _ = try await orchestrator.database.query(
                     ChannelRows.insertion(of: apnsID, app: lease.app, lease.environment, storage)
                 )
-            case .failed(let outcome):
-                return outcome
             }
+            if case .failed(let outcome) = outcome { return outcome }
         }
         return nil
     }

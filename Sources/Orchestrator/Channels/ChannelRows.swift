@@ -46,6 +46,10 @@ enum ChannelRows {
         """
     }
 
+    /// An SQL expression: how long Apple's channel API is left alone after another failure beside those in the column
+    /// `failures`.
+    static let backOff = "least(interval '10 seconds' * (1 << least(failures, 6)), interval '10 minutes')"
+
     /// Records that a channel is gone at Apple, if it is still one that was to be deleted.
     static func settlement(of id: ChannelID) -> Query {
         """

@@ -110,8 +110,7 @@ struct ChannelSweepStore: Sendable {
             SET lease_owner = NULL, lease_until = NULL,
                 failures = CASE WHEN \(hasFailed) THEN least(failures + 1, 1000) ELSE 0 END,
                 due_at = clock_timestamp() + CASE WHEN \(hasFailed)
-                    THEN least(\(Duration.seconds(10)) * (1 << least(failures, 6)), interval '10 minutes')
-                    ELSE interval '0' END
+                    THEN \(unescaped: ChannelRows.backOff) ELSE interval '0' END
             WHERE bundle_id = \(lease.app.rawValue) AND environment = \(lease.environment.rawValue)::apns_environment
               AND lease_owner = \(lease.owner)::uuid
             """

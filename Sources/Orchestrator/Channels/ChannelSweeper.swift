@@ -1,3 +1,4 @@
+import APNSTransport
 import ActivityModel
 import Logging
 import Postgres
@@ -104,21 +105,24 @@ struct ChannelSweeper: Service, CustomStringConvertible {
     }
 
     private static let batchSize = 20
+    /// How long a claim lasts: as long as a batch of one app may take, one channel after the other. How soon a channel is
+    /// deleted that a daemon has left behind is a matter of minutes.
+    private static let lease = ChannelSweepStore.lease * batchSize
 
-    /// Deletes the channels whose grace time is over, a batch of them at a time: those of one app one after the other, so
-    /// that an app that Apple does not answer for holds up no other.
+    /// Deletes the channels whose grace time is over, a batch of them at a time: those of one app and environment one after
+    /// the other, so that one that Apple does not answer for holds up no other.
     func deleteDue() async throws {
-        let due = Dictionary(grouping: try await claimDeletions()) { $0.app }
+        let due = Dictionary(grouping: try await claimDeletions()) {
+            HaltScope(app: $0.app, environment: $0.environment)
+        }
         await withDiscardingTaskGroup { group in
             for channels in due.values {
-                group.addTask {
-                    for channel in channels { await delete(channel) }
-                }
+                group.addTask { await delete(channels) }
             }
         }
     }
 
-    /// A claim moves the time on, so that another daemon leaves the channel alone and a failure is tried again.
+    /// A claim moves the time on, so that another daemon leaves the channel alone.
     private func claimDeletions() async throws -> [Due] {
         let rows = try await orchestrator.database.query(
             """
@@ -127,9 +131,7 @@ struct ChannelSweeper: Service, CustomStringConvertible {
                 WHERE delete_at <= now() AND state IN ('ready', 'deleting')
                 ORDER BY delete_at LIMIT \(Self.batchSize) FOR NO KEY UPDATE SKIP LOCKED
             )
-            UPDATE channels AS c
-            SET state = 'deleting', failures = least(c.failures + 1, 1000),
-                delete_at = clock_timestamp() + least(\(Duration.seconds(10)) * (1 << least(c.failures, 6)), interval '10 minutes')
+            UPDATE channels AS c SET state = 'deleting', delete_at = clock_timestamp() + \(Self.lease)
             FROM due WHERE c.channel_id = due.channel_id
             RETURNING c.channel_id::text, c.bundle_id, c.environment::text, c.apns_channel_id
             """
@@ -144,17 +146,58 @@ struct ChannelSweeper: Service, CustomStringConvertible {
         }
     }
 
-    private func delete(_ due: Due) async {
-        var reason: String?
-        do {
-            reason = try await orchestrator.deleteAtApple(due.app, due.environment, due.apnsID, due.id)?.words
-        } catch {
-            reason = "\(error)"
+    /// Deletes the channels of one app, one after the other, until the app has to wait.
+    private func delete(_ channels: [Due]) async {
+        for (index, channel) in channels.enumerated() {
+            let (reason, concernsAll): (String, Bool)
+            do {
+                guard
+                    let outcome = try await orchestrator.deleteAtApple(
+                        channel.app,
+                        channel.environment,
+                        channel.apnsID,
+                        channel.id
+                    )
+                else { continue }
+                (reason, concernsAll) = (outcome.words, outcome.concernsApp)
+            } catch {
+                (reason, concernsAll) = ("\(error)", true)
+            }
+            await putOff(concernsAll ? channels[index...] : channels[index...index], reason)
+            if concernsAll { return }
         }
-        guard let reason else { return }
+    }
+
+    /// Tries again later, each time after a longer wait.
+    private func putOff(_ channels: ArraySlice<Due>, _ reason: String) async {
         orchestrator.logger.warning(
-            "a channel is not deleted",
-            metadata: ["channel.id": "\(due.id)", "reason": "\(reason)"]
+            "channels are not deleted",
+            metadata: [
+                "channel.id": "\(channels.first?.id.rawValue ?? "")", "count": "\(channels.count)",
+                "reason": "\(reason)",
+            ]
         )
+        do {
+            _ = try await orchestrator.database.execute(
+                """
+                UPDATE channels
+                SET failures = least(failures + 1, 1000),
+                    delete_at = clock_timestamp() + \(unescaped: ChannelRows.backOff)
+                WHERE channel_id = ANY(\(channels.map(\.id.rawValue))::uuid[]) AND state = 'deleting'
+                """
+            )
+        } catch {
+            // The database is away: the claim runs out by itself.
+        }
+    }
+}
+
+extension PushOutcome {
+    /// Whether another call for the same app would fail as well now.
+    fileprivate var concernsApp: Bool {
+        switch self.class {
+        case .unknown, .notSent, .retry, .credential: true
+        case .accepted, .tokenDead, .tokenRejected, .requestInvalid, .channelGone: false
+        }
     }
 }

@@ -50,6 +50,24 @@ struct ChannelPoolTests {
         }
     }
 
+    @Test("A channel that Apple makes while the daemon stops is stored all the same")
+    func shutdown() async throws {
+        try await withWorld { world in
+            try await world.want(1)
+            // With this the comparison with Apple's list is done for an hour.
+            try await world.sweep()
+            try await world.want(2)
+            let gate = world.recorder.close()
+            let sweep = Task { try await world.sweep() }
+            await gate.arrivals()
+            sweep.cancel()
+            world.recorder.open()
+            _ = try? await sweep.value  // what a cancelled task throws is not asked here
+            #expect(world.recorder.createdChannels == 2)
+            #expect(try await world.unused() == 2)
+        }
+    }
+
     @Test(
         "A pool holds what the app's activities want by default: channels that store, unless no type wants that",
         arguments: [ChannelStorage.mostRecent, .none]

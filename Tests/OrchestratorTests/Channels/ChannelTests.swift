@@ -252,6 +252,30 @@ struct ChannelTests {
         }
     }
 
+    @Test(
+        "When Apple does not answer to one deletion, the app's others wait with it, and no daemon takes them meanwhile"
+    )
+    func unansweredDeletion() async throws {
+        try await withWorld(policy: { $0.channelStorage = .none }) { world in
+            for id in ["one", "two", "three"] {
+                try await world.start(id, delivery: .channel)
+                try await world.settle()
+                try await world.end(id)
+                try await world.settle()
+            }
+            try await world.pass(301)
+            let sweeper = ChannelSweeper(orchestrator: world.orchestrator)
+            world.recorder.answerDeletion(with: .failed(.noAnswer))
+            try await sweeper.deleteDue()
+            try await sweeper.deleteDue()
+            #expect(world.recorder.deletedChannels.count == 1)
+            try await world.pass(11)
+            try await sweeper.deleteDue()
+            #expect(world.recorder.deletedChannels.count == 4)
+            #expect(try await world.number("SELECT count(*) FROM channels WHERE state = 'deleted'") == 3)
+        }
+    }
+
     @Test("An activity that ends before its channel was made leaves none behind")
     func endsBeforeCreation() async throws {
         try await withWorld { world in

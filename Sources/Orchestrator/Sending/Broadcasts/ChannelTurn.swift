@@ -34,18 +34,14 @@ struct ChannelTurn: Sendable {
             _ = try await orchestrator.database.execute(Self.withdrawal(of: activity.key))
             return .idle
         }
-        let identity = try await orchestrator.signing.identity(of: activity.bundleID, activity.environment)
-        let outcome = await WorkerSlot.awaiting {
-            await orchestrator.sender.createChannel(
-                environment: activity.environment,
-                identity: identity,
-                bundleID: activity.bundleID,
-                storage: channel.storage
-            )
-        }
+        let outcome = try await orchestrator.makeChannel(
+            activity.bundleID,
+            activity.environment,
+            channel.storage,
+            signing: try await orchestrator.signing.identity(of: activity.bundleID, activity.environment)
+        ) { try await keep($0, as: channel) }
         switch outcome {
-        case .created(let apnsID):
-            try await keep(apnsID, as: channel)
+        case .created:
             orchestrator.wakeUps.signal()
             return .worked
         case .failed(let outcome):
