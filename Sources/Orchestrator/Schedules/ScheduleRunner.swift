@@ -111,20 +111,16 @@ struct ScheduleRunner: Service, CustomStringConvertible {
     ///
     /// - Returns: The others.
     private func withoutUnreachedLimits(_ due: [Due]) async -> [Due] {
-        var rest: [Due] = []
-        for schedule in due {
-            do {
-                if schedule.isSilenceLimit,
-                    try await orchestrator.database.execute(SilenceLimit.postponement(of: schedule.id)) > 0
-                {
-                    continue
-                }
-                rest.append(schedule)
-            } catch {
-                await missed(schedule, error)
-            }
+        let limits = due.filter(\.isSilenceLimit)
+        guard !limits.isEmpty else { return due }
+        do {
+            let moved = try await orchestrator.database.query(SilenceLimit.postponement(of: limits.map(\.id)))
+                .decoded(as: String.self)
+            return due.filter { !moved.contains($0.id) }
+        } catch {
+            for limit in limits { await missed(limit, error) }
+            return due.filter { !$0.isSilenceLimit }
         }
-        return rest
     }
 
     /// Makes the changes, which settles the schedules with them.
@@ -162,7 +158,10 @@ struct ScheduleRunner: Service, CustomStringConvertible {
         }
     }
 
-    /// Leaves a schedule pending: it is claimed again when its lease is over. The reason lets an end pass it.
+    /// How long a schedule that could not be run is left alone.
+    private static let pause = Duration.seconds(1)
+
+    /// Leaves a schedule pending: it is claimed again after a pause. The reason lets an end pass it.
     private func wait(_ due: Due, _ error: any Error) async {
         orchestrator.logger.warning(
             "a schedule waits",
@@ -171,10 +170,13 @@ struct ScheduleRunner: Service, CustomStringConvertible {
         let reason = (error as? Problem)?.code ?? "database_error"
         do {
             _ = try await orchestrator.database.execute(
-                "UPDATE schedules SET reason = \(reason) WHERE schedule_id = \(due.id)::uuid AND state = 'pending'"
+                """
+                UPDATE schedules SET reason = \(reason), lease_until = clock_timestamp() + \(Self.pause)
+                WHERE schedule_id = \(due.id)::uuid AND state = 'pending'
+                """
             )
         } catch {
-            // The database is away, and so for the end.
+            // The database is away, and so for the end. The lease runs out by itself.
         }
     }
 

@@ -19,11 +19,13 @@ enum SilenceLimit {
     /// An SQL condition: nothing speaks against running the schedule `s` now.
     static let isReached = "(s.silence_seconds IS NULL OR \(limit) <= clock_timestamp())"
 
-    /// The statement that moves a silence limit which is not reached; it touches no other schedule.
-    static func postponement(of scheduleID: String) -> Query {
+    /// The statement that moves those of some silence limits which are not reached, and returns their ids; it touches no
+    /// other schedule.
+    static func postponement(of scheduleIDs: [String]) -> Query {
         """
         UPDATE schedules AS s SET due_at = \(unescaped: limit), lease_until = NULL
-        WHERE s.schedule_id = \(scheduleID)::uuid AND s.state = 'pending' AND NOT \(unescaped: isReached)
+        WHERE s.schedule_id = ANY(\(scheduleIDs)::uuid[]) AND s.state = 'pending' AND NOT \(unescaped: isReached)
+        RETURNING s.schedule_id::text
         """
     }
 }

@@ -155,6 +155,13 @@ struct ScheduleTests {
             for score in 1...8 { try await world.update(score: Int64(score), mustDeliver: true) }
             try await world.runSchedules()
             #expect(try await world.orchestrator.schedule(world.app, id).state == .pending)
+            // In a moment, not when the lease of a daemon that died would be over.
+            #expect(
+                try await world.number(
+                    "SELECT count(*) FROM schedules WHERE lease_until < now() + interval '2 seconds'"
+                )
+                    == 1
+            )
             for _ in 1...8 {
                 try await world.pass(11)
                 try await world.settle()
