@@ -157,6 +157,16 @@ final class SendingHalts: Sendable {
         for lease: SegmentLease,
         _ range: RingRange
     ) async throws -> Bool {
+        try await takeProbe(
+            scope,
+            halt,
+            reviving: Revival.Probe(lease: lease, range: range, count: AnswerWatch.probeSize)
+        )
+    }
+
+    /// Takes the next probe; false if it is too early or another has taken it. `tokens` are revived for it.
+    func takeProbe(_ scope: HaltScope, _ halt: SendingHalt, reviving tokens: Revival.Probe? = nil) async throws -> Bool
+    {
         guard halt.probeIn <= .zero else { return false }
         let isTaken = try await database.withTransaction { connection in
             let rows = try await connection.query(
@@ -170,12 +180,10 @@ final class SendingHalts: Sendable {
                 """
             )
             guard let suspectFrom = try rows.single(PGTimestamp.self) else { return false }
-            let revival = Revival(
-                scope: scope,
-                suspectFrom: suspectFrom,
-                only: Revival.Probe(lease: lease, range: range, count: AnswerWatch.probeSize)
-            )
-            _ = try await connection.pipeline(revival.statements)
+            if let tokens {
+                let revival = Revival(scope: scope, suspectFrom: suspectFrom, only: tokens)
+                _ = try await connection.pipeline(revival.statements)
+            }
             return true
         }
         guard isTaken else { return false }

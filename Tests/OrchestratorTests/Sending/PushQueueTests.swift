@@ -1,6 +1,7 @@
 import APITypes
 import APNSTransport
 import ActivityModel
+import Cryptography
 import JSON
 import Postgres
 import Testing
@@ -18,7 +19,7 @@ struct PushQueueTests {
     }
 
     private func sendDue(_ world: World) async throws {
-        while try await PushQueue(orchestrator: world.orchestrator).sendDue() {}
+        try await PushQueue(orchestrator: world.orchestrator).sendDue()
     }
 
     private func waiting(_ world: World) async throws -> Int64? {
@@ -124,7 +125,7 @@ struct PushQueueTests {
         try await withWorld { world in
             try await world.register("phone", deviceToken: "aa01")
             _ = try await world.orchestrator.push(world.app, request(Self.phone))
-            let taken = try await QueuedPush.claim(10, for: .seconds(15), from: world.database)
+            let taken = try await PushQueue(orchestrator: world.orchestrator).claim(in: .production)
             #expect(taken.count == 1)
             try await sendDue(world)
             #expect(world.recorder.take().isEmpty)
@@ -199,15 +200,80 @@ struct PushQueueTests {
             _ = try await world.database.execute(
                 """
                 INSERT INTO sending_halts (bundle_id, environment, suspect_from, answers, rejections, probe_at)
-                VALUES (\(world.app.rawValue), 'production', now(), 100, 100, now())
+                VALUES (\(world.app.rawValue), 'production', now(), 100, 100, now() + interval '1 hour')
                 """
             )
             try await sendDue(world)
             #expect(try await waiting(world) == 1)
-            _ = try await world.database.execute("UPDATE pushes SET deadline = clock_timestamp()")
+            // It is not met again and again meanwhile.
+            #expect(try await world.number("SELECT count(*) FROM pushes WHERE due_at <= clock_timestamp()") == 0)
+            _ = try await world.database.execute(
+                "UPDATE pushes SET due_at = clock_timestamp(), deadline = clock_timestamp()"
+            )
             try await sendDue(world)
             #expect(try await waiting(world) == 0)
             #expect(world.recorder.take().isEmpty)
+        }
+    }
+
+    @Test("An app that sends nothing but ordinary pushes is probed with some of them, and goes on when they are taken")
+    func probe() async throws {
+        try await withWorld { world in
+            for number in 10..<30 {
+                try await world.register("d\(number)", user: "fan", deviceToken: "aa\(number)")
+            }
+            _ = try await world.orchestrator.push(world.app, request(.user(UserID(stored: "fan"))))
+            _ = try await world.database.execute(
+                """
+                INSERT INTO sending_halts (bundle_id, environment, suspect_from, answers, rejections, probe_at)
+                VALUES (\(world.app.rawValue), 'production', now(), 100, 100, now() + interval '1 hour')
+                """
+            )
+            try await sendDue(world)
+            #expect(world.recorder.take().isEmpty)
+            func becomeDue() async throws {
+                _ = try await world.database.pipeline([
+                    "UPDATE sending_halts SET probe_at = clock_timestamp()",
+                    "UPDATE pushes SET due_at = clock_timestamp()",
+                ])
+            }
+            world.recorder.answerAll(with: .badToken)
+            try await becomeDue()
+            try await sendDue(world)
+            #expect(world.recorder.take().count == AnswerWatch.probeSize)
+            #expect(try await world.number("SELECT probes::int8 FROM sending_halts") == 1)
+            world.recorder.answerAll(with: nil)
+            try await becomeDue()
+            try await sendDue(world)
+            #expect(world.recorder.take().count == 20 - AnswerWatch.probeSize)
+            #expect(try await world.number("SELECT count(*) FROM sending_halts") == 0)
+            #expect(try await waiting(world) == 0)
+        }
+    }
+
+    @Test("Pushes leave for one environment while the other does not answer")
+    func environments() async throws {
+        try await withWorld { world in
+            try await world.register("phone", deviceToken: "aa01")
+            var both = try AppRequest.production(key: P256PrivateKey.generate().pem())
+            both.environments[.sandbox] = both.environments[.production]
+            _ = try await world.orchestrator.putApp(world.app, both)
+            _ = try await world.database.execute(
+                """
+                INSERT INTO pushes (push_id, bundle_id, environment, token, push_type, priority, body, deadline)
+                SELECT gen_random_uuid(), \(world.app.rawValue), 'sandbox', decode('bb01', 'hex'), 'alert', 10, '{}',
+                       now() + interval '1 day'
+                FROM generate_series(1, 450)
+                """
+            )
+            let gate = world.recorder.close()
+            let queue = Task { await PushQueue(orchestrator: world.orchestrator).run() }
+            await gate.arrivals(400)
+            _ = try await world.orchestrator.push(world.app, request(Self.phone))
+            await world.recorder.wait { pushes in pushes.contains { $0.destination == "aa01" } }
+            world.recorder.open()
+            queue.cancel()
+            await queue.value
         }
     }
 
@@ -262,6 +328,15 @@ struct PushQueueTests {
             _ = try await world.orchestrator.push(world.app, request(Self.phone))
             try await world.orchestrator.eraseUser(world.app, UserID(stored: "fan"))
             #expect(try await waiting(world) == 0)
+        }
+    }
+}
+
+extension PushQueue {
+    /// Sends what is due now.
+    func sendDue() async throws {
+        for environment in APNSEnvironment.allCases {
+            while case let pushes = try await claim(in: environment), !pushes.isEmpty { try await send(pushes) }
         }
     }
 }

@@ -7,11 +7,13 @@ import ServiceLifecycle
 /// Sends the ordinary pushes that were accepted, until APNs has taken or refused each or its deadline has passed.
 ///
 /// A row is taken by moving its `due_at` on by a lease, so that another daemon tries if this one dies. A push whose
-/// answer was lost is tried again: it may arrive twice, which a `collapse_id` makes one.
+/// answer was lost is tried again: it may arrive twice, which a `collapse_id` makes one. Each environment has a queue of
+/// its own, and several batches are on their way: what cannot be reached holds up nothing else.
 struct PushQueue: Service, CustomStringConvertible {
     let orchestrator: Orchestrator
 
-    private static let batchSize = 200
+    private static let batchSize = 100
+    private static let batchesAtOnce = 4
     /// The outcome must be stored before another daemon takes the push for abandoned.
     private static let margin = Duration.seconds(5)
 
@@ -19,22 +21,81 @@ struct PushQueue: Service, CustomStringConvertible {
 
     func run() async {
         await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                do {
-                    while try await sendDue() {}
-                } catch {
-                    orchestrator.logger.warning("cannot send pushes", metadata: ["error": "\(error)"])
+            await withDiscardingTaskGroup { group in
+                for environment in APNSEnvironment.allCases {
+                    group.addTask { await run(in: environment) }
                 }
-                try? await Task.sleep(for: orchestrator.settings.pollInterval)  // throws only when cancelled
             }
         }
     }
 
-    /// - Returns: Whether there may be more.
-    func sendDue() async throws -> Bool {
-        let lease = orchestrator.settings.pushDeadline + Self.margin
-        let pushes = try await QueuedPush.claim(Self.batchSize, for: lease, from: orchestrator.database)
-        guard !pushes.isEmpty else { return false }
+    private func run(in environment: APNSEnvironment) async {
+        await withTaskGroup(of: Void.self) { group in
+            var begun = 0
+            while !Task.isCancelled {
+                var mayBeMore = false
+                do {
+                    let pushes = try await claim(in: environment)
+                    mayBeMore = pushes.count == Self.batchSize
+                    if !pushes.isEmpty {
+                        group.addTask { await sendLogging(pushes) }
+                        begun += 1
+                    }
+                } catch {
+                    orchestrator.logger.warning("cannot take pushes", metadata: ["error": "\(error)"])
+                }
+                if begun == Self.batchesAtOnce {
+                    await group.next()
+                    begun -= 1
+                }
+                if !mayBeMore {
+                    try? await Task.sleep(for: orchestrator.settings.pollInterval)  // throws only when cancelled
+                }
+            }
+        }
+    }
+
+    /// Takes what is due, up to one batch.
+    func claim(in environment: APNSEnvironment) async throws -> [QueuedPush] {
+        try await QueuedPush.claim(
+            Self.batchSize,
+            in: environment,
+            for: orchestrator.settings.pushDeadline + Self.margin,
+            pausing: orchestrator.settings.retryCap,
+            from: orchestrator.database
+        )
+    }
+
+    private func sendLogging(_ pushes: [QueuedPush]) async {
+        do {
+            try await send(pushes)
+        } catch {
+            // They are sent when the lease is over.
+            orchestrator.logger.warning("cannot store what came of pushes", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// Sends what may leave of a batch, and stores what came of it.
+    func send(_ pushes: [QueuedPush]) async throws {
+        try await sendAll(pushes.filter { $0.halt == nil || $0.isOver })
+        let halted = pushes.filter { $0.halt != nil && !$0.isOver }
+        for (scope, pushes) in Dictionary(grouping: halted, by: \.scope) { try await probe(scope, pushes) }
+    }
+
+    /// Where sending is halted and its next probe is due, a few pushes leave as the probe: an app may have no others.
+    private func probe(_ scope: HaltScope, _ pushes: [QueuedPush]) async throws {
+        guard let halt = pushes.first?.halt, try await orchestrator.halts.takeProbe(scope, halt) else { return }
+        do {
+            try await sendAll(Array(pushes.prefix(AnswerWatch.probeSize)))
+        } catch {
+            _ = try await orchestrator.halts.endProbe(scope, halt)
+            throw error
+        }
+        _ = try await orchestrator.halts.endProbe(scope, halt)
+    }
+
+    private func sendAll(_ pushes: [QueuedPush]) async throws {
+        guard !pushes.isEmpty else { return }
         let outcomes = await withTaskGroup(of: PushSettlement.Result.self) { group in
             for push in pushes {
                 group.addTask { await send(push) }
@@ -47,7 +108,6 @@ struct PushQueue: Service, CustomStringConvertible {
         try await Task {
             _ = try await database.withTransaction { try await $0.pipeline(settlement.statements) }
         }.value
-        return pushes.count == Self.batchSize
     }
 
     private func send(_ push: QueuedPush) async -> PushSettlement.Result {

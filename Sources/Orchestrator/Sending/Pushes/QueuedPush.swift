@@ -21,6 +21,10 @@ struct QueuedPush: Sendable {
     let failures: Int
     /// Its deadline has passed.
     let isOver: Bool
+    /// Set where sending is halted.
+    let halt: SendingHalt?
+
+    var scope: HaltScope { HaltScope(app: app, environment: environment) }
 
     var headers: PushHeaders {
         PushHeaders(
@@ -33,27 +37,38 @@ struct QueuedPush: Sendable {
         )
     }
 
-    /// Takes what is due for as long as `lease`. Where sending is halted only what is over is taken.
-    static func claim(_ limit: Int, for lease: Duration, from database: Database) async throws -> [QueuedPush] {
+    /// Takes what is due in one environment for as long as `lease`, the longest due first. What cannot leave, because
+    /// sending is halted and no probe is due, is put off until one is, or by `pause` at most, and so is not met by every
+    /// look; it is among the result all the same.
+    static func claim(
+        _ limit: Int,
+        in environment: APNSEnvironment,
+        for lease: Duration,
+        pausing pause: Duration,
+        from database: Database
+    ) async throws -> [QueuedPush] {
         let rows = try await database.query(
             """
             WITH due AS MATERIALIZED (
-                SELECT push_key FROM pushes AS p
-                WHERE due_at <= clock_timestamp() AND (deadline <= clock_timestamp() OR NOT EXISTS (
-                    SELECT FROM sending_halts AS h WHERE h.bundle_id = p.bundle_id AND h.environment = p.environment))
-                ORDER BY due_at LIMIT \(limit) FOR NO KEY UPDATE SKIP LOCKED
+                SELECT p.push_key, p.deadline <= clock_timestamp() AS is_over, h.probes,
+                       h.probe_at - clock_timestamp() AS probe_in
+                FROM pushes AS p LEFT JOIN sending_halts AS h USING (bundle_id, environment)
+                WHERE p.due_at <= clock_timestamp() AND p.environment = \(environment.rawValue)::apns_environment
+                ORDER BY p.due_at LIMIT \(limit) FOR NO KEY UPDATE OF p SKIP LOCKED
             )
-            UPDATE pushes AS p SET due_at = clock_timestamp() + \(lease)
+            UPDATE pushes AS p
+            SET due_at = clock_timestamp() + CASE WHEN NOT due.is_over AND due.probe_in > interval '0'
+                THEN least(due.probe_in, p.deadline - clock_timestamp(), \(pause)) ELSE \(lease) END
             FROM due WHERE p.push_key = due.push_key
             RETURNING p.push_key, p.push_id::text, p.apns_id::text, p.bundle_id, p.environment::text, p.device_key, p.token,
-                      p.push_type, p.priority, p.expiration, p.collapse_id, p.body, p.failures,
-                      p.deadline <= clock_timestamp()
+                      p.push_type, p.priority, p.expiration, p.collapse_id, p.body, p.failures, due.is_over, due.probes,
+                      due.probe_in
             """
         )
         return try rows.decoded(
             as: (
                 Int64, String, String, String, String, Int64?, [UInt8], String, Int16, Int64?, String?, [UInt8], Int16,
-                Bool
+                Bool, Int16?, Duration?
             ).self
         ).compactMap {
             key,
@@ -69,7 +84,9 @@ struct QueuedPush: Sendable {
             collapseID,
             body,
             failures,
-            isOver in
+            isOver,
+            probes,
+            probeIn in
             // CHECKs and the insertion keep all three within what makes these nil.
             guard let token = PushToken(bytes: token), let priority = PushPriority(rawValue: Int(priority)),
                 let type = PushType(rawValue: type)
@@ -88,7 +105,8 @@ struct QueuedPush: Sendable {
                 collapseID: collapseID,
                 body: body,
                 failures: Int(failures),
-                isOver: isOver
+                isOver: isOver,
+                halt: probes.map { SendingHalt(probes: Int($0), probeIn: probeIn ?? .zero) }
             )
         }
     }
