@@ -18,31 +18,17 @@ struct ChannelSweeper: Service, CustomStringConvertible {
     var description: String { "channel-sweeper" }
 
     func run() async {
-        await cancelWhenGracefulShutdown {
-            await withDiscardingTaskGroup { group in
-                group.addTask { await repeating("delete channels", every: Self.interval) { try await deleteDue() } }
-                group.addTask {
-                    await repeating("sweep channels", every: Self.interval * Self.looksPerSweep) {
-                        try await sweepDue()
-                        try await ChannelGauges.update(from: orchestrator.database)
-                    }
+        let logger = orchestrator.logger
+        await withDiscardingTaskGroup { group in
+            group.addTask {
+                await repeating("delete channels", every: Self.interval, logger: logger) { try await deleteDue() }
+            }
+            group.addTask {
+                await repeating("sweep channels", every: Self.interval * Self.looksPerSweep, logger: logger) {
+                    try await sweepDue()
+                    try await ChannelGauges.update(from: orchestrator.database)
                 }
             }
-        }
-    }
-
-    private func repeating(
-        _ what: String,
-        every interval: Duration,
-        _ work: () async throws -> Void
-    ) async {
-        while !Task.isCancelled {
-            do {
-                try await work()
-            } catch {
-                orchestrator.logger.warning("cannot \(what)", metadata: ["error": "\(error)"])
-            }
-            try? await Task.sleep(for: interval)  // throws only when cancelled
         }
     }
 

@@ -13,16 +13,13 @@ struct WorkGauges: Service, CustomStringConvertible {
     var description: String { "work-gauges" }
 
     func run() async {
-        await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                do {
-                    try await update()
-                    Gauge(label: "tally_database_reachable").record(1)
-                } catch {
-                    Gauge(label: "tally_database_reachable").record(0)
-                    orchestrator.logger.warning("cannot look at the work", metadata: ["error": "\(error)"])
-                }
-                try? await Task.sleep(for: Self.interval)  // throws only when cancelled
+        await repeating("look at the work", every: Self.interval, logger: orchestrator.logger) {
+            do {
+                try await update()
+                Gauge(label: "tally_database_reachable").record(1)
+            } catch {
+                Gauge(label: "tally_database_reachable").record(0)
+                throw error
             }
         }
     }

@@ -12,16 +12,9 @@ struct HaltPatrol: Service, CustomStringConvertible {
     var description: String { "halt-patrol" }
 
     func run() async {
-        await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                do {
-                    try await orchestrator.halts.share()
-                    try await look()
-                } catch {
-                    orchestrator.logger.warning("cannot look after halts", metadata: ["error": "\(error)"])
-                }
-                try? await Task.sleep(for: Self.interval)  // throws only when cancelled
-            }
+        await repeating("look after halts", every: Self.interval, logger: orchestrator.logger) {
+            try await orchestrator.halts.share()
+            try await look()
         }
     }
 

@@ -16,15 +16,8 @@ struct RetentionDuty: Service, CustomStringConvertible {
     var description: String { "retention-duty" }
 
     func run() async {
-        await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                do {
-                    _ = try await deleteDue()
-                } catch {
-                    orchestrator.logger.warning("cannot delete old activities", metadata: ["error": "\(error)"])
-                }
-                try? await Task.sleep(for: Self.interval)  // throws only when cancelled
-            }
+        await repeating("delete old activities", every: Self.interval, logger: orchestrator.logger) {
+            _ = try await deleteDue()
         }
     }
 

@@ -31,15 +31,8 @@ struct ScheduleRunner: Service, CustomStringConvertible {
     var description: String { "schedule-runner" }
 
     func run() async {
-        await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                do {
-                    while try await runDue() {}
-                } catch {
-                    orchestrator.logger.warning("cannot run schedules", metadata: ["error": "\(error)"])
-                }
-                try? await Task.sleep(for: orchestrator.settings.pollInterval)  // throws only when cancelled
-            }
+        await repeating("run schedules", every: orchestrator.settings.pollInterval, logger: orchestrator.logger) {
+            while try await runDue() {}
         }
     }
 

@@ -29,16 +29,7 @@ struct MasterKeyRotation: Service, CustomStringConvertible {
             try? await gracefulShutdown()  // throws only when cancelled
             return
         }
-        await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                do {
-                    report(try await pass())
-                } catch {
-                    logger.warning("secrets are not sealed anew", metadata: ["error": "\(error)"])
-                }
-                try? await Task.sleep(for: Self.interval)  // throws only when cancelled
-            }
-        }
+        await repeating("seal secrets anew", every: Self.interval, logger: logger) { report(try await pass()) }
     }
 
     private func report(_ findings: Findings) {
