@@ -70,7 +70,12 @@ extension Universe {
         } else {
             report = .channel
         }
-        let request = SubscriptionRequest(report, generation: reported.generation, environment: .production)
+        let request = SubscriptionRequest(
+            report,
+            generation: reported.generation,
+            knownRevision: reported.isOwn && reported.knownSince == nil ? try await revision(of: reported) : nil,
+            environment: .production
+        )
         do {
             _ = try await anyDaemon().orchestrator
                 .subscribe(Self.app, ActivityID(stored: reported.activity), DeviceID(stored: id), request)
@@ -99,14 +104,34 @@ extension Universe {
         }
     }
 
-    /// An app does not wait for the start of a match that its phone has no card of.
-    func startOwnCard() {
+    /// The revision whose state a card shows: an app that starts a card itself says so, else its card is taken for the start's.
+    private func revision(of card: Card) async throws -> Revision? {
+        try await clock.database.query(
+            """
+            SELECT max(c.revision) FROM changes AS c JOIN activities AS a USING (activity_key)
+            WHERE a.activity_id = \(card.activity) AND (c.content_state->>'score')::bigint = \(card.score)
+            """
+        ).first(as: Int64?.self) ?? nil
+    }
+
+    /// An app does not wait for the start of a match that its phone has no card of; least of all for one that Tally puts off.
+    func startOwnCard() async throws {
         guard let match = matches.filter({ !$0.hasEnded && $0.delivery != .channel }).randomElement(using: &random),
             let score = match.accepted.first?.score
         else { return }
+        let rows = try await clock.database.query(
+            """
+            SELECT d.device_id FROM starts AS s JOIN devices AS d USING (device_key) JOIN activities AS a USING (activity_key)
+            WHERE a.activity_id = \(match.id) AND s.state = 'withheld'
+            """
+        )
+        let putOff = Set(try rows.decoded(as: String.self))
         let name = apple.with { state -> String? in
             let phones = state.phones.indices.filter { state.phones[$0].newestCard(of: match.id) == nil }
-            guard let phone = phones.randomElement(using: &state.random) else { return nil }
+            let waiting = phones.filter { putOff.contains(state.phones[$0].id) }
+            guard let phone = (waiting.isEmpty ? phones : waiting).randomElement(using: &state.random) else {
+                return nil
+            }
             state.phones[phone].startCard(of: match.id, score: score)
             return state.phones[phone].id
         }

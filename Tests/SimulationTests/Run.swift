@@ -11,7 +11,7 @@ extension Universe {
         (6, .launch), (9, .report), (3, .rotateUpdateToken), (1, .rotateStartToken), (1, .swipeAway),
         (14, .work), (60, .goOn), (4, .arrive),
         (10, .moment), (3, .while), (1, .long), (2, .kill), (1, .loseChannel), (1, .stepClock), (1, .tokensDie),
-        (3, .updateApp), (2, .startOwnCard),
+        (3, .updateApp), (4, .startOwnCard),
     ]
 
     private enum Happening {
@@ -99,7 +99,7 @@ extension Universe {
             }
         case .tokensDie: if chance(20) { rotateMany(percent: 30) }
         case .updateApp: if hasTwoVersions { try await updateApp() }
-        case .startOwnCard: startOwnCard()
+        case .startOwnCard: try await startOwnCard()
         }
     }
 
