@@ -63,6 +63,8 @@ package protocol TallyService: Sendable {
     // MARK: Devices and subscriptions
 
     func putDevice(_ app: BundleID, _ id: DeviceID, _ request: DeviceRequest) async throws -> DeviceResource
+    /// The same for the bearer of a ticket, who is told nothing of the device.
+    func registerDevice(_ app: BundleID, _ id: DeviceID, _ request: DeviceRequest) async throws
     func devices(_ app: BundleID, _ page: PageRequest) async throws -> Page<DeviceResource>
     func device(_ app: BundleID, _ id: DeviceID) async throws -> DeviceResource
     func deleteDevice(_ app: BundleID, _ id: DeviceID) async throws

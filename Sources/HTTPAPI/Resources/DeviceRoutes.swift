@@ -14,7 +14,7 @@ extension Route {
                 guard let ticket = call.principal?.ticket else {
                     return .ok(try await service.putDevice(app, device, request))
                 }
-                _ = try await service.putDevice(app, device, ticket.admit(request))
+                try await service.registerDevice(app, device, ticket.admit(request))
                 return .ok(RegistrationReceipt(deviceID: device))
             },
             Route(.get, "/v1/apps/{bundle_id}/devices", .scope(.read), query: paging) { call in

@@ -25,15 +25,12 @@ extension Orchestrator {
         }
         return try await database.withTransaction { connection in
             try await Self.holdKey(idempotency, on: connection)
-            var kept = try await KeptAnswers<ChannelResource>.read([idempotency], status: 201, on: connection)
-            if let answer = try kept.answer(to: idempotency) { return answer }
-            let apnsID = try await Self.whileHolding(on: connection) {
-                try await self.makeChannel(app, environment, request.storage)
+            return try await KeptAnswers.once(idempotency, status: 201, on: connection) {
+                let apnsID = try await Self.whileHolding(on: connection) {
+                    try await self.makeChannel(app, environment, request.storage)
+                }
+                return try await Self.store(apnsID, app, environment, request.storage, on: connection)
             }
-            let channel = try await Self.store(apnsID, app, environment, request.storage, on: connection)
-            kept.keep(channel, for: idempotency)
-            _ = try await connection.pipeline(kept.statements)
-            return channel
         }
     }
 

@@ -21,6 +21,27 @@ struct KeptAnswers<Answer: APIAnswer> {
     /// Keys that are older than 24 h, and so may be used anew.
     private var expired: [IdempotencyKey] = []
 
+    /// Carries out a request once: what was answered to its key before is answered again, and a new answer is kept with
+    /// what `body` does in the same transaction. Without a key `body` is carried out.
+    ///
+    /// Run it in ``keepingAnswer(_:)``: the same request may be committed beside it.
+    ///
+    /// - Throws: What `body` throws; 409 if the key came with another body.
+    static func once(
+        _ key: IdempotencyKey?,
+        status: Int16 = 202,
+        on connection: PostgresConnection,
+        _ body: () async throws -> Answer
+    ) async throws -> Answer {
+        guard let key else { return try await body() }
+        var kept = try await read([key], status: status, on: connection)
+        if let answer = try kept.answer(to: key) { return answer }
+        let answer = try await body()
+        kept.keep(answer, for: key)
+        _ = try await connection.pipeline(kept.statements)
+        return answer
+    }
+
     /// Reads the answers of the last 24 h that were given under these keys.
     static func read(
         _ keys: [IdempotencyKey],

@@ -7,7 +7,7 @@ extension Orchestrator {
     /// Adds to and removes from the audience of an activity. Whoever was started stays started; a start that has not
     /// left yet does not leave any more once its device is removed.
     ///
-    /// The same request again changes nothing, so it needs no idempotency key.
+    /// The same request again changes nothing but what others have changed since: with an idempotency key not even that.
     ///
     /// - Throws: 404; 409 `activity_ended`; 422 `alert_required` if somebody is added and the start had no alert.
     package func changeAudience(
@@ -17,42 +17,56 @@ extension Orchestrator {
         idempotency: IdempotencyKey? = nil
     ) async throws -> AudienceCounts {
         let facts = try await facts(app, id)
-        let adds = request.add.map { !$0.isEmpty } ?? false
-        if adds, facts.startAlert == nil { throw Problem.alertRequired() }
-        try await database.withTransaction { connection in
-            let rows = try await connection.query(
-                "SELECT state::text FROM activities WHERE activity_key = \(facts.key) FOR NO KEY UPDATE"
-            )
-            guard let state = try rows.single(String.self) else { throw Problem.notFound("the activity") }
-            if state == ActivityState.ended.rawValue { throw Problem.activityEnded() }
-            var statements: [Query] = []
-            if let remove = request.remove {
-                statements += AudienceRows.deletion(remove, activityKey: facts.key)
-                if remove.allOfType {
-                    statements.append("UPDATE activities SET audience_all = false WHERE activity_key = \(facts.key)")
+        if let add = request.add, !add.isEmpty, facts.startAlert == nil { throw Problem.alertRequired() }
+        let kept: AudienceCounts? = try await keepingAnswer {
+            try await database.withTransaction { connection in
+                guard let idempotency else {
+                    try await Self.changeAudience(of: facts.key, of: app, request, on: connection)
+                    return nil
+                }
+                return try await KeptAnswers.once(idempotency, on: connection) {
+                    try await Self.changeAudience(of: facts.key, of: app, request, on: connection)
+                    return try await AudienceRows.counts(facts.key) { try await connection.query($0) }
                 }
             }
-            if adds, let add = request.add {
-                statements += AudienceRows.insertion(add, app: app, activityKey: facts.key)
-                statements.append(
-                    """
-                    UPDATE activities SET enrolment_due = true, audience_all = audience_all OR \(add.allOfType)
-                    WHERE activity_key = \(facts.key)
-                    """
-                )
-            }
-            if request.remove != nil {
-                statements.append(AudienceRows.recall(activityKey: facts.key))
-            }
-            statements.append(SegmentStore.wake(activityKeys: [facts.key], segments: .rings))
-            _ = try await connection.pipeline(statements)
         }
         wakeUps.signal()
-        return try await audienceCounts(facts.key)
+        if let kept { return kept }
+        // Counting many takes a while, in which the activity need not be locked.
+        return try await AudienceRows.counts(facts.key) { try await database.query($0) }
     }
 
-    /// How many an audience reaches now.
-    func audienceCounts(_ activityKey: Int64) async throws -> AudienceCounts {
-        try await AudienceRows.counts(activityKey) { try await database.query($0) }
+    private static func changeAudience(
+        of activityKey: Int64,
+        of app: BundleID,
+        _ request: AudienceRequest,
+        on connection: PostgresConnection
+    ) async throws {
+        let rows = try await connection.query(
+            "SELECT state::text FROM activities WHERE activity_key = \(activityKey) FOR NO KEY UPDATE"
+        )
+        guard let state = try rows.single(String.self) else { throw Problem.notFound("the activity") }
+        if state == ActivityState.ended.rawValue { throw Problem.activityEnded() }
+        var statements: [Query] = []
+        if let remove = request.remove {
+            statements += AudienceRows.deletion(remove, activityKey: activityKey)
+            if remove.allOfType {
+                statements.append("UPDATE activities SET audience_all = false WHERE activity_key = \(activityKey)")
+            }
+        }
+        if let add = request.add, !add.isEmpty {
+            statements += AudienceRows.insertion(add, app: app, activityKey: activityKey)
+            statements.append(
+                """
+                UPDATE activities SET enrolment_due = true, audience_all = audience_all OR \(add.allOfType)
+                WHERE activity_key = \(activityKey)
+                """
+            )
+        }
+        if request.remove != nil {
+            statements.append(AudienceRows.recall(activityKey: activityKey))
+        }
+        statements.append(SegmentStore.wake(activityKeys: [activityKey], segments: .rings))
+        _ = try await connection.pipeline(statements)
     }
 }

@@ -24,52 +24,65 @@ extension Orchestrator {
         idempotency: IdempotencyKey?
     ) async throws -> DeviceResource {
         let (key, device) = try await keepingAnswer {
-            try await withCurrentType { try await storeDevice(app, id, request, idempotency) }
+            try await takingDevice { connection in
+                var key: Int64?
+                let device = try await KeptAnswers.once(idempotency, status: 200, on: connection) {
+                    let stored = try await storeDevice(app, id, request, connection)
+                    key = stored
+                    guard let device = try await Self.device(key: stored, connection) else {
+                        throw Problem.notFound("the device")
+                    }
+                    return device
+                }
+                return (key, device)
+            }
         }
-        // An audience is a standing rule. The answer waits for this, so that an app whose report was answered is enrolled.
+        // Nil if it was done before.
         if let key { try await enrol(deviceKey: key) }
         return device
     }
 
-    /// - Returns: The key is nil if it was done before.
+    /// The same for a caller who is told nothing of the device: the bearer of a ticket.
+    ///
+    /// - Throws: 404 for an unknown app.
+    package func registerDevice(
+        _ app: BundleID,
+        _ id: DeviceID,
+        _ request: DeviceRequest
+    ) async throws {
+        try await enrol(deviceKey: takingDevice { try await storeDevice(app, id, request, $0) })
+    }
+
+    /// A transaction that stores a report. An audience is a standing rule: enrol the device before the report is answered,
+    /// so that an app whose report was answered is enrolled.
+    private func takingDevice<R>(_ body: (PostgresConnection) async throws -> R) async throws -> R {
+        try await withCurrentType { try await database.withTransaction { try await body($0) } }
+    }
+
+    /// - Returns: The key of the device.
     private func storeDevice(
         _ app: BundleID,
         _ id: DeviceID,
         _ request: DeviceRequest,
-        _ idempotency: IdempotencyKey?
-    ) async throws -> (key: Int64?, DeviceResource) {
-        try await database.withTransaction { connection in
-            var kept = try await KeptAnswers<DeviceResource>.read(
-                [idempotency].compactMap { $0 },
-                status: 200,
-                on: connection
+        _ connection: PostgresConnection
+    ) async throws -> Int64 {
+        try await requireApp(app, connection)
+        let stored = try await Self.storeDevice(app, id, request, connection)
+        if stored.movedEnvironment {
+            _ = try await connection.pipeline(Self.reinstallation(deviceKey: stored.key))
+        } else if stored.changedBudgetClass, let frequent = request.frequentPushesEnabled {
+            _ = try await connection.execute(
+                """
+                UPDATE subscriptions SET frequent = \(frequent)
+                WHERE device_key = \(stored.key) AND frequent <> \(frequent) AND state <> 'over'
+                """
             )
-            if let idempotency, let answer = try kept.answer(to: idempotency) { return (nil, answer) }
-            try await requireApp(app, connection)
-            let stored = try await Self.storeDevice(app, id, request, connection)
-            if stored.movedEnvironment {
-                _ = try await connection.pipeline(Self.reinstallation(deviceKey: stored.key))
-            } else if stored.changedBudgetClass, let frequent = request.frequentPushesEnabled {
-                _ = try await connection.execute(
-                    """
-                    UPDATE subscriptions SET frequent = \(frequent)
-                    WHERE device_key = \(stored.key) AND frequent <> \(frequent) AND state <> 'over'
-                    """
-                )
-            }
-            if stored.changedApp {
-                try await AppVersionAdmission(orchestrator: self).readmit(stored.key, on: connection)
-            }
-            try await Self.storeStartTokens(request.startTokens, deviceKey: stored.key, connection)
-            guard let device = try await Self.device(key: stored.key, connection) else {
-                throw Problem.notFound("the device")
-            }
-            if let idempotency {
-                kept.keep(device, for: idempotency)
-                _ = try await connection.pipeline(kept.statements)
-            }
-            return (stored.key, device)
         }
+        if stored.changedApp {
+            try await AppVersionAdmission(orchestrator: self).readmit(stored.key, on: connection)
+        }
+        try await Self.storeStartTokens(request.startTokens, deviceKey: stored.key, connection)
+        return stored.key
     }
 
     private struct StoredDevice {

@@ -21,31 +21,23 @@ extension Orchestrator {
         _ command: ChangeCommand
     ) async throws -> ChangeAnswer {
         try await database.withTransaction { connection in
-            var kept = try await KeptAnswers<ChangeAnswer>.read(
-                [command.idempotencyKey].compactMap { $0 },
-                on: connection
-            )
-            if let key = command.idempotencyKey, let answer = try kept.answer(to: key) { return answer }
-            if let contentState = command.contentState {
-                let rows = try await connection.query(AppVersionRows.selection([command.activity.key]))
-                _ = try Followers(rows: rows).settle(contentState, of: command.activity)
+            try await KeptAnswers.once(command.idempotencyKey, on: connection) {
+                if let contentState = command.contentState {
+                    let rows = try await connection.query(AppVersionRows.selection([command.activity.key]))
+                    _ = try Followers(rows: rows).settle(contentState, of: command.activity)
+                }
+                let rows = try await connection.query(
+                    """
+                    INSERT INTO schedules (activity_key, kind, due_at, body, request_id, traceparent)
+                    SELECT activity_key, \(kind.rawValue)::schedule_kind, \(time.stored), \(body.text)::json,
+                           \(command.origin?.requestID), \(command.origin?.trace?.description)
+                    FROM activities WHERE activity_key = \(command.activity.key) AND state <> 'ended'
+                    RETURNING schedule_id::text
+                    """
+                )
+                guard let id = try rows.single(String.self) else { throw Problem.activityEnded() }
+                return ChangeAnswer.scheduled(scheduleID: id)
             }
-            let rows = try await connection.query(
-                """
-                INSERT INTO schedules (activity_key, kind, due_at, body, request_id, traceparent)
-                SELECT activity_key, \(kind.rawValue)::schedule_kind, \(time.stored), \(body.text)::json,
-                       \(command.origin?.requestID), \(command.origin?.trace?.description)
-                FROM activities WHERE activity_key = \(command.activity.key) AND state <> 'ended'
-                RETURNING schedule_id::text
-                """
-            )
-            guard let id = try rows.single(String.self) else { throw Problem.activityEnded() }
-            let answer = ChangeAnswer.scheduled(scheduleID: id)
-            if let key = command.idempotencyKey {
-                kept.keep(answer, for: key)
-                _ = try await connection.pipeline(kept.statements)
-            }
-            return answer
         }
     }
 

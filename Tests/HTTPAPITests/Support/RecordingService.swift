@@ -40,15 +40,17 @@ final class RecordingService: TallyService {
     /// Keys of every kind: the scope's word for one that sees all apps, `<scope>@com.example.mine` for a bound one.
     static let boundApp = BundleID(stored: "com.example.mine")
 
-    /// What the key `ticket` is.
-    static let ticket = RegistrationTicket(
-        app: boundApp,
-        environment: .production,
-        device: DeviceID(stored: "d1"),
-        user: UserID(stored: "u1"),
-        activities: [ActivityID(stored: "a1")],
-        expiresAt: 4_000_000_000
-    )
+    /// What the keys `ticket` and `ticket-d2` are.
+    private static func ticket(for device: String) -> RegistrationTicket {
+        RegistrationTicket(
+            app: boundApp,
+            environment: .production,
+            device: DeviceID(stored: device),
+            user: UserID(stored: "u1"),
+            activities: [ActivityID(stored: "a1")],
+            expiresAt: 4_000_000_000
+        )
+    }
 
     private let state = Mutex(State())
 
@@ -112,7 +114,8 @@ final class RecordingService: TallyService {
 
     func authenticate(secret: String) async throws -> Principal? {
         if let keys, !keys.contains(secret) { return nil }
-        if secret == "ticket" { return Principal(ticket: Self.ticket) }
+        if secret == "ticket" { return Principal(ticket: Self.ticket(for: "d1")) }
+        if secret == "ticket-d2" { return Principal(ticket: Self.ticket(for: "d2")) }
         let parts = secret.split(separator: "@")
         guard let scope = parts.first.flatMap({ Scope(rawValue: String($0)) }) else { return nil }
         return Principal(
@@ -188,6 +191,9 @@ final class RecordingService: TallyService {
 
     func putDevice(_ app: BundleID, _ id: DeviceID, _ request: DeviceRequest) async throws -> DeviceResource {
         try reach("putDevice \(app) \(id)")
+    }
+    func registerDevice(_ app: BundleID, _ id: DeviceID, _ request: DeviceRequest) async throws {
+        try done("registerDevice \(app) \(id)")
     }
     func devices(_ app: BundleID, _ page: PageRequest) async throws -> Page<DeviceResource> {
         try reach("devices \(app) \(text(page))")

@@ -120,6 +120,37 @@ struct IdempotencyTests {
         }
     }
 
+    @Test("A change of an audience with a known key is answered as before and undoes nothing that came since")
+    func audiences() async throws {
+        try await withWorld { world in
+            try await world.register("d1", token: "5a01")
+            try await world.start(to: World.devices("d2"))
+            func change(
+                add: Audience? = nil,
+                remove: Audience? = nil,
+                _ key: IdempotencyKey?
+            ) async throws
+                -> AudienceCounts
+            {
+                let request = AudienceRequest(add: add, remove: remove)
+                return try await world.orchestrator.changeAudience(
+                    world.app,
+                    ActivityID(stored: "final"),
+                    request,
+                    idempotency: key
+                )
+            }
+            let added = try await change(add: World.devices("d1"), key("a"))
+            #expect(added.devices == 1)
+            #expect(try await change(remove: World.devices("d1"), nil).devices == 0)
+            #expect(try await change(add: World.devices("d1"), key("a")) == added)
+            #expect(try await change(remove: World.devices("d2"), key("b")).devices == 0)
+            let reused = try await problem { _ = try await change(add: World.devices("d1"), key("a", body: 2)) }
+            #expect(reused?.code == "idempotency_key_reused")
+            #expect(try await world.number("SELECT count(*) FROM audience_members") == 0)
+        }
+    }
+
     @Test(
         "A key that is held by a daemon of which nothing is heard any more lapses, and the next request is carried out"
     )

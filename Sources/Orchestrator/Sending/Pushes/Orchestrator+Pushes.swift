@@ -50,21 +50,16 @@ extension Orchestrator {
         _ idempotency: IdempotencyKey?
     ) async throws -> PushAnswer {
         try await database.withTransaction { connection in
-            var kept = try await KeptAnswers<PushAnswer>.read([idempotency].compactMap { $0 }, on: connection)
-            if let idempotency, let answer = try kept.answer(to: idempotency) { return answer }
-            try await requireApp(app, connection)
-            try await Self.checkFuture(request.expiresAt, on: connection)
-            let destinations = try await PushDestinations.read(request.to, app, environment, on: connection)
-            let ids = try await connection.query(
-                destinations.insertion(of: request, body, app)
-            ).decoded(as: String.self)
-            guard let id = ids.first else { throw Problem.internalError() }
-            let answer = PushAnswer(pushID: id, destinations: ids.count)
-            if let idempotency {
-                kept.keep(answer, for: idempotency)
-                _ = try await connection.pipeline(kept.statements)
+            try await KeptAnswers.once(idempotency, on: connection) {
+                try await requireApp(app, connection)
+                try await Self.checkFuture(request.expiresAt, on: connection)
+                let destinations = try await PushDestinations.read(request.to, app, environment, on: connection)
+                let ids = try await connection.query(
+                    destinations.insertion(of: request, body, app)
+                ).decoded(as: String.self)
+                guard let id = ids.first else { throw Problem.internalError() }
+                return PushAnswer(pushID: id, destinations: ids.count)
             }
-            return answer
         }
     }
 
