@@ -122,6 +122,14 @@ private let badBodies: [BadBody] = [
     ),
     BadBody(
         DeviceRequest.self,
+        [
+            "environment": "sandbox",
+            "start_tokens": .object(JSONObject((1...65).map { ("Game\($0)", ["token": "abcd"]) })),
+        ],
+        "/start_tokens out_of_range"
+    ),
+    BadBody(
+        DeviceRequest.self,
         ["user_id": "ü", "os_version": "17.x", "activities_enabled": "on"],
         "/environment missing",
         "/user_id invalid_value",

@@ -135,15 +135,26 @@ extension FieldType {
         }
     }
 
-    /// An object whose keys are identifiers of the caller's; `what` says what a key must look like.
+    /// An object whose keys are identifiers of the caller's; `what` says what a key must look like. One with more than
+    /// `limit` fields is refused without a look at them.
     package static func map<Key: Hashable & Sendable, Element: Sendable>(
         _ what: String,
         _ key: @escaping @Sendable (String) -> Key?,
-        of element: FieldType<Element>
+        of element: FieldType<Element>,
+        atMost limit: Int = .max
     ) -> Self where Value == [Key: Element] {
         FieldType { value, context in
             guard let object = value.object else {
                 context.errors.append(.wrongType(at: context.pointer, "An object is expected."))
+                return nil
+            }
+            guard object.entries.count <= limit else {
+                let error = FieldError(
+                    pointer: context.pointer,
+                    code: FieldError.outOfRange,
+                    message: "An object of at most \(limit) fields is expected."
+                )
+                context.errors.append(error)
                 return nil
             }
             var result: [Key: Element] = [:]

@@ -13,8 +13,11 @@ package struct DeviceRequest: Sendable, Hashable {
     package var frequentPushesEnabled: Bool?
     /// For ordinary pushes.
     package var deviceToken: PushToken?
-    /// Push-to-start tokens by activity type.
+    /// Push-to-start tokens by activity type, at most ``maximumStartTokens``.
     package var startTokens: [ActivityTypeName: StartTokenRequest]
+
+    /// More activity types than any app has.
+    package static let maximumStartTokens = 64
 
     package init(
         environment: APNSEnvironment,
@@ -58,7 +61,10 @@ extension DeviceRequest: APIRequest {
         let activitiesEnabled = reader.optional("activities_enabled", .bool)
         let frequentPushesEnabled = reader.optional("frequent_pushes_enabled", .bool)
         let deviceToken = reader.optional("device_token", .token)
-        let startTokens = reader.optional("start_tokens", .byType(.object(StartTokenRequest.self)))
+        let startTokens = reader.optional(
+            "start_tokens",
+            .byType(.object(StartTokenRequest.self), atMost: Self.maximumStartTokens)
+        )
         guard reader.finish(), let environment else { return nil }
         self.init(
             environment: environment,
@@ -242,9 +248,9 @@ extension StartTokenResource: APIAnswer {
 
 extension FieldType {
     /// An object with one field per activity type.
-    fileprivate static func byType<Element: Sendable>(_ element: FieldType<Element>) -> Self
+    fileprivate static func byType<Element: Sendable>(_ element: FieldType<Element>, atMost limit: Int = .max) -> Self
     where Value == [ActivityTypeName: Element] {
-        map(typeNameForm, { ActivityTypeName($0) }, of: element)
+        map(typeNameForm, { ActivityTypeName($0) }, of: element, atMost: limit)
     }
 }
 

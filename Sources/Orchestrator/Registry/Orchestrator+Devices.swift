@@ -152,7 +152,8 @@ extension Orchestrator {
         ]
     }
 
-    /// Stores reported start tokens, unless a later generation is known.
+    /// Stores reported start tokens, unless a later generation is known. A device keeps as many as it may report at once:
+    /// beyond them those go that were reported longest ago.
     private static func storeStartTokens(
         _ tokens: [ActivityTypeName: StartTokenRequest],
         deviceKey: Int64,
@@ -160,7 +161,7 @@ extension Orchestrator {
     ) async throws {
         guard !tokens.isEmpty else { return }
         let reports = tokens.sorted { $0.key < $1.key }
-        _ = try await connection.execute(
+        _ = try await connection.pipeline([
             """
             INSERT INTO start_tokens (device_key, type_name, token, generation)
             SELECT \(deviceKey), report.type_name, report.token, coalesce(report.generation, known.generation, 0)
@@ -171,8 +172,14 @@ extension Orchestrator {
             WHERE report.generation IS NULL OR known.generation IS NULL OR report.generation >= known.generation
             ON CONFLICT (device_key, type_name) DO UPDATE
             SET token = EXCLUDED.token, generation = EXCLUDED.generation, state = 'live', registered_at = now()
+            """,
             """
-        )
+            DELETE FROM start_tokens WHERE device_key = \(deviceKey) AND type_name IN (
+                SELECT type_name FROM start_tokens WHERE device_key = \(deviceKey)
+                ORDER BY registered_at DESC, type_name OFFSET \(DeviceRequest.maximumStartTokens)
+            )
+            """,
+        ])
     }
 
     // MARK: Forgetting

@@ -68,6 +68,33 @@ struct DeviceTests {
         }
     }
 
+    @Test("A device keeps as many start tokens as it may report at once; those go that were reported longest ago")
+    func boundedTokens() async throws {
+        try await withRegistry { registry, app in
+            let names = (0..<80).map { ActivityTypeName(stored: "Type\($0)") }
+            func put(_ names: ArraySlice<ActivityTypeName>) async throws -> Set<ActivityTypeName> {
+                let tokens = names.map { ($0, ("aaaa" as String, nil as Int64?)) }
+                let shown = try await registry.putDevice(app, device, report(Dictionary(uniqueKeysWithValues: tokens)))
+                return Set(shown.startTokens.keys)
+            }
+            #expect(try await put(names[..<40]) == Set(names[..<40]))
+            #expect(try await put(names[40..<64]) == Set(names[..<64]))
+            #expect(try await put(names[..<1]) == Set(names[..<64]))
+            let kept = try await put(names[64...])
+            #expect(kept.count == 64)
+            #expect(kept.isSuperset(of: names[40...] + names[..<1]))
+            #expect(try await put(names[..<64]) == Set(names[..<64]))
+        }
+    }
+
+    @Test("What is registered with a ticket is stored as any report is")
+    func registers() async throws {
+        try await withRegistry { registry, app in
+            try await registry.registerDevice(app, device, report([game: ("aaaa", 3)]))
+            #expect(try await registry.device(app, device).startTokens[game]?.generation == 3)
+        }
+    }
+
     @Test("A new report revives a token that Apple refused", arguments: ["dead", "rejected"])
     func revives(state: String) async throws {
         try await withRegistry { registry, app in
