@@ -10,26 +10,26 @@ struct Responder: Sendable {
     private let table: RouteTable
     private let service: any TallyService
     private let bodyLimit: BodyLimit
-    private let limiter: RateLimiter?
+    private let limits: RateLimits
     private let logger: Logger
 
     /// - Parameters:
     ///   - table: the routes.
     ///   - service: knows the callers, and which errors are outages.
     ///   - maximumBodySize: the most bytes of a body.
-    ///   - limiter: nil: every key may ask as often as it likes.
+    ///   - limits: how often callers may ask.
     ///   - logger: gets one line for each failed request; nothing of bodies, keys or tokens.
     init(
         _ table: RouteTable,
         service: any TallyService,
         maximumBodySize: Int,
-        limiter: RateLimiter? = nil,
+        limits: RateLimits,
         logger: Logger
     ) {
         self.table = table
         self.service = service
         bodyLimit = BodyLimit(size: maximumBodySize)
-        self.limiter = limiter
+        self.limits = limits
         self.logger = logger
     }
 
@@ -66,7 +66,7 @@ struct Responder: Sendable {
         try bodyLimit.check(asked.fields, match.route)
         // Open routes pass; everything else needs a key, also a path that does not exist.
         let principal = match.route?.access == .open ? nil : try await authentication.principal(asked.fields)
-        if let limiter, let principal { try limiter.admit(keyID: principal.keyID) }
+        if let principal { try limits.admit(principal) }
         guard let route = match.route else { throw Self.refusal(match.methods) }
         try route.access.check(principal, match.segments)
         let query = try route.readQuery(asked.request.uri.query)

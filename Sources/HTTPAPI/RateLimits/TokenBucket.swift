@@ -35,14 +35,15 @@ struct TokenBucket: Sendable {
     }
 
     /// Whether it is as a new one would be.
-    mutating func isFull(now: ContinuousClock.Instant) -> Bool {
-        fill(now: now)
-        return tokens >= capacity
-    }
+    func isFull(now: ContinuousClock.Instant) -> Bool { level(at: now) >= capacity }
 
     private mutating func fill(now: ContinuousClock.Instant) {
-        guard now > filledAt else { return }
-        tokens = min(capacity, tokens + filledAt.duration(to: now) / .seconds(1) * rate)
-        filledAt = now
+        tokens = level(at: now)
+        filledAt = max(filledAt, now)
+    }
+
+    private func level(at now: ContinuousClock.Instant) -> Double {
+        guard now > filledAt else { return tokens }
+        return min(capacity, tokens + filledAt.duration(to: now) / .seconds(1) * rate)
     }
 }

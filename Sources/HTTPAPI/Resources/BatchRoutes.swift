@@ -7,13 +7,13 @@ import Orchestrator
 
 extension Route {
     /// `…/batch`: many operations, each answered as the route of its own would answer it.
-    static func batch(_ service: any TallyService, _ limiter: RateLimiter?) -> [Route] {
+    static func batch(_ service: any TallyService, _ limits: RateLimits) -> [Route] {
         [
             Route(.post, "/v1/apps/{bundle_id}/batch", .anyScope([.publish, .register]), body: true) { call in
                 let app = try call.app()
                 let request = try call.request(BatchRequest.self)
                 // The request itself has been counted as one.
-                if let caller = call.principal { limiter?.charge(keyID: caller.keyID, request.operations.count - 1) }
+                if let caller = call.principal { limits.charge(caller, request.operations.count - 1) }
                 return .ok(try await Batch(service: service, call: call).carryOut(request, app))
             }
         ]

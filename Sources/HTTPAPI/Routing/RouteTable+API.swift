@@ -5,7 +5,7 @@ extension RouteTable {
     static func api(
         service: any TallyService,
         metrics: PrometheusMetrics,
-        limiter: RateLimiter? = nil,
+        limits: RateLimits = RateLimits(requestsPerSecond: nil),
         readiness: @escaping @Sendable () async -> Readiness
     ) -> RouteTable {
         RouteTable(
@@ -20,7 +20,7 @@ extension RouteTable {
                 + Route.activities(service)
                 + Route.subscriptions(service)
                 + Route.pushes(service)
-                + Route.batch(service, limiter)
+                + Route.batch(service, limits)
                 + Route.channels(service)
                 + Route.schedules(service)
                 + Route.doctor(service)

@@ -47,17 +47,17 @@ package struct HTTPServer: Service, CustomStringConvertible {
     /// - Throws: when an address cannot be bound.
     package func run() async throws {
         let drain = Drain()
-        let limiter = configuration.requestsPerSecond.map { RateLimiter(requestsPerSecond: $0) }
+        let limits = RateLimits(requestsPerSecond: configuration.requestsPerSecond)
         let routes = RouteTable.api(
             service: service,
             metrics: metrics,
-            limiter: limiter,
+            limits: limits,
             readiness: { [readiness] in drain.isBegun ? .stopping : await readiness() }
         )
-        var listeners = [listener(.api, routes, limiter, host: configuration.host, port: configuration.port)]
+        var listeners = [listener(.api, routes, limits, host: configuration.host, port: configuration.port)]
         if let address = configuration.metricsListener {
             let routes = RouteTable([.openMetrics(metrics)], metrics: metrics)
-            listeners.insert(listener(.metrics, routes, nil, host: address.host, port: address.port), at: 0)
+            listeners.insert(listener(.metrics, routes, limits, host: address.host, port: address.port), at: 0)
         }
         try await drain.run(
             ServiceGroup(configuration: .init(services: listeners, logger: logger)),
@@ -68,7 +68,7 @@ package struct HTTPServer: Service, CustomStringConvertible {
     private func listener(
         _ purpose: ListeningAddress.Purpose,
         _ routes: RouteTable,
-        _ limiter: RateLimiter?,
+        _ limits: RateLimits,
         host: String,
         port: Int
     ) -> any Service {
@@ -76,7 +76,7 @@ package struct HTTPServer: Service, CustomStringConvertible {
             routes,
             service: service,
             maximumBodySize: configuration.maximumBodySize,
-            limiter: limiter,
+            limits: limits,
             logger: logger
         )
         return LoopChannel(connection: connection(responder)).server(

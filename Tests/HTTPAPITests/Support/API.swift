@@ -17,21 +17,27 @@ struct API {
 
     /// Before the real service.
     init(over real: any TallyService) {
-        let table = RouteTable.api(service: real, metrics: metrics, readiness: { Readiness(isReady: true) })
-        responder = Responder(table, service: real, maximumBodySize: 1 << 20, logger: log.logger)
+        let limits = RateLimits(requestsPerSecond: nil)
+        let table = RouteTable.api(
+            service: real,
+            metrics: metrics,
+            limits: limits,
+            readiness: { Readiness(isReady: true) }
+        )
+        responder = Responder(table, service: real, maximumBodySize: 1 << 20, limits: limits, logger: log.logger)
     }
 
     init(
         readiness: Readiness = Readiness(isReady: true),
         maximumBodySize: Int = 1 << 20,
-        limiter: RateLimiter? = nil
+        limits: RateLimits = RateLimits(requestsPerSecond: nil)
     ) {
-        let table = RouteTable.api(service: service, metrics: metrics, limiter: limiter, readiness: { readiness })
+        let table = RouteTable.api(service: service, metrics: metrics, limits: limits, readiness: { readiness })
         responder = Responder(
             table,
             service: service,
             maximumBodySize: maximumBodySize,
-            limiter: limiter,
+            limits: limits,
             logger: log.logger
         )
     }
