@@ -8,10 +8,19 @@ extension Orchestrator {
     ///
     /// - Throws: 422 `unknown_type` if the app has no such type.
     package func typeContext(_ app: BundleID, _ name: ActivityTypeName) async throws -> TypeContext {
+        try await typeContext(app, name) { try await database.query($0) }
+    }
+
+    /// The same by way of `query`: inside a transaction its own, so that nobody who holds a connection waits for another.
+    func typeContext(
+        _ app: BundleID,
+        _ name: ActivityTypeName,
+        on query: (Query) async throws -> Rows
+    ) async throws -> TypeContext {
         let key = RegistryCaches.TypeKey(app: app, name: name)
         let lookUp = registry.types.lookUp(key)
         if case .fresh(let context) = lookUp { return context }
-        let rows = try await database.query(
+        let rows = try await query(
             """
             SELECT policy::text, updated_at FROM activity_types
             WHERE bundle_id = \(app.rawValue) AND type_name = \(name.rawValue)
@@ -25,7 +34,7 @@ extension Orchestrator {
             registry.types.store(context, for: key)
             return context
         }
-        let versions = try await TypeVersionRows.compiled(app, name) { try await database.query($0) }
+        let versions = try await TypeVersionRows.compiled(app, name, on: query)
         // Versions are committed with their type, and read after it: none means that the type has just been deleted.
         guard !versions.isEmpty else { throw Problem.unknownType(name) }
         let context = TypeContext(

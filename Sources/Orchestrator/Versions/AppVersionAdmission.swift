@@ -73,7 +73,9 @@ struct AppVersionAdmission {
         )
         var types: [RegistryCaches.TypeKey: TypeContext] = [:]
         for (app, name) in try rows.decoded(as: (String, String).self) {
-            let type = try await orchestrator.typeContext(BundleID(stored: app), ActivityTypeName(stored: name))
+            let type = try await orchestrator.typeContext(BundleID(stored: app), ActivityTypeName(stored: name)) {
+                try await connection.query($0)
+            }
             types[type.key] = type
         }
         return types

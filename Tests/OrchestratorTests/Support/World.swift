@@ -289,6 +289,7 @@ func withWorld(
     policy change: (inout Policy) -> Void = { _ in },
     settings: OrchestratorSettings = OrchestratorSettings(),
     isAlive: Bool = false,
+    connections: Int = 10,
     _ body: (World) async throws -> Void
 ) async throws {
     let migrations = try Schema.migrations.map { try Migration(number: $0.number, name: $0.name, sql: $0.sql) }
@@ -296,7 +297,9 @@ func withWorld(
     change(&policy)
     await Turnstile.shared.enter()
     defer { Turnstile.shared.leave() }
-    try await withDatabase(migrations: migrations) { [policy] database in
+    var configuration = Database.Configuration()
+    configuration.maximumConnections = connections
+    try await withDatabase(migrations: migrations, configuration: configuration) { [policy] database in
         let world = World(
             orchestrator: .test(on: database, Recorder(), settings: settings),
             app: BundleID(stored: "com.example.app")

@@ -61,16 +61,12 @@ struct OutdatedTypeTests {
                 request.type = order
                 request.contentState["clock"] = "0"
             }
-            // Whenever it has looked at something, another daemon registers a version of `Game` before it judges.
-            let hasLooked = Mutex(false)
+            // At every step of its transactions, and so when it has looked at the type, another daemon registers a version of
+            // `Game`.
             let versions = Mutex(1)
             let outdated = world.sibling(
                 behind: StatementGate { (moment) async throws(PostgresError) in
-                    let isJudging = hasLooked.withLock { hasLooked in
-                        defer { hasLooked = moment == .betweenTransactions }
-                        return hasLooked && moment == .inTransaction
-                    }
-                    guard isJudging else { return }
+                    guard moment == .inTransaction else { return }
                     let number = versions.withLock { number in
                         number += 1
                         return number
