@@ -19,7 +19,12 @@ struct AppVersionAdmission {
         let known = try AppVersionRows.cards(await connection.query(AppVersionRows.known(cards)))
         let missing = cards.filter { !known.contains($0) }
         if !missing.isEmpty { try await judge(missing, on: connection) }
-        _ = try await connection.query(hold)
+        let held = try AppVersionRows.cards(await connection.query(hold))
+        // A row that was there may have been forgotten before it was held.
+        guard let gone = cards.first(where: { !held.contains($0) }) else { return }
+        // No type where the activity is gone.
+        let types = try await types(of: [gone.activityKey], on: connection)
+        if let type = types.keys.first { throw OutdatedType(type: type) }
     }
 
     /// Judges the newest states of activities for the apps of devices, and writes down what comes of it. Whoever writes down
@@ -29,8 +34,9 @@ struct AppVersionAdmission {
         let types = try await types(of: activityKeys, on: connection)
         let results = try await connection.pipeline([
             TypeVersionRows.hold(types.values),
-            // After the types, as everybody does; no state is accepted from here on.
-            "SELECT FROM activities WHERE activity_key = ANY(\(activityKeys)) ORDER BY activity_key FOR SHARE",
+            // After the types, as everybody does; no state is accepted from here on, and nobody else makes rows.
+            "SELECT FROM activities WHERE activity_key = ANY(\(activityKeys)) ORDER BY activity_key FOR NO KEY UPDATE",
+            AppVersionRows.counts(activityKeys),
             """
             SELECT a.activity_key, a.bundle_id, a.type_name, a.revision, c.content_state::text, w.app_version
             FROM (
@@ -46,7 +52,7 @@ struct AppVersionAdmission {
         let updates = try TypeVersionRows.updates(results[0])
         var rows: [AppVersionRows.New] = []
         var events: [Event] = []
-        for (key, app, name, revision, content, appVersion) in try results[2].decoded(
+        for (key, app, name, revision, content, appVersion) in try results[3].decoded(
             as: (Int64, String, String, Int64, String, String).self
         ) {
             let typeKey = RegistryCaches.TypeKey(app: BundleID(stored: app), name: ActivityTypeName(stored: name))
@@ -62,6 +68,31 @@ struct AppVersionAdmission {
         _ = try await connection.pipeline(
             [AppVersionRows.insertion(rows)] + (events.isEmpty ? [] : [EventRows.insertion(events)])
         )
+        let counts = try results[2].decoded(as: (Int64, Int64).self)
+        try await forgetUnused(rows, besides: Dictionary(uniqueKeysWithValues: counts), on: connection)
+    }
+
+    /// A phone may say of itself whatever looks like a version, and each makes a row, which every change of the activity
+    /// reads. So with every so many rows of an activity those go whose version no device has any more: what is left is no
+    /// more than there are devices, beyond that number.
+    private static let tidiedEvery = 128
+
+    private func forgetUnused(
+        _ new: [AppVersionRows.New],
+        besides counts: [Int64: Int64],
+        on connection: PostgresConnection
+    ) async throws {
+        let full = Dictionary(grouping: new, by: \.activityKey).filter { key, rows in
+            let before = Int(counts[key] ?? 0)
+            return before / Self.tidiedEvery < (before + rows.count) / Self.tidiedEvery
+        }
+        guard !full.isEmpty else { return }
+        // Who holds a row is about to use it. Nobody waits here: whoever changes rows has locked the activity before.
+        let rows = try await connection.query(AppVersionRows.onNoDevice(full.keys.sorted()))
+        let unused = try rows.decoded(as: (Int64, String).self)
+        guard !unused.isEmpty else { return }
+        // A second statement: who let go of a row just now has committed what it was held for.
+        _ = try await connection.execute(AppVersionRows.deletion(of: unused))
     }
 
     private func types(

@@ -36,6 +36,42 @@ enum AppVersionRows {
         """
     }
 
+    /// The statement that counts the rows of activities, where there are any.
+    static func counts(_ activityKeys: [Int64]) -> Query {
+        """
+        SELECT activity_key, count(*) FROM activity_app_versions
+        WHERE activity_key = ANY(\(activityKeys)) GROUP BY activity_key
+        """
+    }
+
+    /// The statement that takes hold of the rows of activities whose app version no device has, but for those that somebody
+    /// else holds.
+    static func onNoDevice(_ activityKeys: [Int64]) -> Query {
+        """
+        SELECT v.activity_key, v.app_version FROM activity_app_versions AS v JOIN activities AS a USING (activity_key)
+        WHERE v.activity_key = ANY(\(activityKeys)) AND \(unescaped: isOnNoDevice) FOR UPDATE OF v SKIP LOCKED
+        """
+    }
+
+    /// The statement that deletes these of them which no device has got meanwhile. A device that gets such a version later is
+    /// the first with it.
+    static func deletion(of rows: [(activityKey: Int64, appVersion: String)]) -> Query {
+        """
+        DELETE FROM activity_app_versions AS v
+        USING unnest(\(rows.map(\.activityKey)), \(rows.map(\.appVersion))) AS r(activity_key, app_version), activities AS a
+        WHERE v.activity_key = r.activity_key AND v.app_version = r.app_version AND a.activity_key = v.activity_key
+          AND \(unescaped: isOnNoDevice)
+        """
+    }
+
+    /// The condition that nobody in the environment of the activity `a` has the app version of the row `v`.
+    private static let isOnNoDevice = """
+        (v.app_version <> '' AND NOT EXISTS (
+            SELECT FROM devices AS d
+            WHERE d.bundle_id = a.bundle_id AND d.environment = a.environment AND d.app_version = v.app_version
+        ))
+        """
+
     /// The statement that changes whether states go to app versions. The cards follow when a worker has settled that.
     static func change(_ rows: [New]) -> Query {
         """

@@ -9,6 +9,52 @@ import Testing
 
 @Suite("Content for several versions of the app", .timeLimit(.minutes(2)))
 struct VersionAcceptTests {
+    @Test("A phone that invents versions leaves a bounded number of rows, and takes no other phone's away")
+    func inventedVersions() async throws {
+        try await withWorld { world in
+            try await world.startForBoth(old: "1.4")
+            for number in 1...300 { try await world.install("1.5.\(number)", on: "new") }
+            #expect(try await world.number("SELECT count(*) FROM activity_app_versions") ?? 0 <= 130)
+            #expect(try await refusingVersions { try await world.updateNew(2) } == [1])
+            try await world.install("2.1", on: "new")
+            #expect(try await refusingVersions { try await world.updateNew(2) } == [1], "The other phone has 1.4.")
+            try await world.updateBoth(score: 3)
+            try await world.settle()
+            for token in ["aa01", "aa02"] { #expect(world.recorder.pushes(to: token).last?.score == 3) }
+        }
+    }
+
+    @Test("A version that was forgotten is judged anew when a phone has it again")
+    func forgottenVersion() async throws {
+        try await withWorld { world in
+            try await world.registerVersion()
+            try await world.start { $0.contentState["clock"] = "0" }
+            try await world.install("1.4", on: "old")
+            try await world.follow("old", token: "aa01")
+            try await world.retire(1)
+            try await world.updateNew(1)
+            for number in 1...260 { try await world.install("2.1.\(number)", on: "old") }
+            #expect(
+                try await world.number("SELECT count(*) FROM activity_app_versions WHERE app_version = '1.4'") == 0
+            )
+            try await world.settle()
+            #expect(try await world.subscription("old") == "riding")
+            try await world.install("1.4", on: "old")
+            try await world.settle()
+            #expect(try await world.subscription("old") == "withheld")
+        }
+    }
+
+    @Test("An app of a new version is judged on the connection that its report has")
+    func oneConnection() async throws {
+        try await withWorld(connections: 1) { world in
+            try await world.startForBoth(old: "1.4")
+            world.orchestrator.registry.types.removeAll()
+            try await world.install("1.5", on: "old")
+            #expect(try await refusingVersions { try await world.updateNew(2) } == [1])
+        }
+    }
+
     @Test("Content must be decodable by every version that a live card uses; the answer names the one that refuses it")
     func inUse() async throws {
         try await withWorld { world in
