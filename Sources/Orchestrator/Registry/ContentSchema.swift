@@ -5,7 +5,7 @@ import SwiftContent
 
 /// The schema of attributes or of a content state, with the Swift types that it names.
 package struct ContentSchema: Sendable {
-    private let document: JSONValue
+    let document: JSONValue
     private let schema: CompiledSchema
     private let types: TypedContent
 

@@ -18,12 +18,20 @@ extension Orchestrator {
         force: Bool
     ) async throws -> TypeRegistration {
         let schemas = try await TypeSchemas(request.source, of: name, importer)
+        let foreseen = try await foresee(app, name) { versions in
+            try schemas.change(&versions, minAppVersion: request.minAppVersion)
+        }
         let registration = try await database.withTransaction { connection in
             try await requireApp(app, connection)
             let stored = try await Self.lockType(app, name, request.policy ?? Policy(), connection)
             let policy = request.policy ?? stored.policy
             try schemas.check(policy)
-            let wanted = WantedType(schemas: schemas, policy: policy, minAppVersion: request.minAppVersion)
+            let wanted = WantedType(
+                schemas: schemas,
+                policy: policy,
+                minAppVersion: request.minAppVersion,
+                foreseen: foreseen
+            )
             let registration = try await Self.register(app, name, stored, as: wanted, force: force, connection)
             if registration.changed {
                 let before = stored.newest.map { Self.auditJSON($0.number, stored.policy, $0.minAppVersion) }
@@ -48,6 +56,7 @@ extension Orchestrator {
         let schemas: TypeSchemas
         let policy: Policy
         let minAppVersion: AppVersion?
+        let foreseen: Rejudgement.Verdicts?
     }
 
     private static func register(
@@ -119,7 +128,13 @@ extension Orchestrator {
             """
         )
         if newSchemas || newLeast {
-            let withheld = try await Rejudgement(before: versions, app: app, name: name).run(on: connection)
+            let after = TypeContext(
+                app: app,
+                name: name,
+                versions: try await TypeVersionRows.compiled(app, name) { try await connection.query($0) }
+            )
+            let rejudgement = Rejudgement(before: versions, after: after)
+            let withheld = try await rejudgement.run(wanted.foreseen, on: connection)
             findings += withheld.sorted().map { SchemaFinding(withheldFrom: $0) }
             if !withheld.isEmpty, !force { throw Problem.incompatibleSchema(findings.map(\.fieldError)) }
         }

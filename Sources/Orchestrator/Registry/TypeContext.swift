@@ -11,8 +11,8 @@ package final class TypeContext: Sendable {
         package let attributesSchema: ContentSchema
         package let contentStateSchema: ContentSchema
         /// The oldest version of the app that understands these schemas; nil: every one.
-        package let minAppVersion: AppVersion?
-        package let isRetired: Bool
+        package var minAppVersion: AppVersion?
+        package var isRetired: Bool
     }
 
     package let app: BundleID
@@ -24,6 +24,17 @@ package final class TypeContext: Sendable {
     package let versions: TypeVersions
     /// When the type was last changed; tells whether a cached context is still right.
     let updatedAt: PGTimestamp
+
+    /// A type of which nothing but its versions is asked, all of them, oldest first.
+    convenience init(app: BundleID, name: ActivityTypeName, versions: [Version]) {
+        self.init(
+            app: app,
+            name: name,
+            policy: Policy(),
+            versions: versions,
+            updatedAt: PGTimestamp(microseconds: 0)
+        )
+    }
 
     /// `versions` are all of the type, oldest first.
     init(app: BundleID, name: ActivityTypeName, policy: Policy, versions: [Version], updatedAt: PGTimestamp) {

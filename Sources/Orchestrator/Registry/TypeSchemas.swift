@@ -65,6 +65,27 @@ struct TypeSchemas {
         }
     }
 
+    /// What registering them makes of the versions of a type, as long as nobody else registers any: another one, the oldest
+    /// app of the newest changed, or nothing.
+    func change(_ versions: inout [TypeContext.Version], minAppVersion: AppVersion?) throws(SchemaError) {
+        guard let newest = versions.last else { return }
+        if newest.attributesSchema.document == attributesDocument,
+            newest.contentStateSchema.document == contentStateDocument
+        {
+            versions[versions.count - 1].minAppVersion = minAppVersion
+            return
+        }
+        versions.append(
+            TypeContext.Version(
+                version: newest.version + 1,
+                attributesSchema: try ContentSchema(attributesDocument),
+                contentStateSchema: try ContentSchema(contentStateDocument),
+                minAppVersion: minAppVersion,
+                isRetired: false
+            )
+        )
+    }
+
     /// What is doubtful about them.
     var lint: [SchemaFinding] { SchemaFinding.lint(attributes: attributesDocument, contentState: contentStateDocument) }
 

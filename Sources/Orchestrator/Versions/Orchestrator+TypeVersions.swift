@@ -16,6 +16,11 @@ extension Orchestrator {
         _ version: Int,
         _ request: TypeVersionRequest
     ) async throws -> TypeVersionResource {
+        let foreseen = try await foresee(app, name) { versions in
+            for index in versions.indices where versions[index].version == version {
+                versions[index].isRetired = request.retired
+            }
+        }
         try await database.withTransaction { connection in
             let rows = try await connection.query(
                 """
@@ -43,10 +48,30 @@ extension Orchestrator {
             ])
             let decision: JSONObject = ["version": .number(JSONNumber(version)), "retired": .bool(request.retired)]
             try await AuditRows.record(.typeChanged, of: app, name.rawValue, after: .object(decision), on: connection)
-            _ = try await Rejudgement(before: before, app: app, name: name).run(on: connection)
+            let after = TypeContext(
+                app: app,
+                name: name,
+                versions: try await TypeVersionRows.compiled(app, name) { try await connection.query($0) }
+            )
+            _ = try await Rejudgement(before: before, after: after).run(foreseen, on: connection)
         }
         registry.types.remove(RegistryCaches.TypeKey(app: app, name: name))
         wakeUps.signal()
         return try await typeVersion(app, name, version)
+    }
+
+    /// What a change of a type's versions will mean to what runs, judged before it locks the type; nil for a type that is not
+    /// there yet.
+    func foresee(
+        _ app: BundleID,
+        _ name: ActivityTypeName,
+        _ change: (inout [TypeContext.Version]) throws -> Void
+    ) async throws -> Rejudgement.Verdicts? {
+        var versions = try await TypeVersionRows.compiled(app, name) { try await database.query($0) }
+        guard !versions.isEmpty else { return nil }
+        let before = TypeContext(app: app, name: name, versions: versions).versions
+        try change(&versions)
+        let after = TypeContext(app: app, name: name, versions: versions)
+        return try await Rejudgement(before: before, after: after).foresee(from: database)
     }
 }

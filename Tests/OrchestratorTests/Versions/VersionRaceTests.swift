@@ -27,6 +27,43 @@ struct VersionRaceTests {
         let isOver = Mutex(false)
     }
 
+    @Test("A state that comes while a version is being judged is judged, too; what came before is not held up for it")
+    func rejudgement() async throws {
+        try await withWorld { world in
+            try await world.install("2.1", on: "new")
+            for id in ["final", "semi"] {
+                try await world.start(id) { $0.contentState["clock"] = "0" }
+                try await world.follow("new", token: "aa0\(id.count)", in: id)
+            }
+            let meanwhile = Gate()
+            let passed = Mutex(0)
+            let gate = StatementGate { (moment) async throws(PostgresError) in
+                // The states have been judged, and the type is not locked yet.
+                guard moment == .betweenTransactions,
+                    passed.withLock({
+                        $0 += 1; return $0
+                    }) == 5
+                else { return }
+                await meanwhile.pass()
+            }
+            let other = world.sibling(behind: gate)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await other.registerVersion(force: true) }
+                await meanwhile.arrivals(1)
+                try await world.updateOld(score: 1)
+                meanwhile.open()
+                try await group.waitForAll()
+            }
+            let withheld = try await world.database.query(
+                """
+                SELECT a.activity_id, v.is_withheld FROM activities AS a JOIN activity_app_versions AS v USING (activity_key)
+                ORDER BY a.activity_id
+                """
+            ).decoded(as: (String, Bool).self)
+            #expect(withheld.map { "\($0) \($1)" } == ["final true", "semi false"])
+        }
+    }
+
     /// Lets so much time pass that all barriers get stamps of their own.
     private func settle(_ world: World) async throws {
         for _ in 0..<8 {
