@@ -107,7 +107,7 @@ struct StartProposal: Sendable {
 
     /// Inserts the activity.
     ///
-    /// - Returns: Its key; nil if the id is taken.
+    /// - Returns: Its key; nil if the id is taken, or the app is being deleted: its keys go first (``AppDeletion``).
     func insert(on connection: PostgresConnection) async throws -> Int64? {
         let rows = try await connection.query(
             """
@@ -121,7 +121,9 @@ struct StartProposal: Sendable {
                    CASE WHEN later THEN 0 ELSE floor(extract(epoch FROM clock_timestamp()))::int8 END,
                    \(startsAt), \(request.endsAt?.stored),
                    CASE WHEN NOT later THEN clock_timestamp() END
-            FROM (SELECT coalesce(\(startsAt) > clock_timestamp(), false) AS later) AS clock
+            FROM (SELECT coalesce(\(startsAt) > clock_timestamp(), false) AS later) AS clock, signing_keys AS k
+            WHERE k.bundle_id = \(app.rawValue) AND k.environment = \(environment.rawValue)::apns_environment
+            FOR KEY SHARE OF k
             ON CONFLICT (bundle_id, activity_id) DO NOTHING
             RETURNING activity_key
             """

@@ -69,30 +69,11 @@ extension Orchestrator {
 
     /// Forgets an app with its types, devices and API keys.
     ///
+    /// One with a million devices takes minutes. A request that was cut off may be repeated: it goes on where that stopped.
+    ///
     /// - Throws: 404; 409 `app_in_use` while activities run or channels exist at Apple, which nobody would delete any more.
     package func deleteApp(_ id: BundleID) async throws {
-        try await database.withTransaction { connection in
-            let found = try await connection.query(
-                """
-                SELECT EXISTS (SELECT 1 FROM activities AS a WHERE a.bundle_id = p.bundle_id AND a.state <> 'ended'),
-                       EXISTS (SELECT 1 FROM channels AS c
-                               WHERE c.bundle_id = p.bundle_id AND c.state NOT IN ('deleted', 'lost'))
-                FROM apps AS p WHERE p.bundle_id = \(id.rawValue) FOR UPDATE
-                """
-            )
-            guard let (activities, channels) = try found.first(as: (Bool, Bool).self) else {
-                throw Problem.notFound("the app")
-            }
-            if activities {
-                throw Problem.conflict(code: "app_in_use", detail: "Activities of this app have not ended.")
-            }
-            if channels {
-                throw Problem.conflict(code: "app_in_use", detail: "Channels of this app still exist at Apple.")
-            }
-            let before = try await Self.readApps(id: id, connection).first?.json
-            _ = try await connection.execute("DELETE FROM apps WHERE bundle_id = \(id.rawValue)")
-            try await AuditRows.record(.appDeleted, of: id, id.rawValue, before: before, on: connection)
-        }
+        try await AppDeletion(database: database, app: id).run()
         registry.principals.removeAll()
         registry.types.removeAll()
         facts.removeAll()
@@ -182,7 +163,7 @@ extension Orchestrator {
 
     // MARK: Reading
 
-    private static func readApps(
+    static func readApps(
         id: BundleID?,
         after: String? = nil,
         limit: Int = 1,

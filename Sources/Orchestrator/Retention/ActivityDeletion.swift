@@ -44,7 +44,7 @@ struct ActivityDeletion: Sendable {
         let keys = found.filter(\.isFree).map(\.place.activityKey)
         guard !keys.isEmpty else { return Outcome(next: next) }
         let results = try await connection.pipeline(
-            Self.parts.map { $0.deletion(of: keys) } + [Self.deletion(of: keys)]
+            Self.partDeletions(of: keys) + [Self.deletion(of: keys)]
         )
         let isPartial = results.dropLast().contains { $0.affectedRows == Self.rowLimit }
         return Outcome(deleted: results.last?.affectedRows ?? 0, next: isPartial ? after : next)
@@ -137,6 +137,9 @@ struct ActivityDeletion: Sendable {
                 """
         ),
     ]
+
+    /// The statements that delete rows of these activities, of each table at most ``rowLimit``.
+    static func partDeletions(of keys: [Int64]) -> [Query] { parts.map { $0.deletion(of: keys) } }
 
     /// Deletes the activities of which only a few rows are left. Foreign keys take those along, except channels: as long as
     /// one may be at Apple, it holds its activity.

@@ -3,6 +3,7 @@ import ActivityModel
 import Cryptography
 import JSON
 import Postgres
+import Synchronization
 import Testing
 
 @testable import Orchestrator
@@ -100,6 +101,97 @@ struct AppTests {
             #expect(
                 try await problem { _ = try await registry.apps(PageRequest(cursor: "x"), only: nil) }?.status == 422
             )
+        }
+    }
+
+    @Test("An app with more devices, activities and rows of them than one statement deletes goes with all of them")
+    func largeApp() async throws {
+        try await withWorld { world in
+            let registry = world.orchestrator
+            let app = world.app.rawValue
+            try await world.start(to: World.devices("d1"))
+            try await world.crowd(3_000)
+            try await world.end()
+            try await world.settle()
+            _ = try await world.database.pipeline([
+                """
+                INSERT INTO activities (bundle_id, activity_id, environment, type_name, delivery, state, attributes,
+                    start_body, started_at, ended_at)
+                SELECT \(app), 'old' || n, 'production', 'Game', 'channel', 'ended', '{}', '{}', now(), now()
+                FROM generate_series(1, 450) AS n
+                """,
+                """
+                INSERT INTO changes (activity_key, revision, kind, content_state, urgency, accepted_at)
+                SELECT a.activity_key, r, 'update', '{}', 'routine', now()
+                FROM activities AS a, generate_series(2, 3001) AS r WHERE a.activity_id = 'old7'
+                """,
+                "UPDATE activities SET revision = 3001 WHERE activity_id = 'old7'",
+                """
+                INSERT INTO channels (bundle_id, environment, storage, state, apns_channel_id, activity_key, ready_at,
+                    deleted_at)
+                SELECT \(app), 'production', 'none', 'deleted', 'c' || activity_key, activity_key, now(), now()
+                FROM activities WHERE delivery = 'channel'
+                """,
+            ])
+            try await registry.deleteApp(world.app)
+            for table in ["apps", "devices", "activities", "changes", "subscriptions", "channels"] {
+                #expect(try await world.number(Query(unescaped: "SELECT count(*) FROM \(table)")) == 0, "\(table)")
+            }
+            #expect(try await problem { try await registry.deleteApp(world.app) }?.status == 404)
+        }
+    }
+
+    @Test("A deletion that was cut off has ended all starting, and is gone on with")
+    func cutOffDeletion() async throws {
+        try await withWorld { world in
+            try await world.crowd(1_500)
+            let passed = Mutex(0)
+            let gate = StatementGate { (moment) async throws(PostgresError) in
+                guard moment == .betweenTransactions else { return }
+                // The first transaction is whole, and so is a part of the devices.
+                if passed.withLock({
+                    $0 += 1; return $0
+                }) > 2 {
+                    throw PostgresError(.connectionLost)
+                }
+            }
+            let dying = world.sibling(behind: gate)
+            await #expect(throws: PostgresError.self) { try await dying.orchestrator.deleteApp(world.app) }
+            #expect(try await world.number("SELECT count(*) FROM devices") ?? 0 == 500)
+            let refused = try await problem { try await world.start() }
+            #expect(refused?.status == 422)
+            try await world.orchestrator.deleteApp(world.app)
+            #expect(try await world.number("SELECT count(*) FROM devices") == 0)
+        }
+    }
+
+    @Test("A start that is accepted while its app is deleted stands in the way, and nothing is gone")
+    func startAtTheSameMoment() async throws {
+        try await withWorld { world in
+            try await world.register("d1", token: "5a01")
+            let meanwhile = Gate()
+            let gate = StatementGate { (moment) async throws(PostgresError) in
+                if moment == .beforeCommit { await meanwhile.pass() }
+            }
+            let other = world.sibling(behind: gate)
+            try await withThrowingTaskGroup(of: Problem?.self) { group in
+                group.addTask {
+                    try await other.start()
+                    return nil
+                }
+                await meanwhile.arrivals(1)
+                group.addTask { try await problem { try await world.orchestrator.deleteApp(world.app) } }
+                let waiting: Query = """
+                    SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+                    """
+                while try await world.number(waiting) == 0 { try await Task.sleep(for: .milliseconds(5)) }
+                meanwhile.open()
+                let refused = try await group.reduce(into: [Problem]()) { if let problem = $1 { $0.append(problem) } }
+                #expect(refused.map(\.code) == ["app_in_use"])
+            }
+            #expect(try await world.number("SELECT count(*) FROM signing_keys") == 1)
+            #expect(try await world.number("SELECT count(*) FROM devices") == 1)
+            #expect(try await world.show().state == .live)
         }
     }
 
