@@ -18,31 +18,64 @@ enum UserErasure {
         """
     }
 
-    /// Rewrites the starts that named the user or a device of the user, while the devices are still there.
-    ///
-    /// A replay is judged against the start as it is kept, so one that still names the user is another start from now on.
-    static func starts(_ app: BundleID, _ user: UserID, on connection: PostgresConnection) async throws {
-        let devices = try await connection.query(
-            "SELECT device_id FROM devices WHERE bundle_id = \(app.rawValue) AND user_id = \(user.rawValue)"
-        ).decoded(as: String.self)
+    /// The activities that name the user or a device of the user, in the start as it is kept or in the audience. It reads all
+    /// activities of the app: run it before the transaction writes anything, because readers of events wait for who writes.
+    static func activities(_ app: BundleID, _ user: UserID, on connection: PostgresConnection) async throws -> [Int64] {
+        let devices = try await devices(app, user, on: connection)
         let rows = try await connection.query(
             """
-            SELECT activity_key, start_body::text FROM activities
+            SELECT activity_key FROM activities
             WHERE bundle_id = \(app.rawValue) AND (
                 (start_body #> '{audience,users}')::jsonb ?| \([user.rawValue])
                 OR (start_body #> '{audience,devices}')::jsonb ?| \(devices)
             )
-            FOR NO KEY UPDATE
+            UNION
+            SELECT activity_key FROM audience_members
+            WHERE bundle_id = \(app.rawValue) AND (
+                kind = 'user' AND member_id = \(user.rawValue) OR kind = 'device' AND member_id = ANY(\(devices))
+            )
+            """
+        )
+        return try rows.decoded(as: Int64.self)
+    }
+
+    private static func devices(
+        _ app: BundleID,
+        _ user: UserID,
+        on connection: PostgresConnection
+    ) async throws -> [String] {
+        let rows = try await connection.query(
+            "SELECT device_id FROM devices WHERE bundle_id = \(app.rawValue) AND user_id = \(user.rawValue)"
+        )
+        return try rows.decoded(as: String.self)
+    }
+
+    /// Locks these activities, and rewrites the starts that named the user or a device of the user, while the devices are
+    /// still there.
+    ///
+    /// A replay is judged against the start as it is kept, so one that still names the user is another start from now on.
+    static func starts(
+        of activityKeys: [Int64],
+        _ app: BundleID,
+        _ user: UserID,
+        on connection: PostgresConnection
+    ) async throws {
+        let devices = try await devices(app, user, on: connection)
+        // In the order in which everybody locks several.
+        let rows = try await connection.query(
+            """
+            SELECT activity_key, start_body::text FROM activities
+            WHERE activity_key = ANY(\(activityKeys)) ORDER BY activity_key FOR NO KEY UPDATE
             """
         )
         var keys: [Int64] = []
         var bodies: [String] = []
         for (key, text) in try rows.decoded(as: (Int64, String).self) {
-            guard var body = try JSONValue(parsing: text).object, var audience = body["audience"]?.object else {
-                continue
-            }
+            guard var body = try JSONValue(parsing: text).object, let named = body["audience"]?.object else { continue }
+            var audience = named
             audience["users"] = without([user.rawValue], audience["users"])
             audience["devices"] = without(devices, audience["devices"])
+            guard audience != named else { continue }
             body["audience"] = .object(audience)
             keys.append(key)
             bodies.append(JSONValue.object(body).text)
