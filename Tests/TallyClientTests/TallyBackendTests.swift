@@ -69,6 +69,23 @@ struct TallyBackendTests {
         }
     }
 
+    @Test("dates keep their fractions of a second; one that is none is refused before anything is sent")
+    func dates() async throws {
+        try await withBackend { _, _ in
+            .answer(status: 202, body: Self.accepted)
+        } _: { tally, server in
+            _ = try await tally.update("o-1", contentState: Progress(step: "baking", eta: Self.eta + 0.25))
+            let body = try JSONValue(parsing: try #require(server.received.first).body)
+            #expect(body["content_state"]?["eta"]?.string == "2022-12-18T15:00:00.250Z")
+            let never = Progress(step: "baking", eta: Date(timeIntervalSince1970: .infinity))
+            let error = try await #require(throws: TallyError.self) {
+                try await tally.update("o-1", contentState: never)
+            }
+            #expect(error.code == "invalid_argument")
+            #expect(server.received.count == 1)
+        }
+    }
+
     @Test("an update is repeated under one key, the caller's where there is one")
     func update() async throws {
         try await withBackend { number, _ in

@@ -159,4 +159,10 @@ extension Instant {
     fileprivate init(_ date: Date) {
         self.init(microseconds: Int64((date.timeIntervalSince1970 * 1_000_000).rounded()))
     }
+
+    /// Nil for a date that is hundreds of thousands of years away, or none at all.
+    init?(exactly date: Date) {
+        guard let microseconds = Int64(exactly: (date.timeIntervalSince1970 * 1_000_000).rounded()) else { return nil }
+        self.init(microseconds: microseconds)
+    }
 }

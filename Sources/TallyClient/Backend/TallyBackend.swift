@@ -155,7 +155,18 @@ public struct TallyBackend: Sendable {
 
     private static func object(_ value: some Encodable, _ what: String) throws(TallyError) -> JSONObject {
         let encoder = JSONEncoder()
-        encoder.dateEncodingStrategy = .iso8601
+        encoder.dateEncodingStrategy = .custom { date, encoder in
+            // `.iso8601` would drop fractions of a second.
+            guard let instant = Instant(exactly: date) else {
+                let context = EncodingError.Context(
+                    codingPath: encoder.codingPath,
+                    debugDescription: "no RFC 3339 date"
+                )
+                throw EncodingError.invalidValue(date, context)
+            }
+            var container = encoder.singleValueContainer()
+            try container.encode(instant.description)
+        }
         do {
             let json = try JSONValue.parse([UInt8](try encoder.encode(value)))
             guard let object = json.object else {
