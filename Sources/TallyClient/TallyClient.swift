@@ -131,7 +131,7 @@ extension TallyClient {
             let failure: ClientError
             let retryAfter: Int?
             do throws(Setback) {
-                return try await attempt(call, isRepeated: failures > 0, remaining: end - clock.now)
+                return try await attempt(call, isRepeated: failures > 0, until: end)
             } catch {
                 switch error {
                 case .final(let error): throw error
@@ -161,11 +161,11 @@ extension TallyClient {
     private func attempt(
         _ call: APICall,
         isRepeated: Bool,
-        remaining: Duration
+        until end: ContinuousClock.Instant
     ) async throws(Setback) -> HTTPAnswer {
         let answer: HTTPAnswer
         do {
-            answer = try await transport.send(request(for: call, remaining: remaining))
+            answer = try await transport.send(request(for: call), until: end)
         } catch {
             throw setback(error, of: call)
         }
@@ -179,7 +179,7 @@ extension TallyClient {
     func open(_ call: APICall) async throws(Setback) -> HTTPStream {
         let answer: HTTPAnswer
         do {
-            let stream = try await transport.open(request(for: call, remaining: configuration.requestTimeout))
+            let stream = try await transport.open(request(for: call))
             if stream.head.isSuccess { return stream }
             answer = try await stream.wholeAnswer(within: configuration.requestTimeout)
         } catch {
@@ -201,7 +201,7 @@ extension TallyClient {
         return .later(error, retryAfter: answer.retryAfter ?? problem?.retryAfter)
     }
 
-    private func request(for call: APICall, remaining: Duration) -> HTTPRequest {
+    private func request(for call: APICall) -> HTTPRequest {
         var headers = [(name: "Authorization", value: "Bearer " + configuration.key)]
         headers.append((name: "Accept", value: call.accept))
         if let id = call.lastEventID { headers.append((name: "Last-Event-ID", value: id)) }
@@ -212,7 +212,7 @@ extension TallyClient {
             target: call.target,
             headers: headers,
             body: call.body?.serialized(),
-            timeout: min(remaining, configuration.requestTimeout),
+            timeout: configuration.requestTimeout,
             isRepeatable: call.isRepeatable
         )
     }

@@ -186,6 +186,21 @@ struct TallyClientTests {
         }
     }
 
+    @Test("a call ends with its deadline, also while all connections are in use")
+    func deadlineInLine() async throws {
+        try await withServer(requestTimeout: .seconds(300)) { _, _ in
+            .silence
+        } _: { client, server in
+            let others = (0..<4).map { _ in Task { try await client.activity(app, match) } }
+            defer { others.forEach { $0.cancel() } }
+            while server.received.count < 4 { try await Task.sleep(for: .milliseconds(5)) }
+            let hurried = client.withDeadline(.milliseconds(50))
+            let error = try await #require(throws: ClientError.self) { try await hurried.activity(app, match) }
+            #expect(error.code == .timedOut)
+            #expect(server.received.count == 4)
+        }
+    }
+
     @Test("an answer that is not Tally's is told apart", arguments: ["", "<html>", "{}", #"{"activity_id":7}"#])
     func foreignAnswers(body: String) async throws {
         try await withServer { _, _ in
@@ -370,6 +385,16 @@ struct RequestGateTests {
         #expect(await second.value)
         gate.leave()
         #expect(await gate.enter())
+    }
+
+    @Test("who has not come to its turn in time leaves the line")
+    func late() async {
+        let gate = RequestGate(width: 1)
+        #expect(await gate.enter(until: .now + .seconds(300)))
+        #expect(await gate.enter(until: .now) == false)
+        #expect(gate.waitingCount == 0)
+        gate.leave()
+        #expect(await gate.enter(until: .now + .seconds(300)))
     }
 
     @Test("who is cancelled before it comes gets no place")

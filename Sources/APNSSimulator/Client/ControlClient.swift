@@ -41,7 +41,7 @@ package struct ControlClient: Sendable {
         )
         let answer: HTTPAnswer
         do {
-            answer = try await transport.send(request)
+            answer = try await transport.send(request, until: .now + Self.timeout)
         } catch {
             throw SimulatorError(.unreachable, "no simulator answers at \(base)", cause: error)
         }

@@ -22,11 +22,17 @@ package final class HTTPTransport: Sendable {
         gate = RequestGate(width: maximumConnections)
     }
 
-    /// Sends a request and waits for its whole answer, at most as long as the request says.
-    package func send(_ request: HTTPRequest) async throws(HTTPFailure) -> HTTPAnswer {
-        guard await gate.enter() else { throw .cancelled }
+    /// Sends a request and waits for its whole answer, at most as long as the request says and never beyond `end`. The time
+    /// in line for a connection is not the request's.
+    package func send(
+        _ request: HTTPRequest,
+        until end: ContinuousClock.Instant
+    ) async throws(HTTPFailure) -> HTTPAnswer {
+        guard await gate.enter(until: end) else { throw Task.isCancelled ? .cancelled : .timedOut }
         defer { gate.leave() }
-        return try await Self.within(request.timeout) { try await self.exchange(request) }
+        let time = min(request.timeout, ContinuousClock.now.duration(to: end))
+        guard time > .zero else { throw .timedOut }
+        return try await Self.within(time) { try await self.exchange(request) }
     }
 
     /// Sends a request, over a connection of its own, whose answer is read as it comes.

@@ -49,6 +49,23 @@ final class RequestGate: Sendable {
         }
     }
 
+    /// The same; false also if its turn has not come by `end`.
+    func enter(until end: ContinuousClock.Instant) async -> Bool {
+        await withTaskGroup(of: Bool?.self) { group in
+            group.addTask { await self.enter() }
+            group.addTask {
+                try? await ContinuousClock().sleep(until: end)  // throws only when cancelled
+                return nil
+            }
+            // Whichever is first ends the other. One whose turn comes in the same moment has its place nevertheless.
+            for await entered in group {
+                group.cancelAll()
+                if let entered { return entered }
+            }
+            return false
+        }
+    }
+
     /// Gives the place to the next in line.
     func leave() {
         let next: CheckedContinuation<Bool, Never>? = state.withLock { state in
