@@ -129,7 +129,8 @@ struct PushExceptions: Sendable {
         """
     }
 
-    /// A token that the app reported after the moment at which APNs knew it as dead is tried again instead.
+    /// A token that the app reported after the moment at which APNs knew it as dead is tried again instead, with no alert that
+    /// it has heard.
     private func death(of dead: [(Place, PushOutcome, Int64?, delay: Duration)]) -> Query {
         """
         WITH died AS (
@@ -140,11 +141,12 @@ struct PushExceptions: Sendable {
                     FROM (SELECT coalesce(s.registered_at > 'epoch'::timestamptz + d.dead_at * interval '1 millisecond', false)
                           AS alive) AS verdict
                 ),
-                reason = d.reason, failures = least(s.failures + 1, 1000)
+                reason = d.reason, heard_revision = greatest(s.heard_revision, d.heard),
+                failures = least(s.failures + 1, 1000)
             FROM unnest(
                 \(dead.map(\.0.deviceKey)), \(dead.map(\.0.token.bytes)), \(dead.map(\.1.words)), \(dead.map(\.2)),
-                \(dead.map(\.delay))
-            ) AS d(device_key, token, reason, dead_at, delay)
+                \(dead.map(\.delay)), \(dead.map(\.0.heardIfRefused))
+            ) AS d(device_key, token, reason, dead_at, delay, heard)
             WHERE s.activity_key = \(activityKey) AND s.device_key = d.device_key AND s.update_token = d.token
               AND s.state IN ('riding', 'due')
             RETURNING s.activity_key, s.device_key, s.state, s.reason
