@@ -145,10 +145,7 @@ final class GroupedWork<Line: Hashable & Sendable, Request: Sendable, Answer: Se
             for request in requests { answers += await self.answers(to: [request]) }
             return answers
         } catch {
-            // One that is tried anew is nothing to be told of.
-            if !(error is OutdatedType) {
-                logger.error("\(name) failed", metadata: ["error": "\(error)", "count": "\(requests.count)"])
-            }
+            logger.error("\(name) failed", metadata: ["error": "\(error)", "count": "\(requests.count)"])
             return requests.map { _ in .failure(error) }
         }
     }
