@@ -9,7 +9,7 @@ package struct CompiledSchema: Sendable {
     /// The largest schema document, in bytes of its compact form.
     package static let maximumSize = 256 * 1024
 
-    private let program: SchemaProgram
+    let program: SchemaProgram
 
     /// Reads a schema document.
     package init(_ document: JSONValue, options: SchemaOptions = SchemaOptions()) throws(SchemaError) {

@@ -22,17 +22,18 @@ struct Validator {
     private(set) var isCollecting: Bool
     private var violations: [Violation] = []
     private var path: [Step] = []
-    /// What is left of ``maximumEffort``.
-    var effort = Self.maximumEffort
+    /// What is left of what this validation may cost.
+    var effort: Int
     /// What has been looked at of the value at hand, if an `unevaluated…` of this value wants to know.
     var evaluated: EvaluatedMarks?
     /// The resources that were entered on the way to the schema at hand; kept if dynamic references need it.
     private var scope: [Int] = []
     private var matcher = PatternMatcher()
 
-    private init(_ program: SchemaProgram, isCollecting: Bool) {
+    private init(_ program: SchemaProgram, isCollecting: Bool, effort: Int = maximumEffort) {
         self.program = program
         self.isCollecting = isCollecting
+        self.effort = effort
     }
 
     static func isValid(_ value: JSONValue, _ program: SchemaProgram) -> Bool {
@@ -40,8 +41,12 @@ struct Validator {
         return validator.check(value, 0) && validator.effort > 0
     }
 
-    static func violations(of value: JSONValue, _ program: SchemaProgram) -> [Violation] {
-        var validator = Validator(program, isCollecting: true)
+    static func violations(
+        of value: JSONValue,
+        _ program: SchemaProgram,
+        effort: Int = maximumEffort
+    ) -> [Violation] {
+        var validator = Validator(program, isCollecting: true, effort: effort)
         _ = validator.check(value, 0)
         guard validator.effort > 0 else {
             let message = "this value takes too much work to check against this schema"
