@@ -13,11 +13,11 @@ struct ConnectionTests {
             configuration: configuration,
             script: { _ in .answerAndClose },
             { world async throws in
-                let outcome = try await world.send(10_000, deadline: .seconds(3))
+                let outcome = try await world.send(10_000, deadline: .seconds(6))
                 #expect(outcome.accepted > 0)
                 #expect(outcome.exceptions.contains { $0.outcome.class == .notSent })
-                // Pauses of at least 50, 100, 200, 400, 800 and 1,600 ms.
-                #expect(world.server.received.map(\.connection).max() ?? 0 <= 6)
+                // Pauses of at least 50, 100, 200, 400, 800, 1,600 and 3,200 ms.
+                #expect(world.server.received.map(\.connection).max() ?? 0 <= 7)
             }
         )
     }
@@ -153,7 +153,7 @@ struct ConnectionTests {
             configuration: configuration,
             script: { _ in .goAwayBefore(.noError, debugData: "maintenance\u{7}") },
             { world async throws in
-                let outcome = try await world.send(2, deadline: .seconds(3))
+                let outcome = try await world.send(2, deadline: .seconds(15))
                 #expect(outcome.classes == ["not_sent": 2])
                 #expect(outcome.exceptions.first?.outcome.detail == "no connection: GOAWAY NO_ERROR maintenance")
             }

@@ -54,7 +54,7 @@ struct SendingTests {
     @Test("nothing else leaves while the first request has no answer")
     func firstRequestAlone() async throws {
         try await ClientWorld.run(script: { _ in .silence }) { world async throws in
-            let outcome = try await world.send(100, deadline: .seconds(1))
+            let outcome = try await world.send(100, deadline: .seconds(8))
             #expect(world.server.received.count == 1)
             #expect(outcome.classes == ["unknown": 1, "not_sent": 99])
             #expect(outcome.exceptions.first { $0.outcome.class == .unknown }?.index == 0)
