@@ -4,7 +4,7 @@ import Orchestrator
 import Synchronization
 
 /// The transport, with a note of when its answers came.
-final class ObservedSender: ForwardingSender {
+final class ObservedSender: PushSender {
     private struct State {
         var answered = 0
         var refused = 0
