@@ -17,7 +17,9 @@ struct CatchUpTurn: Sendable {
         // only one; and if another version is decoded by now, that is settled first.
         let due = try await Destination.read(
             """
-            SELECT \(unescaped: Destination.columns), \(unescaped: Destination.canDecode) FROM subscriptions
+            SELECT \(unescaped: Destination.columns), \(unescaped: Destination.canDecode),
+                   \(unescaped: Destination.decodesFrom)
+            FROM subscriptions
             WHERE activity_key = \(activity.key) AND mode = 'token' AND state = 'due' AND due_at <= now()
               AND device_key > \(range.after) AND device_key <= \(range.through)
               AND EXISTS (SELECT FROM activities AS a WHERE a.activity_key = \(activity.key) AND a.revision = \(activity.newest))
@@ -45,7 +47,7 @@ struct CatchUpTurn: Sendable {
     private func owed(to destinations: [Destination]) async throws -> [(Revision, [Destination])] {
         let barriers = activity.state == .ended ? [] : try await barriers(for: destinations)
         let groups = Dictionary(grouping: destinations) { destination in
-            let has = max(destination.heardRevision, destination.knownRevision)
+            let has = max(destination.heardRevision, destination.knownRevision, destination.decodesFrom - 1)
             return barriers.first { $0 > has } ?? activity.newest
         }
         return groups.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }

@@ -19,6 +19,8 @@ struct Destination: Sendable {
     let leaving: Bool
     /// Whether its app can decode the newest state. If not, only an end without it may be sent.
     var canDecode = true
+    /// Must-deliver changes before this revision are not owed to it: its app could not decode all of them, or nobody asked.
+    var decodesFrom: Revision = 0
 }
 
 extension Destination {
@@ -29,37 +31,47 @@ extension Destination {
 
     /// Whether the newest state is not withheld from the app of the card `subscriptions`.
     static let canDecode = """
-        NOT EXISTS (SELECT FROM activity_app_versions AS v JOIN devices AS d ON v.app_version = \(AppVersionRows.appVersion)
-            WHERE v.activity_key = subscriptions.activity_key AND d.device_key = subscriptions.device_key AND v.is_withheld)
+        NOT EXISTS (\(versionRow) AND v.is_withheld)
         """
 
-    /// Runs a query that selects ``columns`` and ``canDecode``.
+    /// The revision from which on the app of the card `subscriptions` can decode all states.
+    static let decodesFrom = "coalesce((\(versionRow)), 0)"
+
+    private static let versionRow = """
+        SELECT v.decodes_from FROM activity_app_versions AS v JOIN devices AS d ON v.app_version = \(AppVersionRows.appVersion)
+        WHERE v.activity_key = subscriptions.activity_key AND d.device_key = subscriptions.device_key
+        """
+
+    /// Runs a query that selects ``columns``, ``canDecode`` and ``decodesFrom``.
     static func read(_ query: Query, from database: Database) async throws -> [Destination] {
         let rows = try await database.query(query)
-        return try rows.decoded(as: (Int64, [UInt8], Bool, Int16, Int64, Int64, Int64, Bool, Bool).self).compactMap {
-            key,
-            token,
-            frequent,
-            failures,
-            known,
-            confirmed,
-            heard,
-            leaving,
-            canDecode in
-            // A CHECK keeps the length within the bounds that make this nil.
-            guard let token = PushToken(bytes: token) else { return nil }
-            return Destination(
-                deviceKey: key,
-                token: token,
-                frequent: frequent,
-                failures: Int(failures),
-                knownRevision: known,
-                confirmedRevision: confirmed,
-                heardRevision: heard,
-                leaving: leaving,
-                canDecode: canDecode
-            )
-        }
+        return try rows.decoded(as: (Int64, [UInt8], Bool, Int16, Int64, Int64, Int64, Bool, Bool, Int64).self)
+            .compactMap {
+                key,
+                token,
+                frequent,
+                failures,
+                known,
+                confirmed,
+                heard,
+                leaving,
+                canDecode,
+                decodesFrom in
+                // A CHECK keeps the length within the bounds that make this nil.
+                guard let token = PushToken(bytes: token) else { return nil }
+                return Destination(
+                    deviceKey: key,
+                    token: token,
+                    frequent: frequent,
+                    failures: Int(failures),
+                    knownRevision: known,
+                    confirmedRevision: confirmed,
+                    heardRevision: heard,
+                    leaving: leaving,
+                    canDecode: canDecode,
+                    decodesFrom: decodesFrom
+                )
+            }
     }
 
     /// The statement that forgets cards which were ended on their phones, or cannot be.

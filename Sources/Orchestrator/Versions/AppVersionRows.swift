@@ -203,14 +203,14 @@ enum AppVersionRows {
         WHERE s.mode = 'token' AND CASE
             WHEN c.is_withheld THEN s.state IN ('riding', 'due', 'rejected')
             WHEN s.state = 'withheld' THEN s.reason = '\(reason)'
-            WHEN s.state IN ('due', 'rejected') THEN s.heard_revision < c.decodes_from - 1
             WHEN s.state = 'riding' THEN \(ReportRows.sentOnRing) < c.decodes_from
             ELSE false END
         """
 
     /// What its app cannot decode is withheld from a card; with what it can decode again it is served by its own row, until
-    /// it is up to date, unless its token was rejected and not reported since. Of what came before, nothing is owed to it
-    /// any more.
+    /// it is up to date, unless its token was rejected and not reported since. Of what came while it was withheld nothing is
+    /// owed to it any more. What another has heard stays as it is: a push with an alert may be on its way to it, and the same
+    /// stamp must not leave without (promise 3).
     private static let alignmentOfCards = """
         UPDATE subscriptions AS s
         SET state = (CASE WHEN c.is_withheld THEN 'withheld' WHEN \(isRejected) THEN 'rejected' ELSE 'due' END)::subscription_state,
@@ -219,7 +219,7 @@ enum AppVersionRows {
             known_revision = CASE s.state WHEN 'riding' THEN \(ReportRows.sentOnRing) ELSE s.known_revision END,
             heard_revision = greatest(
                 CASE s.state WHEN 'riding' THEN \(ReportRows.heardOnRing) ELSE s.heard_revision END,
-                CASE WHEN NOT c.is_withheld THEN c.decodes_from - 1 END
+                CASE WHEN s.state = 'withheld' AND NOT c.is_withheld THEN c.decodes_from - 1 END
             )
         FROM cards AS c WHERE s.activity_key = c.activity_key AND s.device_key = c.device_key
         RETURNING 1
