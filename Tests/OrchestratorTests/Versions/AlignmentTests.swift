@@ -61,6 +61,28 @@ struct AlignmentTests {
         }
     }
 
+    @Test("A card that waits for its next try is told the alert of that push, though its app is replaced meanwhile")
+    func alertOnItsWay() async throws {
+        try await withWorld { world in
+            try await world.startForBoth(old: "2.0")
+            world.recorder.answer("aa01", with: .unavailable)
+            try await world.updateBoth(score: 2, alert: "Goal")
+            try await world.settle()
+            #expect(world.recorder.pushes(to: "aa01").last?.alert != nil)
+            try await world.updateBoth(score: 3)
+            // What this version can decode is known from here on.
+            try await world.install("2.2", on: "third")
+            try await world.follow("third", token: "aa03")
+            try await world.install("2.2", on: "old")
+            _ = world.recorder.take()
+            try await world.pass(5)
+            try await world.settle()
+            let told = try #require(world.recorder.pushes(to: "aa01").last)
+            #expect(told.score == 3)
+            #expect(told.alert != nil)
+        }
+    }
+
     @Test(
         "Neither it nor one whose token was rejected is owed what it could not decode, though no worker saw that",
         arguments: [false, true]
