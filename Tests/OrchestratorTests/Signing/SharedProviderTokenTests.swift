@@ -128,16 +128,23 @@ struct SharedProviderTokenTests {
         }
     }
 
+    /// Another key of the same team.
+    private var other: SigningIdentity {
+        get throws {
+            SigningIdentity(
+                teamID: identity.teamID,
+                keyID: try #require(KeyID("OTHERKEY12")),
+                privateKey: identity.privateKey
+            )
+        }
+    }
+
     @Test("Tokens of keys that are used no more are forgotten")
     func forgotten() async throws {
         try await withWorld { world in
             _ = try await token(daemon(world))
             try await pass(world, minutes: 25 * 60)
-            let other = SigningIdentity(
-                teamID: identity.teamID,
-                keyID: try #require(KeyID("OTHERKEY12")),
-                privateKey: identity.privateKey
-            )
+            let other = try other
             _ = try await daemon(world).token(for: other, replacing: nil)
             #expect(try await world.word("SELECT string_agg(key_id, ' ') FROM provider_tokens") == "OTHERKEY12")
         }
@@ -148,11 +155,7 @@ struct SharedProviderTokenTests {
         try await withWorld { world in
             _ = try await token(daemon(world))
             try await pass(world, minutes: 25 * 60)
-            let other = SigningIdentity(
-                teamID: identity.teamID,
-                keyID: try #require(KeyID("OTHERKEY12")),
-                privateKey: identity.privateKey
-            )
+            let other = try other
             try await world.database.withTransaction { connection in
                 _ = try await connection.query("SELECT 1 FROM provider_tokens FOR UPDATE")
                 _ = try await daemon(world).token(for: other, replacing: nil)
