@@ -30,6 +30,16 @@ struct ProviderTokenCache {
         return .use(held.token)
     }
 
+    /// Until when the store may take to answer for a request that is to be over by `due`: where a token serves meanwhile, a
+    /// third of the time, so that a store that hangs does not cost the request.
+    static func patience(
+        meanwhile: ProviderToken?,
+        until due: ContinuousClock.Instant,
+        now: ContinuousClock.Instant
+    ) -> ContinuousClock.Instant {
+        meanwhile == nil ? due : now + now.duration(to: due) / 3
+    }
+
     /// Apple called a token expired that a request left with. Nil if there is no other for now.
     mutating func successor(of expired: ProviderToken, now: ContinuousClock.Instant) -> Step? {
         if let held, held.token != expired { return .use(held.token) }

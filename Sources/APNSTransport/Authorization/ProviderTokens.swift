@@ -30,7 +30,7 @@ final class ProviderTokens: Sendable {
 
     /// The token for a request that leaves now. While the store is away the last one serves as long as Apple takes it.
     ///
-    /// `due` is when the store has had its time; who waits for another's question waits as long as that.
+    /// `due` is when the request has to be over; who waits for another's question waits as long as that one's.
     func token(
         for identity: SigningIdentity,
         until due: ContinuousClock.Instant
@@ -39,11 +39,12 @@ final class ProviderTokens: Sendable {
         case .use(let token):
             return token
         case .ask(let meanwhile):
+            let end = ProviderTokenCache.patience(meanwhile: meanwhile, until: due, now: .now)
             do {
                 return try await asking.value(for: Question(identity: identity, expired: nil)) {
                     // Another may have had the answer a moment ago.
                     if meanwhile == nil, case .use(let token) = next(for: identity) { return token }
-                    return try await ask(identity, replacing: nil, until: due)
+                    return try await ask(identity, replacing: nil, until: end)
                 }
             } catch {
                 guard let meanwhile else { throw Missing(outcome: Self.outcome(of: error)) }

@@ -19,8 +19,7 @@ package final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sen
     /// The answer to a question, which is asked by `ask` unless somebody else is at it.
     ///
     /// Who waits does so until the other's answer, cancelled or not, so `ask` has to have a deadline; who was cancelled then
-    /// throws. If the one who asks
-    /// is cancelled, the next who waits asks.
+    /// throws. If the one who asks is cancelled, the next who waits asks.
     ///
     /// - Throws: What `ask` throws, also that of another; `CancellationError`.
     package func value(

@@ -22,14 +22,37 @@ struct HangingStoreTests {
         #expect(complaints == 1)
     }
 
-    /// Answers nothing until it is cancelled.
+    @Test("does not cost a push its time while the last token is good")
+    func meanwhile() async throws {
+        let old = IssuedProviderToken(ProviderToken(text: "old", issuedAt: 0), age: 55 * 60)
+        let store = HangingStore(answers: [old])
+        let tokens = ProviderTokens(store: store)
+        let identity = try testIdentity()
+        #expect(try await tokens.token(for: identity, until: .now + .seconds(60)) == old.token)
+        let due = ContinuousClock.now + .seconds(12)
+        #expect(try await tokens.token(for: identity, until: due) == old.token)
+        #expect(store.isExhausted, "it was asked again")
+        #expect(.now < due, "there is time left to send")
+    }
+
+    /// Gives the answers that it has, then none until it is cancelled.
     private final class HangingStore: ProviderTokenStore {
         let complaints = Mutex(0)
+        private let answers: Mutex<[IssuedProviderToken?]>
+
+        init(answers: [IssuedProviderToken] = []) {
+            // The nil stands for the question that hangs.
+            self.answers = Mutex(answers + [nil])
+        }
+
+        /// Whether a question has hung.
+        var isExhausted: Bool { answers.withLock(\.isEmpty) }
 
         func token(
             for identity: SigningIdentity,
             replacing expired: ProviderToken?
         ) async throws -> IssuedProviderToken {
+            if let answer = answers.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) { return answer }
             try await Task.sleep(for: .seconds(600))
             return IssuedProviderToken(ProviderToken(text: "late", issuedAt: 0), age: 0)
         }

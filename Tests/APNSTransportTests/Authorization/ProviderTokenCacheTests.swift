@@ -50,6 +50,13 @@ struct ProviderTokenCacheTests {
         #expect(cache.next(now: minute(60)) == .ask(meanwhile: nil))
     }
 
+    @Test("a store has all the time of a request that has no token, and a third of it where one serves meanwhile")
+    func patience() {
+        let due = start + .seconds(9)
+        #expect(ProviderTokenCache.patience(meanwhile: nil, until: due, now: start) == due)
+        #expect(ProviderTokenCache.patience(meanwhile: first, until: due, now: start) == start + .seconds(3))
+    }
+
     @Test("a complaint about too many tokens is passed on once a minute")
     func tooMany() {
         var cache = cache()
