@@ -237,7 +237,7 @@ final class TransportEngine {
         let now = ContinuousClock.now
         for (key, pool) in pools {
             let isAbandoned = !keysInUse.contains(key.identity, environment: key.environment)
-            if !pool.tidy(isAbandoned: isAbandoned, now: now), !pool.isBusy {
+            if !pool.tidy(isAbandoned: isAbandoned, now: now) {
                 pools[key] = nil
             }
         }

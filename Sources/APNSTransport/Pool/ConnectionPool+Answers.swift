@@ -2,6 +2,7 @@ internal import HTTP2Engine
 
 extension ConnectionPool {
     func responded(_ connection: PooledConnection, tag: UInt64, response: HTTP2Response) {
+        hasHeard = true
         if connection.state.answered(status: response.status, now: .now) {
             growth.proved(after: connection.state.openingTime ?? .zero)
             lastFailure = nil
@@ -82,10 +83,13 @@ extension ConnectionPool {
         }
     }
 
-    /// A group of answers has come, and streams may be free.
+    /// Streams have ended, by answers or because they were given up, which is no sign of life.
     func streamsFreed() {
         let now = ContinuousClock.now
-        growth.heard(now: now)
+        if hasHeard {
+            hasHeard = false
+            growth.heard(now: now)
+        }
         pump(now: now)
     }
 }

@@ -78,7 +78,8 @@ extension ConnectionPool {
         finishSoon(work)
     }
 
-    /// Called now and then: pings and closes what is idle. Whether any connection is left.
+    /// Called now and then: pings and closes what is idle. Whether the pool is to be kept: for its connections, its work, or
+    /// for what it knows of failures, without which the next one would hammer a server that is away.
     ///
     /// - `isAbandoned`: whether every app that used the pool has changed to another key.
     func tidy(isAbandoned: Bool, now: ContinuousClock.Instant) -> Bool {
@@ -96,7 +97,7 @@ extension ConnectionPool {
                 connection.ping(timeout: configuration.pingTimeout)
             }
         }
-        return !connections.isEmpty
+        return isBusy || !connections.isEmpty || growth.hasRecentFailure(now: now)
     }
 
     /// Closes all connections, once their open requests are over.

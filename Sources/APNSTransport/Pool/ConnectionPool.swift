@@ -44,6 +44,8 @@ final class ConnectionPool {
     var connections: [PooledConnection] = []
     var lastNumber: UInt16 = 0
     var growth: PoolGrowth
+    /// Whether an answer has come since the last group of events.
+    var hasHeard = false
     private(set) var table = WorkTable()
     private(set) var ready = ReadyQueue()
     private var tick: UInt8 = 0
@@ -98,11 +100,19 @@ final class ConnectionPool {
 
     /// Ends a work now: what waits is not sent, what is in flight is given up.
     func expire(_ work: Work, because reason: String? = nil) {
-        let cause = reason ?? lastFailure.map { "no connection: \($0)" } ?? "no free stream before the deadline"
-        work.ledger.settleWaiting(PushOutcome(.notSent, detail: cause))
+        work.ledger.settleWaiting(PushOutcome(.notSent, detail: reason ?? obstacle))
         // Half a request's time without an answer is suspicious; a batch that was short of time from the start is not.
         giveUp(work, age: 0, suspectAge: Self.ticksPerTimeout / 2, "no answer before the deadline")
         finish(work)
+    }
+
+    /// What kept waiting pushes from leaving.
+    private var obstacle: String {
+        if let lastFailure {
+            return "no connection: \(lastFailure)"
+        }
+        let isConnected = connections.contains { $0.state.phase != .draining && $0.state.connectedAt != nil }
+        return isConnected ? "no free stream before the deadline" : "no connection before the deadline"
     }
 
     /// Sends what there is room for, and opens a connection if that is not enough.

@@ -75,6 +75,9 @@ struct PoolGrowth {
         pause.lost(opened: connection.opened, connected: connection.connectedAt, now: now, chance: chance)
     }
 
+    /// Whether a failure still bears on when the next connection may be opened.
+    func hasRecentFailure(now: ContinuousClock.Instant) -> Bool { !pause.isForgiven(now: now) }
+
     /// Whether a connection without requests that was last used at `lastUse` is to be closed.
     ///
     /// - `isLast`: whether it is the pool's only one.

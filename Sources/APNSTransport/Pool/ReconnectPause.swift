@@ -22,6 +22,11 @@ struct ReconnectPause {
         end.flatMap { now < $0 ? $0 : nil }
     }
 
+    /// Whether nothing of it matters any more: no failure, or none for so long that the next one counts as the first.
+    func isForgiven(now: ContinuousClock.Instant) -> Bool {
+        lastFailure.map { $0.duration(to: now) >= longest * 2 } ?? true
+    }
+
     /// A connection is of no more use, and not because we had none for it.
     ///
     /// - `opened`: when the attempt began. Connections that were there at the last failure ended with it and do not count
@@ -37,13 +42,11 @@ struct ReconnectPause {
         if let connected, connected.duration(to: now) >= longest {
             return
         }
-        if let lastFailure {
-            guard opened > lastFailure else {
-                return
-            }
-            if lastFailure.duration(to: now) >= longest * 2 {
-                failures = 0
-            }
+        if let lastFailure, opened <= lastFailure {
+            return
+        }
+        if isForgiven(now: now) {
+            failures = 0
         }
         failures += 1
         lastFailure = now

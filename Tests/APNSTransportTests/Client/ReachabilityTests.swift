@@ -2,6 +2,8 @@ import APNSTransport
 import ActivityModel
 import HTTP2Engine
 import Logging
+import MetricsTestKit
+import Reactor
 import ServiceLifecycle
 import Testing
 
@@ -45,6 +47,60 @@ struct ReachabilityTests {
             #expect(detail.contains("no connection"), "\(detail)")
         }
         await client.shutDown()
+    }
+
+    @Test("the pause outlasts the looks at what is idle: a server that is away is not called again at once")
+    func pauseIsKept() async throws {
+        var configuration = APNSClientConfiguration.quick
+        configuration.reconnectDelay = .seconds(7200)
+        configuration.maximumReconnectDelay = .seconds(7200)
+        configuration.idleTimeout = .milliseconds(20)
+        configuration.lastConnectionIdleTimeout = .milliseconds(20)
+        let server = try await ScriptedServer { _ in .ok }
+        var endpoints = APNSEndpoints.all(at: server.endpoint)
+        endpoints[.production, .device] = try await Self.deadEndpoint()
+        let metrics = TestMetrics()
+        let client = try APNSClient(
+            endpoints: endpoints,
+            caFile: TestCertificate.caFile,
+            configuration: configuration,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            metrics: metrics
+        )
+        var batch = try ClientWorld.batch(1, deadline: .seconds(600))
+        for round in 1...3 {
+            batch.environment = .production
+            #expect(await client.send(batch).classes == ["not_sent": 1])
+            batch.environment = .sandbox
+            #expect(await client.send(batch).accepted == 1)
+            // The look that ends this one has been at the other pool as well.
+            await server.end(of: round)
+        }
+        let ends = try metrics.expectCounter(
+            "tally_apns_connection_ends_total",
+            [("environment", "production"), ("cause", "lost"), ("reason", "")]
+        )
+        #expect(ends.totalValue == 1)
+        await client.shutDown()
+        try await server.stop()
+    }
+
+    @Test("a server that takes the connection and says nothing is none, and the outcome says so")
+    func silentServer() async throws {
+        let loop = try EventLoop(name: "silent")
+        let address = try #require(SocketAddress(numeric: "127.0.0.1", port: 0))
+        let port = try await loop.perform {
+            Result {
+                var taken: [Socket] = []
+                return try Listener(loop: loop, address: address) { taken.append($0) }.address.port
+            }
+        }.get()
+        let client = try Self.client(of: APNSEndpoint(host: "localhost", port: port))
+        let outcome = await client.send(try ClientWorld.batch(3, deadline: .seconds(1)))
+        #expect(outcome.classes == ["not_sent": 3])
+        #expect(outcome.exceptions.first?.outcome.detail == "no connection before the deadline")
+        await client.shutDown()
+        await loop.shutDown()
     }
 
     @Test("a server that comes up before the deadline still gets the batch")

@@ -65,4 +65,13 @@ struct ReconnectPauseTests {
         pause.lost(opened: start + .seconds(50), connected: nil, now: start + .seconds(61), chance: 1)
         #expect(pause.until(now: start + .seconds(61)) == start + .milliseconds(61_500))
     }
+
+    @Test("a failure matters for a minute, and so for longer than the pause that follows it")
+    func memory() {
+        var pause = fresh
+        #expect(pause.isForgiven(now: start))
+        pause.lost(opened: start, connected: nil, now: start, chance: 1)
+        #expect(!pause.isForgiven(now: start + .seconds(59)))
+        #expect(pause.isForgiven(now: start + .seconds(60)))
+    }
 }
