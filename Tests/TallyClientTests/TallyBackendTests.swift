@@ -86,6 +86,48 @@ struct TallyBackendTests {
         }
     }
 
+    @Test(
+        "an option whose date is none is refused by its name, before anything is sent",
+        arguments: [Double.nan, .infinity, -.infinity, 1e18]
+    )
+    func badOptions(seconds: Double) async throws {
+        let date = Date(timeIntervalSince1970: seconds)
+        let state = Progress(step: "baking", eta: Self.eta)
+        try await withBackend { _, _ in
+            .answer(status: 202, body: Self.accepted)
+        } _: { tally, server in
+            func refused(_ name: String, _ post: () async throws(TallyError) -> AcceptedChange) async throws {
+                let error = try await #require(throws: TallyError.self) { _ = try await post() }
+                #expect(error.code == "invalid_argument")
+                #expect(error.detail.hasPrefix(name), "\(error.detail)")
+            }
+            for (name, field) in [("startsAt", \StartOptions.startsAt), ("endsAt", \.endsAt)] {
+                var options = StartOptions()
+                options[keyPath: field] = date
+                try await refused(name) { () async throws(TallyError) in
+                    try await tally.start(
+                        "o-1",
+                        type: "Order",
+                        attributes: state,
+                        contentState: state,
+                        options: options
+                    )
+                }
+            }
+            for (name, field) in [("eventTime", \UpdateOptions.eventTime), ("at", \.at)] {
+                var options = UpdateOptions()
+                options[keyPath: field] = date
+                try await refused(name) { () async throws(TallyError) in
+                    try await tally.update("o-1", contentState: state, options: options)
+                }
+            }
+            var end = EndOptions()
+            end.at = date
+            try await refused("at") { () async throws(TallyError) in try await tally.end("o-1", options: end) }
+            #expect(server.received.isEmpty)
+        }
+    }
+
     @Test("an update is repeated under one key, the caller's where there is one")
     func update() async throws {
         try await withBackend { number, _ in

@@ -74,8 +74,8 @@ public struct StartOptions: Sendable, Hashable {
         request.alert = alert?.content
         request.delivery = Delivery(rawValue: delivery.rawValue) ?? .tokens
         request.environment = isSandbox ? .sandbox : nil
-        request.startsAt = startsAt.map { Instant($0) }
-        request.endsAt = endsAt.map { Instant($0) }
+        request.startsAt = try TallyBackend.instant(startsAt, "startsAt")
+        request.endsAt = try TallyBackend.instant(endsAt, "endsAt")
         request.staleAfterSeconds = staleAfterSeconds
     }
 }
@@ -98,12 +98,12 @@ public struct UpdateOptions: Sendable, Hashable {
     /// A routine update, now.
     public init() {}
 
-    func apply(to request: inout UpdateRequest) {
+    func apply(to request: inout UpdateRequest) throws(TallyError) {
         request.alert = alert?.content
         request.urgency = urgency?.urgency
         request.mustDeliver = mustDeliver
-        request.eventTime = eventTime.map { Instant($0) }
-        request.at = at.map { Instant($0) }
+        request.eventTime = try TallyBackend.instant(eventTime, "eventTime")
+        request.at = try TallyBackend.instant(at, "at")
         request.staleAfterSeconds = staleAfterSeconds
     }
 }
@@ -120,12 +120,12 @@ public struct EndOptions: Sendable, Hashable {
     /// An end, now.
     public init() {}
 
-    func request(contentState: JSONObject?) -> EndRequest {
+    func request(contentState: JSONObject?) throws(TallyError) -> EndRequest {
         EndRequest(
             contentState: contentState,
             dismissal: dismissAfterSeconds.map { .after(seconds: $0) },
             alert: alert?.content,
-            at: at.map { Instant($0) }
+            at: try TallyBackend.instant(at, "at")
         )
     }
 }
@@ -156,10 +156,6 @@ public struct AcceptedChange: Sendable, Hashable {
 }
 
 extension Instant {
-    fileprivate init(_ date: Date) {
-        self.init(microseconds: Int64((date.timeIntervalSince1970 * 1_000_000).rounded()))
-    }
-
     /// Nil for a date that is hundreds of thousands of years away, or none at all.
     init?(exactly date: Date) {
         guard let microseconds = Int64(exactly: (date.timeIntervalSince1970 * 1_000_000).rounded()) else { return nil }

@@ -86,7 +86,7 @@ public struct TallyBackend: Sendable {
         idempotencyKey: String? = nil
     ) async throws(TallyError) -> AcceptedChange {
         var request = UpdateRequest(contentState: try Self.object(contentState, "the content state"))
-        options.apply(to: &request)
+        try options.apply(to: &request)
         let id = try Self.activityID(id)
         return try await call { client throws(ClientError) in
             try await AcceptedChange(client.update(app, id, request, idempotencyKey: idempotencyKey))
@@ -100,7 +100,7 @@ public struct TallyBackend: Sendable {
         options: EndOptions = EndOptions(),
         idempotencyKey: String? = nil
     ) async throws(TallyError) -> AcceptedChange {
-        try await end(id, request: options.request(contentState: nil), idempotencyKey)
+        try await end(id, request: try options.request(contentState: nil), idempotencyKey)
     }
 
     /// Ends an activity for good, with a last state.
@@ -112,7 +112,7 @@ public struct TallyBackend: Sendable {
         idempotencyKey: String? = nil
     ) async throws(TallyError) -> AcceptedChange {
         let state = try Self.object(contentState, "the content state")
-        return try await end(id, request: options.request(contentState: state), idempotencyKey)
+        return try await end(id, request: try options.request(contentState: state), idempotencyKey)
     }
 
     private func end(
@@ -151,6 +151,14 @@ public struct TallyBackend: Sendable {
             throw TallyError(code: "invalid_argument", detail: "'\(text)' is not \(what).")
         }
         return value
+    }
+
+    static func instant(_ date: Date?, _ name: String) throws(TallyError) -> Instant? {
+        guard let date else { return nil }
+        guard let instant = Instant(exactly: date) else {
+            throw TallyError(code: "invalid_argument", detail: "\(name) is no date of RFC 3339.")
+        }
+        return instant
     }
 
     private static func object(_ value: some Encodable, _ what: String) throws(TallyError) -> JSONObject {
