@@ -264,7 +264,7 @@ let package = Package(
             dependencies: ["Cryptography", "TestSupport"],
             swiftSettings: swiftSettings
         ),
-        .testTarget(name: "ReactorTests", dependencies: ["Reactor"], swiftSettings: swiftSettings),
+        .testTarget(name: "ReactorTests", dependencies: ["Reactor", "TestSupport"], swiftSettings: swiftSettings),
         .testTarget(
             name: "TLSEngineTests",
             dependencies: ["COpenSSL", "Cryptography", "TLSEngine", "TestSupport"],

@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import JSON
+import TestSupport
 import Testing
 
 @testable import TallyClient
@@ -199,6 +200,19 @@ struct TallyClientTests {
             #expect(error.code == .timedOut)
             #expect(server.received.count == 4)
         }
+    }
+
+    @Test("a call ends with its deadline, also while it connects to a server that does not even refuse")
+    func deadlineWhileConnecting() async throws {
+        let full = try FullListener()
+        defer { full.close() }
+        let client = try TallyClient(
+            .init(url: "http://\(full.address)", key: "secret-key", deadline: .milliseconds(300), retry: nil)
+        )
+        let start = ContinuousClock.now
+        let error = try await #require(throws: ClientError.self) { try await client.activity(app, match) }
+        #expect(error.code == .timedOut)
+        #expect(start.duration(to: .now) < .seconds(9), "an attempt to connect alone may take ten")
     }
 
     @Test("an answer that is not Tally's is told apart", arguments: ["", "<html>", "{}", #"{"activity_id":7}"#])

@@ -30,15 +30,15 @@ package final class HTTPTransport: Sendable {
     ) async throws(HTTPFailure) -> HTTPAnswer {
         guard await gate.enter(until: end) else { throw Task.isCancelled ? .cancelled : .timedOut }
         defer { gate.leave() }
-        let time = min(request.timeout, ContinuousClock.now.duration(to: end))
-        guard time > .zero else { throw .timedOut }
-        return try await Self.within(time) { try await self.exchange(request) }
+        let due = min(end, .now + request.timeout)
+        return try await Self.step(until: due) { try await self.exchange(request, until: due) }
     }
 
     /// Sends a request, over a connection of its own, whose answer is read as it comes.
     func open(_ request: HTTPRequest) async throws(HTTPFailure) -> HTTPStream {
-        try await Self.within(request.timeout) {
-            let connection = try await self.connect(request)
+        let due = ContinuousClock.now + request.timeout
+        return try await Self.step(until: due) {
+            let connection = try await self.connect(until: due)
             do {
                 return HTTPStream(try await connection.begin(request, at: self.server), connection)
             } catch {
@@ -48,35 +48,25 @@ package final class HTTPTransport: Sendable {
     }
 
     /// Runs a step of an exchange, with a deadline.
-    static func within<Value: Sendable>(
-        _ time: Duration,
+    static func step<Value: Sendable>(
+        until due: ContinuousClock.Instant,
         _ step: @escaping @Sendable () async throws -> Value
     ) async throws(HTTPFailure) -> Value {
-        let result = await withTaskGroup(of: Result<Value, HTTPFailure>?.self) { group in
-            group.addTask {
-                do {
-                    return .success(try await step())
-                } catch {
-                    return .failure(error as? HTTPFailure ?? .interrupted(error))
-                }
+        let (result, isLate) = await cancelling(at: due) { () -> Result<Value, HTTPFailure> in
+            do {
+                return .success(try await step())
+            } catch {
+                return .failure(error as? HTTPFailure ?? .interrupted(error))
             }
-            group.addTask {
-                // Only a cancelled sleep throws, and then the answer is there or nobody waits for it.
-                try? await ContinuousClock().sleep(for: time)
-                return nil
-            }
-            let first = await group.next()
-            group.cancelAll()
-            return first ?? nil
         }
         guard !Task.isCancelled else { throw .cancelled }
-        guard let result else { throw .timedOut }
+        guard !isLate else { throw .timedOut }
         return try result.get()
     }
 
     // MARK: Connections
 
-    private func exchange(_ request: HTTPRequest) async throws -> HTTPAnswer {
+    private func exchange(_ request: HTTPRequest, until due: ContinuousClock.Instant) async throws -> HTTPAnswer {
         // A server may end a connection that rests just when it is used again (RFC 9112 §9.3.1).
         while request.isRepeatable, let connection = idle.withLock({ $0.popLast() }) {
             guard connection.isOpen, let head = try? await connection.begin(request, at: server) else {
@@ -85,7 +75,7 @@ package final class HTTPTransport: Sendable {
             }
             return try await finish(head, on: connection)
         }
-        let connection = try await connect(request)
+        let connection = try await connect(until: due)
         return try await finish(connection.begin(request, at: server), on: connection)
     }
 
@@ -100,13 +90,15 @@ package final class HTTPTransport: Sendable {
         return HTTPAnswer(head, body: body)
     }
 
-    private func connect(_ request: HTTPRequest) async throws(HTTPFailure) -> HTTPConnection {
+    private func connect(until due: ContinuousClock.Instant) async throws(HTTPFailure) -> HTTPConnection {
+        let time = ContinuousClock.now.duration(to: due)
+        guard time > .zero else { throw .timedOut }
         do {
-            return try await .open(to: server, tls: tls, timeout: min(request.timeout, Self.connectTimeout))
+            return try await .open(to: server, tls: tls, timeout: min(time, Self.connectTimeout))
         } catch let error as TLSError where error.code == .untrusted {
             throw .untrusted(error)
         } catch {
-            throw .notSent(error)
+            throw ContinuousClock.now < due ? .notSent(error) : .timedOut
         }
     }
 
@@ -128,7 +120,7 @@ struct HTTPStream: Sendable {
     ///
     /// - Throws: ``HTTPFailure/timedOut`` if nothing came for so long.
     func nextBytes(within time: Duration) async throws(HTTPFailure) -> ByteBuffer? {
-        try await HTTPTransport.within(time) { [connection] in try await connection.nextBytes() }
+        try await HTTPTransport.step(until: .now + time) { [connection] in try await connection.nextBytes() }
     }
 
     /// The whole of a short answer.

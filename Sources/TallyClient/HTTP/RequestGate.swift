@@ -7,6 +7,13 @@ final class RequestGate: Sendable {
         var free: Int
         var nextTicket = 0
         var waiting: [(ticket: Int, continuation: CheckedContinuation<Bool, Never>)] = []
+
+        /// False if no place is free. While somebody waits none is: ``leave()`` hands its own on.
+        mutating func takePlace() -> Bool {
+            guard free > 0 else { return false }
+            free -= 1
+            return true
+        }
     }
 
     private let state: Mutex<State>
@@ -29,10 +36,7 @@ final class RequestGate: Sendable {
                 let answer: Bool? = state.withLock { state in
                     // The handler may have run before there was anything to resume.
                     if Task.isCancelled { return false }
-                    if state.free > 0 {
-                        state.free -= 1
-                        return true
-                    }
+                    if state.takePlace() { return true }
                     state.waiting.append((ticket, continuation))
                     return nil
                 }
@@ -51,19 +55,11 @@ final class RequestGate: Sendable {
 
     /// The same; false also if its turn has not come by `end`.
     func enter(until end: ContinuousClock.Instant) async -> Bool {
-        await withTaskGroup(of: Bool?.self) { group in
-            group.addTask { await self.enter() }
-            group.addTask {
-                try? await ContinuousClock().sleep(until: end)  // throws only when cancelled
-                return nil
-            }
-            // Whichever is first ends the other. One whose turn comes in the same moment has its place nevertheless.
-            for await entered in group {
-                group.cancelAll()
-                if let entered { return entered }
-            }
-            return false
-        }
+        guard !Task.isCancelled else { return false }
+        // Where there is no line, tasks could only change the order of arrival.
+        if state.withLock({ $0.takePlace() }) { return true }
+        // One whose turn comes just when it is to end has its place nevertheless.
+        return await cancelling(at: end) { await self.enter() }.value
     }
 
     /// Gives the place to the next in line.
