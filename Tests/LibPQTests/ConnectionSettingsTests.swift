@@ -38,8 +38,8 @@ struct ConnectionSettingsTests {
         #expect(settings["host"] == "b")
     }
 
-    private func hosts(_ text: String) throws -> [String] {
-        try ConnectionSettings(parsing: text).attempts.map { attempt in
+    private func hosts(_ text: String, _ environment: [String: String] = [:]) throws -> [String] {
+        try ConnectionSettings(parsing: text) { environment[$0] }.attempts.map { attempt in
             let values = Dictionary(uniqueKeysWithValues: attempt.map { ($0.keyword, $0.value) })
             return ["host", "hostaddr", "port", "target_session_attrs"].compactMap { values[$0] }.joined(separator: " ")
         }
@@ -60,5 +60,22 @@ struct ConnectionSettingsTests {
         #expect(
             try hosts("host=a,b target_session_attrs=prefer-standby") == ["a standby", "b standby", "a any", "b any"]
         )
+        // One name may stand for several addresses.
+        #expect(try hosts("host=a target_session_attrs=prefer-standby") == ["a standby", "a any"])
+        let environment = ["PGTARGETSESSIONATTRS": "prefer-standby"]
+        #expect(try hosts("host=a", environment) == ["a standby", "a any"])
+        #expect(try hosts("host=a target_session_attrs=any", environment) == ["a any"])
+    }
+
+    @Test(
+        "Where libpq may have an address from elsewhere, it keeps the word",
+        arguments: [
+            ("host=a", [:], false), ("host=a", ["PGHOSTADDR": "10.0.0.1"], true), ("host=a", ["PGHOSTADDR": ""], false),
+            ("host=a", ["PGSERVICE": "tally"], true), ("host=a service=tally", [:], true),
+        ] as [(String, [String: String], Bool)]
+    )
+    func addressesElsewhere(text: String, environment: [String: String], expected: Bool) throws {
+        let settings = try ConnectionSettings(parsing: text) { environment[$0] }
+        #expect(settings.hasAddressesElsewhere == expected)
     }
 }

@@ -1,4 +1,5 @@
 import CLibPQ
+import Glibc
 
 /// A connection string, taken apart by libpq itself. Holds the password, which its descriptions leave out.
 package struct ConnectionSettings: Sendable, CustomStringConvertible, CustomReflectable {
@@ -8,11 +9,22 @@ package struct ConnectionSettings: Sendable, CustomStringConvertible, CustomRefl
     }
 
     private var parameters: [Parameter]
+    /// What libpq takes from its environment, of that which decides about attempts; by keyword.
+    private let inherited: [String: String]
 
     /// Parses a `postgres://` URL or `keyword=value` pairs. What is absent comes from libpq's environment variables.
     ///
+    /// - `environment`: for tests.
+    ///
     /// - Throws: ``LibPQError/Code/malformedConnectionString``, without libpq's words, because they can quote a password.
-    package init(parsing text: String) throws(LibPQError) {
+    package init(
+        parsing text: String,
+        environment: (_ variable: String) -> String? = Self.environmentVariable
+    ) throws(LibPQError) {
+        let variables = [
+            "hostaddr": "PGHOSTADDR", "service": "PGSERVICE", "target_session_attrs": "PGTARGETSESSIONATTRS",
+        ]
+        inherited = variables.compactMapValues(environment).filter { !$0.value.isEmpty }
         guard let options = unsafe PQconninfoParse(text, nil) else {
             throw LibPQError(
                 .malformedConnectionString,
@@ -30,6 +42,10 @@ package struct ConnectionSettings: Sendable, CustomStringConvertible, CustomRefl
             }
             unsafe option += 1
         }
+    }
+
+    private static func environmentVariable(_ name: String) -> String? {
+        unsafe getenv(name).map { unsafe String(cString: $0) }
     }
 
     /// Host, port, database and user, as far as the string names them.
@@ -58,16 +74,31 @@ package struct ConnectionSettings: Sendable, CustomStringConvertible, CustomRefl
         parameters.append(Parameter(keyword: keyword, value: value))
     }
 
-    /// The parameters of each host, in order.
+    /// Whether libpq may have addresses for the hosts from its environment or a service file; an address that an attempt
+    /// names itself would override them.
+    var hasAddressesElsewhere: Bool {
+        inherited["hostaddr"] != nil || self["service"] != nil || inherited["service"] != nil
+    }
+
+    /// The parameters of each host, in order, and all of them twice where that is libpq's rule.
     ///
     /// libpq alone would try several hosts as well, but its limit of time for each works only in blocking calls; a host
     /// that swallows packets would then use up the time of those behind it.
     var attempts: [[Parameter]] {
+        let perHost = attemptsPerHost
+        guard (self["target_session_attrs"] ?? inherited["target_session_attrs"]) == "prefer-standby" else {
+            return perHost
+        }
+        // libpq's two rounds: a standby anywhere first, then whatever there is. One host may have several addresses.
+        return perHost.map { Self.target("standby", $0) } + perHost.map { Self.target("any", $0) }
+    }
+
+    private var attemptsPerHost: [[Parameter]] {
         let hosts = list("host"), addresses = list("hostaddr"), ports = list("port")
         let count = max(hosts.count, addresses.count)
         guard count > 1 else { return [parameters] }
         let rest = parameters.filter { !["host", "hostaddr", "port"].contains($0.keyword) }
-        let perHost = (0..<count).map { index in
+        return (0..<count).map { index in
             var attempt = rest
             if index < hosts.count { attempt.append(Parameter(keyword: "host", value: hosts[index])) }
             if index < addresses.count { attempt.append(Parameter(keyword: "hostaddr", value: addresses[index])) }
@@ -77,9 +108,6 @@ package struct ConnectionSettings: Sendable, CustomStringConvertible, CustomRefl
             }
             return attempt
         }
-        guard self["target_session_attrs"] == "prefer-standby" else { return perHost }
-        // libpq's two rounds: a standby anywhere first, then whatever there is.
-        return perHost.map { Self.target("standby", $0) } + perHost.map { Self.target("any", $0) }
     }
 
     private static func target(_ value: String, _ parameters: [Parameter]) -> [Parameter] {

@@ -17,7 +17,9 @@ extension Session {
     ) async throws(LibPQError) -> Session {
         var failures: [String] = []
         // What is left to try, in order; a name is looked up when its turn comes.
-        var rest = settings.attempts.map { (parameters: $0, name: HostAddresses.name(in: $0)) }[...]
+        var rest = settings.attempts.map { attempt in
+            (parameters: attempt, name: settings.hasAddressesElsewhere ? nil : HostAddresses.name(in: attempt))
+        }[...]
         while let (parameters, name) = rest.popFirst() {
             let limit = min(deadline, ContinuousClock.now + attemptTimeout)
             guard limit > ContinuousClock.now else { break }
