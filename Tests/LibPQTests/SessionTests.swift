@@ -10,14 +10,14 @@ struct SessionTests {
 
     private func connect(
         _ url: String? = nil,
-        attemptTimeout: Duration = .seconds(10),
+        attemptTimeout: Duration = .seconds(60),
         cacheCapacity: Int = 500
     ) async throws -> Session {
         let cluster = try await TestCluster.shared
         return try await Session.connect(
             ConnectionSettings(parsing: url ?? cluster.url()),
             loop: Self.loop.get(),
-            deadline: .now + .seconds(20),
+            deadline: .now + .seconds(60),
             attemptTimeout: attemptTimeout,
             cacheCapacity: cacheCapacity
         )
@@ -25,7 +25,7 @@ struct SessionTests {
 
     private func text(_ sql: String) -> Statement { Statement(sql: sql) }
 
-    private var soon: ContinuousClock.Instant { .now + .seconds(20) }
+    private var soon: ContinuousClock.Instant { .now + .seconds(60) }
 
     private func string(_ result: ResultHandle) -> String {
         result.withBytes(row: 0, column: 0) { $0.withUnsafeBytes { String(decoding: $0, as: UTF8.self) } }
@@ -269,13 +269,13 @@ struct SessionTests {
         let socket = try #require(settings["host"])
         let session = try await connect(
             "host=/nowhere,127.0.0.1,\(socket) port=5432,\(silent.port),5432 user=tally dbname=postgres",
-            attemptTimeout: .seconds(3)
+            attemptTimeout: .seconds(5)
         )
         #expect(session.isOpen)
         let error = await #expect(throws: LibPQError.self) {
             _ = try await connect(
                 "host=/nowhere,127.0.0.1 port=5432,\(silent.port) user=tally dbname=postgres",
-                attemptTimeout: .milliseconds(100)
+                attemptTimeout: .seconds(2)
             )
         }
         #expect(error?.code == .unreachable)
@@ -283,15 +283,19 @@ struct SessionTests {
         #expect(error?.message?.contains("127.0.0.1 at 127.0.0.1: timedOut") == true)
     }
 
-    @Test("A name whose first address says nothing is reached at the next one")
+    @Test(
+        "A name whose first address says nothing is reached at the next one",
+        .enabled(if: (try? SilentHost("127.0.0.2")) != nil, "127.0.0.2 is no address of this machine")
+    )
     func severalAddresses() async throws {
-        let silent = try SilentHost("127.0.0.2")
+        // Nobody listens there at the other address.
+        let silent = try SilentHost("127.0.0.2", port: try await unusedPort())
         let error = await #expect(throws: LibPQError.self) {
             _ = try await Session.connect(
                 ConnectionSettings(parsing: "host=db.test port=\(silent.port) user=tally dbname=postgres"),
                 loop: Self.loop.get(),
-                deadline: .now + .seconds(20),
-                attemptTimeout: .seconds(4),
+                deadline: .now + .seconds(60),
+                attemptTimeout: .seconds(5),
                 cacheCapacity: 1,
                 lookUp: { $0 == "db.test" ? ["127.0.0.2", "127.0.0.1"] : [] }
             )
@@ -300,7 +304,6 @@ struct SessionTests {
         let words = error?.message?.split(separator: "; ") ?? []
         #expect(words.count == 2)
         #expect(words.first == "connecting to db.test at 127.0.0.2: timedOut")
-        // Nobody listens there, which only an attempt tells.
         #expect(words.last?.contains("127.0.0.1") == true)
         #expect(words.last?.contains("refused") == true)
     }
@@ -319,7 +322,8 @@ struct SessionTests {
         #expect(HostAddresses.spread(attempts[0], over: []) == [attempts[0]])
         #expect(HostAddresses.system("127.0.0.1") == ["127.0.0.1"])
         #expect(HostAddresses.system("::1") == ["::1"])
-        #expect(HostAddresses.system("no name at all").isEmpty)
+        // A label has at most 63 characters, so no name server is asked.
+        #expect(HostAddresses.system(String(repeating: "x", count: 64)).isEmpty)
     }
 
     // Whether a backend is there, or at work, is told only by a view.
@@ -337,7 +341,7 @@ struct SessionTests {
     }
 
     private func poll(_ query: Statement, _ observer: Session, until condition: (String) -> Bool) async throws {
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + .seconds(60)
         while true {
             if condition(string(try await observer.run([query], until: soon)[0])) { return }
             try #require(ContinuousClock.now < deadline, "the server did not get there in time")
@@ -350,11 +354,12 @@ private final class SilentHost: Sendable {
     private let descriptor: Int32
     let port: UInt16
 
-    init(_ host: String = "127.0.0.1") throws {
+    init(_ host: String = "127.0.0.1", port: UInt16 = 0) throws {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = inet_addr(host)
+        address.sin_port = port.bigEndian
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let bound = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
@@ -363,8 +368,8 @@ private final class SilentHost: Sendable {
             }
         }
         self.descriptor = descriptor
-        port = UInt16(bigEndian: address.sin_port)
-        try #require(bound)
+        self.port = UInt16(bigEndian: address.sin_port)
+        guard bound else { throw LibPQError(.unreachable, message: "nobody can listen on \(host)") }
     }
 
     deinit { close(descriptor) }

@@ -27,7 +27,7 @@ package enum AddressResolver {
         do {
             // One thread a look-up: names are looked up once per connection, and a stuck one must not hold up others.
             try OSThread(name: "resolver") {
-                let result = lookUp(host, port: port, flags: AI_ADDRCONFIG)
+                let result = lookUpName(host, port: port)
                 loop.execute { completion(result) }
             }.detach()
         } catch {
@@ -37,7 +37,14 @@ package enum AddressResolver {
 
     /// The addresses of a name in the system's order of preference, never none. Blocks, so not for the loop.
     package static func addresses(of host: String) throws(ReactorError) -> [SocketAddress] {
-        try lookUp(host, port: 0, flags: AI_ADDRCONFIG).get()
+        if let address = numeric(host, port: 0) { return [address] }
+        return try lookUpName(host, port: 0).get()
+    }
+
+    /// A name's addresses of the kinds that this machine has itself, loopback aside. An address in numbers is to be tried
+    /// whatever the machine has, so it is no question for here.
+    private static func lookUpName(_ name: String, port: UInt16) -> Result<[SocketAddress], ReactorError> {
+        lookUp(name, port: port, flags: AI_ADDRCONFIG)
     }
 
     static func numeric(_ host: String, port: UInt16) -> SocketAddress? {
