@@ -45,7 +45,12 @@ package final class Orchestrator: Sendable {
         logger: Logger
     ) {
         self.database = database
-        halts = SendingHalts(database: database, uptime: settings.uptime, logger: logger)
+        halts = SendingHalts(
+            database: database,
+            pushLease: QueuedPush.lease(settings),
+            uptime: settings.uptime,
+            logger: logger
+        )
         self.sender = sender
         self.masterKeys = masterKeys
         self.settings = settings

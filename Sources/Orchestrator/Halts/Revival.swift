@@ -2,17 +2,27 @@ import ActivityModel
 import Postgres
 
 /// Gives tokens back that were rejected on the way to a halt and since: suspects, of which nothing is known yet.
+///
+/// Without a probe their activities are announced, for whoever is free to send to them.
 struct Revival {
     let scope: HaltScope
     let suspectFrom: PGTimestamp
-    /// Only so many of each kind, and of what this ring holds: for a probe.
+    /// Only a few of each kind, and of what this ring holds: for a probe.
     var only: Probe?
 
     struct Probe {
         let lease: SegmentLease
         let range: RingRange
-        let count: Int
     }
+
+    /// What a probe takes of some tokens. One that is rejected again comes last the next time, so that one probe after the other
+    /// meets others.
+    private static func firstRejected(of tokens: String) -> String {
+        "ORDER BY \(tokens).rejected_at LIMIT \(AnswerWatch.probeSize)"
+    }
+
+    /// In which everybody locks cards.
+    private static let order = "ORDER BY s.activity_key, s.device_key FOR NO KEY UPDATE OF s"
 
     /// First the update tokens, last the start tokens and their starts.
     var statements: [Query] { [subscriptions] + (only == nil ? [withheld] : []) + [startTokens] }
@@ -26,12 +36,17 @@ struct Revival {
               AND s.state = 'rejected' AND s.rejected_at >= \(suspectFrom)
               AND (\(only == nil) OR (s.activity_key = \(only?.lease.activityKey)
                   AND s.device_key > \(only?.range.after) AND s.device_key <= \(only?.range.through)))
-            LIMIT \(only?.count)
+            \(unescaped: only == nil ? Self.order : Self.firstRejected(of: "s"))
+        ), revived AS (
+            UPDATE subscriptions AS s
+            SET state = 'due', due_at = clock_timestamp(), failures = 0, reason = NULL
+            FROM suspects AS r
+            WHERE s.activity_key = r.activity_key AND s.device_key = r.device_key AND s.state = 'rejected'
+            RETURNING s.activity_key, s.device_key, s.state
+        ), told AS (
+            \(unescaped: SegmentStore.announcement(ofDueAmong: "revived")) HAVING \(only == nil)
         )
-        UPDATE subscriptions AS s
-        SET state = 'due', due_at = clock_timestamp(), failures = 0, reason = NULL
-        FROM suspects AS r
-        WHERE s.activity_key = r.activity_key AND s.device_key = r.device_key AND s.state = 'rejected'
+        SELECT FROM revived
         """
     }
 
@@ -56,7 +71,7 @@ struct Revival {
                   WHERE \(only?.lease.isFirstRing) AND s.activity_key = \(only?.lease.activityKey) AND s.device_key = t.device_key AND s.state = 'failed'
                     AND a.type_name = t.type_name AND a.state = 'live'
               ))
-            LIMIT \(only?.count)
+            \(unescaped: only == nil ? "" : Self.firstRejected(of: "t"))
         ), revived AS (
             UPDATE start_tokens AS t SET state = 'live' FROM suspects AS r
             WHERE t.device_key = r.device_key AND t.type_name = r.type_name AND t.state = 'rejected'
@@ -66,6 +81,9 @@ struct Revival {
             FROM revived AS r, activities AS a
             WHERE s.device_key = r.device_key AND s.state = 'failed' AND a.activity_key = s.activity_key
               AND a.type_name = r.type_name AND a.state = 'live'
+            RETURNING s.activity_key
+        ), told AS (
+            INSERT INTO wake_ups (activity_key) SELECT DISTINCT activity_key FROM tried_again WHERE \(only == nil)
         )
         SELECT FROM revived
         """

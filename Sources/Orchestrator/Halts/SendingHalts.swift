@@ -20,9 +20,12 @@ struct SendingHalt: Sendable, Hashable {
     /// How long until the next one is allowed; not positive: it is.
     let probeIn: Duration
 
+    /// What waits for the end of a halt looks itself after so long, and some as long again: should the end have overlooked it.
+    static let longestWait = Duration.seconds(300)
+
     /// How long a segment with work leaves it at that: past the next probe, and some as long again, lest all that is due looks
     /// at once. Whoever lifts the halt wakes them. `jitter` is a number in 0…1.
-    func wait(jitter: Double) -> Duration { max(probeIn, .seconds(1)) * (1 + jitter) }
+    func wait(jitter: Double) -> Duration { min(max(probeIn, .seconds(1)), Self.longestWait) * (1 + jitter) }
 }
 
 /// Halts sending where APNs rejects tokens in masses, tries with a few pushes now and then, and lets it go on (promise 9).
@@ -37,13 +40,16 @@ final class SendingHalts: Sendable {
 
     private let database: Database
     private let logger: Logger
+    /// How long an ordinary push stays with the daemon that has taken it.
+    private let pushLease: Duration
     /// Tells this daemon's counts from those of others.
     private let daemon = UUID()
     private let uptime: @Sendable () -> Duration
     private let places = Mutex<[HaltScope: Place]>([:])
 
-    init(database: Database, uptime: @escaping @Sendable () -> Duration, logger: Logger) {
+    init(database: Database, pushLease: Duration, uptime: @escaping @Sendable () -> Duration, logger: Logger) {
         self.database = database
+        self.pushLease = pushLease
         self.uptime = uptime
         self.logger = logger
     }
@@ -157,11 +163,7 @@ final class SendingHalts: Sendable {
         for lease: SegmentLease,
         _ range: RingRange
     ) async throws -> Bool {
-        try await takeProbe(
-            scope,
-            halt,
-            reviving: Revival.Probe(lease: lease, range: range, count: AnswerWatch.probeSize)
-        )
+        try await takeProbe(scope, halt, reviving: Revival.Probe(lease: lease, range: range))
     }
 
     /// Takes the next probe; false if it is too early or another has taken it. `tokens` are revived for it.
@@ -213,6 +215,9 @@ final class SendingHalts: Sendable {
 
     // MARK: Lifting
 
+    /// A large app has a million of what has to be revived and woken, and it must not fail again and again for want of time.
+    private static let longestLift = Duration.seconds(300)
+
     /// Lets sending go on, and revives the tokens that were rejected on the way to the halt and since, or leaves them.
     ///
     /// - Returns: False if nothing was halted.
@@ -227,8 +232,9 @@ final class SendingHalts: Sendable {
             )
             guard let suspectFrom = try rows.single(PGTimestamp.self) else { return false }
             let revival = reviving ? Revival(scope: scope, suspectFrom: suspectFrom) : nil
-            let revived = try await connection.pipeline(revival?.statements ?? []).map(\.affectedRows)
-            _ = try await connection.pipeline([
+            let revived = try await connection.pipeline(revival?.statements ?? [], timeout: Self.longestLift)
+                .map(\.affectedRows)
+            _ = try await connection.execute(
                 EventRows.insertion([
                     Event(
                         .providerResumed,
@@ -239,10 +245,8 @@ final class SendingHalts: Sendable {
                             "revived_start_tokens": .number(JSONNumber(revived.last ?? 0)),
                         ]
                     )
-                ]),
-                Self.wakeAll(scope),
-                WorkNotifications.announcement,
-            ])
+                ])
+            )
             let before: JSONValue = ["suspect_from": .string(Instant(suspectFrom).description)]
             let after: JSONValue = ["reviving": .bool(reviving)]
             let subject = scope.environment.rawValue
@@ -254,6 +258,11 @@ final class SendingHalts: Sendable {
                 after: after,
                 on: connection
             )
+            let freeing = [
+                Self.announcement(scope), QueuedPush.freeing(scope, afterLeaseOf: pushLease),
+                WorkNotifications.announcement,
+            ]
+            _ = try await connection.pipeline(freeing, timeout: Self.longestLift)
             return true
         }
         guard isLifted else { return false }
@@ -262,18 +271,16 @@ final class SendingHalts: Sendable {
         return true
     }
 
-    /// Whoever has to wait for the next probe, or rests although a token of it was revived, has work now. A ring that comes to
-    /// be at this moment need not be seen here: it is due from its beginning.
-    private static func wakeAll(_ scope: HaltScope) -> Query {
+    /// The statement that announces all that has to wait for the next probe. Announcements are taken in parts, where to wake
+    /// the segments here would lock all rows of the app at once.
+    ///
+    /// A segment whose worker has seen the halt and has not left it at that is due, too, and meets the announcement later.
+    private static func announcement(_ scope: HaltScope) -> Query {
         """
-        WITH woken AS MATERIALIZED (
-            SELECT s.activity_key, s.segment FROM segments AS s JOIN activities AS a USING (activity_key)
-            WHERE a.bundle_id = \(scope.app.rawValue) AND a.environment = \(scope.environment.rawValue)::apns_environment
-              AND (a.state = 'live' OR a.ended_at > clock_timestamp() - \(ActivitySnapshot.longestCard))
-            ORDER BY s.activity_key, s.segment FOR NO KEY UPDATE OF s
-        )
-        UPDATE segments AS s SET due_at = least(s.due_at, clock_timestamp()), wakes = s.wakes + 1
-        FROM woken WHERE s.activity_key = woken.activity_key AND s.segment = woken.segment
+        INSERT INTO wake_ups (activity_key)
+        SELECT a.activity_key FROM activities AS a
+        WHERE a.bundle_id = \(scope.app.rawValue) AND a.environment = \(scope.environment.rawValue)::apns_environment
+          AND EXISTS (SELECT FROM segments AS s WHERE s.activity_key = a.activity_key AND s.due_at IS NOT NULL)
         """
     }
 

@@ -98,6 +98,56 @@ struct SendingHaltTests {
         }
     }
 
+    @Test("One probe after the other tries tokens that none before has tried, those first that were rejected first")
+    func probesMeetOthers() async throws {
+        try await withHalt { world in
+            _ = world.recorder.take()
+            // The later in the ring, the earlier it was rejected.
+            try await world.database.execute(
+                "UPDATE subscriptions SET rejected_at = now() - device_key * interval '10 milliseconds' WHERE state = 'rejected'"
+            )
+            let first: Query = """
+                SELECT string_agg(encode(update_token, 'hex'), ' ') FROM (
+                    SELECT update_token FROM subscriptions WHERE state = 'rejected' ORDER BY rejected_at LIMIT 20
+                ) AS s
+                """
+            let expected = try #require(try await world.word(first)).split(separator: " ").map(String.init)
+            var tried: [String] = []
+            for _ in 1...2 {
+                try await endPause(world)
+                try await world.settle()
+                tried += world.recorder.take().map(\.destination)
+            }
+            #expect(tried.count == 20 && tried.sorted() == expected.sorted())
+        }
+    }
+
+    @Test("A lift waits for no ring, however many there are; those that have to do are served after it")
+    func liftOfMany() async throws {
+        try await withHalt { world in
+            try await world.start("other")
+            try await world.follow("phone", token: "aa01", in: "other", known: 1)
+            try await world.update("other", score: 3)
+            try await world.settle()
+            world.recorder.answerAll(with: nil)
+            _ = world.recorder.take()
+            // The ring of the rejected tokens rests; the other waits for the next probe.
+            try await world.database.execute(
+                """
+                UPDATE segments SET due_at = NULL
+                WHERE activity_key = (SELECT activity_key FROM activities WHERE activity_id = 'final')
+                """
+            )
+            try await world.database.withTransaction { connection in
+                _ = try await connection.query("SELECT FROM segments FOR UPDATE")
+                try await world.orchestrator.liftHalt(world.app, .production, reviving: true)
+            }
+            try await world.settle()
+            #expect(Set(world.recorder.take().map(\.destination)).count == 401)
+            #expect(try await states(world) == ["riding": 401])
+        }
+    }
+
     @Test("A probe that finds nothing to send, or reaches nobody, does not count")
     func probeWithoutAnswer() async throws {
         try await withHalt { world in
@@ -203,8 +253,8 @@ struct SendingHaltTests {
         }
     }
 
-    @Test("Rejected start tokens count and are revived with their starts")
-    func starts() async throws {
+    @Test("Rejected start tokens count and are revived with their starts", arguments: ["probe", "operator"])
+    func starts(lifter: String) async throws {
         try await withWorld { world in
             world.recorder.answerAll(with: .badToken)
             for number in 1...120 {
@@ -217,7 +267,12 @@ struct SendingHaltTests {
             #expect(before >= 100)
 
             world.recorder.answerAll(with: nil)
-            try await endPause(world)
+            if lifter == "probe" {
+                try await endPause(world)
+            } else {
+                try await world.database.execute("UPDATE segments SET due_at = NULL")
+                try await world.orchestrator.liftHalt(world.app, .production, reviving: true)
+            }
             try await world.settle()
             #expect(Set(world.recorder.take().filter { $0.event == "start" }.map(\.destination)).count == 120)
             #expect(try await world.number("SELECT count(*) FROM start_tokens WHERE state = 'live'") == 120)

@@ -14,8 +14,6 @@ struct PushQueue: Service, CustomStringConvertible {
 
     private static let batchSize = 100
     private static let batchesAtOnce = 4
-    /// The outcome must be stored before another daemon takes the push for abandoned.
-    private static let margin = Duration.seconds(5)
 
     var description: String { "push-queue" }
 
@@ -60,8 +58,7 @@ struct PushQueue: Service, CustomStringConvertible {
         try await QueuedPush.claim(
             Self.batchSize,
             in: environment,
-            for: orchestrator.settings.pushDeadline + Self.margin,
-            pausing: orchestrator.settings.retryCap,
+            for: QueuedPush.lease(orchestrator.settings),
             from: orchestrator.database
         )
     }

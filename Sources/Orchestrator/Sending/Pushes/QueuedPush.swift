@@ -37,14 +37,16 @@ struct QueuedPush: Sendable {
         )
     }
 
+    /// How long a daemon keeps what it has taken: the outcome must be stored before another takes it for abandoned.
+    static func lease(_ settings: OrchestratorSettings) -> Duration { settings.pushDeadline + .seconds(5) }
+
     /// Takes what is due in one environment for as long as `lease`, the longest due first. What cannot leave, because
-    /// sending is halted and no probe is due, is put off until one is, or by `pause` at most, and so is not met by every
-    /// look; it is among the result all the same.
+    /// sending is halted and no probe is due, is put off past the next one as ``SendingHalt/wait(jitter:)`` does, so that a
+    /// crowd of it is seldom met; it is among the result all the same. Whoever lifts the halt sees to it (``freeing(_:afterLeaseOf:)``).
     static func claim(
         _ limit: Int,
         in environment: APNSEnvironment,
         for lease: Duration,
-        pausing pause: Duration,
         from database: Database
     ) async throws -> [QueuedPush] {
         let rows = try await database.query(
@@ -58,7 +60,9 @@ struct QueuedPush: Sendable {
             )
             UPDATE pushes AS p
             SET due_at = clock_timestamp() + CASE WHEN NOT due.is_over AND due.probe_in > interval '0'
-                THEN least(due.probe_in, p.deadline - clock_timestamp(), \(pause)) ELSE \(lease) END
+                THEN least(
+                    least(due.probe_in, \(SendingHalt.longestWait)) * (1 + random()), p.deadline - clock_timestamp()
+                ) ELSE \(lease) END
             FROM due WHERE p.push_key = due.push_key
             RETURNING p.push_key, p.push_id::text, p.apns_id::text, p.bundle_id, p.environment::text, p.device_key, p.token,
                       p.push_type, p.priority, p.expiration, p.collapse_id, p.body, p.failures, due.is_over, due.probes,
@@ -109,5 +113,19 @@ struct QueuedPush: Sendable {
                 halt: probes.map { SendingHalt(probes: Int($0), probeIn: probeIn ?? .zero) }
             )
         }
+    }
+
+    /// The statement that lets go what a halt has put off. What is due within a lease may be in some daemon's hands; so all is
+    /// due after one at the latest.
+    static func freeing(_ scope: HaltScope, afterLeaseOf lease: Duration) -> Query {
+        """
+        UPDATE pushes AS p SET due_at = clock_timestamp() + \(lease)
+        FROM (
+            SELECT push_key FROM pushes
+            WHERE bundle_id = \(scope.app.rawValue) AND environment = \(scope.environment.rawValue)::apns_environment
+              AND due_at > clock_timestamp() + \(lease)
+            FOR NO KEY UPDATE SKIP LOCKED
+        ) AS held WHERE p.push_key = held.push_key
+        """
     }
 }
