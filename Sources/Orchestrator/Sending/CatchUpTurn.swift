@@ -34,12 +34,12 @@ struct CatchUpTurn: Sendable {
         if !current.isEmpty {
             try await store([Destination.backOnRing(current, activity.key, activity.newest)], of: current)
         }
-        var pushes = TokenPushes(orchestrator: orchestrator, lease: lease, activity: activity)
-        if !unsure.isEmpty { try await assure(unsure, &pushes) }
+        let pushes = TokenPushes(orchestrator: orchestrator, lease: lease, activity: activity)
+        if !unsure.isEmpty { try await assure(unsure, pushes) }
         for (revision, destinations) in try await owed(to: behind) {
-            try await send(revision, to: destinations, &pushes)
+            try await send(revision, to: destinations, pushes)
         }
-        if !leaving.isEmpty { try await dismiss(leaving, &pushes) }
+        if !leaving.isEmpty { try await dismiss(leaving, pushes) }
         return .worked
     }
 
@@ -66,7 +66,7 @@ struct CatchUpTurn: Sendable {
         return try rows.decoded(as: Int64.self)
     }
 
-    private func send(_ revision: Revision, to destinations: [Destination], _ pushes: inout TokenPushes) async throws {
+    private func send(_ revision: Revision, to destinations: [Destination], _ pushes: TokenPushes) async throws {
         guard let change = try await orchestrator.changes.stamped(revision, under: lease) else { return }
         var alerts: [Revision: AlertContent] = [:]
         for heard in Set(destinations.map(\.heardRevision)) {
@@ -91,7 +91,7 @@ struct CatchUpTurn: Sendable {
 
     /// Sends the newest state once more to tokens that replace others: APNs accepted it for those, which may have been
     /// void already. It is no news to a phone that has it, so it spends no budget and tells no alert.
-    private func assure(_ destinations: [Destination], _ pushes: inout TokenPushes) async throws {
+    private func assure(_ destinations: [Destination], _ pushes: TokenPushes) async throws {
         guard let change = try await orchestrator.changes.stamped(activity.newest, under: lease) else { return }
         let (begun, exceptions) =
             try await pushes
@@ -108,7 +108,7 @@ struct CatchUpTurn: Sendable {
     }
 
     /// Ends cards while the activity goes on, and forgets them; also those that can never be reached.
-    private func dismiss(_ leaving: [Destination], _ pushes: inout TokenPushes) async throws {
+    private func dismiss(_ leaving: [Destination], _ pushes: TokenPushes) async throws {
         guard let change = try await orchestrator.changes.stamped(activity.newest, under: lease) else { return }
         let (begun, exceptions) =
             try await pushes

@@ -186,10 +186,10 @@ struct SegmentStore: Sendable {
     /// was not halted meanwhile.
     ///
     /// - Throws: ``LeaseLost``.
-    func mayGoOn(_ lease: SegmentLease, newest: Revision) async throws -> Bool {
+    func mayGoOn(_ lease: SegmentLease, with activity: ActivitySnapshot) async throws -> Bool {
         let rows = try await database.query(
             """
-            SELECT a.revision = \(newest) AND \(unescaped: Self.isNotHalted)
+            SELECT a.revision = \(activity.newest) AND (\(activity.isProbe) OR \(unescaped: Self.isNotHalted))
             FROM segments AS s JOIN activities AS a USING (activity_key)
             WHERE s.activity_key = \(lease.activityKey) AND s.segment = \(lease.segment)
               AND s.lease_owner = \(lease.owner)::uuid AND s.lease_until > clock_timestamp()

@@ -2,21 +2,13 @@ import APNSTransport
 import ActivityModel
 import Postgres
 
-/// Sends changes to lists of update tokens, one after the other in a turn: one body per alert, one set of headers per priority.
+/// Sends changes to lists of update tokens: one body per alert, one set of headers per priority.
 struct TokenPushes: Sendable {
     let orchestrator: Orchestrator
     let lease: SegmentLease
     let activity: ActivitySnapshot
-    /// Whether some have left: the look that the turn began with is no longer new then.
-    private var hasBegun = false
 
-    init(orchestrator: Orchestrator, lease: SegmentLease, activity: ActivitySnapshot) {
-        self.orchestrator = orchestrator
-        self.lease = lease
-        self.activity = activity
-    }
-
-    /// After so many pushes a sender looks again whether it still may send this (promise 5).
+    /// So many pushes leave under one look whether the sender still may send this (promise 5).
     static let sliceSize = 128
 
     /// One push to be made.
@@ -44,7 +36,7 @@ struct TokenPushes: Sendable {
     /// - Returns: Those whose pushes have left, from the first on, and which of them were not accepted; the others were
     ///   not begun, because something newer was accepted.
     /// - Throws: ``LeaseLost``; what has not left then is not sent.
-    mutating func send(
+    func send(
         _ change: ChangeToSend,
         to pushes: [Push],
         fixedPriority: PushPriority? = nil
@@ -63,9 +55,9 @@ struct TokenPushes: Sendable {
         let begun = try await withThrowingTaskGroup(of: PushExceptions.self) { tasks in
             var begun = 0
             for start in stride(from: 0, to: pushes.count, by: Self.sliceSize) {
-                // Those before may have waited for their answers, or still do.
-                if hasBegun, !(try await orchestrator.segments.mayGoOn(lease, newest: activity.newest)) { break }
-                hasBegun = true
+                // Those before may have waited for their answers, or still do; and the stamp and the priority may have
+                // waited for the accept of an end.
+                guard try await orchestrator.segments.mayGoOn(lease, with: activity) else { break }
                 let slice = start..<min(start + Self.sliceSize, pushes.count)
                 for (group, members) in Dictionary(grouping: slice, by: { groups[$0] }) {
                     let form = outgoing.form(

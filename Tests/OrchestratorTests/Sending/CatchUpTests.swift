@@ -325,6 +325,38 @@ struct CatchUpTests {
         }
     }
 
+    @Test("An end that is accepted while the stamp is awaited lets no update out behind it")
+    func endBeforeStamp() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.settle()
+            try await world.follow("d1", token: "aa01")
+            try await world.pass(40)
+            func untilWaiting(_ count: Int64) async throws {
+                let waiting: Query = """
+                    SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+                    """
+                let deadline = ContinuousClock.now + .seconds(60)
+                while try await world.number(waiting) ?? 0 < count {
+                    try #require(ContinuousClock.now < deadline)
+                    try await Task.sleep(for: .milliseconds(2))
+                }
+            }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                try await world.database.withTransaction { connection in
+                    _ = try await connection.query("SELECT FROM activities FOR UPDATE")
+                    group.addTask { try await world.end(score: 9) }
+                    try await untilWaiting(1)
+                    group.addTask { try await world.settle() }
+                    try await untilWaiting(2)
+                }
+                try await group.waitForAll()
+            }
+            try await world.settle()
+            #expect(world.recorder.take().map(\.event) == ["end"])
+        }
+    }
+
     @Test("Twelve hours after the end nothing is tried any more")
     func pastActivity() async throws {
         try await withWorld { world in

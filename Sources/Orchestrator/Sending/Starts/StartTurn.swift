@@ -62,7 +62,7 @@ struct StartTurn: Sendable {
         try await withThrowingTaskGroup(of: SegmentWorker.Turn.self) { group in
             for place in 0..<Self.batchesAtOnce {
                 // The batches before are still waiting for their answers.
-                if place > 0, !(try await orchestrator.segments.mayGoOn(lease, newest: activity.newest)) { break }
+                if place > 0, !(try await orchestrator.segments.mayGoOn(lease, with: activity)) { break }
                 guard let batch = try await claims.claim() else { break }
                 // What is due is locked: another activity is starting the same devices, or they are registering.
                 if batch.count == 0, place == 0 { return .early(.milliseconds(50)) }

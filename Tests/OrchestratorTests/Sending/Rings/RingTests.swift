@@ -75,12 +75,14 @@ struct RingTests {
             try await world.start(to: World.devices("d1"))
             let segments = world.orchestrator.segments
             let lease = try #require(try await segments.claim(limit: 1).first)
-            #expect(try await segments.mayGoOn(lease, newest: 1))
+            let first = try #require(try await world.snapshot(of: lease.activityKey))
+            #expect(try await segments.mayGoOn(lease, with: first))
             try await world.update(score: 1)
-            #expect(try await segments.mayGoOn(lease, newest: 1) == false)
-            #expect(try await segments.mayGoOn(lease, newest: 2))
+            #expect(try await segments.mayGoOn(lease, with: first) == false)
+            let second = try #require(try await world.snapshot(of: lease.activityKey))
+            #expect(try await segments.mayGoOn(lease, with: second))
             try await world.expireLeases()
-            await #expect(throws: LeaseLost.self) { try await segments.mayGoOn(lease, newest: 2) }
+            await #expect(throws: LeaseLost.self) { try await segments.mayGoOn(lease, with: second) }
         }
     }
 
