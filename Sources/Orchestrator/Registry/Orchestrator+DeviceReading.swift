@@ -53,6 +53,14 @@ extension Orchestrator {
         return try await devices(rows, connection).first?.device
     }
 
+    /// The key of the device with that id.
+    static func key(of id: DeviceID, _ app: BundleID, _ connection: PostgresConnection) async throws -> Int64? {
+        let rows = try await connection.query(
+            "SELECT device_key FROM devices WHERE bundle_id = \(app.rawValue) AND device_id = \(id.rawValue)"
+        )
+        return try rows.single(Int64.self)
+    }
+
     private static let deviceColumns = """
         device_key, device_id, environment::text, user_id, os_version, app_version, activities_enabled,
         frequent_pushes_enabled, device_token, created_at, updated_at

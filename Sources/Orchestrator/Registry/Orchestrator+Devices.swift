@@ -34,10 +34,12 @@ extension Orchestrator {
                     }
                     return device
                 }
+                // An answer that was kept may have been committed just before its daemon died: nobody may be enrolled yet.
+                if key == nil { key = try await Self.key(of: id, app, connection) }
                 return (key, device)
             }
         }
-        // Nil if it was done before.
+        // Nil if it has been deleted since it was answered.
         if let key { try await enrol(deviceKey: key) }
         return device
     }

@@ -201,6 +201,32 @@ struct BatchTests {
         }
     }
 
+    @Test("A device whose daemon died when it had stored the answer, and nothing else, is started when it asks again")
+    func answeredAndNotEnrolled() async throws {
+        try await withWorld { world in
+            try await world.start(to: World.devices("d1"))
+            try await world.settle()
+            let gate = StatementGate { (moment) async throws(PostgresError) in
+                guard moment == .betweenTransactions else { return }
+                let kept = try? await world.number("SELECT count(*) FROM idempotency_keys")
+                if kept != 0 { throw PostgresError(.connectionLost) }
+            }
+            let token = try #require(PushToken(hex: "5a01"))
+            let request = DeviceRequest(
+                environment: .production,
+                osVersion: OSVersion("18.1"),
+                startTokens: [World.game: StartTokenRequest(token: token)]
+            )
+            let batch = [keyed(BatchOperation(.device(DeviceID(stored: "d1"), request)), "device")]
+            _ = await world.sibling(behind: gate).orchestrator.batch(world.app, batch)
+            try await world.settle()
+            #expect(try await world.startState("d1") == nil)
+            #expect(words(await world.orchestrator.batch(world.app, batch)) == ["device"])
+            try await world.settle()
+            #expect(world.recorder.take().map(\.destination) == ["5a01"])
+        }
+    }
+
     @Test("Of several daemons that are sent the same keyed start, device or report at once, one carries it out")
     func keysAtOnce() async throws {
         try await withWorld { world in
