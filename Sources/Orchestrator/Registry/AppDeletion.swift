@@ -5,34 +5,36 @@ import Postgres
 
 /// Forgets an app with all that belongs to it: what may be a million rows in short transactions, the app itself last.
 ///
-/// The first transaction decides, and takes the signing keys: from then on nothing is started. A deletion that was cut off is
-/// gone on with when it is asked for again.
+/// The first transaction decides, takes the signing keys, and puts it on record: from then on nothing is started. A deletion
+/// that was cut off is gone on with when it is asked for again.
 struct AppDeletion {
     let database: Database
     let app: BundleID
 
     /// Devices deleted in one transaction, with their tokens, starts and cards.
-    private static let devicesAtOnce = 1_000
+    private static let rowsAtOnce = 1_000
 
-    /// - Throws: 404; 409 `app_in_use`, and nothing has changed.
+    /// - Throws: 404; 409 `app_in_use`, and nothing has changed, unless the app was given keys again while it was being deleted.
     func run() async throws {
-        let before = try await database.withTransaction { connection in
-            try await check(on: connection)
-            let before = try await Orchestrator.readApps(id: app, connection).first?.json
-            // Waits for starts that are just being accepted, which the second look sees.
-            _ = try await connection.execute("DELETE FROM signing_keys WHERE bundle_id = \(app.rawValue)")
-            try await check(on: connection)
-            return before
-        }
+        try await database.withTransaction { try await begin(on: $0) }
         for part in [devices, pushes] {
-            while try await database.execute(part) > 0 {}
+            // What others hold, and what comes meanwhile, goes with the app itself.
+            while try await database.withYieldingTransaction({ try await $0.execute(part) }) == Self.rowsAtOnce {}
         }
-        while try await deleteActivities() {}
-        try await database.withTransaction { connection in
+        try await deleteActivities()
+        try await database.withYieldingTransaction { connection in
             try await check(on: connection)
             _ = try await connection.execute("DELETE FROM apps WHERE bundle_id = \(app.rawValue)")
-            try await AuditRows.record(.appDeleted, of: app, app.rawValue, before: before, on: connection)
         }
+    }
+
+    private func begin(on connection: PostgresConnection) async throws {
+        try await check(on: connection)
+        let before = try await Orchestrator.readApps(id: app, connection).first?.json
+        // Waits for starts that are just being accepted, which the second look sees.
+        _ = try await connection.execute("DELETE FROM signing_keys WHERE bundle_id = \(app.rawValue)")
+        try await check(on: connection)
+        try await AuditRows.record(.appDeleted, of: app, app.rawValue, before: before, on: connection)
     }
 
     /// Locks the app against all that is made for it.
@@ -58,42 +60,26 @@ struct AppDeletion {
 
     // MARK: In parts
 
-    private var devices: Query {
-        """
-        DELETE FROM devices WHERE ctid = ANY(ARRAY(
-            SELECT ctid FROM devices WHERE bundle_id = \(app.rawValue) LIMIT \(Self.devicesAtOnce) FOR UPDATE
-        ))
-        """
-    }
+    private var devices: Query { deletion(from: "devices") }
 
     /// Those to tokens that the caller named.
-    private var pushes: Query {
+    private var pushes: Query { deletion(from: "pushes") }
+
+    private func deletion(from table: String) -> Query {
         """
-        DELETE FROM pushes WHERE ctid = ANY(ARRAY(
-            SELECT ctid FROM pushes WHERE bundle_id = \(app.rawValue) LIMIT \(Self.devicesAtOnce) FOR UPDATE
+        DELETE FROM \(unescaped: table) WHERE ctid = ANY(ARRAY(
+            SELECT ctid FROM \(unescaped: table) WHERE bundle_id = \(app.rawValue)
+            LIMIT \(Self.rowsAtOnce) FOR UPDATE SKIP LOCKED
         ))
         """
     }
 
-    /// - Returns: Whether there may be more.
-    private func deleteActivities() async throws -> Bool {
-        try await database.withTransaction { connection in
-            let rows = try await connection.query(
-                """
-                SELECT activity_key FROM activities WHERE bundle_id = \(app.rawValue) AND state = 'ended'
-                ORDER BY activity_key LIMIT \(ActivityDeletion.batchSize) FOR UPDATE
-                """
-            )
-            let keys = try rows.decoded(as: Int64.self)
-            guard !keys.isEmpty else { return false }
-            let parts = try await connection.pipeline(ActivityDeletion.partDeletions(of: keys))
-            // Of some there are more rows than go at once.
-            if parts.contains(where: { $0.affectedRows == ActivityDeletion.rowLimit }) { return true }
-            _ = try await connection.pipeline([
-                "DELETE FROM channels WHERE activity_key = ANY(\(keys))",
-                "DELETE FROM activities WHERE activity_key = ANY(\(keys))",
-            ])
-            return true
+    private func deleteActivities() async throws {
+        var place: ActivityDeletion.Place? = .oldest
+        while let after = place {
+            place = try await database.withYieldingTransaction { connection in
+                try await ActivityDeletion(cause: .app(app), after: after).run(on: connection).next
+            }
         }
     }
 }

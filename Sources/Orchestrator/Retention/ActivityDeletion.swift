@@ -1,13 +1,21 @@
+import ActivityModel
 import Postgres
 
-/// A few activities whose time is over, deleted in one transaction; of those with many devices a part.
+/// A few activities that have ended, deleted in one transaction; of those with many devices a part.
 ///
 /// The transaction is short, because readers of events stop below the oldest that still runs. It waits for no row: what
-/// others hold is left to the next pass. Events, the timeline and the audit log name activities without
+/// others hold is left. Events, the timeline and the audit log name activities without
 /// referring to them, and go by their own age.
 struct ActivityDeletion: Sendable {
-    /// How long an activity is kept after its end.
-    let retention: Duration
+    /// Why they go.
+    enum Cause {
+        /// They have been over for so long, and nothing of them is to be done or to be counted any more.
+        case age(Duration)
+        /// Their app is being deleted.
+        case app(BundleID)
+    }
+
+    let cause: Cause
     /// Those up to here have been looked at.
     let after: Place
 
@@ -32,10 +40,7 @@ struct ActivityDeletion: Sendable {
     static let rowLimit = 2_000
 
     func run(on connection: PostgresConnection) async throws -> Outcome {
-        let locked = try await connection.query(
-            "SELECT pg_try_advisory_xact_lock(hashtextextended('tally/retention', 0))"
-        )
-        guard try locked.single(Bool.self) == true else { return Outcome() }
+        guard try await takeTurn(on: connection) else { return Outcome() }
         // While one activity has nearly all rows of a table, the planner takes reading all of it for the short way.
         _ = try await connection.query("SELECT set_config('enable_seqscan', 'off', true)")
         let found = try await look(on: connection)
@@ -44,26 +49,48 @@ struct ActivityDeletion: Sendable {
         let keys = found.filter(\.isFree).map(\.place.activityKey)
         guard !keys.isEmpty else { return Outcome(next: next) }
         let results = try await connection.pipeline(
-            Self.partDeletions(of: keys) + [Self.deletion(of: keys)]
+            Self.parts.map { $0.deletion(of: keys) } + [deletion(of: keys)]
         )
         let isPartial = results.dropLast().contains { $0.affectedRows == Self.rowLimit }
         return Outcome(deleted: results.last?.affectedRows ?? 0, next: isPartial ? after : next)
     }
 
+    /// One transaction at a time. What is old can wait until another daemon is done with it; an app cannot.
+    private func takeTurn(on connection: PostgresConnection) async throws -> Bool {
+        let key = "hashtextextended('tally/retention', 0)"
+        switch cause {
+        case .age:
+            let rows = try await connection.query("SELECT pg_try_advisory_xact_lock(\(unescaped: key))")
+            return try rows.single(Bool.self) == true
+        case .app:
+            _ = try await connection.query("SELECT pg_advisory_xact_lock(\(unescaped: key))")
+            return true
+        }
+    }
+
     // MARK: Which
+
+    /// How long ago they ended, and whose they are; nil: anybody's.
+    private var limits: (age: Duration, app: BundleID?) {
+        switch cause {
+        case .age(let age): (age, nil)
+        case .app(let app): (.zero, app)
+        }
+    }
 
     /// Locks those that may go; the lock keeps late reports of phones from adding to them.
     private func look(on connection: PostgresConnection) async throws -> [(place: Place, isFree: Bool)] {
+        let (age, app) = limits
         let rows = try await connection.query(
             """
             WITH old AS MATERIALIZED (
                 SELECT activity_key, ended_at FROM activities
-                WHERE ended_at < now() - \(retention)
+                WHERE ended_at < now() - \(age) AND (\(app?.rawValue)::text IS NULL OR bundle_id = \(app?.rawValue))
                   AND (ended_at, activity_key) > (\(after.endedAt), \(after.activityKey))
                 ORDER BY ended_at, activity_key LIMIT \(Self.batchSize)
             ), free AS MATERIALIZED (
                 SELECT a.activity_key FROM old JOIN activities AS a USING (activity_key)
-                WHERE \(unescaped: Self.isSettled)
+                WHERE \(unescaped: isFree)
                 ORDER BY a.activity_key FOR UPDATE OF a SKIP LOCKED
             )
             SELECT old.ended_at, old.activity_key, free.activity_key IS NOT NULL
@@ -75,6 +102,20 @@ struct ActivityDeletion: Sendable {
         }
     }
 
+    /// An SQL condition: the activity `a` may go.
+    private var isFree: String {
+        switch cause {
+        case .age: Self.isSettled
+        case .app: Self.isLeft
+        }
+    }
+
+    /// An SQL condition: nobody works on the activity `a`. Its end need not be sent any more: there are no keys to do it with.
+    private static let isLeft = """
+        NOT EXISTS (SELECT FROM segments AS s
+                    WHERE s.activity_key = a.activity_key AND s.lease_owner IS NOT NULL AND s.lease_until > now())
+        """
+
     /// An SQL condition: nothing of the activity `a` is still to be done or to be counted.
     ///
     /// A segment that rests has sent the end, or given up; its channels are gone, for so long that Apple's list does not
@@ -84,16 +125,24 @@ struct ActivityDeletion: Sendable {
                     WHERE s.activity_key = a.activity_key AND (s.due_at IS NOT NULL OR s.lease_owner IS NOT NULL))
         AND NOT EXISTS (SELECT FROM starts AS s WHERE s.activity_key = a.activity_key AND s.due_at IS NOT NULL)
         AND NOT EXISTS (SELECT FROM schedules AS s WHERE s.activity_key = a.activity_key AND s.state = 'pending')
-        AND NOT EXISTS (SELECT FROM channels AS c WHERE c.activity_key = a.activity_key AND NOT \(isGone))
+        AND NOT EXISTS (SELECT FROM channels AS c WHERE c.activity_key = a.activity_key AND NOT \(isForgotten))
         AND a.ended_at < now() - coalesce((
             SELECT max((t.policy #>> '{start_budget,window_seconds}')::float8) FROM activity_types AS t
             WHERE t.bundle_id = a.bundle_id), 0) * interval '1 second'
         """
 
     /// An SQL condition on a channel `c`. Apple's list may show it for a while; then it is deleted once more.
-    private static let isGone = """
+    private static let isForgotten = """
         (c.state IN ('deleted', 'lost') AND coalesce(c.deleted_at, c.lost_at) < now() - interval '24 hours')
         """
+
+    /// An SQL condition: the channel `c` goes with its activity.
+    private var isGone: String {
+        switch cause {
+        case .age: Self.isForgotten
+        case .app: "c.state IN ('deleted', 'lost')"
+        }
+    }
 
     // MARK: What
 
@@ -138,17 +187,14 @@ struct ActivityDeletion: Sendable {
         ),
     ]
 
-    /// The statements that delete rows of these activities, of each table at most ``rowLimit``.
-    static func partDeletions(of keys: [Int64]) -> [Query] { parts.map { $0.deletion(of: keys) } }
-
     /// Deletes the activities of which only a few rows are left. Foreign keys take those along, except channels: as long as
     /// one may be at Apple, it holds its activity.
-    private static func deletion(of keys: [Int64]) -> Query {
+    private func deletion(of keys: [Int64]) -> Query {
         """
         WITH empty AS MATERIALIZED (
             SELECT a.activity_key FROM activities AS a
-            WHERE a.activity_key = ANY(\(keys)) AND \(unescaped: isSettled)
-              AND \(unescaped: parts.map(\.isEmpty).joined(separator: " AND "))
+            WHERE a.activity_key = ANY(\(keys)) AND \(unescaped: isFree)
+              AND \(unescaped: Self.parts.map(\.isEmpty).joined(separator: " AND "))
         ), freed AS (
             DELETE FROM channels AS c USING empty WHERE c.activity_key = empty.activity_key AND \(unescaped: isGone)
         )

@@ -31,7 +31,7 @@ struct RetentionDuty: Service, CustomStringConvertible {
         while let after = place, !Task.isCancelled {
             let beginning = ContinuousClock.now
             let outcome = try await orchestrator.database.withTransaction { connection in
-                try await ActivityDeletion(retention: retention, after: after).run(on: connection)
+                try await ActivityDeletion(cause: .age(retention), after: after).run(on: connection)
             }
             if outcome.deleted > 0 {
                 Counter(label: "tally_activities_deleted_total").increment(by: outcome.deleted)

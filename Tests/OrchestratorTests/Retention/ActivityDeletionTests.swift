@@ -10,7 +10,7 @@ struct ActivityDeletionTests {
     private static let month: Int64 = 31 * 86_400
 
     private func deletion(_ world: World) async throws -> ActivityDeletion.Outcome {
-        let deletion = ActivityDeletion(retention: .seconds(30 * 86_400), after: .oldest)
+        let deletion = ActivityDeletion(cause: .age(.seconds(30 * 86_400)), after: .oldest)
         return try await world.database.withTransaction { try await deletion.run(on: $0) }
     }
 

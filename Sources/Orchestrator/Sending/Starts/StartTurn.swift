@@ -182,13 +182,9 @@ struct StartTurn: Sendable {
     private func settle(_ results: StartResults) async throws {
         let database = orchestrator.database
         try await Task {
-            do {
-                try await seeingDeletions {
-                    try await database.withTransaction { try await results.store(for: activity, on: $0) }
-                }
-            } catch let error as PostgresError where error.sqlState == "40P01" {
-                // A deadlock with a registration or a deletion of the same devices, which has the right of way now.
-                try await database.withTransaction { try await results.store(for: activity, on: $0) }
+            try await seeingDeletions {
+                // To a registration or a deletion of the same devices.
+                try await database.withYieldingTransaction { try await results.store(for: activity, on: $0) }
             }
         }.value
     }

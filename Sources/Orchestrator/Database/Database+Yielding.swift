@@ -1,0 +1,13 @@
+import Postgres
+
+extension Database {
+    /// A transaction that may lock rows in another order than others do. If it is chosen to end a deadlock the others have the
+    /// right of way, and it is run once more.
+    func withYieldingTransaction<R>(_ body: (PostgresConnection) async throws -> R) async throws -> R {
+        do {
+            return try await withTransaction { try await body($0) }
+        } catch let error as PostgresError where error.sqlState == "40P01" {
+            return try await withTransaction { try await body($0) }
+        }
+    }
+}

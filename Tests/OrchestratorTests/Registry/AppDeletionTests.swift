@@ -1,0 +1,106 @@
+import APITypes
+import ActivityModel
+import JSON
+import Postgres
+import Synchronization
+import Testing
+
+@testable import Orchestrator
+
+@Suite("Deleting an app beside other work", .timeLimit(.minutes(2)))
+struct AppDeletionTests {
+    private static let waiting: Query = """
+        SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+        """
+
+    @Test("A deletion is on record as soon as it has begun, with the keys that it took")
+    func onRecord() async throws {
+        try await withWorld { world in
+            try await world.register("d1")
+            let passed = Mutex(0)
+            let gate = StatementGate { (moment) async throws(PostgresError) in
+                guard moment == .betweenTransactions else { return }
+                if passed.withLock({
+                    $0 += 1; return $0
+                }) > 1 {
+                    throw PostgresError(.connectionLost)
+                }
+            }
+            let dying = world.sibling(behind: gate)
+            let caller = Caller(keyID: Principal.bootstrapKeyID, requestID: "request-1")
+            await Caller.$current.withValue(caller) {
+                await #expect(throws: PostgresError.self) { try await dying.orchestrator.deleteApp(world.app) }
+            }
+            #expect(try await world.number("SELECT count(*) FROM signing_keys") == 0)
+            #expect(try await world.number("SELECT count(*) FROM devices") == 1)
+            let entries = try await world.orchestrator.audit(AuditFilter(), PageRequest(), only: nil).items
+            #expect(entries.map(\.action) == ["app_deleted"])
+            #expect(entries.first?.before?["environments"]?["production"]?["key_id"]?.string == "KEY1234567")
+        }
+    }
+
+    @Test("A deletion comes to its end though phones go on registering")
+    func registrations() async throws {
+        try await withWorld { world in
+            let passed = Mutex(0)
+            let gate = StatementGate { (moment) async throws(PostgresError) in
+                guard moment == .betweenTransactions else { return }
+                let count = passed.withLock {
+                    $0 += 1; return $0
+                }
+                // Once the app is gone they are refused.
+                if count < 100 { try? await world.register("d\(count)") }
+            }
+            try await world.sibling(behind: gate).orchestrator.deleteApp(world.app)
+            #expect(passed.withLock { $0 } < 100)
+            #expect(try await world.number("SELECT count(*) FROM devices") == 0)
+        }
+    }
+
+    @Test("A worker that still sends an end is not waited for, and loses its activity with the app")
+    func leased() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.crowd(3)
+            try await world.end()
+            try await world.database.execute(
+                """
+                UPDATE segments SET due_at = NULL, lease_owner = gen_random_uuid(), lease_until = now() + interval '1 minute'
+                """
+            )
+            let deletion = ActivityDeletion(cause: .app(world.app), after: .oldest)
+            let outcome = try await world.database.withTransaction { try await deletion.run(on: $0) }
+            #expect(outcome.deleted == 0)
+            #expect(try await world.number("SELECT count(*) FROM subscriptions") == 3)
+            try await world.orchestrator.deleteApp(world.app)
+            #expect(try await world.number("SELECT count(*) FROM activities") == 0)
+        }
+    }
+
+    @Test("A deletion that meets a worker in a deadlock gives way, and goes on")
+    func deadlock() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.crowd(3)
+            try await world.end()
+            try await world.settle()
+            func hold(_ token: Int) -> Query {
+                "SELECT FROM subscriptions WHERE update_token = decode(\(World.crowdToken(token)), 'hex') FOR NO KEY UPDATE"
+            }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                try await world.database.withTransaction { worker in
+                    // It is the deletion that finds out.
+                    _ = try await worker.query("SELECT set_config('deadlock_timeout', '1 min', true)")
+                    _ = try await worker.query(hold(3))
+                    group.addTask { try await world.orchestrator.deleteApp(world.app) }
+                    while try await world.number(Self.waiting) == 0 { try await Task.sleep(for: .milliseconds(5)) }
+                    // Those before it are gone, but not for good.
+                    _ = try await worker.query(hold(1))
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await world.number("SELECT count(*) FROM devices") == 0)
+            #expect(try await world.number("SELECT count(*) FROM apps") == 0)
+        }
+    }
+}
