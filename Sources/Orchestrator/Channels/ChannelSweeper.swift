@@ -149,27 +149,37 @@ struct ChannelSweeper: Service, CustomStringConvertible {
             } catch {
                 (reason, concernsAll) = ("\(error)", true)
             }
-            await putOff(concernsAll ? channels[index...] : channels[index...index], reason)
+            await putOff(concernsAll ? channels[index...] : [channel], reason, andAllDue: concernsAll)
             if concernsAll { return }
         }
     }
 
-    /// Tries again later, each time after a longer wait.
-    private func putOff(_ channels: ArraySlice<Due>, _ reason: String) async {
+    /// Tries again later, each time after a longer wait; `andAllDue`: so do all of the same app and environment that are due, or
+    /// each batch of them would take the turn of others to find the same.
+    private func putOff(_ channels: ArraySlice<Due>, _ reason: String, andAllDue: Bool) async {
+        guard let first = channels.first else { return }
         orchestrator.logger.warning(
             "channels are not deleted",
             metadata: [
-                "channel.id": "\(channels.first?.id.rawValue ?? "")", "count": "\(channels.count)",
+                "channel.id": "\(first.id.rawValue)", "count": "\(channels.count)",
                 "reason": "\(reason)",
             ]
         )
         do {
             _ = try await orchestrator.database.execute(
                 """
-                UPDATE channels
+                WITH late AS MATERIALIZED (
+                    SELECT channel_id FROM channels
+                    WHERE (channel_id = ANY(\(channels.map(\.id.rawValue))::uuid[]) AND state = 'deleting')
+                       OR (\(andAllDue) AND bundle_id = \(first.app.rawValue)
+                           AND environment = \(first.environment.rawValue)::apns_environment
+                           AND delete_at <= now() AND state IN ('ready', 'deleting'))
+                    ORDER BY channel_id FOR NO KEY UPDATE
+                )
+                UPDATE channels AS c
                 SET failures = least(failures + 1, 1000),
                     delete_at = clock_timestamp() + \(unescaped: ChannelRows.backOff)
-                WHERE channel_id = ANY(\(channels.map(\.id.rawValue))::uuid[]) AND state = 'deleting'
+                FROM late WHERE c.channel_id = late.channel_id
                 """
             )
         } catch {

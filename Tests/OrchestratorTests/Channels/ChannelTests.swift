@@ -1,6 +1,7 @@
 import APNSTransport
 import APITypes
 import ActivityModel
+import Cryptography
 import JSON
 import Postgres
 import Testing
@@ -273,6 +274,35 @@ struct ChannelTests {
             try await sweeper.deleteDue()
             #expect(world.recorder.deletedChannels.count == 4)
             #expect(try await world.number("SELECT count(*) FROM channels WHERE state = 'deleted'") == 3)
+        }
+    }
+
+    @Test("However many channels of an app are due, one deletion that Apple does not answer to puts them all off")
+    func backlog() async throws {
+        try await withWorld { world in
+            var app = AppRequest.production(key: nil)
+            app.environments[.sandbox] = SigningKeyRequest(
+                keyID: KeyID(stored: "SAND123456"),
+                privateKey: try P256PrivateKey.generate().pem()
+            )
+            _ = try await world.orchestrator.putApp(world.app, app)
+            try await world.database.execute(
+                """
+                INSERT INTO channels (bundle_id, environment, storage, state, apns_channel_id, ready_at, delete_at)
+                SELECT \(world.app.rawValue), environment, 'none', 'ready', environment || '-' || n, now(),
+                       now() - CASE environment WHEN 'production' THEN interval '2 hours' ELSE interval '1 hour' END
+                FROM generate_series(1, 45) AS n, unnest(enum_range(NULL::apns_environment)) AS environment
+                """
+            )
+            let sweeper = ChannelSweeper(orchestrator: world.orchestrator)
+            world.recorder.answerDeletion(with: .failed(.noAnswer))
+            for _ in 1...4 { try await sweeper.deleteDue() }
+            let deleted = world.recorder.deletedChannels.map(\.rawValue)
+            #expect(deleted.filter { $0.hasPrefix("production") }.count == 1)
+            #expect(deleted.filter { $0.hasPrefix("sandbox") }.count == 45, "the other environment is not held up")
+            try await world.pass(11)
+            for _ in 1...3 { try await sweeper.deleteDue() }
+            #expect(try await world.number("SELECT count(*) FROM channels WHERE state = 'deleted'") == 90)
         }
     }
 
