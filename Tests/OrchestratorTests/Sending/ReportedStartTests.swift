@@ -106,6 +106,53 @@ struct ReportedStartTests {
         }
     }
 
+    @Test("No start is claimed for a device whose report is about to be committed", arguments: [false, true])
+    func besideReport(isMany: Bool) async throws {
+        try await withWorld { world in
+            for device in ["d1", "d2"] { try await world.register(device) }
+            try await world.start(to: World.devices("d1", "d2"))
+            try await world.settle()
+            let meanwhile = Gate()
+            let gate = StatementGate { (moment) async throws(PostgresError) in
+                if moment == .beforeCommit { await meanwhile.pass() }
+            }
+            let other = world.sibling(behind: gate)
+            let cards = try ["d1", "d2"].prefix(isMany ? 2 : 1).map { device in
+                let token = try #require(PushToken(hex: device == "d1" ? "aa01" : "aa02"))
+                return ReportedCard(
+                    app: world.app,
+                    activity: ActivityID(stored: "final"),
+                    device: DeviceID(stored: device),
+                    request: SubscriptionRequest(.updateToken(token), knownRevision: 1)
+                )
+            }
+            // The apps have started the cards themselves, and now report a start token as well.
+            try await other.withIntake {
+                async let answers = other.orchestrator.accept(cards)
+                await meanwhile.arrivals(1)
+                let starts = try await world.database.execute(
+                    """
+                    INSERT INTO start_tokens (device_key, type_name, token)
+                    SELECT device_key, 'Game', decode('5a0' || right(device_id, 1), 'hex') FROM devices
+                    """
+                )
+                #expect(starts == 2)
+                try await world.orchestrator.enrolAudience(
+                    of: try #require(await world.number("SELECT activity_key FROM activities"))
+                )
+                #expect(try await world.number("SELECT count(*) FROM starts WHERE state = 'pending'") == 2)
+                try await world.database.execute("UPDATE segments SET due_at = now()")
+                try await world.settle()
+                meanwhile.open()
+                for answer in await answers { _ = try answer.get() }
+            }
+            try await world.hurry()
+            try await world.settle()
+            #expect(world.recorder.take().map(\.destination) == (isMany ? [] : ["5a02"]))
+            #expect(try await world.startState("d1") == "settled")
+        }
+    }
+
     @Test("A device that the backend takes the card from is not started again by a repeat that waited")
     func unsubscribed() async throws {
         try await withWorld(policy: Self.oneInTwoHundredSeconds) { world in

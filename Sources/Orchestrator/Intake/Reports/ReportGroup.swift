@@ -137,6 +137,9 @@ struct ReportGroup {
     // MARK: Devices
 
     /// Looks up devices and channels, and takes note of new versions of single ones.
+    ///
+    /// The devices are locked: no start is claimed for one until its card can be seen (``StartClaims``). That costs nothing
+    /// where a card is new, which refers to its device, and is done before anything else is locked, as a registration does.
     private mutating func findDevices() async throws {
         let cards = reports.map(\.card)
         let apps = cards.map(\.app.rawValue)
@@ -152,6 +155,7 @@ struct ReportGroup {
                 \(cards.map { $0.request.appVersion?.description })
             ) WITH ORDINALITY AS r(bundle_id, device_id, os_version, app_version, place)
             JOIN devices AS d USING (bundle_id, device_id)
+            ORDER BY d.device_key FOR NO KEY UPDATE OF d
             """,
             """
             SELECT activity_key, coalesce(apns_channel_id, '') FROM channels

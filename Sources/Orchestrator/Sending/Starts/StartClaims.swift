@@ -178,7 +178,8 @@ struct StartClaims: Sendable {
     }
 
     /// The condition that there is a card of the start `s` already. A report settles the starts that it finds; one that is
-    /// made at that moment, of an audience, may be missed by it. What waits for its token may be there or not.
+    /// made at that moment, of an audience, is missed by it. But the report holds the device until its card can be seen, so
+    /// nothing is claimed for the device in between. What waits for its token may be there or not.
     private static let isReported = """
         EXISTS (SELECT FROM subscriptions AS c
                 WHERE c.activity_key = s.activity_key AND c.device_key = s.device_key AND c.state <> 'waiting_for_token')

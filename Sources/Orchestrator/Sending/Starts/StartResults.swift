@@ -70,9 +70,10 @@ struct StartResults: Sendable {
     func store(for activity: ActivitySnapshot, on connection: PostgresConnection) async throws {
         let results = try await connection.pipeline(
             [
-                // They stay until this is committed. Locked first, as a deletion does: neither waits in the other's way.
+                // They stay until this is committed. Locked first, as reports and deletions do: nobody waits in another's way.
                 "SELECT device_key FROM devices WHERE device_key = ANY(\(deviceKeys)) ORDER BY device_key FOR KEY SHARE"
             ]
+                + (deadDeviceTokens.isEmpty ? [] : [DeviceTokens.forget(deadDeviceTokens)])
                 // Judged before the look: whether a start is tried again depends on the tokens that are left.
                 + (deadTokens.isEmpty ? [] : [tokenDeaths(activity)]) + [look(activity)]
         )
@@ -89,7 +90,6 @@ struct StartResults: Sendable {
                 statements.append(SegmentStore.announce(activityKeys: [activity.key]))
             }
         }
-        if !deadDeviceTokens.isEmpty { statements.append(DeviceTokens.forget(deadDeviceTokens)) }
         _ = try await connection.pipeline(statements)
     }
 
