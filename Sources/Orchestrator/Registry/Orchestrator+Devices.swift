@@ -208,15 +208,17 @@ extension Orchestrator {
     package func eraseUser(_ app: BundleID, _ id: UserID) async throws {
         try await database.withTransaction { connection in
             try await requireApp(app, connection)
-            let activities = try await UserErasure.activities(app, id, on: connection)
-            try await UserErasure.starts(of: activities, app, id, on: connection)
+            let devices = try await UserErasure.devices(app, id, on: connection)
+            let activities = try await UserErasure.activities(app, id, devices, on: connection)
+            _ = try await connection.query(UserErasure.hold(app, id))
+            try await UserErasure.starts(of: activities, id, devices, on: connection)
             _ = try await connection.execute(UserErasure.audience(app, id))
-            let devices = try await TimelineErasure.delete(
+            let deleted = try await TimelineErasure.delete(
                 "DELETE FROM devices WHERE bundle_id = \(app.rawValue) AND user_id = \(id.rawValue) RETURNING device_key, device_id",
                 of: app,
                 on: connection
             )
-            let erased: JSONValue = ["devices": .number(JSONNumber(devices))]
+            let erased: JSONValue = ["devices": .number(JSONNumber(deleted))]
             try await AuditRows.record(
                 .userErased,
                 of: app,

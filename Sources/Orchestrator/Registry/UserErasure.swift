@@ -18,10 +18,30 @@ enum UserErasure {
         """
     }
 
+    /// The ids of the user's devices.
+    static func devices(_ app: BundleID, _ user: UserID, on connection: PostgresConnection) async throws -> [String] {
+        let rows = try await connection.query(
+            "SELECT device_id FROM devices WHERE bundle_id = \(app.rawValue) AND user_id = \(user.rawValue)"
+        )
+        return try rows.decoded(as: String.self)
+    }
+
+    /// The statement that locks the user's devices, as all do who lock activities after them: reports, and registrations.
+    static func hold(_ app: BundleID, _ user: UserID) -> Query {
+        """
+        SELECT FROM devices WHERE bundle_id = \(app.rawValue) AND user_id = \(user.rawValue)
+        ORDER BY device_key FOR UPDATE
+        """
+    }
+
     /// The activities that name the user or a device of the user, in the start as it is kept or in the audience. It reads all
     /// activities of the app: run it before the transaction writes anything, because readers of events wait for who writes.
-    static func activities(_ app: BundleID, _ user: UserID, on connection: PostgresConnection) async throws -> [Int64] {
-        let devices = try await devices(app, user, on: connection)
+    static func activities(
+        _ app: BundleID,
+        _ user: UserID,
+        _ devices: [String],
+        on connection: PostgresConnection
+    ) async throws -> [Int64] {
         let rows = try await connection.query(
             """
             SELECT activity_key FROM activities
@@ -39,28 +59,16 @@ enum UserErasure {
         return try rows.decoded(as: Int64.self)
     }
 
-    private static func devices(
-        _ app: BundleID,
-        _ user: UserID,
-        on connection: PostgresConnection
-    ) async throws -> [String] {
-        let rows = try await connection.query(
-            "SELECT device_id FROM devices WHERE bundle_id = \(app.rawValue) AND user_id = \(user.rawValue)"
-        )
-        return try rows.decoded(as: String.self)
-    }
-
     /// Locks these activities, and rewrites the starts that named the user or a device of the user, while the devices are
     /// still there.
     ///
     /// A replay is judged against the start as it is kept, so one that still names the user is another start from now on.
     static func starts(
         of activityKeys: [Int64],
-        _ app: BundleID,
         _ user: UserID,
+        _ devices: [String],
         on connection: PostgresConnection
     ) async throws {
-        let devices = try await devices(app, user, on: connection)
         // In the order in which everybody locks several.
         let rows = try await connection.query(
             """

@@ -110,6 +110,35 @@ struct AudienceTests {
         }
     }
 
+    @Test("The erasure of a user waits for a report of the user's first card by an unknown app, and neither fails")
+    func erasureBesideAReport() async throws {
+        try await withWorld { world in
+            try await world.register("d1", token: "5a01", user: "u1")
+            try await world.start(to: Audience(users: [UserID(stored: "u1")]))
+            let meanwhile = Gate()
+            let gate = StatementGate { (moment) async throws(PostgresError) in
+                // It has locked the device, and not the activity yet.
+                if moment == .inTransaction { await meanwhile.pass() }
+            }
+            let other = world.sibling(behind: gate)
+            try await other.withIntake {
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { try await other.follow("d1", token: "aa01") }
+                    await meanwhile.arrivals(1)
+                    group.addTask { try await world.orchestrator.eraseUser(world.app, UserID(stored: "u1")) }
+                    let waiting: Query = """
+                        SELECT count(*) FROM pg_stat_activity
+                        WHERE datname = current_database() AND wait_event_type = 'Lock'
+                        """
+                    while try await world.number(waiting) == 0 { try await Task.sleep(for: .milliseconds(5)) }
+                    meanwhile.open()
+                    try await group.waitForAll()
+                }
+            }
+            #expect(try await world.number("SELECT count(*) FROM devices") == 0)
+        }
+    }
+
     @Test("Who is covered by another part of the audience stays in it")
     func covered() async throws {
         try await withWorld { world in
