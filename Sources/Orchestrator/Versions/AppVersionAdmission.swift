@@ -10,16 +10,28 @@ import Postgres
 struct AppVersionAdmission {
     let orchestrator: Orchestrator
 
+    /// Nearly always somebody with the same app was there before.
+    ///
+    /// - Returns: Those that have to be left to another transaction, because something is known of some cards and not of all;
+    ///   of a single one, none.
     /// - Throws: ``OutdatedType``; try again then, from the beginning.
-    func admit(_ cards: [CardKey], on connection: PostgresConnection) async throws {
-        let hold = AppVersionRows.hold(cards)
-        // Nearly always somebody with the same app was there before.
-        if cards.count == 1, try await !connection.query(hold).isEmpty { return }
-        // Rows are held last: whoever changes them has locked types and activities before.
-        let known = try AppVersionRows.cards(await connection.query(AppVersionRows.known(cards)))
-        let missing = cards.filter { !known.contains($0) }
+    func admit(_ cards: [CardKey], on connection: PostgresConnection) async throws -> Set<CardKey> {
+        guard !cards.isEmpty else { return [] }
+        let held = try await hold(cards, on: connection)
+        guard held.isEmpty else { return Set(cards).subtracting(held) }
+        // No row is held, so what comes before them can still be locked.
+        try await admit(cards, judging: cards, on: connection)
+        return []
+    }
+
+    private func hold(_ cards: [CardKey], on connection: PostgresConnection) async throws -> Set<CardKey> {
+        try AppVersionRows.cards(await connection.query(AppVersionRows.hold(cards)))
+    }
+
+    /// Rows are held last: whoever changes them has locked types and activities before.
+    private func admit(_ cards: [CardKey], judging missing: [CardKey], on connection: PostgresConnection) async throws {
         if !missing.isEmpty { try await judge(missing, on: connection) }
-        let held = try AppVersionRows.cards(await connection.query(hold))
+        let held = try await hold(cards, on: connection)
         // A row that was there may have been forgotten before it was held.
         guard let gone = cards.first(where: { !held.contains($0) }) else { return }
         // No type where the activity is gone.
@@ -129,7 +141,9 @@ struct AppVersionAdmission {
         let keys = try rows.decoded(as: Int64.self)
         let all = Set(keys).union([activityKey].compactMap { $0 }).sorted()
         guard !all.isEmpty else { return }
-        try await admit(all.map { CardKey(activityKey: $0, deviceKey: deviceKey) }, on: connection)
+        let concerned = all.map { CardKey(activityKey: $0, deviceKey: deviceKey) }
+        let known = try AppVersionRows.cards(await connection.query(AppVersionRows.known(concerned)))
+        try await admit(concerned, judging: concerned.filter { !known.contains($0) }, on: connection)
         guard !keys.isEmpty else { return }
         let cards = keys.map { CardKey(activityKey: $0, deviceKey: deviceKey) }
         _ = try await connection.pipeline([

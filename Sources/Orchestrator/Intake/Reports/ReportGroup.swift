@@ -211,15 +211,9 @@ struct ReportGroup {
         left = renewed
         let byToken = reports.indices.filter { reports[$0].card.request.report.isByToken }
             .compactMap { place in cardKey(place).map { (place, $0) } }
-        let cards = byToken.map(\.1)
-        guard !cards.isEmpty else { return }
-        let known = try AppVersionRows.cards(await connection.query(AppVersionRows.hold(cards)))
-        if known.isEmpty {
-            // No row is held, so what comes before them can still be locked.
-            try await AppVersionAdmission(orchestrator: reports[0].orchestrator).admit(cards, on: connection)
-        } else {
-            left.formUnion(byToken.filter { !known.contains($0.1) }.map(\.0))
-        }
+        let admission = AppVersionAdmission(orchestrator: reports[0].orchestrator)
+        let missing = try await admission.admit(byToken.map(\.1), on: connection)
+        left.formUnion(byToken.filter { missing.contains($0.1) }.map(\.0))
     }
 
     /// The card of a report that this transaction takes.
@@ -247,7 +241,7 @@ struct ReportGroup {
             givesWork = true
             try await admission.readmit(key, andTo: activityKey, on: connection)
         } else if let activityKey {
-            try await admission.admit([CardKey(activityKey: activityKey, deviceKey: key)], on: connection)
+            _ = try await admission.admit([CardKey(activityKey: activityKey, deviceKey: key)], on: connection)
         }
     }
 
