@@ -92,9 +92,10 @@ actor LiveActivityReporter {
         }
     }
 
-    /// A card that the app itself has started on the match's channel, with `pushType: .channel(id)`, has no token.
-    func reportChannelCard(_ card: Activity<GameAttributes>, channelID: String) async {
-        await reportCard(card, CardReport(channelId: channelID))
+    /// A card that the app itself has started on the match's channel, with `pushType: .channel(id)`, has no token. It shows the
+    /// match as of a revision that the backend named; 0 if it named none.
+    func reportChannelCard(_ card: Activity<GameAttributes>, channelID: String, revision: Int) async {
+        await reportCard(card, CardReport(channelId: channelID, knownRevision: revision))
     }
 
     private func reportCard(_ card: Activity<GameAttributes>, _ news: CardReport) async {
@@ -172,6 +173,7 @@ private struct CardReport: Encodable {
     var channelId: String?
     var ended: Bool?
     var generation: Int?
+    var knownRevision: Int?
     var activitykitId: String?
     var environment: String?
     var osVersion: String?
