@@ -23,7 +23,7 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
 
     /// Makes a client and starts its thread. Nothing is sent.
     ///
-    /// `caFile` names another trust root than the system's, in PEM. `providerTokens` are shared with all that send with the
+    /// `caFile` names further trust roots beside the system's, in PEM. `providerTokens` are shared with all that send with the
     /// same keys.
     package init(
         endpoints: APNSEndpoints = APNSEndpoints(),

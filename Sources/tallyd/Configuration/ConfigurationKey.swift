@@ -55,7 +55,7 @@ struct ConfigurationKey: Sendable {
     )
     static let apnsCAFile = ConfigurationKey(
         "TALLY_APNS_CA_FILE",
-        "PEM file of a further trust root for APNs; default none"
+        "PEM file of further trust roots for APNs; default none"
     )
     static let apnsRetryMaximum = ConfigurationKey(
         "TALLY_APNS_RETRY_MAX_SECONDS",
