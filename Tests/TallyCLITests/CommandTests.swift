@@ -154,6 +154,19 @@ struct CommandTests {
         #expect(try at.request().dismissal == .at(Instant(unixSeconds: 1_671_386_400)))
     }
 
+    @Test("apps put names the channel settings only where they are given, and can take them back")
+    func apps() throws {
+        let words = ["apps", "put", "com.example", "--team-id", "TEAM567890", "--production-key-id", "ABCDEFGHIJ"]
+        let bare = try #require(try Tally.parseAsRoot(words) as? Apps.Put)
+        let key = SigningKeyRequest(keyID: KeyID(stored: "ABCDEFGHIJ"))
+        #expect(
+            try bare.request() == AppRequest(teamID: TeamID(stored: "TEAM567890"), environments: [.production: key])
+        )
+        let options = ["--channel-pool", "0", "--no-channels-exclusive"]
+        let full = try #require(try Tally.parseAsRoot(words + options) as? Apps.Put)
+        #expect(try full.request().channelPool == 0 && full.request().channelsExclusive == false)
+    }
+
     @Test("keys create takes several scopes and a bundle id")
     func keys() throws {
         let command = try parse(

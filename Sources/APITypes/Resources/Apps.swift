@@ -4,16 +4,17 @@ package import JSON
 /// `PUT /v1/apps/{bundle_id}`.
 package struct AppRequest: Sendable, Hashable {
     package var teamID: TeamID
-    /// Whether no other system makes channels for this app, so that unknown ones may be deleted.
-    package var channelsExclusive: Bool
-    /// Channels kept ready per environment; 0: made when an activity needs one.
-    package var channelPool: Int
+    /// Whether no other system makes channels for this app, so that unknown ones may be deleted; nil keeps what is stored,
+    /// false for a new app.
+    package var channelsExclusive: Bool?
+    /// Channels kept ready per environment, 0: made when an activity needs one; nil keeps what is stored, 0 for a new app.
+    package var channelPool: Int?
     package var environments: [APNSEnvironment: SigningKeyRequest]
 
     package init(
         teamID: TeamID,
-        channelsExclusive: Bool = false,
-        channelPool: Int = 0,
+        channelsExclusive: Bool? = nil,
+        channelPool: Int? = nil,
         environments: [APNSEnvironment: SigningKeyRequest]
     ) {
         self.teamID = teamID
@@ -45,8 +46,8 @@ extension AppRequest: APIRequest {
         guard reader.finish(), let teamID, let environments else { return nil }
         self.init(
             teamID: teamID,
-            channelsExclusive: channelsExclusive ?? false,
-            channelPool: channelPool ?? 0,
+            channelsExclusive: channelsExclusive,
+            channelPool: channelPool,
             environments: environments
         )
     }

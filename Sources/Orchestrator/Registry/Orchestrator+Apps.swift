@@ -7,20 +7,25 @@ import Postgres
 extension Orchestrator {
     /// Makes an app or changes it.
     ///
-    /// An environment that the request does not name keeps its key: nothing is erased by being left out.
+    /// What the request does not name stays as it is stored, the keys of other environments too: nothing is erased by being
+    /// left out.
     ///
     /// - Throws: 422 for a private key that is not P-256, for an environment without any, and for an app without an environment.
     package func putApp(_ id: BundleID, _ request: AppRequest) async throws -> AppResource {
         let sealed = try sealedKeys(id, request)
         let app = try await database.withTransaction { connection in
             let before = try await Self.readApps(id: id, connection).first
+            let exclusive = request.channelsExclusive
+            let pool = request.channelPool.map(Int32.init)
             _ = try await connection.execute(
                 """
                 INSERT INTO apps (bundle_id, team_id, channels_exclusive, channel_pool)
-                VALUES (\(id.rawValue), \(request.teamID.rawValue), \(request.channelsExclusive), \(Int32(request.channelPool)))
+                VALUES (\(id.rawValue), \(request.teamID.rawValue), COALESCE(\(exclusive)::boolean, false),
+                        COALESCE(\(pool)::integer, 0))
                 ON CONFLICT (bundle_id) DO UPDATE
-                SET team_id = EXCLUDED.team_id, channels_exclusive = EXCLUDED.channels_exclusive,
-                    channel_pool = EXCLUDED.channel_pool, updated_at = now()
+                SET team_id = EXCLUDED.team_id,
+                    channels_exclusive = COALESCE(\(exclusive), apps.channels_exclusive),
+                    channel_pool = COALESCE(\(pool), apps.channel_pool), updated_at = now()
                 """
             )
             for (environment, key) in request.environments {

@@ -12,7 +12,10 @@ struct Apps: AsyncParsableCommand {
     struct Put: ClientCommand {
         static let configuration = CommandConfiguration(
             abstract: "Register an app or change it.",
-            discussion: "A key without its file keeps the private key that is stored."
+            discussion: """
+                What is not given stays as it is stored: a key without its file keeps its private key, an environment that is \
+                not named its key.
+                """
         )
 
         @Argument(help: "The bundle id.") var id: Checked<BundleID>
@@ -21,8 +24,9 @@ struct Apps: AsyncParsableCommand {
         @Option(help: "Its .p8 file.") var productionKeyFile: String?
         @Option(help: "The signing key for the sandbox.") var sandboxKeyID: Checked<KeyID>?
         @Option(help: "Its .p8 file.") var sandboxKeyFile: String?
-        @Option(help: "Channels kept ready per environment.") var channelPool = 0
-        @Flag(help: "No other system makes channels for this app.") var channelsExclusive = false
+        @Option(help: "Channels kept ready per environment.") var channelPool: Int?
+        @Flag(inversion: .prefixedNo, help: "Whether no other system makes channels for this app.")
+        var channelsExclusive: Bool?
         @OptionGroup var global: GlobalOptions
 
         func validate() throws {

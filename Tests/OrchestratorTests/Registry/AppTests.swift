@@ -16,6 +16,7 @@ struct AppTests {
             let shown = try await registry.app(app)
             #expect(shown.environments == [.production: SigningKeyResource(keyID: KeyID(stored: "KEY1234567"))])
             #expect(!shown.json.text.contains("PRIVATE"))
+            #expect(shown.channelPool == 0 && !shown.channelsExclusive)
             var request = AppRequest.production(key: nil)
             request.channelPool = 5
             request.channelsExclusive = true
@@ -32,6 +33,11 @@ struct AppTests {
             // What the request leaves out stays.
             let same = try await registry.putApp(app, .production(key: nil))
             #expect(same.environments.count == 2)
+            #expect(same.channelPool == 5 && same.channelsExclusive)
+            request.channelPool = 0
+            request.channelsExclusive = false
+            let plain = try await registry.putApp(app, request)
+            #expect(plain.channelPool == 0 && !plain.channelsExclusive)
             try await registry.deleteApp(app)
             #expect(try await problem { _ = try await registry.app(app) }?.status == 404)
             #expect(try await problem { try await registry.deleteApp(app) }?.status == 404)
