@@ -50,6 +50,20 @@ struct ReferenceTests {
         for name in names { #expect(alerts.contains("docs/runbook.md#\(name.lowercased())")) }
     }
 
+    @Test("every answer of APNs that an operator has to act upon raises the alert, and has its word in the runbook")
+    func credentials() throws {
+        let alerts = try Document(path: "docs/samples/monitoring/alerts.yaml").text()
+        let rule = try #require(alerts.split(separator: "- alert: ").first { $0.hasPrefix("TallyCredentialRefused") })
+        let runbook = try Document(path: "docs/runbook.md").text()
+        let rows = try Document(path: "docs/apns-answers.md").tableRows().filter { $0[3] == "`credential`" }
+        #expect(rows.count > 10)
+        for row in rows where row[1] != "403" {
+            let reason = row[2].replacing("`", with: "")
+            #expect(rule.matches(of: /\w+/).contains { $0.output == reason }, "\(reason)")
+            #expect(runbook.contains(row[2]), "\(reason)")
+        }
+    }
+
     @Test("every link between documents leads somewhere", arguments: Document.all)
     func links(page: Document) throws {
         let folder = Document.root.appending(path: page.path).deletingLastPathComponent()
