@@ -56,6 +56,14 @@ struct DeploymentSampleTests {
         #expect(services["migrate"]?["command"]?.array == ["migrate"])
         #expect(services["tally"]?["cap_drop"]?.array == ["ALL"])
         #expect(services["tally"]?["depends_on"]?["migrate"]?["condition"]?.string == "service_completed_successfully")
+        let ignored = try String(contentsOf: Document.root.appending(path: ".gitignore"), encoding: .utf8)
+            .split(separator: "\n")
+        let password = try #require(documents[0]["secrets"]?["postgres-password"]?["file"]?.string)
+        let secrets = [services["migrate"], services["tally"]].map { $0?["env_file"]?.string } + [password]
+        for secret in secrets {
+            let name = try #require(secret).replacing("./", with: "")
+            #expect(ignored.contains("/docs/samples/deploy/\(name)"), "what holds secrets is not for git: \(name)")
+        }
         let rules = try #require(documents[1]["groups"]?.array?.first?["rules"]?.array)
         for rule in rules {
             #expect(rule["expr"]?.string?.contains("tally") == true)
