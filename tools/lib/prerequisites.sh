@@ -36,6 +36,15 @@ missing_packages() {
     [[ -s /etc/ssl/certs/ca-certificates.crt ]] || echo ca-certificates
 }
 
+# The same for what is written in Python.
+missing_python() { find_python >/dev/null || printf '%s\n' python3 python3-venv; }
+
+# The same for the benches and the soak, which are.
+missing_bench_packages() {
+    missing_packages
+    missing_python
+}
+
 # The same for the tests, which want other people's clients and servers besides.
 missing_test_packages() {
     missing_packages
@@ -44,7 +53,7 @@ missing_test_packages() {
     [[ -x /usr/sbin/haproxy ]] || has_command haproxy || echo haproxy
     [[ -x /usr/sbin/pgbouncer ]] || has_command pgbouncer || echo pgbouncer
     has_command h2load && has_command nghttp || echo nghttp2-client
-    find_python >/dev/null || printf '%s\n' python3 python3-venv
+    missing_python
 }
 
 # A library that lets a program see another time. Only a scenario of tools/chaos wants it, and is left out without it.

@@ -5,16 +5,12 @@
 source tools/lib/python.sh
 
 missing_schema_bench_packages() {
-    missing_packages
-    find_python >/dev/null || printf '%s\n' python3 python3-venv
+    missing_bench_packages
     [[ -e /usr/share/nodejs/ajv/package.json ]] || echo node-ajv
     has_command node || echo nodejs
     has_command valgrind || echo valgrind
 }
 
 install_prerequisites missing_schema_bench_packages
-require_swift
 prepare_python .build/bench-python tools/benches/schema/requirements.txt
-export TALLY_BENCHES=1
-timed "Build of bench-schema" swift build -c release --product bench-schema
-exec "$PREPARED_PYTHON" tools/lib/bench/schema.py --bin "$(swift build -c release --show-bin-path)" "$@" >&3
+run_bench schema bench-schema "$@"

@@ -2,8 +2,7 @@
 # Sourced by tools/bench: start-up time and memory at rest, beside small HTTP servers and Postgres.
 
 missing_start_bench_packages() {
-    missing_packages
-    find_python >/dev/null || printf '%s\n' python3 python3-venv
+    missing_bench_packages
     has_command node || echo nodejs
 }
 

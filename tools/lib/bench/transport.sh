@@ -5,13 +5,6 @@
 source tools/lib/python.sh
 
 install_prerequisites missing_test_packages
-require_swift
 # Its packages are for one of the clients in the table, which can do without it: the bench then says that it is not there.
 (prepare_test_python) || say "aioapns will be missing from the table"
-export TALLY_BENCHES=1
-for product in bench-sink bench-transport; do
-    timed "Build of $product" swift build -c release --product "$product"
-done
-bin=$(swift build -c release --show-bin-path)
-python=$(find_python) || die "there is no Python 3.10 or newer"
-exec "$python" tools/lib/bench/transport.py --bin "$bin" --aioapns "$PWD/$PYTHON_FOLDER/bin/python3" "$@" >&3
+run_bench transport "bench-sink bench-transport" --aioapns "$PWD/$PYTHON_FOLDER/bin/python3" "$@"
