@@ -89,7 +89,12 @@ def main():
     parser.add_argument("--check", action="store_true", help="print what is predicted beside what was measured")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args()
-    said = measured.read(options.costs)
+    try:
+        said = measured.read(options.costs)
+        costs = Costs.measured(said["costs"])
+        of = said["measured"]["costs"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        parser.error(f"--costs {options.costs} is not what `tools/bench scale` writes: {error!r}")
     if options.check:
         return check(said, options.json)
     try:
@@ -101,12 +106,11 @@ def main():
         )  # fmt: skip
     except ValueError as error:
         parser.error(str(error))
-    found = need(Costs.measured(said["costs"]), plan)
+    found = need(costs, plan)
     if options.json:
         print(json.dumps({"plan": asdict(plan), "need": asdict(found)}, indent=2))
     else:
         print("\n".join([*report(plan, found), *limits(plan, found)]))
-        of = said["measured"]["costs"]
         print(f"\nCosts: {of['date']}, commit {of['commit']}; {of['machine']}.")
 
 
