@@ -2,13 +2,12 @@
 
 import json
 import os
-import subprocess
-import sys
 import time
 
-from cluster import Workbench, parser
+import command
+from cluster import Workbench, server_parser
 from daemon import Daemon
-from measure import Failure, median, run, table, version
+from measure import Failure, median, run, say, table, version
 
 APP, TYPE = "com.example.matchday", "Match"
 ACTIVITIES = 10_000
@@ -39,18 +38,10 @@ class Bench:
 
     def prepare(self):
         """An app, a type with its schema, a key that may publish, and the activities, started in batches."""
-        key = subprocess.run(
-            ["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"],
-            check=True, capture_output=True, text=True,
-        ).stdout  # fmt: skip
-        production = {"key_id": "FGHIJ67890", "private_key": key}
-        self.daemon.call("PUT", f"/v1/apps/{APP}", {"team_id": "ABCDE12345", "environments": {"production": production}})
         attributes = {"type": "object", "properties": {"home": {"type": "string"}, "away": {"type": "string"}}}
-        self.daemon.call(
-            "PUT", f"/v1/apps/{APP}/types/{TYPE}", {"attributes_schema": attributes, "content_state_schema": SCHEMA}
+        self.key = self.daemon.register(
+            APP, TYPE, {"attributes_schema": attributes, "content_state_schema": SCHEMA}, ["publish"]
         )
-        created = self.daemon.call("POST", "/v1/api-keys", {"name": "bench", "scopes": ["publish"]})
-        self.key = created["secret"]
         state = {"home_score": 0, "away_score": 0, "period": "first_half", "last_event": "", "clock": 0}
         start = {"type": TYPE, "attributes": {"home": "Argentina", "away": "France"}, "content_state": state}
         for first in range(1, ACTIVITIES, BATCH):
@@ -123,7 +114,7 @@ class Bench:
             }
             order = list(steps) if number % 2 == 0 else list(reversed(steps))
             rounds.append({name: steps[name]() for name in order})
-            print(f"-- round {number + 1}: {summary(rounds[-1])}", file=sys.stderr, flush=True)
+            say(f"-- round {number + 1}: {summary(rounds[-1])}")
         return rounds
 
 
@@ -156,9 +147,8 @@ def report(rounds, memory):
 
 
 def main():
-    arguments = parser("accept", __doc__, "3 seconds each instead of 10: a rough look", cpus=None)
-    arguments.add_argument("--rounds", type=int, default=3, help="rounds of all three (default 3)")
-    options = arguments.parse_args()
+    quick = "3 seconds each instead of 10: a rough look"
+    options = server_parser("accept", __doc__, quick, rounds=(3, "rounds of all three")).parse_args()
     with Workbench(options) as workbench:
         url = workbench.cluster.fresh()
         with Daemon(options.bin, url) as daemon:
@@ -179,7 +169,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except Failure as failure:
-        sys.exit(f"tools/bench accept: {failure}")
+    command.play("tools/bench accept", main)

@@ -4,9 +4,9 @@ import json
 import os
 import random
 import re
-import subprocess
 
-from measure import Failure
+from credentials import signing_key
+from measure import Failure, said_by
 
 PEERS = os.path.join(os.path.dirname(__file__), "..", "..", "benches", "peers")
 
@@ -21,10 +21,7 @@ class Clients:
         self.body_bytes = body
         self.chunk = chunk
         self.under_way = under_way
-        described = subprocess.run(
-            [self.program, "describe", "--body", str(body)], check=True, capture_output=True, text=True
-        )
-        self.request = json.loads(described.stdout)
+        self.request = json.loads(said_by([self.program, "describe", "--body", str(body)]))
         with open(self.path("body"), "w") as file:
             file.write(self.request["body"])
 
@@ -66,12 +63,8 @@ class Clients:
         return self.with_settings("node", ["node", os.path.join(PEERS, "node_client.mjs")], settings)
 
     def aioapns(self, sink, count, streams):
-        key = subprocess.run(
-            ["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"],
-            check=True, capture_output=True, text=True,
-        ).stdout  # fmt: skip
         settings = {
-            "port": sink.port, "ca": self.path("ca.pem"), "key": key, "count": count, "streams": streams,
+            "port": sink.port, "ca": self.path("ca.pem"), "key": signing_key(), "count": count, "streams": streams,
             "body_bytes": self.body_bytes,
         }  # fmt: skip
         return self.with_settings("aioapns", [self.aioapns_python, os.path.join(PEERS, "aioapns_client.py")], settings)

@@ -1,6 +1,5 @@
 """The private, durable Postgres server of a bench, pgbench on it, and what all benches with a server do alike."""
 
-import argparse
 import contextlib
 import glob
 import os
@@ -8,9 +7,9 @@ import re
 import subprocess
 import tempfile
 
-from measure import Failure, conditions, to_json, version
-
-TICKS = os.sysconf("SC_CLK_TCK")
+import command
+from measure import CLOCK_TICKS, Failure, conditions, said_by, version
+from processes import Program
 
 
 def program(name):
@@ -19,34 +18,38 @@ def program(name):
     return max(found, key=lambda path: int(path.split("/")[4])) if found else name
 
 
-class Cluster:
+@contextlib.contextmanager
+def workplace(name):
+    """A folder of its own for a run, which is gone after it."""
+    with tempfile.TemporaryDirectory(prefix=f"tally-{name}-", dir="/var/tmp") as folder:
+        # Postgres does not run as root, and has to come by here; its own folder is nobody else's.
+        os.chmod(folder, 0o711)
+        yield folder
+
+
+class Cluster(Program):
     """A running server; used in a `with`. It ends with this process, and its data with the folder."""
 
     def __init__(self, bin, folder):
         self.command = [os.path.join(bin, "bench-orchestrator"), "database", "--folder", os.path.join(folder, "cluster")]
         self.count = 0
 
-    def __enter__(self):
-        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    def start(self):
+        return subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def come_up(self):
         line = self.process.stdout.readline().split()
         if len(line) != 2:
             raise Failure("PostgreSQL did not start")
         self.pid, self.url = int(line[0]), line[1]
-        return self
 
-    def __exit__(self, *_):
+    def stop(self):
+        """It goes on for as long as its input is open."""
         self.process.stdin.close()
-        self.process.wait()
-        self.process.stdout.close()
 
     def query(self, sql, url=None):
-        result = subprocess.run(
-            [program("psql"), "-X", "-q", "-t", "-A", "-v", "ON_ERROR_STOP=1", "-c", sql, url or self.url],
-            capture_output=True, text=True,
-        )  # fmt: skip
-        if result.returncode != 0:
-            raise Failure(f"psql: {result.stderr.strip()}")
-        return result.stdout.strip()
+        command = [program("psql"), "-X", "-q", "-t", "-A", "-v", "ON_ERROR_STOP=1", "-c", sql, url or self.url]
+        return said_by(command).strip()
 
     def fresh(self):
         """The URL of a new database with the tables of this version, and nothing in them."""
@@ -82,7 +85,7 @@ class Cluster:
                     total += sum(map(int, file.read().rsplit(")", 1)[1].split()[fields]))
             except (FileNotFoundError, ProcessLookupError):
                 pass  # It has ended since, and counts with the server.
-        return total / TICKS
+        return total / CLOCK_TICKS
 
     def settings(self):
         names = ("synchronous_commit", "fsync", "full_page_writes", "shared_buffers", "wal_sync_method")
@@ -90,29 +93,23 @@ class Cluster:
 
     def pgbench(self, script, clients, seconds):
         """Transactions per second of a script, prepared statements."""
-        result = subprocess.run(
-            [
-                program("pgbench"), "-n", "-M", "prepared", "-c", str(clients), "-j", "1", "-T", str(seconds),
-                "-f", script, self.url,
-            ],
-            capture_output=True, text=True,
-        )  # fmt: skip
-        found = re.search(r"tps = ([0-9.]+)", result.stdout)
-        if result.returncode != 0 or not found:
-            raise Failure(f"pgbench: {result.stderr[-500:]}")
+        said = said_by([
+            program("pgbench"), "-n", "-M", "prepared", "-c", str(clients), "-j", "1", "-T", str(seconds),
+            "-f", script, self.url,
+        ])  # fmt: skip
+        found = re.search(r"tps = ([0-9.]+)", said)
+        if not found:
+            raise Failure(f"pgbench: {said[-500:]}")
         return float(found.group(1))
 
 
-def parser(name, description, quick, cpus):
+def server_parser(name, description, quick, rounds=None, cpus=None):
     """What every bench with a server can be asked. `cpus`: how many it uses if nobody says; None: all."""
-    parser = argparse.ArgumentParser(prog=f"tools/bench {name}", description=description)
-    parser.add_argument("--json", action="store_true", help="print one object instead of a table")
-    parser.add_argument("--quick", action="store_true", help=quick)
+    parser = command.parser(name, description, quick, rounds)
     words = "all" if cpus is None else cpus
     parser.add_argument(
-        "--cpus", type=int, default=cpus, help=f"how many CPUs everything together may use (default {words})"
+        "--cpus", type=command.count, default=cpus, help=f"how many CPUs everything together may use (default {words})"
     )
-    parser.add_argument("--bin", required=True, help=argparse.SUPPRESS)
     return parser
 
 
@@ -128,25 +125,19 @@ class Workbench:
 
     def __enter__(self):
         with contextlib.ExitStack() as stack:
-            self.folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="tally-bench-", dir="/var/tmp"))
-            # Postgres does not run as root, and has to come by here; its own folder is nobody else's.
-            os.chmod(self.folder, 0o711)
+            self.folder = stack.enter_context(workplace("bench"))
             self.cluster = stack.enter_context(Cluster(self.options.bin, self.folder))
             self.stack = stack.pop_all()
         return self
 
     def __exit__(self, *failure):
-        if failure[0] is None:
-            self.cluster.drop()
-            self.facts |= {"postgres": version(program("postgres"), "--version")} | self.cluster.settings()
-            self.facts["load_after"] = round(os.getloadavg()[0], 2)
-        return self.stack.__exit__(*failure)
+        with self.stack:
+            if failure[0] is None:
+                self.cluster.drop()
+                self.facts |= {"postgres": version(program("postgres"), "--version")} | self.cluster.settings()
+                self.facts["load_after"] = round(os.getloadavg()[0], 2)
 
-    def report(self, ratios, parts, rows, **versions):
-        """Prints one object, or the rows of a table; and the conditions."""
-        self.facts |= versions | {"swift": version("swift", "--version")}
-        if self.options.json:
-            print(to_json({**ratios, "conditions": self.facts, **parts}))
-        else:
-            print("\n".join(rows))
-            print("\n" + "\n".join(f"{name}: {value}" for name, value in self.facts.items()))
+    def report(self, ratios, parts, lines, **facts):
+        """Says what was found, and under which conditions, these among them."""
+        facts = self.facts | facts | {"swift": version("swift", "--version")}
+        command.report(self.options, ratios, parts, facts, lines)

@@ -1,10 +1,9 @@
 """What one of each costs: an accepted change, a push, a start, a registration, a report, a channel and a broadcast."""
 
-import sys
 import time
 
 from daemon import Daemon
-from measure import Failure, median
+from measure import Failure, median, say
 from simulator import Simulator
 from stage import FIRST, PATH, TYPE, Stage, token
 
@@ -14,12 +13,8 @@ BATCH = 1000
 WARM = 1_000
 
 
-def say(text):
-    print(f"   {text}", file=sys.stderr, flush=True)
-
-
 def told(name, cost):
-    say(f"{name}: {cost['daemon_us']:,.1f} us of tallyd, {cost['postgres_us']:,.1f} us of Postgres, {cost['per_second']:,}/s")
+    say(f"   {name}: {cost['daemon_us']:,.1f} us of tallyd, {cost['postgres_us']:,.1f} us of Postgres, {cost['per_second']:,}/s")
     return cost
 
 
@@ -182,8 +177,7 @@ class ChannelStage(Stage):
     def __init__(self, costs, simulator):
         super().__init__(costs.bin, costs.folder, costs.cluster, costs.sink, 1, "nothing")
         self.simulator = simulator
-        settings = {name: value for name, value in simulator.settings.items() if name.startswith("TALLY_")}
-        self.daemon = Daemon(costs.bin, self.url, **settings)
+        self.daemon = Daemon(costs.bin, self.url, **simulator.daemon_settings)
 
     def broadcasts(self):
         """How many updates Apple has answered with 200 so far."""

@@ -7,13 +7,14 @@ import subprocess
 import urllib.error
 import urllib.request
 
-from measure import Failure
-from processes import Process
+from credentials import signing_key
+from measure import Failure, said_by
+from processes import Process, Program
 
 ADMIN = "bench-administrator"
 
 
-class Daemon:
+class Daemon(Program):
     """Used in a `with`; ends gracefully. `settings` are variables of its environment."""
 
     # What seals its keys: the same for all that ever use a database of the bench.
@@ -31,21 +32,18 @@ class Daemon:
             **settings,
         }
 
-    def __enter__(self):
-        subprocess.run([self.program, "migrate"], env=self.environment, check=True, capture_output=True)
-        self.process = subprocess.Popen(
-            [self.program, "serve"], env=self.environment, stdout=subprocess.PIPE, text=True
-        )
+    def migrate(self):
+        said_by([self.program, "migrate"], env=self.environment)
+
+    def start(self):
+        self.migrate()
+        return subprocess.Popen([self.program, "serve"], env=self.environment, stdout=subprocess.PIPE, text=True)
+
+    def come_up(self):
         line = self.process.stdout.readline()
         if not line.startswith("listening on "):
             raise Failure("tallyd did not start")
         self.url = line.removeprefix("listening on ").strip()
-        return self
-
-    def __exit__(self, *_):
-        self.process.terminate()
-        self.process.wait()
-        self.process.stdout.close()
 
     def call(self, method, path, body, key=ADMIN):
         request = urllib.request.Request(
@@ -59,6 +57,15 @@ class Daemon:
                 return json.load(answer)
         except urllib.error.HTTPError as error:
             raise Failure(f"{method} {path}: {error.code} {error.read()[:500]}") from None
+        except OSError as error:
+            raise Failure(f"{method} {path}: {error}") from None
+
+    def register(self, app, activity_type, definition, scopes):
+        """An app with a key made for it, and one activity type; the secret of an API key with these scopes."""
+        production = {"key_id": "FGHIJ67890", "private_key": signing_key()}
+        self.call("PUT", f"/v1/apps/{app}", {"team_id": "ABCDE12345", "environments": {"production": production}})
+        self.call("PUT", f"/v1/apps/{app}/types/{activity_type}", definition)
+        return self.call("POST", "/v1/api-keys", {"name": "bench", "scopes": scopes})["secret"]
 
     @property
     def cpu(self):

@@ -1,12 +1,10 @@
 """How the daemon fares with more and more subscriptions of one activity, and with everything at a time."""
 
-import sys
 import threading
 import time
 
 from callers import Callers
-from costs import say
-from measure import median
+from measure import median, say
 from stage import FIRST, PATH, Stage, token
 
 
@@ -33,7 +31,7 @@ def grow(bin, folder, cluster, sink, devices):
             "memory_mib": round(stage.daemon.resident_mib, 1),
         }
     say(
-        f"{devices:,}: loaded in {result['load_seconds']:,.0f} s, {sizes['database'] / 1e6:,.0f} MB; accept {result['accept_ms']:.1f} ms,"
+        f"   {devices:,}: loaded in {result['load_seconds']:,.0f} s, {sizes['database'] / 1e6:,.0f} MB; accept {result['accept_ms']:.1f} ms,"
         f" first push {result['first_push_ms']:.0f} ms, {result['us_per_push']:.1f} us a push, a registration {result['registration_ms']:.1f} ms"
     )
     return result
@@ -92,7 +90,7 @@ def mixed(bin, folder, cluster, sink, devices, seconds):
         began = time.monotonic()
         spent = stage.cost(1, work)
         elapsed = time.monotonic() - began
-    print(f"   mixed work: {spent}", file=sys.stderr)
+    say(f"   mixed work: {spent}")
     return {
         "work": {f"lone_{name}": count for name, count in counts.items()} | {"push": devices * passes},
         "seconds": round(elapsed, 1),

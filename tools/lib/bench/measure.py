@@ -5,14 +5,34 @@ import os
 import platform
 import statistics
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 from dataclasses import dataclass
 
 
+CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
+
+
 class Failure(Exception):
     """The bench cannot say anything that could be trusted."""
+
+
+def say(text):
+    """Tells what is going on, apart from what is found."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def said_by(command, **settings):
+    """What a command prints; anything but success is a Failure."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, **settings)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise Failure(error) from None
+    if done.returncode != 0:
+        raise Failure(f"{os.path.basename(command[0])} ended with {done.returncode}: {(done.stderr or done.stdout).strip()[-500:]}")
+    return done.stdout
 
 
 @dataclass
@@ -33,8 +53,14 @@ def run(command, cpus, deadline=600):
         process = subprocess.Popen(command, stdout=output, preexec_fn=lambda: os.sched_setaffinity(0, cpus))
         guard = threading.Timer(deadline, process.kill)
         guard.start()
-        _, status, usage = os.wait4(process.pid, 0)
-        guard.cancel()
+        try:
+            _, status, usage = os.wait4(process.pid, 0)
+        except BaseException:
+            process.kill()
+            process.wait()
+            raise
+        finally:
+            guard.cancel()
         process.returncode = os.waitstatus_to_exitcode(status)
         seconds = time.monotonic() - began
         output.seek(0)
@@ -59,7 +85,7 @@ def busy(cpus):
             if name.startswith("cpu") and name[3:].isdigit() and int(name[3:]) in cpus:
                 user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, fields[:8])
                 total += user + nice + system + irq + softirq + steal
-    return total / os.sysconf("SC_CLK_TCK")
+    return total / CLOCK_TICKS
 
 
 def version(*command):
@@ -69,6 +95,15 @@ def version(*command):
     except OSError:
         return "not installed"
     return (result.stdout or result.stderr).strip().splitlines()[0]
+
+
+def commit():
+    """Which version of the sources is measured."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    try:
+        return said_by(["git", "-C", here, "describe", "--always", "--dirty"]).strip()
+    except Failure:
+        return "unknown"
 
 
 def conditions():

@@ -2,12 +2,13 @@
 
 import json
 import os
-import sys
 
+import command
 from clients import Clients, accepted
-from cluster import Workbench, parser
-from measure import Failure, median, run, table, version
-from sink import Sink, make_certificate
+from cluster import Workbench, server_parser
+from credentials import make_certificate
+from measure import Failure, median, run, say, table, version
+from sink import Sink
 
 BODY = 400
 STREAMS = 1000
@@ -25,13 +26,13 @@ class Bench:
 
     def figure(self, mode, **settings):
         """One process of the daemon on a fresh database; what it says, and what it and Postgres have cost."""
-        command = [os.path.join(self.options.bin, "bench-orchestrator"), mode, "--port", str(self.sink.port)]
-        command += ["--ca", os.path.join(self.folder, "ca.pem"), "--database", self.cluster.fresh()]
+        words = [os.path.join(self.options.bin, "bench-orchestrator"), mode, "--port", str(self.sink.port)]
+        words += ["--ca", os.path.join(self.folder, "ca.pem"), "--database", self.cluster.fresh()]
         for name, value in settings.items():
-            command += ["--" + name.replace("_", "-"), str(value)]
+            words += ["--" + name.replace("_", "-"), str(value)]
         load = os.getloadavg()[0]
         self.sink.counts()
-        result = run(command, self.cpus, deadline=900)
+        result = run(words, self.cpus, deadline=900)
         said = json.loads(result.output)
         counts = self.sink.counts()
         return said | {
@@ -190,7 +191,7 @@ class Bench:
 
 
 def main():
-    arguments = parser("orchestrator", __doc__, "a tenth of everything: a rough look", cpus=2)
+    arguments = server_parser("orchestrator", __doc__, "a tenth of everything: a rough look", cpus=2)
     arguments.add_argument("--only", action="append", help="a figure by its name; may be repeated")
     options = arguments.parse_args()
     with Workbench(options) as workbench:
@@ -213,14 +214,11 @@ def main():
             for name, step in steps.items():
                 if options.only and name not in options.only:
                     continue
-                print(f"-- {name}", file=sys.stderr, flush=True)
+                say(f"-- {name}")
                 parts[name] = step()
     ratios = {name: value for part in parts.values() for name, value in part.items() if name.startswith("ratio_to_")}
     workbench.report(ratios, parts, table(bench.rows), h2load=version("h2load", "--version"))
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except Failure as failure:
-        sys.exit(f"tools/bench orchestrator: {failure}")
+    command.play("tools/bench orchestrator", main)

@@ -1,8 +1,10 @@
-"""What /proc says of a process that goes on."""
+"""Programs that run beside a command, and what /proc says of a process that goes on."""
 
 import os
+import subprocess
+import sys
 
-CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
+from measure import CLOCK_TICKS, Failure
 
 
 class Process:
@@ -33,3 +35,46 @@ class Process:
     @property
     def descriptors(self):
         return len(os.listdir(f"/proc/{self.pid}/fd"))
+
+
+class Program:
+    """One that runs for as long as a `with` lasts, and no longer: not if it does not come up, nor if that is cut short."""
+
+    # Seconds that it has for ending by itself.
+    patience = 60
+
+    def start(self):
+        """Starts the process, a Popen."""
+        raise NotImplementedError
+
+    def come_up(self):
+        """Waits until it can be used; raises a Failure if it cannot."""
+
+    def stop(self):
+        """Tells it to end."""
+        self.process.terminate()
+
+    def __enter__(self):
+        try:
+            self.process = self.start()
+        except OSError as error:
+            raise Failure(error) from None
+        try:
+            self.come_up()
+        except BaseException:
+            self.__exit__(*sys.exc_info())
+            raise
+        return self
+
+    def __exit__(self, failure, *_):
+        self.stop()
+        try:
+            self.process.wait(self.patience)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            if failure is None:
+                raise Failure(f"{self.process.args[0]} did not end within {self.patience} s") from None
+        finally:
+            if self.process.stdout:
+                self.process.stdout.close()

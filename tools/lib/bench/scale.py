@@ -6,16 +6,17 @@ Writes the tables of docs/scale.md and the costs that tools/capacity reckons wit
 
 import argparse
 import os
-import subprocess
 import sys
-import tempfile
 
-from cluster import Cluster, program
+import command
+from cluster import Cluster, program, workplace
+from command import count
 from costs import Costs
+from credentials import make_certificate
 from growth import grow, mixed
-from measure import Failure, conditions, to_json, version
+from measure import commit, conditions, say, to_json, version
 from page import markdown_table, replace_between
-from sink import Sink, make_certificate
+from sink import Sink
 from stage import Stage
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
@@ -138,38 +139,46 @@ def write(said):
     replace_between(page, "channel", final(said, 1, 20))
     with open(measured.PATH, "w", encoding="utf-8") as file:
         file.write(to_json(said) + "\n")
-    print(f"written: {os.path.relpath(page)}, {os.path.relpath(measured.PATH)}", file=sys.stderr)
+    say(f"written: {os.path.relpath(page)}, {os.path.relpath(measured.PATH)}")
 
 
-def main():
-    parser = argparse.ArgumentParser(prog="tools/bench scale", description=__doc__)
-    parser.add_argument("--json", action="store_true", help="print one object instead of tables")
-    parser.add_argument("--quick", action="store_true", help="a rough look with few rows, which is not written anywhere")
-    parser.add_argument("--only", action="append", choices=("costs", "growth", "mixed"), help="a part; may be repeated")
-    parser.add_argument("--sizes", help="numbers of subscriptions (default 1000,10000,100000,1000000,10000000)")
-    parser.add_argument("--bin", required=True, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    options.sizes = [int(size) for size in options.sizes.split(",")] if options.sizes else SIZES[:2] if options.quick else SIZES
-    parts = options.only or ["costs", "growth", "mixed"]
+def sizes(text):
+    """Numbers of subscriptions, as an argument names them."""
+    try:
+        return [count(size) for size in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' are not numbers over 0 with commas between them") from None
 
+
+def measure(options, parts):
+    """What each of the parts has found, and under which conditions."""
     facts = conditions()
-    commit = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], capture_output=True, text=True).stdout.strip()
     machine = f"{facts['cpu']}, {facts['cpus']} CPUs shared by all, kernel {facts['kernel']}, {version(program('postgres'), '--version')}"
     found, marks = {}, {}
-    with tempfile.TemporaryDirectory(prefix="tally-bench-", dir="/var/tmp") as folder:
-        # Postgres does not run as root, and has to come by here; its own folder is nobody else's.
-        os.chmod(folder, 0o711)
+    with workplace("bench") as folder:
         make_certificate(folder)
         sink = Sink(os.path.join(options.bin, "bench-sink"), folder, os.sched_getaffinity(0), BODY, streams=STREAMS)
         with Cluster(options.bin, folder) as cluster, sink:
             bench = Bench(options, folder, cluster, sink)
             for name in parts:
-                print(f"-- {name}", file=sys.stderr, flush=True)
+                say(f"-- {name}")
                 before = os.getloadavg()[0]
                 found[name] = getattr(bench, name)()
                 words = f"{before:.1f} to {os.getloadavg()[0]:.1f}"
-                marks[name] = {"date": facts["date"], "commit": commit, "load": words, "machine": machine}
+                marks[name] = {"date": facts["date"], "commit": commit(), "load": words, "machine": machine}
             cluster.drop()
+    return found, marks, facts
+
+
+def main():
+    parser = command.parser("scale", __doc__, "a rough look with few rows, which is not written anywhere")
+    parser.add_argument("--only", action="append", choices=("costs", "growth", "mixed"), help="a part; may be repeated")
+    parser.add_argument("--sizes", type=sizes, help="numbers of subscriptions (default 1000,10000,100000,1000000,10000000)")
+    options = parser.parse_args()
+    options.sizes = options.sizes or (SIZES[:2] if options.quick else SIZES)
+    parts = options.only or ["costs", "growth", "mixed"]
+
+    found, marks, facts = measure(options, parts)
     # What was measured before stays where nothing new was.
     said = {} if options.quick or not os.path.exists(measured.PATH) else measured.read()
     if "growth" in found:
@@ -191,7 +200,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except Failure as failure:
-        sys.exit(f"tools/bench scale: {failure}")
+    command.play("tools/bench scale", main)

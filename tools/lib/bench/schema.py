@@ -4,14 +4,14 @@ The schema is in the subset that draft-07 and 2020-12 share, the document is par
 has one CPU to itself. A validator that accepts the wrong document, or refuses the right one, ends the bench.
 """
 
-import argparse
 import json
 import os
 import re
 import sys
 import tempfile
 
-from measure import Failure, conditions, median, run, table, to_json, version
+import command
+from measure import conditions, median, run, table, version
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BENCH = os.path.normpath(os.path.join(HERE, "../../benches/schema"))
@@ -31,7 +31,7 @@ class Bench:
         self.folder = folder
         os.environ["NODE_PATH"] = "/usr/share/nodejs"
 
-    def command(self, name):
+    def words(self, name):
         if name == "tally":
             return [self.binary]
         if name == "ajv":
@@ -44,7 +44,7 @@ class Bench:
 
     def microseconds(self, name, paths):
         """The CPU time of one document."""
-        output = run([*self.command(name), SCHEMA, *paths, str(self.options.seconds)], CPU).output
+        output = run([*self.words(name), SCHEMA, *paths, str(self.options.seconds)], CPU).output
         result = json.loads(output)
         return result["cpu_seconds"] / result["documents"] * 1e6
 
@@ -71,38 +71,32 @@ class Bench:
         """How often memory is asked for per document: the difference between two runs, as valgrind counts them."""
         counts = []
         for documents in (500, 1500):
-            command = [self.binary, SCHEMA, *paths, "--count", str(documents)]
+            words = [self.binary, SCHEMA, *paths, "--count", str(documents)]
             # Its report goes to the same place as the program's own output.
-            output = run(["valgrind", "--log-fd=1", *command], CPU).output
+            output = run(["valgrind", "--log-fd=1", *words], CPU).output
             counts.append(int(re.search(r"total heap usage: ([\d,]+) allocs", output)[1].replace(",", "")))
         return (counts[1] - counts[0]) / 1000
 
 
-def report(parts, facts, say):
+def lines(parts):
     rows = [["", "us CPU", "documents/s per core", "tally is faster by"]]
-    for label, part in parts.items():
+    for part in parts.values():
         rows.append([f"{part['bytes']} bytes", "", "", ""])
         for name in ["tally", *PEERS]:
             ratio = part["ratio_to"].get(name)
             rate = part["documents_per_second_per_core"][name]
             rows.append([f"  {name}", f"{part['cpu_us'][name]:.2f}", f"{rate:,}", f"{ratio:.2f}" if ratio else ""])
-    say("\n".join(table(rows)))
+    yield from table(rows)
     for part in parts.values():
-        say(f"allocations of tally for {part['bytes']} bytes, parsing included: {part['allocations']:g}")
-    say("\n" + "\n".join(f"{name}: {value}" for name, value in facts.items()))
+        yield f"allocations of tally for {part['bytes']} bytes, parsing included: {part['allocations']:g}"
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="tools/bench schema", description=__doc__)
-    parser.add_argument("--json", action="store_true", help="print one object instead of a table")
-    parser.add_argument("--rounds", type=int, default=5, help="rounds (default 5)")
+    parser = command.parser("schema", __doc__, rounds=(5, "rounds"))
     parser.add_argument("--seconds", type=float, default=1.5, help="CPU seconds of one measurement (default 1.5)")
-    parser.add_argument("--bin", required=True, help=argparse.SUPPRESS)
     options = parser.parse_args()
-
-    def say(text):
-        print(text, file=sys.stderr if options.json else sys.stdout, flush=True)
-
+    if not 0.01 <= options.seconds <= 60:
+        parser.error("--seconds from 0.01 to 60")
     facts = conditions()
     with tempfile.TemporaryDirectory(prefix="tally-bench-") as folder:
         bench = Bench(options, folder)
@@ -115,19 +109,14 @@ def main():
         "node": version("node", "--version"),
         "python": sys.version.split()[0],
     }
-    report(parts, facts, say)
-    if options.json:
-        # The smaller document is the usual one: most content-states are.
-        ratios = {
-            f"ratio_to_{name.replace('-', '_')}{suffix}": parts[label]["ratio_to"][name]
-            for label, suffix in (("400", ""), ("3500", "_3500"))
-            for name in PEERS
-        }
-        print(to_json({**ratios, "conditions": facts, "documents": parts}))
+    # The smaller document is the usual one: most content-states are.
+    ratios = {
+        f"ratio_to_{name.replace('-', '_')}{suffix}": parts[label]["ratio_to"][name]
+        for label, suffix in (("400", ""), ("3500", "_3500"))
+        for name in PEERS
+    }
+    command.report(options, ratios, {"documents": parts}, facts, lines(parts))
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except Failure as failure:
-        sys.exit(f"tools/bench schema: {failure}")
+    command.play("tools/bench schema", main)

@@ -2,12 +2,11 @@
 
 import json
 import os
-import subprocess
 import time
 
 from callers import Callers
 from daemon import Daemon
-from measure import Failure
+from measure import Failure, said_by
 
 APP, TYPE, FIRST = "com.example.matchday", "Match", "match-1"
 PATH = f"/v1/apps/{APP}"
@@ -34,10 +33,7 @@ class Stage:
             os.path.join(bin, "bench-orchestrator"), "load", "--port", str(sink.port), "--ca", os.path.join(folder, "ca.pem"),
             "--database", self.url, "--devices", str(devices), "--with", holds, "--master-key", Daemon.master_key,
         ]  # fmt: skip
-        loaded = subprocess.run(command, capture_output=True, text=True, timeout=3600)
-        if loaded.returncode != 0:
-            raise Failure(f"the rows could not be loaded: {loaded.stderr[-500:]}")
-        self.load_seconds = json.loads(loaded.stdout)["seconds"]
+        self.load_seconds = json.loads(said_by(command, timeout=3600))["seconds"]
         self.daemon = Daemon(
             bin, self.url,
             TALLY_APNS_PRODUCTION_DEVICE_URL=f"https://localhost:{sink.port}",

@@ -1,18 +1,17 @@
 """tools/bench start: from exec to ready, and memory at rest; beside servers that do nothing yet, and a connection to Postgres."""
 
-import argparse
 import http.client
 import os
 import re
 import subprocess
 import sys
-import tempfile
 import time
 
-from cluster import Cluster, program
+import command
+from cluster import Workbench, program, server_parser
 from daemon import Daemon
-from measure import Failure, conditions, median, table, to_json, version
-from processes import CLOCK_TICKS, Process
+from measure import CLOCK_TICKS, Failure, median, said_by, table, version
+from processes import Process, Program
 
 PEERS = os.path.join(os.path.dirname(__file__), "..", "..", "benches", "peers")
 DEADLINE = 60
@@ -29,38 +28,34 @@ def answers(port, path):
         connection.close()
 
 
-class Server:
+class Server(Program):
     """A program that prints the port it listens on in its first line; used in a `with`."""
 
     def __init__(self, command, path, environment=None):
         self.command, self.path, self.environment = command, path, environment
 
-    def __enter__(self):
-        began = time.monotonic()
-        self.process = subprocess.Popen(
+    def start(self):
+        self.began = time.monotonic()
+        return subprocess.Popen(
             self.command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=self.environment
         )
+
+    def come_up(self):
         found = re.search(r"(\d+)\D*$", self.process.stdout.readline().split("(")[0])
         if not found:
             raise Failure(f"{self.command[0]} did not start")
         while not answers(int(found.group(1)), self.path):
-            if time.monotonic() > began + DEADLINE:
+            if time.monotonic() > self.began + DEADLINE:
                 raise Failure(f"{self.command[0]} was not ready within {DEADLINE} s")
             time.sleep(0.0005)
-        self.seconds = time.monotonic() - began
-        return self
-
-    def __exit__(self, *_):
-        self.process.terminate()
-        self.process.wait()
-        self.process.stdout.close()
+        self.seconds = time.monotonic() - self.began
 
 
 class Bench:
     def __init__(self, options, folder, cluster):
         self.options, self.cluster = options, cluster
         daemon = Daemon(options.bin, cluster.fresh())
-        subprocess.run([daemon.program, "migrate"], env=daemon.environment, check=True, capture_output=True)
+        daemon.migrate()
         self.servers = {
             "tallyd": lambda: Server([daemon.program, "serve"], "/health/ready", daemon.environment),
             "node": lambda: Server(["node", os.path.join(PEERS, "node_server.mjs")], "/"),
@@ -97,7 +92,7 @@ class Bench:
         times = []
         for _ in range(self.options.rounds):
             began = time.monotonic()
-            subprocess.run([program("psql"), "-X", "-q", "-c", "SELECT 1", self.cluster.url], check=True, capture_output=True)
+            said_by([program("psql"), "-X", "-q", "-c", "SELECT 1", self.cluster.url])
             times.append((time.monotonic() - began) * 1e3)
         return {"start_ms": [round(one, 2) for one in times]}
 
@@ -105,7 +100,7 @@ class Bench:
 WORDS = {"tallyd": "tallyd serve", "node": "node, http", "python": "python3 -m http.server"}
 
 
-def report(servers, connection, facts):
+def lines(servers, connection):
     rows = [["", "ready after ms", "resident MiB", "threads", "descriptors", "CPU at rest"]]
     for name, words in WORDS.items():
         one = servers[name]
@@ -114,50 +109,37 @@ def report(servers, connection, facts):
             str(one["descriptors"]), f"{one['cpu_ms_per_second'] / 10:.2f} %",
         ])  # fmt: skip
     rows.append(["psql, one query", f"{median(connection['start_ms']):.0f}", "", "", "", ""])
-    print("\n".join(table(rows)))
-    print("\n" + "\n".join(f"{name}: {value}" for name, value in facts.items()))
+    return table(rows)
+
+
+def ratios(servers):
+    def of(name, field):
+        value = servers[name][field]
+        return median(value) if field == "start_ms" else value
+
+    return {
+        f"ratio_to_{name}_{kind}": round(of(name, field) / of("tallyd", field), 3)
+        for name in ("node", "python")
+        for kind, field in (("start", "start_ms"), ("memory", "resident_mib"))
+    }
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="tools/bench start", description=__doc__)
-    parser.add_argument("--json", action="store_true", help="print one object instead of a table")
-    parser.add_argument("--quick", action="store_true", help="rest for 2 seconds instead of 20: a rough look")
-    parser.add_argument("--rounds", type=int, default=15, help="how often each is started (default 15)")
-    parser.add_argument("--bin", required=True, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    facts = conditions()
-    with tempfile.TemporaryDirectory(prefix="tally-bench-", dir="/var/tmp") as folder:
-        # Postgres does not run as root, and has to come by here; its own folder is nobody else's.
-        os.chmod(folder, 0o711)
-        with Cluster(options.bin, folder) as cluster:
-            bench = Bench(options, folder, cluster)
-            servers, connection = bench.rounds(), bench.connection()
-            cluster.drop()
-    facts |= {
-        "load_after": round(os.getloadavg()[0], 2),
-        "rounds": options.rounds,
-        "clock ticks": f"{CLOCK_TICKS}/s",
-        "postgres": version(program("postgres"), "--version"),
-        "node": version("node", "--version"),
-        "python": sys.version.split()[0],
-        "swift": version("swift", "--version"),
-    }
-    if options.json:
-        ours = servers["tallyd"]
-        ratios = {
-            f"ratio_to_{name}_{kind}": round(median(servers[name][field]) / median(ours[field]), 3)
-            if field == "start_ms"
-            else round(servers[name][field] / ours[field], 3)
-            for name in ("node", "python")
-            for kind, field in (("start", "start_ms"), ("memory", "resident_mib"))
-        }
-        print(to_json({**ratios, "conditions": facts, "servers": servers, "psql": connection}))
-    else:
-        report(servers, connection, facts)
+    quick = "rest for 2 seconds instead of 20: a rough look"
+    options = server_parser("start", __doc__, quick, rounds=(15, "how often each is started")).parse_args()
+    with Workbench(options) as workbench:
+        bench = Bench(options, workbench.folder, workbench.cluster)
+        servers, connection = bench.rounds(), bench.connection()
+    workbench.report(
+        ratios(servers),
+        {"servers": servers, "psql": connection},
+        lines(servers, connection),
+        rounds=options.rounds,
+        node=version("node", "--version"),
+        python=sys.version.split()[0],
+        **{"clock ticks": f"{CLOCK_TICKS}/s"},
+    )
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except Failure as failure:
-        sys.exit(f"tools/bench start: {failure}")
+    command.play("tools/bench start", main)

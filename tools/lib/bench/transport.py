@@ -3,12 +3,13 @@
 import argparse
 import json
 import os
-import sys
 import tempfile
 
+import command
 from clients import Clients, accepted
-from measure import Failure, busy, conditions, median, run, table, to_json, version
-from sink import Sink, make_certificate
+from credentials import make_certificate
+from measure import Failure, busy, conditions, median, run, say, table, version
+from sink import Sink
 
 ALLOWED = sorted(os.sched_getaffinity(0))
 CLIENT_CPU, SINK_CPU = set(ALLOWED[:1]), set(ALLOWED[1:2])
@@ -32,11 +33,11 @@ class Bench:
     def sink(self, **settings):
         return Sink(os.path.join(self.options.bin, "bench-sink"), self.folder, SINK_CPU, BODY, **settings)
 
-    def measure(self, sink, command, count, cpus=CLIENT_CPU):
+    def measure(self, sink, words, count, cpus=CLIENT_CPU):
         """Runs a client, proves that every push was counted by both ends, and says what it has cost."""
         sink.counts()
         sink_before, busy_before = sink.cpu, busy(CLIENT_CPU | SINK_CPU)
-        result = run(command, cpus)
+        result = run(words, cpus)
         sink_cpu = sink.cpu - sink_before
         foreign = busy(CLIENT_CPU | SINK_CPU) - busy_before - sink_cpu - result.cpu
         counts = sink.counts()
@@ -82,8 +83,8 @@ class Bench:
             theirs = self.clients.h2load(sink, count, connections, streams)
             for number in range(self.options.rounds):
                 order = [(ours, tally), (theirs, h2load)]
-                for command, runs in order if number % 2 else reversed(order):
-                    runs.append(self.measure(sink, command, count))
+                for words, runs in order if number % 2 else reversed(order):
+                    runs.append(self.measure(sink, words, count))
                 ratios.append(h2load[-1]["cpu_us"] / tally[-1]["cpu_us"])
         ratio = median(ratios)
         self.row(f"h2load {name}", h2load, 1)
@@ -128,8 +129,8 @@ class Bench:
         """One push at a time on an idle connection."""
         count = 10_000 // self.scale
         with self.sink(streams=1000) as sink:
-            command = self.clients.tally_singles(sink, count)
-            result = self.measure(sink, command, count, cpus=set(ALLOWED) - SINK_CPU)
+            words = self.clients.tally_singles(sink, count)
+            result = self.measure(sink, words, count, cpus=set(ALLOWED) - SINK_CPU)
         return {key: round(value, 1) for key, value in json.loads(result["output"]).items() if key != "accepted"}
 
     def memory(self):
@@ -151,9 +152,9 @@ class Bench:
                 "node http2": lambda: self.clients.node(sink, count, 500),
                 "aioapns": lambda: self.clients.aioapns(sink, count, 500),
             }
-            for name, command in known.items():
+            for name, words in known.items():
                 try:
-                    result = self.measure(sink, command(), count)
+                    result = self.measure(sink, words(), count)
                 except (Failure, OSError) as failure:
                     results[name] = {"not_measured": str(failure)}
                     self.rows.append([f"{name}: not measured, {failure}"] + [""] * 6)
@@ -171,33 +172,24 @@ def without_output(result):
     }
 
 
-def report(bench, facts, parts, say):
-    say("\n".join(table(bench.rows)))
+def lines(rows, parts):
+    yield from table(rows)
     singles = parts["single_push_us"]
     quantiles = ", ".join(f"{name} {singles[name]:.0f} us" for name in ("p50", "p90", "p99"))
-    say(f"\none push at a time, call to answer: {quantiles}")
+    yield f"\none push at a time, call to answer: {quantiles}"
     if "memory" in parts:
-        memory = parts["memory"]
-        marks = ", ".join(f"{kib / 1024:.1f} MiB after {pushes:,}" for pushes, kib in memory["kib_after"].items())
-        say(f"memory: {marks}")
-    say(f"strict sink: {parts['strict']['requests']:,} requests, {parts['strict']['bad']} bad")
-    say("\n" + "\n".join(f"{name}: {value}" for name, value in facts.items()))
+        marks = ", ".join(f"{kib / 1024:.1f} MiB after {pushes:,}" for pushes, kib in parts["memory"]["kib_after"].items())
+        yield f"memory: {marks}"
+    yield f"strict sink: {parts['strict']['requests']:,} requests, {parts['strict']['bad']} bad"
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="tools/bench transport", description=__doc__)
-    parser.add_argument("--json", action="store_true", help="print one object instead of a table")
-    parser.add_argument("--rounds", type=int, default=5, help="rounds against h2load (default 5)")
-    parser.add_argument("--quick", action="store_true", help="an eighth of the pushes: a rough look")
-    parser.add_argument("--bin", required=True, help=argparse.SUPPRESS)
+    quick = "an eighth of the pushes: a rough look"
+    parser = command.parser("transport", __doc__, quick, rounds=(5, "rounds against h2load"))
     parser.add_argument("--aioapns", required=True, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if len(ALLOWED) < 2:
         parser.error("the client and the server need a CPU each, and there is one in all")
-
-    def say(text):
-        print(text, file=sys.stderr if options.json else sys.stdout, flush=True)
-
     facts = conditions()
     with tempfile.TemporaryDirectory(prefix="tally-bench-") as folder:
         make_certificate(folder)
@@ -215,7 +207,7 @@ def main():
             steps["memory"] = bench.memory
         parts = {}
         for name, step in steps.items():
-            print(f"-- {name}", file=sys.stderr, flush=True)
+            say(f"-- {name}")
             parts[name] = step()
     facts |= {
         "load_after": round(os.getloadavg()[0], 2),
@@ -227,17 +219,12 @@ def main():
         "swift": version("swift", "--version"),
         "node": version("node", "--version"),
     }
-    report(bench, facts, parts, say)
-    if options.json:
-        ratios = {
-            "ratio_to_h2load": parts["1x500"]["ratio"],
-            "ratio_to_h2load_4x1000": parts["4x1000"]["ratio"],
-        }
-        print(to_json({**ratios, "conditions": facts, **parts}))
+    ratios = {
+        "ratio_to_h2load": parts["1x500"]["ratio"],
+        "ratio_to_h2load_4x1000": parts["4x1000"]["ratio"],
+    }
+    command.report(options, ratios, parts, facts, lines(bench.rows, parts))
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except Failure as failure:
-        sys.exit(f"tools/bench transport: {failure}")
+    command.play("tools/bench transport", main)

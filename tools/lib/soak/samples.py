@@ -4,7 +4,13 @@ import re
 import time
 from dataclasses import dataclass, field
 
+import measure
 from processes import Process
+
+
+def say(text):
+    """Tells what is going on, and when."""
+    measure.say(f"{time.strftime('%H:%M:%S')} {text}")
 
 
 @dataclass

@@ -8,19 +8,19 @@ tokens rotate, phones go away and come back, readers follow the events. Exit cod
 import argparse
 import os
 import sys
-import tempfile
 import threading
 import time
 
 TOOLS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.append(os.path.join(TOOLS, "bench"))
-from cluster import Cluster, program  # noqa: E402
+import command  # noqa: E402
+from cluster import Cluster, program, workplace  # noqa: E402
 from daemon import Daemon  # noqa: E402
 from measure import Failure, conditions, version  # noqa: E402
 from page import markdown_table, replace_between  # noqa: E402
 from simulator import Simulator  # noqa: E402
 
-from samples import Interval, Sampler, per_hour, quantile  # noqa: E402
+from samples import Interval, Sampler, per_hour, quantile, say  # noqa: E402
 from traffic import Backend, Generation, Latencies, Reader, register  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(TOOLS))
@@ -28,10 +28,6 @@ LANES, WORKERS = 2, 3
 DAEMONS = 2
 # The duty that drops partitions, and that which forgets kept answers, have their turn every ten minutes.
 DUTY_SECONDS = 660
-
-
-def say(text):
-    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 
 class Soak:
@@ -137,8 +133,11 @@ class Soak:
             if (time.monotonic() - began) / seconds * 10 >= len(self.intervals) + 1:
                 self.close_interval(time.monotonic() - began)
         self.stop.set()
+        deadline = time.monotonic() + self.options.life + 300
         for lane in lanes:
-            lane.join(self.options.life + 300)
+            lane.join(max(0, deadline - time.monotonic()))
+            if lane.is_alive():
+                self.errors.append("a generation did not come to its end in five minutes more than it should take")
         return first_rows, self.sampler.rows(), gone_after, readers
 
     def close_interval(self, until):
@@ -185,7 +184,7 @@ BOUNDS = {
 
 
 def growth_rows(soak, first_rows, last_rows):
-    """What should be bounded, by the hour: the line through the second half, when all has been used once."""
+    """What should be bounded, by the hour: the line through the last two thirds, when all has been used once."""
     samples = soak.sampler.samples[len(soak.sampler.samples) // 3 :]
     yield ["", "at the end", "growth by the hour"]
     for number in range(len(soak.daemons)):
@@ -235,13 +234,11 @@ def main():
     options.life = min(180, options.minutes * 60 / 4)
 
     facts = conditions()
-    with tempfile.TemporaryDirectory(prefix="tally-soak-", dir="/var/tmp") as folder:
-        # Postgres does not run as root, and has to come by here; its own folder is nobody else's.
-        os.chmod(folder, 0o711)
+    with workplace("soak") as folder:
         with Cluster(options.bin, folder) as cluster, Simulator(options.bin, folder) as simulator:
             url = cluster.fresh()
-            settings = {name: value for name, value in simulator.settings.items() if name.startswith("TALLY_")}
-            daemons = [Daemon(options.bin, url, TALLY_EVENT_RETENTION_DAYS="1", **settings) for _ in range(DAEMONS)]
+            settings = simulator.daemon_settings | {"TALLY_EVENT_RETENTION_DAYS": "1"}
+            daemons = [Daemon(options.bin, url, **settings) for _ in range(DAEMONS)]
             with daemons[0], daemons[1]:
                 soak = Soak(options, cluster, url, daemons, simulator)
                 soak.register()
@@ -258,15 +255,12 @@ def main():
         f" {facts['load_before']} to {os.getloadavg()[0]:.1f}, {facts['postgres']}.",
     ]
     print("\n\n".join(report))
+    if not is_well(soak, gone_after):
+        raise Failure("phones did not converge, or what had to go did not")
     if options.write:
         replace_between(os.path.join(ROOT, "docs", "scale.md"), "soak", "\n\n".join(report))
-    if not is_well(soak, gone_after):
-        sys.exit("tools/soak: phones did not converge, or what had to go did not")
     print("\nAll phones converged.")
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except Failure as failure:
-        sys.exit(f"tools/soak: {failure}")
+    command.play("tools/soak", main)

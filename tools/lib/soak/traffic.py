@@ -5,11 +5,12 @@ import itertools
 import json
 import os
 import random
-import subprocess
 import threading
 import time
 import urllib.parse
 import urllib.request
+
+from measure import Failure
 
 APP, TYPE = "com.example.matchday", "GameAttributes"
 PATH = f"/v1/apps/{APP}"
@@ -64,11 +65,11 @@ class Backend:
                 connection.request(method, path, json.dumps(body).encode() if body is not None else None, head)
                 answer = connection.getresponse()
                 text = answer.read()
-            except (OSError, http.client.HTTPException):
+            except (OSError, http.client.HTTPException) as error:
                 self.latencies.failed()
                 connections.pop(address, None)
                 if time.monotonic() > deadline:
-                    raise
+                    raise Failure(f"{method} {path}: {error}") from None
                 time.sleep(0.5)
                 continue
             if answer.status in (429, 503) and time.monotonic() < deadline:
@@ -76,34 +77,25 @@ class Backend:
                 time.sleep(float(answer.headers.get("Retry-After") or 1))
                 continue
             if not 200 <= answer.status < 300:
-                raise RuntimeError(f"{method} {path}: {answer.status} {text[:300]!r}")
+                raise Failure(f"{method} {path}: {answer.status} {text[:300]!r}")
             self.latencies.add(time.monotonic() - began)
             return json.loads(text) if text else None
 
 
 def register(daemon):
     """The app with its type; the secret of a key that may post, register and read."""
-    key = subprocess.run(
-        ["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"],
-        check=True, capture_output=True, text=True,
-    ).stdout  # fmt: skip
-    production = {"key_id": "FGHIJ67890", "private_key": key}
-    daemon.call("PUT", PATH, {"team_id": "ABCDE12345", "environments": {"production": production}})
 
     def sample(name):
         with open(os.path.join(ROOT, "docs", "samples", name)) as file:
             return json.load(file)
 
-    daemon.call(
-        "PUT", f"{PATH}/types/{TYPE}",
-        {
-            "attributes_schema": sample("game-attributes.schema.json"),
-            "content_state_schema": sample("game-content-state.schema.json"),
-            # Channels are given back soon, so that their deletion is seen.
-            "policy": sample("game-policy.json") | {"channel_grace_seconds": 30},
-        },
-    )  # fmt: skip
-    return daemon.call("POST", "/v1/api-keys", {"name": "soak", "scopes": ["publish", "register", "read"]})["secret"]
+    definition = {
+        "attributes_schema": sample("game-attributes.schema.json"),
+        "content_state_schema": sample("game-content-state.schema.json"),
+        # Channels are given back soon, so that their deletion is seen.
+        "policy": sample("game-policy.json") | {"channel_grace_seconds": 30},
+    }
+    return daemon.register(APP, TYPE, definition, ["publish", "register", "read"])
 
 
 def attributes(name):
