@@ -3,12 +3,14 @@
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import time
 
-from measure import conditions, median, to_json
-from page import markdown_table, replace_between
+import command
+from measure import Failure, commit, conditions, median, say, to_json
+from page import markdown_rows, markdown_table, replace_between, text_between
 
 ROOT = os.path.join(os.path.dirname(__file__), "..", "..", "..")
 QUICK = {"schema": ["--rounds", "2", "--seconds", "0.5"]}
@@ -95,36 +97,59 @@ def start(said):
 PARTS = {"transport": transport, "schema": schema, "orchestrator": orchestrator, "accept": accept, "start": start}
 
 
-def say(text):
-    print(text, file=sys.stderr, flush=True)
-
-
 def measure(name, number, quick):
     """What one bench says; its own talk goes to standard error. None if it failed."""
     say(f"\n==== {name} ({number} of {len(PARTS)}), {time.strftime('%H:%M')}")
     options = QUICK.get(name, ["--quick"]) if quick else []
-    result = subprocess.run(
+    bench = subprocess.Popen(
         [os.path.join(ROOT, "tools", "bench"), name, "--json", *options], stdout=subprocess.PIPE, text=True
     )
-    return json.loads(result.stdout) if result.returncode == 0 else None
+    try:
+        output, _ = bench.communicate()
+    except BaseException:
+        # It ends what it has started before it ends itself.
+        bench.terminate()
+        bench.wait()
+        raise
+    return json.loads(output) if bench.returncode == 0 else None
 
 
-def page(results, facts, commit):
-    """The table as Markdown, with its conditions."""
-    rows = [["", "Tally", "beside it", "ratio"]]
+def rows_of_parts(text):
+    """The lines of each part in a table that a page has."""
+    parts, lines = {}, None
+    for line in text.splitlines():
+        if found := re.match(r"\| \*\*(\w+)\*\* \|", line):
+            lines = parts.setdefault(found[1], [])
+        if not line.startswith("|"):
+            lines = None
+        if lines is not None:
+            lines.append(line)
+    return parts
+
+
+def page(results, facts, commit, before=""):
+    """The table as Markdown, with its conditions. What failed keeps the lines that it has in the text of before."""
+    earlier, kept = rows_of_parts(before), []
+    lines = list(markdown_table([["", "Tally", "beside it", "ratio"]], left=1))
     for name, said in results.items():
-        if said is None:
-            rows.append([f"**{name}**", "not measured", "", ""])
+        rows = [[f"**{name}**", "not measured", "", ""]]
+        if said is not None:
+            load = said["conditions"]
+            rows[0][1] = f"{load['date']}, commit {commit}, load {load['load_before']} to {load['load_after']}"
+            for what, ours, beside, ratio in PARTS[name](said):
+                rows.append([what, ours, beside, f"**{ratio:.2f}**" if ratio is not None else ""])
+        elif name in earlier:
+            kept.append(name)
+            lines += earlier[name]
             continue
-        load = said["conditions"]
-        rows.append([f"**{name}**", f"load {load['load_before']} to {load['load_after']}", "", ""])
-        for what, ours, beside, ratio in PARTS[name](said):
-            rows.append([what, ours, beside, f"**{ratio:.2f}**" if ratio is not None else ""])
+        lines += markdown_rows(rows)
     words = (
-        f"{facts['date']}, commit {commit}; {facts['cpu']}, {facts['cpus']} CPUs, kernel {facts['kernel']}. The load average"
-        " before and after stands beside each part: what others did on the machine at the time is in the figures."
+        f"{facts['cpu']}, {facts['cpus']} CPUs, kernel {facts['kernel']}. The load average before and after stands beside each"
+        " part: what others did on the machine at the time is in the figures."
     )
-    return "\n".join(markdown_table(rows, left=1)) + "\n\n" + words
+    if kept:
+        words += f" Not measured this time, and as in an earlier run: {', '.join(kept)}."
+    return "\n".join(lines) + "\n\n" + words
 
 
 def main():
@@ -134,22 +159,23 @@ def main():
     parser.add_argument("--page", help="the page with the table; default docs/performance.md, and with --quick none")
     options = parser.parse_args()
     target = options.page or (None if options.quick else os.path.join(ROOT, "docs", "performance.md"))
-    facts = conditions()
-    commit = subprocess.run(
-        ["git", "-C", ROOT, "describe", "--always", "--dirty"], capture_output=True, text=True
-    ).stdout.strip()  # fmt: skip
+    try:
+        before = text_between(target, "bench") if target else ""
+    except (OSError, UnicodeDecodeError, Failure) as error:
+        parser.error(f"--page: {error}")
+    facts, version = conditions(), commit()
     results = {name: measure(name, number, options.quick) for number, name in enumerate(PARTS, 1)}
-    text = page(results, facts, commit)
+    text = page(results, facts, version, before)
     say(f"\n{text}")
-    if target:
+    failed = [name for name, said in results.items() if said is None]
+    if target and len(failed) < len(results):
         replace_between(target, "bench", text)
         say(f"\nwritten into {os.path.relpath(target)}")
     if options.json:
-        print(to_json({"conditions": facts | {"commit": commit}, **results}))
-    failed = [name for name, said in results.items() if said is None]
+        print(to_json({"conditions": facts | {"commit": version}, **results}))
     if failed:
         sys.exit(f"tools/bench: not measured: {', '.join(failed)}; what was wrong stands above")
 
 
 if __name__ == "__main__":
-    main()
+    command.play("tools/bench", main)
