@@ -8,15 +8,16 @@ come again. The daemon and Postgres have half of the CPUs, producers and phones 
 
 import argparse
 import os
+import resource
 import sys
-import tempfile
 import threading
 import time
 from collections import Counter
 
 TOOLS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.append(os.path.join(TOOLS, "bench"))
-from cluster import Cluster, program  # noqa: E402
+import command  # noqa: E402
+from cluster import Cluster, program, workplace  # noqa: E402
 from daemon import Daemon  # noqa: E402
 from measure import Failure, conditions, version  # noqa: E402
 from page import markdown_table, replace_between  # noqa: E402
@@ -24,7 +25,7 @@ from processes import Process  # noqa: E402
 from simulator import Simulator  # noqa: E402
 
 from producers import BATCH, Probe, Producer  # noqa: E402
-from samples import quantile  # noqa: E402
+from samples import quantile, say  # noqa: E402
 from traffic import PATH, TYPE, Backend, Generation, Latencies, attributes, content, register  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(TOOLS))
@@ -32,9 +33,10 @@ LIVE = 10_000
 FOLLOWED = 12
 # Of what is offered under overload; the rest is routine.
 SHARES = {"alert": 0.05, "end": 0.01}
-# Of each producer; the routine changes come from several.
-CONNECTIONS = {"routine": 300, "alert": 60, "end": 20}
+# That make routine changes; one makes the others of each kind.
 PROCESSES = 4
+# At most, of each producer; and the files that the daemon has open besides, with room to spare.
+CONNECTIONS, OTHER_FILES = 1_000, 200
 QUIET_SECONDS = 10
 
 
@@ -63,15 +65,16 @@ class Overload:
                 raise Failure(f"an activity was not started: {answer['results'][0]}")
 
     def produce(self, producers, seconds):
-        """What the producers of each kind have got for answers."""
+        """What the producers of each kind have got for answers, and over how many connections."""
         for producer in producers:
             producer.start(self.daemon.url, self.key, seconds)
-        answers = {}
+        answers, connections = {}, 0
         for producer in producers:
-            statuses, took = producer.result()
+            statuses, took, opened = producer.result()
             total, all_took = answers.get(producer.kind, (Counter(), []))
             answers[producer.kind] = (total + Counter(statuses), sorted(all_took + took))
-        return answers
+            connections += opened
+        return answers, connections
 
     def follow(self):
         """Changes to matches that phones follow, for as long as all goes on."""
@@ -98,9 +101,10 @@ class Overload:
         quiet = time.monotonic()
 
         # What can be accepted: as many requests at a time as keep it busy and wait for nothing else.
-        statuses, _ = self.produce([Producer("routine", self.live, None, 16, 1_000_000)], seconds)["routine"]
+        answers, _ = self.produce([Producer("routine", self.live, None, 16, 1_000_000)], seconds)
+        statuses, _ = answers["routine"]
         capacity = statuses.get(202, 0) / seconds
-        self.say(f"{capacity:,.0f} changes a second can be accepted")
+        say(f"{capacity:,.0f} changes a second can be accepted")
         offered = {kind: share * self.options.factor * capacity for kind, share in SHARES.items()}
         offered["routine"] = self.options.factor * capacity - sum(offered.values())
         ending = [f"ending-{n}" for n in range(int(offered["end"] * seconds) // BATCH * BATCH + BATCH)]
@@ -108,14 +112,13 @@ class Overload:
         time.sleep(2)
 
         loaded = time.monotonic()
-        self.say(f"{sum(offered.values()):,.0f} a second are posted now")
-        answers = self.produce(
-            [
-                Producer(kind, ending if kind == "end" else self.live, rate, CONNECTIONS[kind], 10_000_000 * place)
-                for place, (kind, rate) in enumerate(self.shared_out(offered), 1)
-            ],
-            seconds,
-        )
+        say(f"{sum(offered.values()):,.0f} a second are posted now")
+        shares = list(self.shared_out(offered))
+        producers = [
+            Producer(kind, ending if kind == "end" else self.live, rate, connections_of_each(len(shares)), 10_000_000 * place)
+            for place, (kind, rate) in enumerate(shares, 1)
+        ]
+        answers, connections = self.produce(producers, seconds)
         unloaded = time.monotonic()
         time.sleep(QUIET_SECONDS)
         probe.stop.set()
@@ -124,6 +127,8 @@ class Overload:
         probe.join()
         self.generation.end()
         verdict = self.generation.verdict()
+        if probe.failure:
+            self.failures.append(f"the probe: {probe.failure!r}")
         if verdict["wrong"]:
             self.failures.append(f"{len(verdict['wrong'])} phones are wrong, such as {verdict['wrong'][0]}")
         self.check(answers, statuses)
@@ -133,7 +138,7 @@ class Overload:
         if any(status == 429 and not wait for _, status, _, wait in probe.answers):
             self.failures.append("a 429 without Retry-After")
         return {
-            "capacity": capacity, "answers": answers, "posting": seconds, "answering": unloaded - loaded,
+            "capacity": capacity, "answers": answers, "connections": connections, "posting": seconds, "answering": unloaded - loaded,
             "before": before, "during": during, "after": after, "recovery": self.recovery(before, after, unloaded),
             "phones": verdict["phones"],
         }  # fmt: skip
@@ -168,9 +173,11 @@ class Overload:
         usual = quantile(sorted(answer[2] for answer in before), 0.99)
         return next((began - end for began, status, took, _ in after if status == 202 and took <= usual), None)
 
-    @staticmethod
-    def say(text):
-        print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
+
+def connections_of_each(producers):
+    """The daemon has them all, and may have as many files open as we may: as many as can be had."""
+    _, files = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return min(CONNECTIONS, (files - OTHER_FILES) // producers)
 
 
 def percent(part, whole):
@@ -215,16 +222,16 @@ def main():
     facts = conditions()
     cpus = sorted(os.sched_getaffinity(0))
     ours, theirs = cpus[: (len(cpus) + 1) // 2], cpus[(len(cpus) + 1) // 2 :] or cpus
-    with tempfile.TemporaryDirectory(prefix="tally-overload-", dir="/var/tmp") as folder:
-        # Postgres does not run as root, and has to come by here; its own folder is nobody else's.
-        os.chmod(folder, 0o711)
+    # For all that is started from here on.
+    _, files = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
+    with workplace("overload") as folder:
         os.sched_setaffinity(0, theirs)
         with Simulator(options.bin, folder) as simulator:
             os.sched_setaffinity(0, ours)
-            settings = {name: value for name, value in simulator.settings.items() if name.startswith("TALLY_")}
             with Cluster(options.bin, folder) as cluster:
                 url = cluster.fresh()
-                with Daemon(options.bin, url, **settings) as daemon:
+                with Daemon(options.bin, url, **simulator.daemon_settings) as daemon:
                     os.sched_setaffinity(0, theirs)
                     overload = Overload(options, cluster, url, daemon, simulator)
                     said = overload.run()
@@ -235,21 +242,18 @@ def main():
         "\n".join(markdown_table(list(offered_rows(said)), left=1)),
         "\n".join(markdown_table(list(probe_rows(said)), left=1)),
         f"{said['capacity']:,.0f} changes a second could be accepted in batches of {BATCH}; {posted / said['capacity']:.1f} times as many were"
-        f" posted for {said['posting']} s, and all of them answered after {said['answering']:.1f} s. Answered as before: {recovery} later."
+        f" posted for {said['posting']} s over {said['connections']:,} connections, and all of them answered after {said['answering']:.1f} s. Answered as before: {recovery} later."
         f" Memory of the daemon at most {overload.peak_mib:.0f} MiB. {said['phones']} phones showed the newest state in the end.",
         f"{facts['date']}, {options.seconds} seconds; {facts['cpu']}, {len(ours)} CPUs for tallyd and Postgres, {len(theirs)} for the"
         f" others, load {facts['load_before']} to {os.getloadavg()[0]:.1f}, {version(program('postgres'), '--version')}.",
     ]
     print("\n\n".join(report))
     if overload.failures:
-        sys.exit("tools/soak overload: " + "; ".join(overload.failures))
+        raise Failure("; ".join(overload.failures))
     if options.write:
         replace_between(os.path.join(ROOT, "docs", "reliability.md"), "overload", "\n\n".join(report))
     print("\nNothing that was accepted is lost.")
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except Failure as failure:
-        sys.exit(f"tools/soak overload: {failure}")
+    command.play("tools/soak overload", main)

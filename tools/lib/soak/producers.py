@@ -1,4 +1,4 @@
-"""Backends that post more than can be accepted: batches at a steady pace, whatever the answers are."""
+"""Backends that post more than can be accepted: batches at a steady pace, whatever the answers are and take."""
 
 import asyncio
 import collections
@@ -6,10 +6,12 @@ import http.client
 import json
 import multiprocessing
 import re
+import signal
 import threading
 import time
 import urllib.parse
 
+from measure import Failure
 from traffic import PATH, content
 
 # Operations in a request.
@@ -36,53 +38,98 @@ def template(kind):
 # How a result of a batch begins; a problem within it has its status elsewhere.
 STATUS = re.compile(rb'\{"status":(\d{3}),')
 LENGTH = re.compile(rb"content-length: (\d+)")
+# Seconds that an answer may take.
+PATIENCE = 120
 
 
 class Producer:
-    """Posts changes of one kind in batches over many connections, in a process of its own."""
+    """Posts changes of one kind in batches over as many connections as that takes, in a process of its own."""
 
     def __init__(self, kind, names, per_second, connections, first):
         self.kind, self.names, self.first, self.template = kind, names, first, template(kind)
-        # None: as fast as the answers come.
+        # None: as fast as the answers come, on all connections.
         self.pace = BATCH / per_second if per_second else None
         # Those who end activities end each once.
         self.last = len(names) // BATCH if kind == "end" else None
+        # At most.
         self.connections = connections
 
     def start(self, url, key, seconds):
         self.pipe, inner = multiprocessing.Pipe()
         self.process = multiprocessing.Process(target=self.work, args=(inner, url, key, seconds), daemon=True)
         self.process.start()
+        inner.close()
+        self.deadline = time.monotonic() + seconds + 2 * PATIENCE
 
     def result(self):
-        """How often each status came, and the sorted seconds of the requests in which something was accepted."""
-        said = self.pipe.recv()
+        """How often each status came, the sorted seconds of the requests in which something was accepted, and how many
+        connections it took."""
+        try:
+            said = self.pipe.recv() if self.pipe.poll(self.deadline - time.monotonic()) else "it does not end"
+        except EOFError:
+            said = "it ended without a word"
+        self.process.terminate()
         self.process.join()
         if isinstance(said, str):
-            raise RuntimeError(said)
+            raise Failure(f"the producer of {self.kind} changes: {said}")
         return said
 
     # --- In the process ---
 
     def work(self, pipe, url, key, seconds):
+        # Whoever has started us ends us.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         self.address = urllib.parse.urlsplit(url)
         head = (
             f"POST {PATH}/batch HTTP/1.1\r\nHost: {self.address.netloc}\r\nAuthorization: Bearer {key}\r\n"
             "Content-Type: application/json\r\nContent-Length: %d\r\n\r\n"
         )
         self.head = head.encode()
-        self.taken, self.statuses, self.seconds = 0, collections.Counter(), []
+        self.taken, self.statuses, self.seconds, self.opened = 0, collections.Counter(), [], 0
         self.began = time.monotonic()
         self.until = self.began + seconds
         try:
             asyncio.run(self.post_all())
-            pipe.send((dict(self.statuses), sorted(self.seconds)))
+            pipe.send((dict(self.statuses), sorted(self.seconds), self.opened))
         except (OSError, EOFError, ValueError, asyncio.TimeoutError, asyncio.LimitOverrunError) as error:
-            pipe.send(f"the producer of {self.kind} changes: {error!r}")
+            pipe.send(repr(error))
 
     async def post_all(self):
         """One thread for all connections: so many of them would spend more on changing turns than on posting."""
-        await asyncio.gather(*(self.post() for _ in range(self.connections)))
+        if self.pace:
+            await self.post_in_time()
+        else:
+            await asyncio.gather(*(self.post_in_turn() for _ in range(self.connections)))
+
+    async def post_in_time(self):
+        """A batch whenever its time has come, also where those before it have no answer yet. It takes the connection that
+        was last in use, so that no more are open than are needed, and a new one if none is free."""
+        free, room, posts = [], asyncio.Semaphore(self.connections), set()
+
+        async def post(number):
+            try:
+                connection = free.pop() if free else await self.connect()
+                await self.one(*connection, number)
+                free.append(connection)
+            finally:
+                room.release()
+
+        while await room.acquire() and (number := await self.turn()) is not None:
+            posts.add(asyncio.create_task(post(number)))
+            for over in [post for post in posts if post.done()]:
+                posts.remove(over)
+                over.result()  # What went wrong with one ends all.
+        await asyncio.gather(*posts)
+
+    async def post_in_turn(self):
+        connection = await self.connect()
+        while (number := await self.turn()) is not None:
+            await self.one(*connection, number)
+
+    async def connect(self):
+        self.opened += 1
+        return await asyncio.wait_for(asyncio.open_connection(self.address.hostname, self.address.port), PATIENCE)
 
     async def turn(self):
         """The number of the next batch when its time has come; None when there is none."""
@@ -94,13 +141,8 @@ class Producer:
             await asyncio.sleep(self.began + number * self.pace - time.monotonic())
         return number if time.monotonic() < self.until else None
 
-    async def post(self):
-        reader, writer = await asyncio.open_connection(self.address.hostname, self.address.port)
-        while (number := await self.turn()) is not None:
-            await asyncio.wait_for(self.one(reader, writer, number), 120)
-        writer.close()
-
     async def one(self, reader, writer, number):
+        """Posts a batch and counts what became of it."""
         base = number * BATCH
         operations = [
             self.template % {"name": self.names[(base + place) % len(self.names)], "number": self.first + base + place}
@@ -108,13 +150,7 @@ class Producer:
         ]
         body = f'{{"operations": [{",".join(operations)}]}}'.encode()
         began = time.monotonic()
-        writer.write(self.head % len(body) + body)
-        await writer.drain()
-        head = (await reader.readuntil(b"\r\n\r\n")).lower()
-        length = LENGTH.search(head)
-        if length is None:
-            raise ValueError(f"an answer without a length: {head!r}")
-        text = await reader.readexactly(int(length.group(1)))
+        head, text = await asyncio.wait_for(self.answer(reader, writer, body), PATIENCE)
         took = time.monotonic() - began
         statuses = collections.Counter(map(int, STATUS.findall(text)))
         if not head.startswith(b"http/1.1 200 ") or statuses.total() != BATCH:
@@ -122,6 +158,15 @@ class Producer:
         self.statuses += statuses
         if statuses[202]:
             self.seconds.append(took)
+
+    async def answer(self, reader, writer, body):
+        writer.write(self.head % len(body) + body)
+        await writer.drain()
+        head = (await reader.readuntil(b"\r\n\r\n")).lower()
+        length = LENGTH.search(head)
+        if length is None:
+            raise ValueError(f"an answer without a length: {head!r}")
+        return head, await reader.readexactly(int(length.group(1)))
 
 
 class Probe(threading.Thread):
@@ -134,9 +179,17 @@ class Probe(threading.Thread):
         self.activity, self.stop = activity, threading.Event()
         # (when it was sent, status, seconds, Retry-After)
         self.answers = []
+        # What ended it early.
+        self.failure = None
 
     def run(self):
-        connection = http.client.HTTPConnection(self.address, timeout=120)
+        try:
+            self.post_all()
+        except (OSError, http.client.HTTPException) as error:
+            self.failure = error
+
+    def post_all(self):
+        connection = http.client.HTTPConnection(self.address, timeout=PATIENCE)
         number = 0
         while not self.stop.wait(0.05):
             number += 1
