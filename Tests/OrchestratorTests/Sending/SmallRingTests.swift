@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import JSON
 import Postgres
+import Synchronization
 import Testing
 
 @testable import Orchestrator
@@ -149,6 +150,41 @@ struct SmallRingTests {
             try await world.hurry()
             try await world.settle()
             #expect(world.recorder.take().map(\.destination).sorted() == ["aa01", "aa03"])
+        }
+    }
+
+    @Test(
+        "When nobody is reached by many rings at once, a few at a time are settled, and each rests until its next try"
+    )
+    func manyExceptions() async throws {
+        try await withWorld { world in
+            let count = 9
+            try await orders(count, in: world)
+            for number in 1...count { try await world.update("a\(number)", score: 1) }
+            world.recorder.answerAll(with: .unavailable)
+            let group = try await group(in: world)
+            let open = Mutex((now: 0, most: 0))
+            let gate = StatementGate { (moment) async throws(PostgresError) in
+                guard moment == .beforeCommit else { return }
+                open.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
+                // For others to come to the same, if they may.
+                try? await Task.sleep(for: .milliseconds(50))
+                open.withLock { $0.now -= 1 }
+            }
+            // The leases are the daemon's that has claimed them; only it can look.
+            let seen = await group.smallRings().map {
+                LeasedSegment(lease: $0.lease, look: LeasedSegment.Look(ring: $0, at: .now))
+            }
+            _ = await SegmentGroup(orchestrator: world.sibling(behind: gate).orchestrator, segments: seen).run()
+            #expect(world.recorder.take().count == count)
+            #expect(open.withLock { (1...4).contains($0.most) })
+            let resting: Query =
+                "SELECT count(*) FROM segments WHERE lease_owner IS NULL AND due_at > clock_timestamp()"
+            #expect(try await world.number(resting) == Int64(count))
+            world.recorder.answerAll(with: nil)
+            try await world.hurry()
+            try await world.settle()
+            #expect(Set(world.recorder.take().map(\.destination)).count == count)
         }
     }
 

@@ -52,23 +52,22 @@ struct SegmentGroup: Sendable {
     /// Serves one segment, without keeping its lease alive; nothing but its own steps happens.
     static func work(_ lease: SegmentLease, of orchestrator: Orchestrator) async throws {
         let group = SegmentGroup(orchestrator: orchestrator, segments: [LeasedSegment(lease: lease)])
-        if let ring = try await group.store.smallRings(among: [lease]).first {
-            switch try await group.send(ring) {
-            case .everybodyHasIt:
-                _ = try await group.store.complete([ring])
-                return
-            case .backsOff: return
-            case .hasExceptions: break
-            }
+        guard let ring = try await group.store.smallRings(among: [lease]).first else {
+            return try await SegmentWorker(orchestrator: orchestrator, lease: lease).work()
         }
-        try await SegmentWorker(orchestrator: orchestrator, lease: lease).work()
+        let exceptions = try await group.push(ring)
+        if exceptions.refused.isEmpty {
+            _ = try await group.store.complete([ring])
+        } else {
+            try await group.settle(ring, exceptions)
+        }
     }
 
     /// Where the database cannot tell, the workers will see.
     func smallRings() async -> [SmallRing] {
         let now = ContinuousClock.now
         let seen = segments.compactMap { $0.freshLook(at: now)?.ring }
-        let unseen = segments.filter { $0.freshLook(at: now) == nil }
+        let unseen = segments.filter { $0.lease.isFirstRing && $0.freshLook(at: now) == nil }
         do {
             return try await seen + store.smallRings(among: unseen.map(\.lease))
         } catch {
@@ -84,22 +83,34 @@ struct SegmentGroup: Sendable {
 
     // MARK: Small rings
 
+    /// A ring whose pushes were answered, or could not be made.
+    private struct Answered: Sendable {
+        let ring: SmallRing
+        let exceptions: Result<PushExceptions, any Error>
+
+        /// Whether everybody has the change.
+        var isComplete: Bool { (try? exceptions.get().refused.isEmpty) ?? false }  // an error is settled apart
+    }
+
     private enum Ended: Sendable {
-        /// Everybody has the change; that is to be stored.
-        case sent(SmallRing)
-        /// It is done with; it may be due again.
+        case answered(Answered)
+        /// What came of it is stored, and its lease is over.
         case settled(SmallRing)
         /// What was answered is to be stored, and leases are to be kept alive.
         case time
     }
 
-    /// Sends all at the same time. Rings that are answered are stored together; those that are not yet are waited for, with
-    /// their leases kept alive.
+    /// So many of those that not everybody was reached of are settled at the same time. Where APNs is silent all of a group come
+    /// to it at once, and each takes a transaction of its own; others want for the database, too.
+    private static let mostSettling = 4
+
+    /// Sends all at the same time. Rings of which everybody was reached are stored together; those that are not answered yet are
+    /// waited for, with their leases kept alive.
     ///
     /// - Returns: Whether some may be due again.
     private func serve(_ rings: [SmallRing]) async -> Bool {
         await withTaskGroup(of: Ended.self) { group in
-            for ring in rings { group.addTask { await run(ring) } }
+            for ring in rings { group.addTask { await .answered(answer(ring)) } }
             // A timer is dear where groups are small, so there is one at a time.
             let keeping = store.lease / 3
             let interval = rings.count > 1 ? min(Self.patience, keeping) : keeping
@@ -108,13 +119,18 @@ struct SegmentGroup: Sendable {
             var kept = ContinuousClock.now
             var mayHaveMore = false
             var sent: [SmallRing] = []
+            var unsettled: [Answered] = []
+            var settling = 0
             while !open.isEmpty, let ended = await group.next() {
                 switch ended {
-                case .sent(let ring):
-                    open.remove(ring.lease)
-                    sent.append(ring)
+                case .answered(let answered) where answered.isComplete:
+                    open.remove(answered.ring.lease)
+                    sent.append(answered.ring)
+                case .answered(let answered):
+                    unsettled.append(answered)
                 case .settled(let ring):
                     open.remove(ring.lease)
+                    settling -= 1
                     mayHaveMore = true
                 case .time:
                     mayHaveMore = await complete(sent) || mayHaveMore
@@ -125,6 +141,10 @@ struct SegmentGroup: Sendable {
                         try? await store.renew(Array(open))
                     }
                     group.addTask { await Self.wait(interval) }
+                }
+                while settling < Self.mostSettling, let next = unsettled.popLast() {
+                    settling += 1
+                    group.addTask { await .settled(settle(next)) }
                 }
             }
             group.cancelAll()
@@ -152,43 +172,39 @@ struct SegmentGroup: Sendable {
         }
     }
 
-    private func run(_ ring: SmallRing) async -> Ended {
-        let worker = SegmentWorker(orchestrator: orchestrator, lease: ring.lease)
+    private func answer(_ ring: SmallRing) async -> Answered {
         do {
-            switch try await send(ring) {
-            case .everybodyHasIt: return .sent(ring)
-            case .backsOff: break
-            case .hasExceptions: await worker.run()
-            }
+            return Answered(ring: ring, exceptions: .success(try await push(ring)))
         } catch {
-            await worker.failed(error)
+            return Answered(ring: ring, exceptions: .failure(error))
         }
-        return .settled(ring)
     }
 
-    private enum Sending: Sendable {
-        case everybodyHasIt
-        /// The lap is stored, and the exceptions have rows of their own.
-        case hasExceptions
-        /// Nobody was reached; the lease is over.
-        case backsOff
+    private func settle(_ answered: Answered) async -> SmallRing {
+        let ring = answered.ring
+        do {
+            try await settle(ring, answered.exceptions.get())
+        } catch {
+            await SegmentWorker(orchestrator: orchestrator, lease: ring.lease).failed(error)
+        }
+        return ring
     }
 
-    private func send(_ ring: SmallRing) async throws -> Sending {
-        let exceptions = try await push(ring)
-        guard !exceptions.refused.isEmpty else { return .everybodyHasIt }
+    /// Stores what came of a ring of which not everybody was reached, and ends its lease. The exceptions have rows of their own,
+    /// which are due later; unless nobody was reached.
+    private func settle(_ ring: SmallRing, _ exceptions: PushExceptions) async throws {
         guard exceptions.commonFailure == nil else {
             let delay = orchestrator.settings.backoff.delay(afterFailures: ring.failures + 1)
-            try await store.backOff(ring.lease, for: delay)
-            return .backsOff
+            return try await store.backOff(ring.lease, for: delay)
         }
         let merges = ChangeStore.merge(under: ring.lease, after: ring.begun, into: ring.change.revision)
-        try await store.acknowledge(
+        let isAtRest = try await store.acknowledge(
             ring.lease,
             ring.completed,
+            restingIfStill: ring.wakes,
             with: merges + exceptions.statements
         )
-        return .hasExceptions
+        if !isAtRest { try await store.queueAgain(ring.lease) }
     }
 
     /// All pushes of a small ring are alike and leave together.
