@@ -118,7 +118,6 @@ extension Universe {
             let orchestrator = daemon.orchestrator
             // Whatever was seen of them is out of date: in a run there are steps between a look and a push.
             let handed = orchestrator.wakeUps.takeLeases(2).map(\.lease)
-            orchestrator.wakeUps.giveBack(handed.count)
             try await orchestrator.segments.takeAnnouncements()
             for lease in try await handed + orchestrator.segments.claim(limit: 2) {
                 let actor = Stage.Actor(daemon: daemon.name, number: number())
@@ -233,7 +232,6 @@ extension Universe {
             let orchestrator = daemons[round % daemons.count].orchestrator
             try await Self.lookAfter(orchestrator)
             let handed = orchestrator.wakeUps.takeLeases(100).map(\.lease)
-            orchestrator.wakeUps.giveBack(handed.count)
             try await orchestrator.segments.takeAnnouncements()
             let leases = try await handed + orchestrator.segments.claim(limit: 100)
             if leases.isEmpty { return }

@@ -19,35 +19,25 @@ struct Dispatcher: Service, CustomStringConvertible {
         // Workers see the shutdown by themselves: they finish the batch that is out and give their lease back.
         await withDiscardingTaskGroup { workers in
             workers.addTask { await tick(slots) }
+            workers.addTask { await giveBackOverdue() }
             for await _ in wakeUps.signals.cancelOnGracefulShutdown() {
                 while slots.free > 0 {
                     let handed = wakeUps.takeLeases(GroupSize.most)
                     guard !handed.isEmpty else { break }
-                    begin(handed, slots, in: &workers) { _ in }
-                    // Their room is the slot's now.
-                    wakeUps.giveBack(handed.count)
+                    begin(handed, slots, size, in: &workers)
                 }
                 while slots.free > 0, wakeUps.takeLook() {
                     let groupSize = size.current
                     let limit = slots.free * groupSize
                     let leases = await claim(atMost: limit, takesFurtherRing: slots.mayTakeFurtherRing)
                     guard let leases, !leases.isEmpty else { break }
-                    let further = leases.filter(\.isFurtherRing)
+                    let segments = leases.map { LeasedSegment(lease: $0) }
+                    let further = segments.filter(\.lease.isFurtherRing)
                     // There may be more.
                     if leases.count >= limit || !further.isEmpty { wakeUps.signal() }
-                    for lease in further {
-                        let slot = slots.take(isFurther: true)
-                        workers.addTask {
-                            await WorkerSlot.$current.withValue(slot) {
-                                await SegmentWorker(orchestrator: orchestrator, lease: lease).run()
-                            }
-                            slots.giveBack(slot)
-                            wakeUps.signal()
-                        }
-                    }
-                    let others = leases.filter { !$0.isFurtherRing }.map { LeasedSegment(lease: $0) }
-                    for group in others.inGroups(of: groupSize) {
-                        begin(group, slots, in: &workers) { size.learn(from: $0) }
+                    for ring in further { begin([ring], isFurther: true, slots, size, in: &workers) }
+                    for group in segments.filter({ !$0.lease.isFurtherRing }).inGroups(of: groupSize) {
+                        begin(group, slots, size, in: &workers)
                     }
                 }
             }
@@ -59,16 +49,17 @@ struct Dispatcher: Service, CustomStringConvertible {
     /// Has a group served.
     private func begin(
         _ segments: [LeasedSegment],
+        isFurther: Bool = false,
         _ slots: WorkerSlots,
-        in workers: inout DiscardingTaskGroup,
-        _ ended: @escaping @Sendable (SegmentGroup.Outcome) -> Void
+        _ size: GroupSize,
+        in workers: inout DiscardingTaskGroup
     ) {
-        let slot = slots.take(isFurther: false)
+        let slot = slots.take(isFurther: isFurther, holding: segments.count)
         workers.addTask {
             let outcome = await WorkerSlot.$current.withValue(slot) {
                 await SegmentGroup(orchestrator: orchestrator, segments: segments).run()
             }
-            ended(outcome)
+            size.learn(from: outcome)
             slots.giveBack(slot)
             if outcome.mayHaveMore { wakeUps.signal() } else { wakeUps.goOn() }
         }
@@ -82,6 +73,21 @@ struct Dispatcher: Service, CustomStringConvertible {
                 try? await Task.sleep(for: orchestrator.settings.pollInterval)  // throws only when cancelled
             }
         }
+    }
+
+    private func giveBackOverdue() async {
+        let interval = orchestrator.settings.pollInterval
+        await repeating("give leases back", every: interval, logger: orchestrator.logger) {
+            try await giveBackOverdue(at: .now)
+        }
+    }
+
+    /// Leaves to others what was handed over and has waited for a worker for a quarter of its lease.
+    func giveBackOverdue(at now: ContinuousClock.Instant) async throws {
+        let overdue = wakeUps.takeOverdue(since: now - orchestrator.settings.lease / 4)
+        guard !overdue.isEmpty else { return }
+        try await orchestrator.segments.release(overdue.map(\.lease))
+        wakeUps.signalAll()
     }
 
     /// Nil if the database cannot be asked; the next tick tries again.

@@ -67,7 +67,7 @@ struct SegmentWorker: Sendable {
         }
     }
 
-    /// After so long a worker gives its segment back between two turns, for others to have theirs.
+    /// After so long a worker gives its segment back between two turns, if others may want for its place.
     private static let longestWork = Duration.seconds(5)
 
     func work() async throws {
@@ -86,7 +86,9 @@ struct SegmentWorker: Sendable {
                 if census.isOver(orchestrator.settings.ringSize), look.progress.rings < RingDivision.mostRings {
                     try await RingDivision(orchestrator: orchestrator, lease: lease, range: look.progress.range).run()
                 }
-                if WorkerSlot.mustYield || uptime() >= end { return try await store.queueAgain(lease) }
+                if WorkerSlot.mustYield || (WorkerSlot.isWanted && uptime() >= end) {
+                    return try await store.queueAgain(lease)
+                }
             case .rested: return
             case .idle:
                 // What is held back is due when its interval is over; the row says so, and another daemon may see to it.

@@ -6,14 +6,22 @@ import Synchronization
 /// Many signals before the dispatcher looks count as one. A lost signal costs one poll interval, never a change: the
 /// `due_at` columns are the truth. A lost lease runs out.
 final class WakeUps: Sendable {
-    private struct State {
+    fileprivate struct State {
         /// Whether the database is to be looked at.
         var isLookWanted = false
-        var handedOver: [LeasedSegment] = []
-        /// How many more rings may be leased for the dispatcher: what its free workers can hold.
-        var room = 0
-        /// Whether there is a dispatcher.
-        var isOpen = false
+        /// Those that wait for a worker, the longest first.
+        var handedOver: [(segment: LeasedSegment, since: ContinuousClock.Instant)] = []
+        /// How many rings may be leased for the dispatcher in all, whoever has them; none without one.
+        var capacity = 0
+        /// What accepts are about to lease.
+        var reserved = 0
+        /// What workers hold.
+        var held = 0
+        /// Whether some have waited for too long, and no worker has been free since.
+        var isStalled = false
+
+        /// How many more may be leased.
+        var room: Int { isStalled ? 0 : max(capacity - reserved - handedOver.count - held, 0) }
     }
 
     private let state = Mutex(State())
@@ -41,23 +49,20 @@ final class WakeUps: Sendable {
     /// How many of so many rings may be leased and handed over; to be given back when they were.
     func reserve(_ count: Int) -> Int {
         state.withLock { state in
-            let granted = state.isOpen ? max(min(count, state.room), 0) : 0
-            state.room -= granted
+            let granted = min(count, state.room)
+            state.reserved += granted
             return granted
         }
     }
 
-    func giveBack(_ room: Int) { state.withLock { $0.room += room } }
-
-    /// So many rings fewer may be leased, until as much is given back: a worker has begun.
-    func take(_ room: Int) { state.withLock { $0.room -= room } }
+    /// Nothing more is leased of what was reserved.
+    func giveBack(_ room: Int) { state.withLock { $0.reserved -= room } }
 
     /// These are leased, and to be served now. Call after the commit.
-    func handOver(_ segments: [LeasedSegment]) {
+    func handOver(_ segments: [LeasedSegment], at now: ContinuousClock.Instant = .now) {
         guard !segments.isEmpty else { return }
         state.withLock { state in
-            state.handedOver += segments
-            state.room -= segments.count
+            for segment in segments { state.handedOver.append((segment, now)) }
         }
         own.continuation.yield()
     }
@@ -67,30 +72,40 @@ final class WakeUps: Sendable {
     /// One element per burst of signals. For one consumer.
     var signals: AsyncStream<Void> { own.stream }
 
-    /// From now on so many rings may be leased for the dispatcher; its workers take and give back what they hold of it.
-    func open(room: Int) {
-        state.withLock { state in
-            state.room += room
-            state.isOpen = true
-        }
-    }
+    /// From now on so many rings may be leased for the dispatcher, with those that its workers hold.
+    func open(room: Int) { state.withLock { $0.capacity = room } }
 
     /// From now on nothing is handed over any more.
     ///
     /// - Returns: What was and has not been taken.
     func close() -> [LeasedSegment] {
-        state.withLock { $0.isOpen = false }
+        open(room: 0)
         return takeLeases(.max)
     }
 
-    /// Those that were handed over, at most so many; they make room for others when they are given to ``giveBack(_:)``.
+    /// Those that were handed over, at most so many, for a worker that is free.
     func takeLeases(_ limit: Int) -> [LeasedSegment] {
         state.withLock { state in
-            let taken = Array(state.handedOver.prefix(limit))
-            state.handedOver.removeFirst(taken.count)
-            return taken
+            state.isStalled = false
+            return state.takeLeases(limit)
         }
     }
+
+    /// Those that have waited since `then` or longer: no worker becomes free for them, and their leases run out. Until one is,
+    /// nothing more is leased.
+    func takeOverdue(since then: ContinuousClock.Instant) -> [LeasedSegment] {
+        state.withLock { state in
+            let overdue = state.takeLeases(state.handedOver.prefix { $0.since <= then }.count)
+            if !overdue.isEmpty { state.isStalled = true }
+            return overdue
+        }
+    }
+
+    /// A worker has begun with so many rings.
+    func hold(_ count: Int) { state.withLock { $0.held += count } }
+
+    /// A worker has ended, or only waits, with so many.
+    func letGo(_ count: Int) { state.withLock { $0.held -= count } }
 
     /// Whether a look at the database is wanted; the question takes the wish as fulfilled.
     func takeLook() -> Bool {
@@ -107,4 +122,12 @@ final class WakeUps: Sendable {
 
     /// One element per burst of signals that concern other daemons. For one consumer.
     var signalsForOthers: AsyncStream<Void> { others.stream }
+}
+
+extension WakeUps.State {
+    fileprivate mutating func takeLeases(_ limit: Int) -> [LeasedSegment] {
+        let taken = handedOver.prefix(limit).map(\.segment)
+        handedOver.removeFirst(taken.count)
+        return taken
+    }
 }

@@ -6,13 +6,16 @@ import Synchronization
 /// A slot is for who works. Who does nothing but wait for answers gives his back (``takeBackSilent()``), so that a place of
 /// APNs that is silent (an environment, an API, a team) holds up nobody who has to do with another.
 final class WorkerSlots: Sendable {
-    /// Workers that wait for answers without a slot, for each slot there is, at most: each keeps its lease alive.
-    private static let mostWaiting = 32
+    /// Rings that wait for answers without a slot, for each slot there is, at most. When APNs is heard of again, or given up,
+    /// what came of all of them is to be stored at the same time.
+    private static let mostWaiting = 256
+    /// A worker that waits counts as so many rings at least: it keeps its lease alive with a statement of its own.
+    fileprivate static let leastWaiting = 8
 
     private struct State {
         var free: Int
         var freeForFurther: Int
-        /// How many more may wait without a slot.
+        /// How many more rings may wait without a slot.
         var freeForWaiting: Int
         var held: [ObjectIdentifier: WorkerSlot] = [:]
 
@@ -23,7 +26,7 @@ final class WorkerSlots: Sendable {
     }
 
     private let state: Mutex<State>
-    /// What accepts may lease is what there are slots for.
+    /// All rings of workers with a slot, and those that accepts lease, are what the slots can hold.
     private let wakeUps: WakeUps
 
     init(_ count: Int, wakeUps: WakeUps) {
@@ -39,13 +42,19 @@ final class WorkerSlots: Sendable {
 
     var mayTakeFurtherRing: Bool { state.withLock { $0.freeForFurther > 0 } }
 
-    func take(isFurther: Bool) -> WorkerSlot {
-        let slot = WorkerSlot(isFurther: isFurther)
+    /// Whether somebody else could begin who needs a place like this one.
+    fileprivate func hasFree(like slot: WorkerSlot) -> Bool {
+        state.withLock { $0.free > 0 && (!slot.isFurther || $0.freeForFurther > 0) }
+    }
+
+    /// For a worker with so many segments.
+    func take(isFurther: Bool = false, holding count: Int) -> WorkerSlot {
+        let slot = WorkerSlot(isFurther: isFurther, count, of: self)
         state.withLock { state in
             state.change(by: -1, isFurther: isFurther)
             state.held[ObjectIdentifier(slot)] = slot
         }
-        wakeUps.take(GroupSize.most)
+        wakeUps.hold(count)
         return slot
     }
 
@@ -53,26 +62,30 @@ final class WorkerSlots: Sendable {
     func giveBack(_ slot: WorkerSlot) {
         let isHeld = state.withLock { state in
             let isHeld = state.held.removeValue(forKey: ObjectIdentifier(slot)) != nil
-            if isHeld { state.change(by: 1, isFurther: slot.isFurther) } else { state.freeForWaiting += 1 }
+            if isHeld {
+                state.change(by: 1, isFurther: slot.isFurther)
+            } else {
+                state.freeForWaiting += slot.weight
+            }
             return isHeld
         }
-        if isHeld { wakeUps.giveBack(GroupSize.most) }
+        if isHeld { wakeUps.letGo(slot.count) }
     }
 
     /// Takes the slots of those who have done nothing but wait since the last calls; to be called now and then.
     func takeBackSilent() {
         let count = state.withLock { state in
             var count = 0
-            for (id, slot) in state.held where slot.isSilent() && state.freeForWaiting > 0 {
+            for (id, slot) in state.held where slot.isSilent() && state.freeForWaiting >= slot.weight {
                 state.held[id] = nil
                 state.change(by: 1, isFurther: slot.isFurther)
-                state.freeForWaiting -= 1
+                state.freeForWaiting -= slot.weight
                 slot.isLost.store(true, ordering: .relaxed)
-                count += 1
+                count += slot.count
             }
             return count
         }
-        wakeUps.giveBack(count * GroupSize.most)
+        wakeUps.letGo(count)
     }
 }
 
@@ -92,16 +105,28 @@ final class WorkerSlot: Sendable {
     }
 
     let isFurther: Bool
+    /// The segments of its worker.
+    fileprivate let count: Int
+    /// Among which it is, until it is given back.
+    private let slots: WorkerSlots
     private let state = Mutex(State())
     /// Whether it was taken from the worker, which is to end when it is answered.
     fileprivate let isLost = Atomic(false)
 
-    init(isFurther: Bool) {
+    fileprivate init(isFurther: Bool, _ count: Int, of slots: WorkerSlots) {
         self.isFurther = isFurther
+        self.count = count
+        self.slots = slots
     }
+
+    /// What its worker counts as while it waits without it.
+    fileprivate var weight: Int { max(count, WorkerSlots.leastWaiting) }
 
     /// Whether the worker of this task is to end with the turn that it is at, for others to begin.
     static var mustYield: Bool { current?.isLost.load(ordering: .relaxed) ?? false }
+
+    /// Whether others may want for the place of the worker of this task.
+    static var isWanted: Bool { current.map { !$0.slots.hasFree(like: $0) } ?? false }
 
     /// Waits for an answer of APNs.
     static func awaiting<Answer: Sendable>(_ answer: () async -> Answer) async -> Answer {

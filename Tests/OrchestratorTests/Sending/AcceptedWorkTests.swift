@@ -103,7 +103,6 @@ struct AcceptedWorkTests {
             #expect(try await world.orchestrator.segments.claim(limit: 10).count == 1)
             _ = await SegmentGroup(orchestrator: world.orchestrator, segments: leases).run()
             #expect(world.recorder.take().map(\.destination).sorted() == ["aa01", "aa02"])
-            wakeUps.giveBack(2)
 
             try await world.pass(10)  // stamps are not far ahead of the clock then
             // What comes while a ring is leased is its worker's; and a daemon that dies with a lease loses nothing.

@@ -24,7 +24,7 @@ struct WorkerSlotTests {
     func silence() {
         let slots = WorkerSlots(3, wakeUps: WakeUps())
         let (waiting, served, busy) = (
-            slots.take(isFurther: true), slots.take(isFurther: false), slots.take(isFurther: false)
+            slots.take(isFurther: true, holding: 1), slots.take(holding: 1), slots.take(holding: 1)
         )
         #expect(slots.free == 0 && !slots.mayTakeFurtherRing)
         waiting.move(1)
@@ -45,35 +45,74 @@ struct WorkerSlotTests {
         #expect(slots.free == 3)
     }
 
-    @Test("So many wait without a slot at most, and those who end make room for others")
-    func bound() {
+    @Test(
+        "So many rings wait without a slot at most, whoever has them, and those who end make room for others",
+        arguments: [(1, 33), (8, 33), (20, 13), (64, 5)]
+    )
+    func bound(rings: Int, workers: Int) {
         let slots = WorkerSlots(1, wakeUps: WakeUps())
         var waiting: [WorkerSlot] = []
         while slots.free > 0, waiting.count < 1_000 {
-            let slot = slots.take(isFurther: false)
+            let slot = slots.take(holding: rings)
             slot.move(1)
             waiting.append(slot)
             passTime(slots)
         }
-        #expect(waiting.count == 33)
+        #expect(waiting.count == workers)
         slots.giveBack(waiting[0])
         passTime(slots)
         #expect(slots.free == 1)
     }
 
-    @Test("Accepts may lease what free workers can hold, and nothing where none is free")
+    @Test("A worker takes as much room as it has rings; who ends or only waits gives it back")
     func room() {
         let wakeUps = WakeUps()
         let slots = WorkerSlots(2, wakeUps: wakeUps)
-        #expect(wakeUps.reserve(1_000) == 128)
-        wakeUps.giveBack(128)
-        let (one, other) = (slots.take(isFurther: false), slots.take(isFurther: false))
-        #expect(wakeUps.reserve(1) == 0)
-        slots.giveBack(one)
-        #expect(wakeUps.reserve(1_000) == 64)
-        wakeUps.giveBack(64)
-        slots.giveBack(other)
-        #expect(wakeUps.reserve(1_000) == 128)
+        func room() -> Int {
+            let room = wakeUps.reserve(1_000)
+            wakeUps.giveBack(room)
+            return room
+        }
+        #expect(room() == 128)
+        let (lone, full) = (slots.take(holding: 1), slots.take(holding: 64))
+        #expect(slots.free == 0 && room() == 63)
+        // What was found in the database may be more than there is room for.
+        let more = slots.take(holding: 64)
+        #expect(room() == 0)
+        slots.giveBack(more)
+        slots.giveBack(full)
+        #expect(room() == 127)
+        lone.move(1)
+        passTime(slots)
+        #expect(room() == 128)
+        slots.giveBack(lone)
+        #expect(room() == 128)
+    }
+
+    @Test("What is handed over waits for a worker for a part of its lease; then others have it, and no more is leased")
+    func overdue() async throws {
+        try await withWorld { world in
+            for number in 1...2 {
+                try await world.start("a\(number)")
+                try await world.follow("d\(number)", token: "aa0\(number)", in: "a\(number)", known: 1)
+            }
+            try await world.settle()
+            let wakeUps = world.orchestrator.wakeUps
+            wakeUps.open(room: 10)
+            let dispatcher = Dispatcher(orchestrator: world.orchestrator)
+            try await world.update("a1", score: 1)
+            try await dispatcher.giveBackOverdue(at: .now)
+            #expect(wakeUps.reserve(9) == 9)
+            wakeUps.giveBack(9)
+            try await dispatcher.giveBackOverdue(at: .now + .seconds(2))
+            #expect(wakeUps.reserve(1) == 0)
+            try await world.sibling().settle()
+            #expect(world.recorder.take().map(\.destination) == ["aa01"])
+            try await world.update("a2", score: 1)
+            #expect(wakeUps.takeLeases(1).isEmpty)
+            // A worker is free: it has asked.
+            #expect(wakeUps.reserve(10) == 10)
+        }
     }
 
     @Test(
@@ -111,8 +150,11 @@ struct WorkerSlotTests {
         }
     }
 
-    @Test("A worker that has worked for long gives its segment back between two turns, due behind the others")
-    func longWork() async throws {
+    @Test(
+        "A worker that has worked for long gives its segment back between two turns, due behind the others, if it takes a place from them",
+        arguments: [1, 2]
+    )
+    func longWork(slots count: Int) async throws {
         let clock = Mutex(Duration.zero)
         var settings = OrchestratorSettings()
         settings.uptime = {
@@ -126,12 +168,19 @@ struct WorkerSlotTests {
             try await world.follow("d1", token: "aa01")
             try await world.orchestrator.segments.takeAnnouncements()
             let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
-            await SegmentWorker(orchestrator: world.orchestrator, lease: lease).run()
+            let slots = WorkerSlots(count, wakeUps: world.orchestrator.wakeUps)
+            let slot = slots.take(holding: 1)
+            await WorkerSlot.$current.withValue(slot) {
+                await SegmentWorker(orchestrator: world.orchestrator, lease: lease).run()
+            }
             #expect(world.recorder.take().count == 1)
             let given: Query = """
                 SELECT count(*) FROM segments WHERE lease_owner IS NULL AND lease_until IS NULL AND due_at <= clock_timestamp()
                 """
-            #expect(try await world.number(given) == 1)
+            #expect(try await world.number(given) == (count == 1 ? 1 : 0))
+            #expect(
+                try await world.number("SELECT count(*) FROM segments WHERE due_at IS NULL") == (count == 1 ? 0 : 1)
+            )
         }
     }
 }
