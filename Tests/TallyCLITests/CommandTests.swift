@@ -146,6 +146,56 @@ struct CommandTests {
         )
     }
 
+    @Test("activities audience adds some and takes others out, and names no side that is empty")
+    func audience() throws {
+        let words = ["activities", "audience", "m", "--add-user", "u1", "--add-user", "u2", "--add-all-of-type"]
+        let adding = try #require(try Tally.parseAsRoot(words) as? Activities.ChangeAudience)
+        let users = ["u1", "u2"].map(UserID.init(stored:))
+        #expect(adding.request == AudienceRequest(add: Audience(users: users, allOfType: true)))
+        let removing = try parse(
+            Activities.ChangeAudience.self,
+            "activities",
+            "audience",
+            "m",
+            "--remove-device",
+            "d",
+            "--remove-user",
+            "u1"
+        )
+        let out = Audience(users: [users[0]], devices: [DeviceID(stored: "d")])
+        #expect(removing.request == AudienceRequest(remove: out))
+    }
+
+    @Test("activities subscribe reports one of four things, by the rules of the API")
+    func subscribe() throws {
+        func request(_ words: String...) throws -> SubscriptionRequest {
+            let command = try Tally.parseAsRoot(["activities", "subscribe", "m", "d"] + words)
+            return try #require(command as? Activities.Subscribe).request()
+        }
+        let token = try #require(PushToken(hex: "abcd"))
+        #expect(
+            try request("--update-token", "ABcd", "--generation", "3", "--known-revision", "0", "--activitykit-id", "x")
+                == SubscriptionRequest(.updateToken(token), generation: 3, knownRevision: 0, activityKitID: "x")
+        )
+        #expect(try request("--channel", "--environment", "sandbox").environment == .sandbox)
+        #expect(try request("--channel-id", "aGVsbG8=").report == .channelID(APNSChannelID(stored: "aGVsbG8=")))
+        #expect(try request("--ended") == SubscriptionRequest(.ended))
+        #expect(throws: Problem.self) { try request("--ended", "--generation=-1") }
+    }
+
+    @Test("the lines of an alert are texts, or keys that the app translates")
+    func alertKeys() throws {
+        let command = try #require(
+            try Tally.parseAsRoot([
+                "activities", "update", "m", "--content-state", "{}", "--alert-title-loc-key", "GOAL",
+                "--alert-title-loc-arg", "Ajax", "--alert-title-loc-arg", "1", "--alert-body", "B", "--alert-sound",
+                "default",
+            ]) as? Activities.Update
+        )
+        let title = AlertText.localized(key: "GOAL", arguments: ["Ajax", "1"])
+        #expect(try command.request().alert == AlertContent(title: title, body: .plain("B"), sound: "default"))
+    }
+
     @Test("activities end knows both ways of dismissal")
     func end() throws {
         let after = try parse(Activities.End.self, "activities", "end", "m", "--dismiss-after", "0")
@@ -205,6 +255,17 @@ struct CommandTests {
             ["types", "validate", "Game"],
             ["activities", "end", "m", "--dismiss-after", "1", "--dismiss-at", "2022-12-18T18:00:00Z"],
             ["activities", "update", "m", "--content-state", "{}", "--alert-title", "T"],
+            ["activities", "update", "m", "--content-state", "{}", "--alert-title", "T", "--alert-body-loc-arg", "x"],
+            [
+                "activities", "update", "m", "--content-state", "{}", "--alert-title", "T", "--alert-title-loc-key",
+                "K",
+                "--alert-body", "B",
+            ],
+            ["activities", "update", "m", "--content-state", "{}", "--alert-sound", "default"],
+            ["activities", "audience", "m"], ["activities", "audience", "m", "--add-user", "u 1"],
+            ["activities", "subscribe", "m", "d"], ["activities", "subscribe", "m", "d", "--channel", "--ended"],
+            ["activities", "unsubscribe", "m"], ["devices", "erase-user"],
+            ["apps", "delete", "com.example", "--deadline", "0"],
             ["activities", "list", "--limit", "0"],
             ["channels", "delete", "not-a-uuid"],
             ["schedules", "cancel", "not-a-uuid"],

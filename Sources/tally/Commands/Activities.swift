@@ -6,7 +6,10 @@ import TallyClient
 struct Activities: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Live Activities: matches, orders.",
-        subcommands: [Start.self, Update.self, End.self, Show.self, List.self, Explain.self, Watch.self]
+        subcommands: [
+            Start.self, Update.self, End.self, ChangeAudience.self, Subscribe.self, Unsubscribe.self,
+            Show.self, List.self, Explain.self, Watch.self,
+        ]
     )
 
     struct Start: ClientCommand {
@@ -181,25 +184,6 @@ struct Activities: AsyncParsableCommand {
             let list = try await client.activities(session.app(), type: type?.value, state: state, page.request)
             session.show(list)
         }
-    }
-}
-
-/// What lights the screen.
-struct AlertOptions: ParsableArguments {
-    @Option(help: "The alert's first line.") var alertTitle: String?
-    @Option(help: "The alert's second line.") var alertBody: String?
-    @Option(help: "default, or a file of the app's.") var alertSound: String?
-
-    func validate() throws {
-        guard (alertTitle == nil) == (alertBody == nil) else {
-            throw ValidationError("--alert-title and --alert-body go together.")
-        }
-        if alertSound != nil, alertTitle == nil { throw ValidationError("--alert-sound needs --alert-title.") }
-    }
-
-    func content() throws -> AlertContent? {
-        guard let alertTitle, let alertBody else { return nil }
-        return AlertContent(title: .plain(alertTitle), body: .plain(alertBody), sound: alertSound)
     }
 }
 

@@ -6,7 +6,7 @@ import TallyClient
 struct Devices: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Installations of an app and their tokens.",
-        subcommands: [Put.self, List.self, Show.self, Delete.self, Ticket.self]
+        subcommands: [Put.self, List.self, Show.self, Delete.self, EraseUser.self, Ticket.self]
     )
 
     struct Put: ClientCommand {
@@ -89,6 +89,24 @@ struct Devices: AsyncParsableCommand {
         func run(_ session: Session) async throws {
             try await session.client.deleteDevice(session.app(), id.value)
             session.show(done: "\(id.value) is deleted.")
+        }
+    }
+
+    struct EraseUser: ClientCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Erase a user: devices, tokens, cards, the story, and every mention in an audience.",
+            discussion: "May be repeated; a user of whom nothing is stored is erased, too."
+        )
+
+        @Argument(help: "The user's id.") var id: Checked<UserID>
+        @OptionGroup var app: AppOption
+        @OptionGroup var global: GlobalOptions
+
+        var appName: String? { app.app }
+
+        func run(_ session: Session) async throws {
+            try await session.client.deleteUser(session.app(), id.value)
+            session.show(done: "\(id.value) is erased.")
         }
     }
 }

@@ -63,12 +63,10 @@ private enum Count {
 
 extension StartAnswer: Presentable {
     var text: String {
-        Card([
-            ("activity", activityID.rawValue), ("state", state.rawValue), ("revision", String(revision)),
-            ("devices", String(audience.devices)),
-            ("unknown users", audience.unknownUsers == 0 ? nil : String(audience.unknownUsers)),
-            ("channel", channel?.text),
-        ]).text
+        Card(
+            [("activity", activityID.rawValue), ("state", state.rawValue), ("revision", String(revision))]
+                + audience.lines + [("channel", channel?.text)]
+        ).text
     }
 }
 

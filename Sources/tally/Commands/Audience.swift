@@ -1,0 +1,58 @@
+import APITypes
+import ActivityModel
+import ArgumentParser
+import TallyClient
+
+extension Activities {
+    struct ChangeAudience: ClientCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "audience",
+            abstract: "Add to the audience of an activity, or take from it.",
+            discussion: """
+                Who is added is started with the newest state, now or when a device registers; who is taken out is not \
+                started any more, and keeps a card that is there already.
+                """
+        )
+
+        @Argument(help: "The activity.") var id: Checked<ActivityID>
+        @Option(help: "A user to add; repeat for several.") var addUser: [Checked<UserID>] = []
+        @Option(help: "A device to add; repeat for several.") var addDevice: [Checked<DeviceID>] = []
+        @Flag(help: "Add every device with a start token for the type.") var addAllOfType = false
+        @Option(help: "A user to take out; repeat for several.") var removeUser: [Checked<UserID>] = []
+        @Option(help: "A device to take out; repeat for several.") var removeDevice: [Checked<DeviceID>] = []
+        @Flag(help: "Take back that every device of the type is added.") var removeAllOfType = false
+        @OptionGroup var app: AppOption
+        @OptionGroup var global: GlobalOptions
+
+        var appName: String? { app.app }
+
+        func validate() throws {
+            if added.isEmpty, removed.isEmpty { throw ValidationError("Name somebody to add or to take out.") }
+        }
+
+        private var added: Audience {
+            Audience(users: addUser.map(\.value), devices: addDevice.map(\.value), allOfType: addAllOfType)
+        }
+
+        private var removed: Audience {
+            Audience(users: removeUser.map(\.value), devices: removeDevice.map(\.value), allOfType: removeAllOfType)
+        }
+
+        var request: AudienceRequest {
+            AudienceRequest(add: added.isEmpty ? nil : added, remove: removed.isEmpty ? nil : removed)
+        }
+
+        func run(_ session: Session) async throws {
+            session.show(try await session.client.changeAudience(session.app(), id.value, request))
+        }
+    }
+}
+
+extension AudienceCounts: Presentable {
+    var text: String { Card(lines).text }
+
+    /// The lines of a card.
+    var lines: [(String, String?)] {
+        [("devices", String(devices)), ("unknown users", unknownUsers == 0 ? nil : String(unknownUsers))]
+    }
+}

@@ -1,0 +1,90 @@
+import APITypes
+import ActivityModel
+import ArgumentParser
+import TallyClient
+
+extension Activities {
+    struct Subscribe: ClientCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Report the card of a device, as its app would.",
+            discussion: "How it is reached from now on, or with --ended that it is gone: nothing is sent then."
+        )
+
+        @Argument(help: "The activity.") var id: Checked<ActivityID>
+        @Argument(help: "The device.") var device: Checked<DeviceID>
+        @Option(help: "The card's update token, in hex.") var updateToken: Checked<PushToken>?
+        @Flag(help: "It listens to the activity's channel.") var channel = false
+        @Option(help: "It listens to this channel, by Apple's id.") var channelID: Checked<APNSChannelID>?
+        @Flag(help: "The card is gone.") var ended = false
+        @Option(help: "Grows with every report; a report with a smaller one changes nothing.") var generation: Int64?
+        @Option(help: "The revision that the card shows; without it that of the start or the last push.")
+        var knownRevision: Revision?
+        @Option(help: "ActivityKit's own id of the card.") var activitykitID: String?
+        @Option(help: "sandbox or production; for a device that is unknown so far.") var environment: APNSEnvironment?
+        @Option(help: "The version of iOS.") var osVersion: Checked<OSVersion>?
+        @Option(help: "The version of the app.") var appVersion: Checked<AppVersion>?
+        @OptionGroup var app: AppOption
+        @OptionGroup var global: GlobalOptions
+
+        var appName: String? { app.app }
+
+        func validate() throws { _ = try report() }
+
+        /// Exactly one of the four.
+        private func report() throws -> SubscriptionRequest.Report {
+            let reports: [SubscriptionRequest.Report] = [
+                updateToken.map { .updateToken($0.value) }, channelID.map { .channelID($0.value) },
+                channel ? .channel : nil, ended ? .ended : nil,
+            ].compactMap(\.self)
+            guard reports.count == 1 else {
+                throw ValidationError("Give one of --update-token, --channel, --channel-id and --ended.")
+            }
+            return reports[0]
+        }
+
+        /// The request, judged by the rules of the API before it is sent.
+        func request() throws -> SubscriptionRequest {
+            let request = SubscriptionRequest(
+                try report(),
+                generation: generation,
+                knownRevision: knownRevision,
+                activityKitID: activitykitID,
+                environment: environment,
+                osVersion: osVersion?.value,
+                appVersion: appVersion?.value
+            )
+            return try SubscriptionRequest(json: request.json)
+        }
+
+        func run(_ session: Session) async throws {
+            session.show(try await session.client.subscribe(session.app(), id.value, device.value, request()))
+        }
+    }
+
+    struct Unsubscribe: ClientCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "End the card of one device on the phone, then forget it."
+        )
+
+        @Argument(help: "The activity.") var id: Checked<ActivityID>
+        @Argument(help: "The device.") var device: Checked<DeviceID>
+        @OptionGroup var app: AppOption
+        @OptionGroup var global: GlobalOptions
+
+        var appName: String? { app.app }
+
+        func run(_ session: Session) async throws {
+            try await session.client.unsubscribe(session.app(), id.value, device.value)
+            session.show(done: "The card of \(device.value) is ended.")
+        }
+    }
+}
+
+extension SubscriptionAnswer: Presentable {
+    var text: String {
+        Card([
+            ("activity", activityID.rawValue), ("device", deviceID.rawValue), ("mode", mode.rawValue),
+            ("state", state.rawValue), ("revision", String(revision)), ("activity state", activityState.rawValue),
+        ]).text
+    }
+}
