@@ -167,6 +167,72 @@ struct TallyBackendTests {
         }
     }
 
+    @Test("an audience is added to and taken from under one key, and its size is told")
+    func audience() async throws {
+        try await withBackend { number, _ in
+            number == 0
+                ? .answer(status: 503, body: Problem.unavailable().json.text)
+                : .answer(status: 202, body: #"{"devices":3,"unknown_users":1}"#)
+        } _: { tally, server in
+            let size = try await tally.changeAudience(
+                of: "o-1",
+                adding: ActivityAudience(users: ["u1", "u2"], everyDevice: true),
+                removing: ActivityAudience(devices: ["d1"]),
+                idempotencyKey: "list-1"
+            )
+            #expect(size.devices == 3 && size.unknownUsers == 1)
+            #expect(server.received.map { $0.headers["idempotency-key"] } == ["list-1", "list-1"])
+            let request = try #require(server.received.last)
+            #expect(request.target == "/v1/apps/com.example.pizza/activities/o-1/audience")
+            let body = try JSONValue(parsing: request.body)
+            #expect(body["add"] == ["users": ["u1", "u2"], "all_of_type": true])
+            #expect(body["remove"] == ["devices": ["d1"]])
+            // Nobody is no mistake: lists of callers may be empty.
+            try await tally.changeAudience(of: "o-1")
+            let nobody = try JSONValue(parsing: try #require(server.received.last).body)
+            #expect(try AudienceRequest(json: nobody) == AudienceRequest(add: Audience(), remove: Audience()))
+        }
+    }
+
+    @Test("a ticket is for one device, its user and the activities that are named")
+    func ticket() async throws {
+        try await withBackend { _, _ in
+            .answer(status: 201, body: #"{"ticket":"t-1","expires_at":"2022-12-18T15:00:00.500Z"}"#)
+        } _: { tally, server in
+            let ticket = try await tally.ticket(
+                forDevice: "d1",
+                user: "u1",
+                activities: ["o-1"],
+                isSandbox: true,
+                lifetimeSeconds: 60
+            )
+            #expect(ticket.text == "t-1" && ticket.expiresAt == Self.eta + 0.5)
+            _ = try await tally.ticket(forDevice: "d2")
+            let requests = server.received
+            #expect(requests.map(\.method) == ["POST", "POST"])
+            #expect(Set(requests.map(\.target)) == ["/v1/apps/com.example.pizza/registration-tickets"])
+            let bodies = try requests.map { try JSONValue(parsing: $0.body) }
+            #expect(
+                bodies[0] == [
+                    "environment": "sandbox", "device_id": "d1", "user_id": "u1", "activities": ["o-1"],
+                    "ttl_seconds": 60,
+                ]
+            )
+            #expect(bodies[1] == ["environment": "production", "device_id": "d2", "ttl_seconds": 3_600])
+        }
+    }
+
+    @Test("a user is erased")
+    func erasure() async throws {
+        try await withBackend { _, _ in
+            .answer(status: 204, body: "")
+        } _: { tally, server in
+            try await tally.eraseUser("u1")
+            let request = try #require(server.received.first)
+            #expect(request.method == "DELETE" && request.target == "/v1/apps/com.example.pizza/users/u1")
+        }
+    }
+
     @Test("a refusal has the API's code, its status and the places that are wrong")
     func refusal() async throws {
         let issue = FieldError(
@@ -202,6 +268,12 @@ struct TallyBackendTests {
                 try await tally.update("o-1", contentState: [1, 2])
             }
             #expect(state.detail.contains("JSON object"))
+            let user = try await #require(throws: TallyError.self) { try await tally.eraseUser("u/1") }
+            let device = try await #require(throws: TallyError.self) { try await tally.ticket(forDevice: "") }
+            let audience = try await #require(throws: TallyError.self) {
+                try await tally.changeAudience(of: "o-1", adding: ActivityAudience(devices: ["d 1"]))
+            }
+            #expect([user, device, audience].allSatisfy { $0.code == "invalid_argument" })
             #expect(server.received.isEmpty)
         }
     }

@@ -65,12 +65,7 @@ public struct StartOptions: Sendable, Hashable {
     public init() {}
 
     func apply(to request: inout StartRequest) throws(TallyError) {
-        request.audience.users = []
-        for user in users { request.audience.users.append(try TallyBackend.checked(user, "a user id", UserID.init)) }
-        for device in devices {
-            request.audience.devices.append(try TallyBackend.checked(device, "a device id", DeviceID.init))
-        }
-        request.audience.allOfType = everyDevice
+        request.audience = try ActivityAudience(users: users, devices: devices, everyDevice: everyDevice).audience()
         request.alert = alert?.content
         request.delivery = Delivery(rawValue: delivery.rawValue) ?? .tokens
         request.environment = isSandbox ? .sandbox : nil

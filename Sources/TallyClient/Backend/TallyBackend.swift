@@ -3,7 +3,8 @@ internal import ActivityModel
 internal import Foundation
 internal import JSON
 
-/// Tally for a backend: starts, updates and ends the Live Activities of one app.
+/// Tally for a backend: starts, updates and ends the Live Activities of one app, says whom they are for, and makes the tickets
+/// with which the app reports its devices.
 ///
 /// A value may be shared by everything in the process, and shares its connections. Every call goes on trying until it has an
 /// answer or its deadline passes, with the same idempotency key, so that it takes effect once. An answer means that Tally has
@@ -13,13 +14,13 @@ internal import JSON
 /// what the phone decodes, for fields that the registered type declares as `Date`.
 public struct TallyBackend: Sendable {
     private let client: TallyClient
-    private let app: BundleID
+    let app: BundleID
 
     /// Connects to nothing yet.
     ///
     /// - Parameters:
     ///   - url: Where Tally is, such as `https://tally.example.com`.
-    ///   - key: An API key with the scope `publish`; secret.
+    ///   - key: An API key with the scope `publish`, and `register` for tickets and the erasure of users; secret.
     ///   - app: The app's bundle id.
     ///   - caFile: A file of certificates in PEM that are trusted beside the system's, for https.
     ///   - maximumConnections: Connections kept open, and so the most requests at a time.
@@ -128,7 +129,7 @@ public struct TallyBackend: Sendable {
 
     // MARK: From Swift to the API
 
-    private func call<Answer>(
+    func call<Answer>(
         _ body: (TallyClient) async throws(ClientError) -> Answer
     ) async throws(TallyError) -> Answer {
         do {
@@ -138,8 +139,14 @@ public struct TallyBackend: Sendable {
         }
     }
 
-    private static func activityID(_ text: String) throws(TallyError) -> ActivityID {
+    static func activityID(_ text: String) throws(TallyError) -> ActivityID {
         try checked(text, "the id of an activity: 1 to 128 characters out of A-Z a-z 0-9 . _ : ~ -", ActivityID.init)
+    }
+
+    static func userID(_ text: String) throws(TallyError) -> UserID { try checked(text, "a user id", UserID.init) }
+
+    static func deviceID(_ text: String) throws(TallyError) -> DeviceID {
+        try checked(text, "a device id", DeviceID.init)
     }
 
     static func checked<Value>(

@@ -84,13 +84,14 @@ extension TallyClient {
             .results
     }
 
-    /// Adds to the audience of an activity or takes from it.
+    /// Adds to the audience of an activity or takes from it. The key is that of ``update(_:_:_:idempotencyKey:)``.
     package func changeAudience(
         _ app: BundleID,
         _ id: ActivityID,
-        _ request: AudienceRequest
+        _ request: AudienceRequest,
+        idempotencyKey: String? = nil
     ) async throws(ClientError) -> AudienceCounts {
-        let key = Self.newIdempotencyKey()
+        let key = idempotencyKey ?? Self.newIdempotencyKey()
         let call = APICall.post("/v1/apps/\(app)/activities/\(id)/audience", request, key: key)
         return try await answer(AudienceCounts.self, to: call)
     }

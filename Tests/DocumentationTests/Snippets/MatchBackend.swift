@@ -22,7 +22,7 @@ struct Goal: Decodable, Sendable {
     var state: MatchState
 }
 
-/// A part of a Hummingbird backend that keeps the cards of a match up to date.
+/// A part of a Hummingbird backend that keeps the cards of a match up to date, and lets the app report them.
 struct MatchController: Sendable {
     let tally: TallyBackend
 
@@ -30,6 +30,9 @@ struct MatchController: Sendable {
         router.post("matches/:id/kick-off", use: kickOff)
         router.post("matches/:id/goals", use: goal)
         router.post("matches/:id/full-time", use: fullTime)
+        router.put("users/:user/matches/:id", use: follow)
+        router.post("users/:user/devices/:device/ticket", use: ticket)
+        router.delete("users/:user", use: leave)
     }
 
     @Sendable func kickOff(_ request: Request, context: some RequestContext) async throws -> HTTPResponse.Status {
@@ -47,6 +50,7 @@ struct MatchController: Sendable {
                 contentState: state,
                 options: options
             )
+            return .accepted
         }
     }
 
@@ -63,20 +67,55 @@ struct MatchController: Sendable {
                 // The feed repeats what we do not answer; with its own key, Tally takes it once.
                 idempotencyKey: goal.messageID
             )
+            return .accepted
         }
     }
 
     @Sendable func fullTime(_ request: Request, context: some RequestContext) async throws -> HTTPResponse.Status {
         var options = EndOptions()
         options.dismissAfterSeconds = 3_600
-        return try await answer { try await tally.end(try context.parameters.require("id"), options: options) }
+        return try await answer {
+            try await tally.end(try context.parameters.require("id"), options: options)
+            return .accepted
+        }
+    }
+
+    // Below, `user` is who is signed in: your own authentication has to stand before these three.
+
+    /// The match appears on the user's phones, the one that is registered later as well.
+    @Sendable func follow(_ request: Request, context: some RequestContext) async throws -> HTTPResponse.Status {
+        let user = try context.parameters.require("user")
+        return try await answer {
+            try await tally.changeAudience(
+                of: try context.parameters.require("id"),
+                adding: ActivityAudience(users: [user])
+            )
+            return .accepted
+        }
+    }
+
+    /// What the app asks for at launch, and reports to Tally with.
+    @Sendable func ticket(_ request: Request, context: some RequestContext) async throws -> String {
+        try await answer {
+            try await tally.ticket(
+                forDevice: try context.parameters.require("device"),
+                user: try context.parameters.require("user")
+            ).text
+        }
+    }
+
+    /// The user's account is deleted here, and so it is in Tally.
+    @Sendable func leave(_ request: Request, context: some RequestContext) async throws -> HTTPResponse.Status {
+        try await answer {
+            try await tally.eraseUser(try context.parameters.require("user"))
+            return .noContent
+        }
     }
 
     /// Tally's word is passed on: 202 means that every phone that follows will show it.
-    private func answer(_ post: () async throws -> AcceptedChange) async throws -> HTTPResponse.Status {
+    private func answer<Answer>(_ call: () async throws -> Answer) async throws -> Answer {
         do {
-            _ = try await post()
-            return .accepted
+            return try await call()
         } catch let error as TallyError {
             throw HTTPError(error.isUnknown ? .serviceUnavailable : .conflict, message: error.description)
         }
