@@ -84,6 +84,16 @@ package struct TallyClient: Sendable {
         return copy
     }
 
+    /// The same client, which tries again until its deadline. Shares its connections.
+    func withRetries(_ retry: RetryPolicy = RetryPolicy()) -> TallyClient {
+        var copy = self
+        copy.configuration.retry = retry
+        return copy
+    }
+
+    /// So long the server works on one request at most, and so long a proxy before it has to wait.
+    static let longestRequest = Duration.seconds(300)
+
     /// A key for a POST that the caller may want to repeat itself: 122 random bits.
     package static func newIdempotencyKey() -> String {
         UUID().uuidString.lowercased()

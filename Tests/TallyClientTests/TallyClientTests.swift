@@ -8,6 +8,7 @@ import Testing
 
 private let app = BundleID(stored: "com.example.matchday")
 private let match = ActivityID(stored: "match-1")
+private let phone = DeviceID(stored: "phone-1")
 private let accepted = #"{"activity_id":"match-1","revision":2,"timestamp":null}"#
 private let goal = UpdateRequest(contentState: ["homeScore": 1])
 
@@ -172,9 +173,52 @@ struct TallyClientTests {
         try await withServer { number, _ in
             number == 0 ? .hangUp : problem(.notFound("the app"))
         } _: { client, server in
-            try await client.deleteApp(app)
+            try await client.deleteDevice(app, phone)
             #expect(server.received.map(\.method) == ["DELETE", "DELETE"])
         }
+    }
+
+    @Test("the deletion of an app goes on while it is cut off, also by a client that never tries again otherwise")
+    func longDeletion() async throws {
+        let resource = AppResource(
+            bundleID: app,
+            teamID: TeamID(stored: "TEAM567890"),
+            channelsExclusive: false,
+            channelPool: 0,
+            environments: [:],
+            createdAt: Instant(unixSeconds: 0),
+            updatedAt: Instant(unixSeconds: 0)
+        )
+        let server = try ScriptedServer { number, _ in
+            switch number {
+            case 0: .answer(status: 200, body: resource.json.text)
+            // As the daemon ends what takes too long, as a proxy does, and as a daemon that has just lost its database.
+            case 1: .hangUp
+            case 2: .answer(status: 504, body: "<html>")
+            case 3: problem(.unavailable())
+            default: problem(.notFound("the app"))
+            }
+        }
+        defer { server.stop() }
+        let client = try TallyClient(.init(url: server.url, key: "k", retry: nil))
+        try await client.deleteApp(app, deadline: .seconds(300))
+        #expect(server.received.map(\.method) == ["GET", "DELETE", "DELETE", "DELETE", "DELETE"])
+    }
+
+    @Test("the deletion of an app that is not there, or of one in use, is refused at once")
+    func refusedDeletion() async throws {
+        try await withServer { _, _ in
+            problem(.notFound("the app"))
+        } _: { client, server in
+            let error = try await #require(throws: ClientError.self) { try await client.deleteApp(app) }
+            #expect(error.problem?.status == 404)
+            #expect(server.received.map(\.method) == ["GET"])
+        }
+        let away = try TallyClient(
+            .init(url: "http://127.0.0.1:\(try ScriptedServer.closedPort())", key: "k", retry: nil)
+        )
+        let error = try await #require(throws: ClientError.self) { try await away.deleteApp(app) }
+        #expect(error.code == .unreachable)
     }
 
     @Test("a deletion of what was never there is refused")
@@ -182,7 +226,7 @@ struct TallyClientTests {
         try await withServer { _, _ in
             problem(.notFound("the app"))
         } _: { client, _ in
-            let error = try await #require(throws: ClientError.self) { try await client.deleteApp(app) }
+            let error = try await #require(throws: ClientError.self) { try await client.deleteDevice(app, phone) }
             #expect(error.problem?.code == "not_found")
         }
     }

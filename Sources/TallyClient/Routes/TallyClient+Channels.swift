@@ -29,7 +29,9 @@ extension TallyClient {
         _ app: BundleID,
         _ request: ReconcileRequest
     ) async throws(ClientError) -> ChannelReport {
-        try await answer(ChannelReport.self, to: .post("/v1/apps/\(app)/channels/reconcile", harmless: request))
+        // Apple may be asked about many channels, one after the other.
+        try await withPatience(Self.longestRequest)
+            .answer(ChannelReport.self, to: .post("/v1/apps/\(app)/channels/reconcile", harmless: request))
     }
 
     /// Deletes a channel at Apple.

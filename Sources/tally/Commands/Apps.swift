@@ -89,13 +89,24 @@ struct Apps: AsyncParsableCommand {
     }
 
     struct Delete: ClientCommand {
-        static let configuration = CommandConfiguration(abstract: "Delete an app with all that belongs to it.")
+        static let configuration = CommandConfiguration(
+            abstract: "Delete an app with all that belongs to it.",
+            discussion:
+                "Takes minutes for a million devices. If it is broken off, the same command again goes on with it."
+        )
 
         @Argument(help: "The bundle id.") var id: Checked<BundleID>
+        @Option(help: "Seconds to go on trying.") var deadline = 3_600
         @OptionGroup var global: GlobalOptions
 
+        func validate() throws {
+            guard deadline > 0 else { throw ValidationError("--deadline must be over 0.") }
+        }
+
         func run(_ session: Session) async throws {
-            try await session.client.deleteApp(id.value)
+            try await session.waiting(for: "Deleting \(id.value)") {
+                try await session.client.deleteApp(id.value, deadline: .seconds(deadline))
+            }
             session.show(done: "\(id.value) is deleted.")
         }
     }

@@ -90,9 +90,11 @@ extension Channels {
 
         func run(_ session: Session) async throws {
             let request = ReconcileRequest(environment: environment, dryRun: dryRun)
-            // Apple may be asked about many channels, one after the other.
-            let client = session.client.withPatience(.seconds(300))
-            session.show(try await client.reconcileChannels(session.app(), request))
+            let app = try session.app()
+            let report = try await session.waiting(for: "Comparing with Apple") {
+                try await session.client.reconcileChannels(app, request)
+            }
+            session.show(report)
         }
     }
 }

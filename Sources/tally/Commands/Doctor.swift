@@ -21,7 +21,7 @@ struct Doctor: ClientCommand {
 
     func run(_ session: Session) async throws {
         let request = DoctorRequest(bundleID: app?.value, environment: environment, triesChannels: tryChannels)
-        let report = try await session.client.examine(request)
+        let report = try await session.waiting(for: "Looking") { try await session.client.examine(request) }
         session.show(report)
         switch report.verdict {
         case .ok: return
