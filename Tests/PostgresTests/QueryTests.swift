@@ -15,6 +15,28 @@ struct QueryTests {
         #expect(Query(unescaped: "SELECT 1") == "SELECT 1")
     }
 
+    @Test("Rows come as they are given, whether a column travels as an array or as the one value that all have")
+    func rows() async throws {
+        func query(_ names: [String?], _ marks: [Bool]) -> Query {
+            let rows: [RowColumn] = [
+                .each("number", Array(0..<Int64(names.count))), .rarely("name", names), .usually(false, "mark", marks),
+            ]
+            return "SELECT u.number, u.name, u.mark FROM \(rows: rows) AS u ORDER BY u.number"
+        }
+        func seen(_ names: [String?], _ marks: [Bool]) async throws -> [[String]] {
+            try await withDatabase { database in
+                try await database.query(query(names, marks)).decoded(as: (Int64, String?, Bool).self)
+                    .map { ["\($0)", $1 ?? "NULL", "\($2)"] }
+            }
+        }
+        #expect(try await seen([nil, nil], [false, false]) == [["0", "NULL", "false"], ["1", "NULL", "false"]])
+        #expect(try await seen([nil, "b"], [false, false]) == [["0", "NULL", "false"], ["1", "b", "false"]])
+        #expect(try await seen(["a", nil], [true, false]) == [["0", "a", "true"], ["1", "NULL", "false"]])
+        #expect(try await seen([nil, nil], [true, true]) == [["0", "NULL", "true"], ["1", "NULL", "true"]])
+        #expect(try await seen([], []).isEmpty)
+        #expect(query([nil, nil], [false, false]).sql == query([nil], [false]).sql)
+    }
+
     @Test("A refused statement tells the constraint and keeps the value to itself")
     func constraint() async throws {
         try await withDatabase { database in

@@ -101,10 +101,14 @@ struct AcceptedWork {
             lease_until = CASE WHEN \(unescaped: Self.isTaken) THEN w.now + \(lease) ELSE s.lease_until END
         FROM (
             SELECT r.*, CASE WHEN r.is_leasable THEN gen_random_uuid() END AS owner, clock_timestamp() AS now
-            FROM unnest(
-                \(shares.indices.map(Int32.init)), \(shares.map(\.activityKey)), \(shares.map(\.segment)),
-                \(shares.map(\.emptySince)), \(shares.map(\.revision)), \(shares.map(\.isLeasable))
-            ) AS r(place, activity_key, segment, empty_since, revision, is_leasable)
+            FROM \(rows: [
+                .each("place", shares.indices.map(Int32.init)),
+                .each("activity_key", shares.map(\.activityKey)),
+                .usually(0, "segment", shares.map(\.segment)),
+                .rarely("empty_since", shares.map(\.emptySince)),
+                .each("revision", shares.map(\.revision)),
+                .each("is_leasable", shares.map(\.isLeasable)),
+            ]) AS r
         ) AS w
         WHERE s.activity_key = w.activity_key AND s.segment = w.segment
         RETURNING w.place, CASE WHEN s.lease_owner = w.owner THEN s.lease_owner::text END, s.due_at IS NOT NULL

@@ -325,17 +325,24 @@ private struct IntakeDesk {
                    u.must_deliver, u.stale_after, u.score, u.dismiss_after, u.dismiss_at, u.event_time, u.timestamp,
                    CASE WHEN u.timestamp IS NOT NULL THEN clock_timestamp() END, clock_timestamp(), u.min_interval,
                    u.request_id, u.traceparent
-            FROM unnest(
-                \(accepted.map(\.activityKey)), \(accepted.map(\.revision)),
-                \(accepted.map(\.kind.rawValue)), \(accepted.map { JSONText($0.contentState.bytes) }),
-                \(commands.map { $0.alert.map { JSONText($0.json.serialized()) } }), \(accepted.map(\.urgency.rawValue)),
-                \(accepted.map(\.mustDeliver)), \(commands.map { $0.staleAfterSeconds.map(Int32.init) }),
-                \(commands.map(\.relevanceScore)), \(accepted.map { $0.dismissAfterSeconds.map(Int32.init) }),
-                \(accepted.map { $0.dismissAt?.stored }), \(accepted.map { $0.eventTime?.stored }),
-                \(accepted.map(\.timestamp)), \(accepted.map { $0.minimumIntervalSeconds.map(Int32.init) }),
-                \(commands.map { $0.origin?.requestID }), \(commands.map { $0.origin?.trace?.description })
-            ) AS u(activity_key, revision, kind, content_state, alert, urgency, must_deliver, stale_after, score,
-                   dismiss_after, dismiss_at, event_time, timestamp, min_interval, request_id, traceparent)
+            FROM \(rows: [
+                .each("activity_key", accepted.map(\.activityKey)),
+                .each("revision", accepted.map(\.revision)),
+                .usually(ChangeKind.update.rawValue, "kind", accepted.map(\.kind.rawValue)),
+                .each("content_state", accepted.map { JSONText($0.contentState.bytes) }),
+                .rarely("alert", commands.map { $0.alert.map { JSONText($0.json.serialized()) } }),
+                .usually(Urgency.routine.rawValue, "urgency", accepted.map(\.urgency.rawValue)),
+                .usually(false, "must_deliver", accepted.map(\.mustDeliver)),
+                .rarely("stale_after", commands.map { $0.staleAfterSeconds.map(Int32.init) }),
+                .rarely("score", commands.map(\.relevanceScore)),
+                .rarely("dismiss_after", accepted.map { $0.dismissAfterSeconds.map(Int32.init) }),
+                .rarely("dismiss_at", accepted.map { $0.dismissAt?.stored }),
+                .rarely("event_time", accepted.map { $0.eventTime?.stored }),
+                .each("timestamp", accepted.map(\.timestamp)),
+                .rarely("min_interval", accepted.map { $0.minimumIntervalSeconds.map(Int32.init) }),
+                .each("request_id", commands.map { $0.origin?.requestID }),
+                .rarely("traceparent", commands.map { $0.origin?.trace?.description }),
+            ]) AS u
             """
     }
 
@@ -348,10 +355,13 @@ private struct IntakeDesk {
                 event_time = coalesce('epoch'::timestamptz + u.event_time * interval '1 microsecond', a.event_time),
                 state = CASE WHEN u.ended THEN 'ended'::activity_state ELSE a.state END,
                 ended_at = CASE WHEN u.ended THEN coalesce(a.ended_at, clock_timestamp()) ELSE a.ended_at END
-            FROM unnest(
-                \(keys), \(standings.map { $0?.revision }), \(standings.map { $0?.lastTimestamp }),
-                \(standings.map { $0?.eventTime }), \(ended)
-            ) AS u(activity_key, revision, stamp, event_time, ended)
+            FROM \(rows: [
+                .each("activity_key", keys),
+                .each("revision", standings.map { $0?.revision }),
+                .each("stamp", standings.map { $0?.lastTimestamp }),
+                .rarely("event_time", standings.map { $0?.eventTime }),
+                .usually(false, "ended", ended),
+            ]) AS u
             WHERE a.activity_key = u.activity_key
             """
     }

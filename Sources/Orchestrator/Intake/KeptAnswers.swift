@@ -118,9 +118,12 @@ struct KeptAnswers<Answer: APIAnswer> {
             """
             INSERT INTO idempotency_keys (scope, body_sha256, status, answer)
             SELECT k.scope, k.hash, k.status, k.answer
-            FROM unnest(
-                \(keys.map(\.scope)), \(keys.map(\.bodyHash)), \(new.map(\.kept.status)), \(new.map(\.kept.answer))
-            ) AS k(scope, hash, status, answer)
+            FROM \(rows: [
+                .each("scope", keys.map(\.scope)),
+                .each("hash", keys.map(\.bodyHash)),
+                .usually(202, "status", new.map(\.kept.status)),
+                .each("answer", new.map(\.kept.answer)),
+            ]) AS k
             """
         ]
     }
