@@ -7,7 +7,8 @@ build_release() {
     local product
     if [[ -n ${TALLY_BIN_DIR:-} ]]; then
         # As the caller sees it, whose folder the scripts have left.
-        RELEASE_FOLDER=$(cd "$OLDPWD" && cd "$TALLY_BIN_DIR" && pwd) || die "there is no folder '$TALLY_BIN_DIR'"
+        RELEASE_FOLDER=$({ cd "$OLDPWD" && cd "$TALLY_BIN_DIR"; } 2>/dev/null && pwd) \
+            || die "there is no folder '$TALLY_BIN_DIR'"
         return 0
     fi
     require_swift
