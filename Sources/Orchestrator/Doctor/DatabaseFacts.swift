@@ -10,7 +10,6 @@ struct DatabaseFacts: Sendable {
     var isStandby = false
     var connections: Int64 = 0
     var maximumConnections: Int32 = 0
-    var bytes: Int64 = 0
 
     /// The oldest major version that Tally is tested with.
     static let oldestVersion: Int32 = 15
@@ -25,16 +24,16 @@ struct DatabaseFacts: Sendable {
                 """
                 SELECT current_setting('server_version_num')::int4, current_setting('server_version'), pg_is_in_recovery(),
                        (SELECT coalesce(sum(numbackends), 0)::int8 FROM pg_stat_database),
-                       current_setting('max_connections')::int4, pg_database_size(current_database())
+                       current_setting('max_connections')::int4
                 """,
                 "SELECT name, current_setting(name) FROM unnest(\(settingNames)) AS name",
             ],
             timeout: Examination.patience
         )
         var facts = DatabaseFacts()
-        if let row = try answers[0].first(as: (Int32, String, Bool, Int64, Int32, Int64).self) {
+        if let row = try answers[0].first(as: (Int32, String, Bool, Int64, Int32).self) {
             (facts.versionNumber, facts.version, facts.isStandby) = (row.0, row.1, row.2)
-            (facts.connections, facts.maximumConnections, facts.bytes) = (row.3, row.4, row.5)
+            (facts.connections, facts.maximumConnections) = (row.3, row.4)
         }
         for (name, value) in try answers[1].decoded(as: (String, String).self) { facts.settings[name] = value }
         return facts
@@ -91,17 +90,6 @@ struct DatabaseFacts: Sendable {
             .warning,
             text + ".",
             advice: "Raise max_connections, or lower TALLY_DATABASE_CONNECTIONS of the daemons."
-        )
-    }
-
-    /// How much room the database takes; how much is left, SQL does not tell.
-    var sizeCheck: DoctorCheck {
-        let megabytes = bytes / 1_048_576
-        let size = megabytes < 10_240 ? "\(megabytes) MiB" : "\(megabytes / 1_024) GiB"
-        return DoctorCheck(
-            "database_size",
-            .ok,
-            "\(size); how much the disk has left, only the database's machine can tell"
         )
     }
 }

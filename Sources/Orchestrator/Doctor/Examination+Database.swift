@@ -2,11 +2,10 @@ import APITypes
 import Postgres
 
 extension Examination {
-    /// The database itself: what it is, how it is set, what time it has, which schema.
+    /// The database itself: what it is, how it is set, what its disk has to hold, what time it has, which schema.
     func databaseChecks() async throws -> [DoctorCheck] {
-        let facts = try await DatabaseFacts.read(from: database)
-        var checks = facts.checks
-        if installation { checks.append(facts.sizeCheck) }
+        var checks = try await DatabaseFacts.read(from: database).checks
+        if installation { checks.append(try await DiskFacts.read(from: database).check) }
         checks.append(try await ClockComparison.read(from: database).check)
         checks.append(try await schemaCheck())
         checks += try await partitionChecks()

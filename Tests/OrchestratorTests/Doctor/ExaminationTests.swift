@@ -26,7 +26,7 @@ struct ExaminationTests {
             let names = checks.reduce(into: [String]()) { if $0.last != $1.check { $0.append($1.check) } }
             #expect(
                 names == [
-                    "database_version", "database_settings", "database_connections", "database_size", "clock",
+                    "database_version", "database_settings", "database_connections", "disk", "clock",
                     "migrations",
                     "partitions", "signing_key", "leases", "due_work", "stamps", "sending", "apns",
                 ]
@@ -46,6 +46,22 @@ struct ExaminationTests {
             let check = try await Self.check("database_settings", world)
             #expect(check.verdict == .broken)
             #expect(check.finding.contains("fsync is off"))
+        }
+    }
+
+    @Test("the disk's share is what the server says: the size of the database, and the WAL that a slot keeps")
+    func disk() async throws {
+        try await withWorld { world in
+            // Slots belong to the whole server, which is of these tests alone.
+            _ = try await world.number(
+                "SELECT 1::int8 FROM pg_create_physical_replication_slot('doctor_reads_slots', immediately_reserve => true)"
+            )
+            let facts = try await DiskFacts.read(from: world.database)
+            _ = try await world.number("SELECT 1::int8 FROM pg_drop_replication_slot('doctor_reads_slots')")
+            let slot = try #require(facts.slot)
+            #expect(slot.name == "doctor_reads_slots" && !slot.isActive && slot.bytes >= 0)
+            #expect(facts.bytes > 1 << 20 && !facts.archivingFails)
+            #expect(try await Self.check("disk", world).verdict == .ok)
         }
     }
 
@@ -250,7 +266,7 @@ struct ExaminationTests {
             #expect(all.checks.contains { $0.subject?.contains("com.example.other") == true })
             let mine = await world.orchestrator.examine(DoctorRequest(bundleID: world.app), installation: false)
             #expect(!mine.json.text.contains("other"))
-            #expect(!mine.checks.contains { $0.check == "database_size" })
+            #expect(!mine.checks.contains { $0.check == "disk" })
         }
     }
 

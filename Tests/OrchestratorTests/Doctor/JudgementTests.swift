@@ -51,6 +51,22 @@ struct JudgementTests {
     }
 
     @Test(
+        "a disk fills up where WAL is kept for a slot that is far behind, or because it cannot be archived",
+        arguments: [
+            (nil, false, DoctorVerdict.ok), (DiskFacts.longestKept, false, .ok),
+            (DiskFacts.longestKept + 1, false, .warning), (nil, true, .warning),
+        ] as [(Int64?, Bool, DoctorVerdict)]
+    )
+    func disk(kept: Int64?, archivingFails: Bool, verdict: DoctorVerdict) {
+        var facts = DiskFacts(bytes: 20 << 30, archivingFails: archivingFails)
+        facts.slot = kept.map { DiskFacts.Slot(name: "standby", isActive: false, bytes: $0) }
+        #expect(facts.check.verdict == verdict)
+        #expect(facts.check.finding.contains("20 GiB"))
+        #expect((facts.check.advice == nil) == (verdict == .ok))
+        #expect(facts.check.finding.contains("'standby'") == (verdict == .warning && kept != nil))
+    }
+
+    @Test(
         "clocks are compared with what the question's way may have taken in their favour",
         arguments: [
             // asked, answered, database, all in ms; the skew in ms, the verdict
