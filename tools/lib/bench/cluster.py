@@ -48,8 +48,8 @@ class Cluster(Program):
         self.process.stdin.close()
 
     def query(self, sql, url=None):
-        command = [program("psql"), "-X", "-q", "-t", "-A", "-v", "ON_ERROR_STOP=1", "-c", sql, url or self.url]
-        return said_by(command).strip()
+        words = [program("psql"), "-X", "-q", "-t", "-A", "-v", "ON_ERROR_STOP=1", "-c", sql, url or self.url]
+        return said_by(words).strip()
 
     def fresh(self):
         """The URL of a new database with the tables of this version, and nothing in them."""

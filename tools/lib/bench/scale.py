@@ -10,7 +10,6 @@ import sys
 
 import command
 from cluster import Cluster, program, workplace
-from command import count
 from costs import Costs
 from credentials import make_certificate
 from growth import grow, mixed
@@ -145,7 +144,7 @@ def write(said):
 def sizes(text):
     """Numbers of subscriptions, as an argument names them."""
     try:
-        return [count(size) for size in text.split(",")]
+        return [command.count(size) for size in text.split(",")]
     except ValueError:
         raise argparse.ArgumentTypeError(f"'{text}' are not numbers over 0 with commas between them") from None
 
