@@ -13,7 +13,7 @@ package struct FieldType<Value>: Sendable {
     static func of(_ what: String, _ extract: @escaping @Sendable (JSONValue) -> Value?) -> FieldType {
         FieldType { value, context in
             if let result = extract(value) { return result }
-            context.errors.append(.wrongType(at: context.pointer, "\(what) is expected."))
+            context.refuse(FieldError.wrongType, "\(what) is expected.")
             return nil
         }
     }
@@ -26,12 +26,7 @@ package struct FieldType<Value>: Sendable {
         FieldType { value, context in
             guard let text = FieldType<String>.string.read(value, &context) else { return nil }
             if let result = parse(text) { return result }
-            let error = FieldError(
-                pointer: context.pointer,
-                code: FieldError.invalidValue,
-                message: "\(what()) is expected."
-            )
-            context.errors.append(error)
+            context.refuse(FieldError.invalidValue, "\(what()) is expected.")
             return nil
         }
     }
@@ -41,12 +36,10 @@ package struct FieldType<Value>: Sendable {
         FieldType { value, context in
             guard let result = read(value, &context) else { return nil }
             if range.contains(result) { return result }
-            let error = FieldError(
-                pointer: context.pointer,
-                code: FieldError.outOfRange,
-                message: "A value from \(range.lowerBound) to \(range.upperBound) is expected."
+            context.refuse(
+                FieldError.outOfRange,
+                "A value from \(range.lowerBound) to \(range.upperBound) is expected."
             )
-            context.errors.append(error)
             return nil
         }
     }
@@ -64,12 +57,10 @@ extension FieldType where Value == String {
             let isPlain = text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
             if isPlain, range.contains(text.unicodeScalars.count) { return text }
             let length = "A string of \(range.lowerBound) to \(range.upperBound) characters is expected"
-            let error = FieldError(
-                pointer: context.pointer,
-                code: isPlain ? FieldError.outOfRange : FieldError.invalidValue,
-                message: isPlain ? length + "." : length + ", none of them a control character."
+            context.refuse(
+                isPlain ? FieldError.outOfRange : FieldError.invalidValue,
+                isPlain ? length + "." : length + ", none of them a control character."
             )
-            context.errors.append(error)
             return nil
         }
     }
@@ -116,7 +107,7 @@ extension FieldType {
     package static func list<Element>(of element: FieldType<Element>) -> Self where Value == [Element] {
         FieldType { value, context in
             guard let array = value.array else {
-                context.errors.append(.wrongType(at: context.pointer, "An array is expected."))
+                context.refuse(FieldError.wrongType, "An array is expected.")
                 return nil
             }
             var result: [Element] = []
@@ -145,16 +136,11 @@ extension FieldType {
     ) -> Self where Value == [Key: Element] {
         FieldType { value, context in
             guard let object = value.object else {
-                context.errors.append(.wrongType(at: context.pointer, "An object is expected."))
+                context.refuse(FieldError.wrongType, "An object is expected.")
                 return nil
             }
             guard object.entries.count <= limit else {
-                let error = FieldError(
-                    pointer: context.pointer,
-                    code: FieldError.outOfRange,
-                    message: "An object of at most \(limit) fields is expected."
-                )
-                context.errors.append(error)
+                context.refuse(FieldError.outOfRange, "An object of at most \(limit) fields is expected.")
                 return nil
             }
             var result: [Key: Element] = [:]
@@ -169,12 +155,7 @@ extension FieldType {
                 if let name = key(text) {
                     if let read = element.read(item, &place) { result[name] = read }
                 } else {
-                    let error = FieldError(
-                        pointer: place.pointer,
-                        code: FieldError.invalidValue,
-                        message: "\(what) is expected as the name of this field."
-                    )
-                    place.errors.append(error)
+                    place.refuse(FieldError.invalidValue, "\(what) is expected as the name of this field.")
                 }
                 context.errors.append(contentsOf: place.errors)
             }

@@ -28,21 +28,14 @@ package struct ObjectReader {
         } else {
             self.object = JSONObject()
             self.isObject = false
-            errors.append(.wrongType(at: pointer, "An object is expected."))
+            note(nil, FieldError.wrongType, "An object is expected.")
         }
     }
 
     /// The field's value; nil and an error if it is absent or wrong. `type` is wanted only if it is there.
     package mutating func required<Value>(_ key: String, _ type: @autoclosure () -> FieldType<Value>) -> Value? {
         guard let value = value(of: key) else {
-            if isObject {
-                let error = FieldError(
-                    pointer: pointer.appending(key),
-                    code: FieldError.missing,
-                    message: "'\(key)' is required."
-                )
-                errors.append(error)
-            }
+            if isObject { note(key, FieldError.missing, "'\(key)' is required.") }
             return nil
         }
         return read(value, key, type())
@@ -65,6 +58,10 @@ package struct ObjectReader {
     /// Adds an error of the caller's own, such as two fields that exclude each other.
     package mutating func refuse(_ key: String? = nil, code: String, message: String) {
         if let key { known.append(key) }
+        note(key, code, message)
+    }
+
+    private mutating func note(_ key: String?, _ code: String, _ message: String) {
         let place = key.map { pointer.appending($0) } ?? pointer
         errors.append(FieldError(pointer: place, code: code, message: message))
     }
@@ -75,12 +72,7 @@ package struct ObjectReader {
     package mutating func finish() -> Bool {
         if refusesUnknownFields {
             for (key, _) in object.entries where !known.contains(where: { ExactText.equal($0, key) }) {
-                let error = FieldError(
-                    pointer: pointer.appending(key),
-                    code: FieldError.unknownField,
-                    message: "'\(key)' is not known here."
-                )
-                errors.append(error)
+                note(key, FieldError.unknownField, "'\(key)' is not known here.")
             }
         }
         return errors.isEmpty
@@ -119,10 +111,9 @@ package struct FieldContext {
 
     /// Where the field is; put together when it is asked for, which is seldom.
     package var pointer: JSONPointer { parent.appending(token) }
-}
 
-extension FieldError {
-    static func wrongType(at pointer: JSONPointer, _ message: String) -> FieldError {
-        FieldError(pointer: pointer, code: wrongType, message: message)
+    /// Notes what is wrong with the field.
+    mutating func refuse(_ code: String, _ message: String) {
+        errors.append(FieldError(pointer: pointer, code: code, message: message))
     }
 }
