@@ -65,12 +65,17 @@ struct Daemon: Sendable {
             configuration: HTTPServerConfiguration(
                 host: configuration.httpHost,
                 port: configuration.httpPort,
+                metricsListener: configuration.metricsListener,
                 requestsPerSecond: configuration.httpRateLimit,
                 drainDelay: configuration.drainDelay
             ),
             metrics: metrics,
             readiness: { await Self.readiness(of: orchestrator) },
             onListening: { address in
+                guard address.purpose == .api else {
+                    logger.info("serving metrics without a key", metadata: ["address": "\(address)"])
+                    return
+                }
                 do {
                     try await onListening(address.url, orchestrator)
                 } catch {

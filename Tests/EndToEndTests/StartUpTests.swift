@@ -92,7 +92,7 @@ struct StartUpTests {
         arguments: [
             ("TALLY_MASTER_KEY", "c2hvcnQ="), ("TALLY_BOOTSTRAP_KEY", "tooshort"), ("TALLY_HTTP_PORT", "65536"),
             ("TALLY_APNS_RETRY_MAX_SECONDS", "soon"), ("TALLY_ACTIVITY_RETENTION_DAYS", "0"),
-            ("TALLY_AUDIT_RETENTION_DAYS", "0"),
+            ("TALLY_AUDIT_RETENTION_DAYS", "0"), ("TALLY_METRICS_PORT", "65536"), ("TALLY_METRICS_HOST", "127.0.0.1"),
             ("TALLY_LOG_LEVEL", "loud"),
             ("TALLY_APNS_SANDBOX_CHANNELS_URL", "http://127.0.0.1:1"),
             ("TALLY_DATABASE_URL", "postgres//someone:hunter2@db.example.com/tally"),

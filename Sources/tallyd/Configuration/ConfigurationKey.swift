@@ -22,6 +22,14 @@ struct ConfigurationKey: Sendable {
     )
     static let httpHost = ConfigurationKey("TALLY_HTTP_HOST", "address to listen on; default 127.0.0.1")
     static let httpPort = ConfigurationKey("TALLY_HTTP_PORT", "port to listen on, 0 for any; default 8080")
+    static let metricsHost = ConfigurationKey(
+        "TALLY_METRICS_HOST",
+        "address on which /metrics is served without a key, besides; default 127.0.0.1"
+    )
+    static let metricsPort = ConfigurationKey(
+        "TALLY_METRICS_PORT",
+        "port for that, 0 for any; default none: not at all"
+    )
     static let httpRateLimit = ConfigurationKey(
         "TALLY_HTTP_RATE_LIMIT",
         "requests, and operations of batches, that one API key may make in a second, 1 to 1000000; default no limit"

@@ -13,6 +13,8 @@ struct DaemonConfiguration: Sendable {
     var httpHost = "127.0.0.1"
     /// 0: any free port.
     var httpPort = 8080
+    /// Where `/metrics` is served without a key; nil: nowhere.
+    var metricsListener: (host: String, port: Int)?
     /// Nil: no limit.
     var httpRateLimit: Int?
     var intakeLimit = 20_000
@@ -55,6 +57,7 @@ extension DaemonConfiguration {
         if let count = try reader.integer(.databaseConnections, in: 2...500) { databaseConnections = count }
         if let host = reader.text(.httpHost) { httpHost = host }
         if let port = try reader.integer(.httpPort, in: 0...65535) { httpPort = port }
+        metricsListener = try Self.metricsListener(reader)
         previousMasterKey = try reader.text(.previousMasterKey).map { text in
             try Self.masterKey(text, named: .previousMasterKey)
         }
@@ -85,6 +88,10 @@ extension DaemonConfiguration {
             logFormat = format
         }
         if let seconds = try reader.integer(.drainDelay, in: 0...20) { drainDelay = .seconds(seconds) }
+        try readEndpoints(reader)
+    }
+
+    private mutating func readEndpoints(_ reader: ConfigurationReader) throws {
         for environment in APNSEnvironment.allCases {
             for api in APNSAPI.allCases {
                 let key = ConfigurationKey.apnsURL(environment.rawValue, api.rawValue)
@@ -92,6 +99,19 @@ extension DaemonConfiguration {
                 try endpoints.setURL(url, environment: environment, api: api, name: key.name)
             }
         }
+    }
+
+    /// An address alone opens nothing, which its operator would not expect.
+    private static func metricsListener(
+        _ reader: ConfigurationReader
+    ) throws(ConfigurationError) -> (host: String, port: Int)? {
+        let host = reader.text(.metricsHost)
+        if let port = try reader.integer(.metricsPort, in: 0...65535) { return (host ?? "127.0.0.1", port) }
+        guard host == nil else {
+            let message = "does nothing without \(ConfigurationKey.metricsPort.name)"
+            throw ConfigurationError(key: ConfigurationKey.metricsHost.name, message: message)
+        }
+        return nil
     }
 
     /// Days, or `forever`, which is nil.
@@ -129,8 +149,8 @@ extension DaemonConfiguration {
     /// The keys in the order in which `tallyd config` shows them.
     static var keys: [ConfigurationKey] {
         [
-            .databaseURL, .databaseConnections, .httpHost, .httpPort, .httpRateLimit, .intakeLimit, .intakeWait,
-            .ringSize,
+            .databaseURL, .databaseConnections, .httpHost, .httpPort, .metricsHost, .metricsPort, .httpRateLimit,
+            .intakeLimit, .intakeWait, .ringSize,
             .masterKey, .previousMasterKey, .bootstrapKey, .apnsCAFile,
             .apnsRetryMaximum, .eventRetention, .activityRetention, .auditRetention, .logLevel, .logFormat, .drainDelay,
         ]

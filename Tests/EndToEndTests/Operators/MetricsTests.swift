@@ -5,6 +5,34 @@ import Testing
 /// What a daemon serves under `/metrics` after it has done some of everything.
 @Suite("The metrics that are served")
 struct MetricsTests {
+    @Test("They are served without a key where the settings say so, and nothing else is")
+    func ownListener() async throws {
+        try await TallySystem.with { system in
+            let url = try #require(URL(string: system.url))
+            let api = HTTPCaller(base: system.url)
+            #expect(try await api.send("GET", "/metrics").status == 401)
+            let settings = [
+                "TALLY_METRICS_HOST": url.host() ?? "", "TALLY_METRICS_PORT": "0", "TALLY_LOG_LEVEL": "info",
+            ]
+            let other = try await system.startAnotherDaemon(environment: settings)
+            try await eventually("the address is in the log") { Self.metricsAddress(in: other.log) != nil }
+            let address = try #require(Self.metricsAddress(in: other.log))
+            #expect(address.hasPrefix("http://\(url.host() ?? ""):"))
+            let metrics = HTTPCaller(base: address)
+            let answer = try await metrics.send("GET", "/metrics")
+            #expect(answer.status == 200)
+            #expect(String(decoding: answer.body, as: UTF8.self).contains("# TYPE tally_http_event_readers gauge"))
+            let elsewhere = try await HTTPCaller(base: address, key: TallySystem.adminKey).send("GET", "/v1/apps")
+            #expect(elsewhere.status == 404)
+            #expect(try await HTTPCaller(base: other.url).send("GET", "/metrics").status == 401)
+        }
+    }
+
+    /// Where a daemon serves them without a key, as its log says.
+    private static func metricsAddress(in log: String) -> String? {
+        log.firstMatch(of: /address=(\S+) serving metrics without a key/).map { String($0.output.1) }
+    }
+
     @Test("every family is documented with its type")
     func documented() async throws {
         let page = try String(contentsOf: Places.document("metrics.md"), encoding: .utf8)
