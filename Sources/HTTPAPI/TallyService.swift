@@ -143,7 +143,11 @@ package protocol TallyService: Sendable {
         idempotency: IdempotencyKey?
     ) async throws -> ChannelResource
     func deleteChannel(_ app: BundleID, _ id: ChannelID) async throws
-    func reconcileChannels(_ app: BundleID, _ request: ReconcileRequest) async throws -> ChannelReport
+    func reconcileChannels(
+        _ app: BundleID,
+        _ request: ReconcileRequest,
+        idempotency: IdempotencyKey?
+    ) async throws -> ChannelReport
 
     /// `id` is a UUID in lower case.
     func schedules(_ app: BundleID, _ page: PageRequest) async throws -> Page<ScheduleResource>

@@ -9,7 +9,7 @@ private let problems: [(Problem, Int, String)] = [
     (.invalidJSON("x"), 400, "invalid_json"), (.repeatedHeader("X"), 400, "repeated_header"),
     (.unauthorized(), 401, "unauthorized"),
     (.missingScope(.publish), 403, "missing_scope"),
-    (.appForbidden(), 403, "app_forbidden"),
+    (.appForbidden(), 403, "app_forbidden"), (.ticketForbidden(), 403, "ticket_forbidden"),
     (.notFound("the activity"), 404, "not_found"),
     (.methodNotAllowed(), 405, "method_not_allowed"),
     (.bodyTooLarge(limit: 1_048_576), 413, "body_too_large"),
@@ -25,11 +25,16 @@ private let problems: [(Problem, Int, String)] = [
     (.activityExists(), 409, "activity_exists"),
     (.activityEnded(), 409, "activity_ended"),
     (.lateEvent(), 409, "late_event"),
+    (.appInUse("x"), 409, "app_in_use"), (.newestVersion(2), 409, "newest_version"),
+    (.noDeviceToken("the user"), 409, "no_device_token"), (.channelInUse(), 409, "channel_in_use"),
+    (.sweepInProgress(), 409, "sweep_in_progress"), (.scheduleSettled(.cancelled), 409, "schedule_settled"),
+    (.scheduleWaits(), 409, "schedule_waits"),
     (.tooManyMustDeliver(limit: 8, retryAfter: 2), 429, "too_many_must_deliver"),
     (.idempotencyKeyReused(), 409, "idempotency_key_reused"),
     (.idempotencyInProgress(), 409, "idempotency_in_progress"),
     (.tooManyRequests(retryAfter: 3), 429, "too_many_requests"),
-    (.internalError(), 500, "internal_error"),
+    (.tooManyReaders(limit: 100, retryAfter: 5), 429, "too_many_readers"),
+    (.internalError(), 500, "internal_error"), (.apnsRefused("403 InvalidProviderToken"), 502, "apns_refused"),
     (.unavailable(), 503, "unavailable"),
 ]
 
@@ -40,6 +45,7 @@ struct ProblemTests {
         #expect(problem.status == status)
         #expect(problem.code == code)
         #expect(!problem.detail.isEmpty)
+        #expect(problem.retryAfter != nil || ![429, 503].contains(status))
         #expect(try Problem(json: problem.json) == problem)
     }
 

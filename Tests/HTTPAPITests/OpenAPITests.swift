@@ -48,6 +48,32 @@ struct OpenAPITests {
         }
     }
 
+    @Test("It says of every POST whether a key makes it happen once, and the routes do as it says")
+    func idempotency() async throws {
+        let document = try await OpenAPIDocument(yaml: Self.file.path)
+        let tooLong: HTTPFields = [.idempotencyKey: String(repeating: "k", count: 256)]
+        for route in RouteCase.all where route.method == .post {
+            let template = Self.table.match(.post, path: String(route.path.prefix { $0 != "?" })).route?.path
+            let operation = try #require(document.operations.first { $0.method == "POST" && $0.path == template })
+            let parameters = (operation.json["parameters"]?.array ?? []).map(document.resolved)
+            let takesKey = parameters.contains { $0["name"] == "Idempotency-Key" }
+            let described = operation.json["description"]?.string ?? ""
+            #expect(takesKey || described.contains("`Idempotency-Key`"), "\(operation.id)")
+            let answer = try await API().send(.post, route.path, body: route.body, headers: tooLong)
+            #expect(answer.code == (takesKey ? "invalid_request" : "reached"), "\(operation.id)")
+        }
+    }
+
+    @Test("It says of whatever asks for a key that there may be too many requests, and of nothing else")
+    func limits() async throws {
+        let document = try await OpenAPIDocument(yaml: Self.file.path)
+        for operation in document.operations {
+            let tooMany = operation.json["responses"]?["429"].map(document.resolved)
+            #expect((tooMany == nil) == (operation.json["security"] == []), "\(operation.id)")
+            if let tooMany { #expect(tooMany["headers"]?["Retry-After"] != nil, "\(operation.id)") }
+        }
+    }
+
     @Test("It is served as it is, to everybody")
     func served() async throws {
         let answer = try await API().send(.get, "/openapi.yaml", key: nil)
@@ -56,17 +82,27 @@ struct OpenAPITests {
         #expect(answer.body == (try String(contentsOf: Self.file, encoding: .utf8)))
     }
 
-    @Test("It has an example of every problem that the API can answer")
+    /// Nobody else can make one: the initializer of `Problem` is not for other modules.
+    @Test("It has an example of every problem that the API can answer, and says with which statuses")
     func problems() async throws {
         let document = try await OpenAPIDocument(yaml: Self.file.path)
         let answers = document.json["components"]?["responses"]?.object?.entries ?? []
-        let documented = answers.flatMap { _, answer in
-            (answer["content"]?["application/problem+json"]?["examples"]?.object?.entries ?? []).map(\.0)
+        let examples = answers.flatMap { _, answer in
+            answer["content"]?["application/problem+json"]?["examples"]?.object?.entries ?? []
         }
-        let source = Self.file.appending(path: "../../Sources/APITypes/Problems/Problem+Codes.swift").standardized
-        let text = try String(contentsOf: source, encoding: .utf8)
-        let codes = text.matches(of: /code: "([a-z_]+)"/).map { String($0.output.1) }
-        #expect(codes.count > 20)
-        #expect(Set(codes).subtracting(documented) == [])
+        for (name, example) in examples {
+            #expect(example["value"]?["code"]?.string == name)
+            // As it is answered, its title included.
+            let problem = try Problem(json: #require(example["value"]))
+            #expect(problem.json["title"] == example["value"]?["title"], "\(name)")
+        }
+        let folder = Self.file.appending(path: "../../Sources/APITypes/Problems").standardized
+        let texts = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+            .map { try String(contentsOf: $0, encoding: .utf8) }
+        let codes = texts.flatMap { $0.matches(of: /status: ([0-9]+),\s+code: "([a-z_]+)"/) }
+            .map { "\($0.output.1) \($0.output.2)" }
+        #expect(codes.count > 30)
+        let documented = examples.map { "\($0.1["value"]?["status"]?.int64 ?? 0) \($0.0)" }
+        #expect(Set(codes) == Set(documented))
     }
 }

@@ -141,7 +141,20 @@ struct RequestTests {
         _ = try await api.send(.put, path + "?force=false", body: Bodies.type)
         let wrong = try await api.send(.put, path + "?force=1", body: Bodies.type)
         #expect(wrong.status == 422)
+        #expect(wrong.detail == "The query parameter 'force' must be one of 'true', 'false'.")
         #expect(api.service.calls == ["putType com.example.mine Game"])
+    }
+
+    @Test("A word that is none of a list is answered with the list, in the query and in the path")
+    func words() async throws {
+        let api = API()
+        let mine = "/v1/apps/com.example.mine"
+        let state = try await api.send(.get, mine + "/activities?state=lively")
+        #expect(state.detail == "The query parameter 'state' must be one of 'scheduled', 'live', 'ended'.")
+        let environment = try await api.send(.delete, mine + "/halts/produktion")
+        #expect(environment.code == "invalid_request")
+        #expect(environment.detail == "'environment' in the path must be one of 'sandbox', 'production'.")
+        #expect(api.service.calls.isEmpty)
     }
 
     // MARK: Header fields

@@ -4,10 +4,27 @@ package import JSON
 package struct OpenAPIDocument: Sendable {
     package let json: JSONValue
 
+    /// PyYAML takes the last of two equal keys, which YAML forbids and other readers refuse.
+    private static let reading = """
+        import json, sys, yaml
+
+        class Loader(yaml.SafeLoader):
+            def construct_mapping(self, node, deep=False):
+                keys = set()
+                for key, _ in node.value:
+                    if key.value in keys:
+                        raise yaml.constructor.ConstructorError(None, None, f"'{key.value}' is there twice", key.start_mark)
+                    keys.add(key.value)
+                return super().construct_mapping(node, deep)
+
+        print(json.dumps(yaml.load(open(sys.argv[1]), Loader)))
+        """
+
     /// Reads the file at a path.
+    ///
+    /// - Throws: `Program.Missing` with the words of the reader for what is not YAML.
     package init(yaml path: String) async throws {
-        let script = "import json, sys, yaml; print(json.dumps(yaml.safe_load(open(sys.argv[1]))))"
-        let output = try await Program.python().run(["-c", script, path])
+        let output = try await Program.python().run(["-c", Self.reading, path])
         guard output.status == 0 else { throw Program.Missing(description: output.text) }
         json = try JSONValue(parsing: output.text)
     }

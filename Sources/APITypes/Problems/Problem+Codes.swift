@@ -1,7 +1,7 @@
 package import ActivityModel
 package import JSON
 
-// Every code of the contract, once. `detail` says what to do where that is known.
+// Every code of the contract, once; those of 409 are in `Problem+Conflicts.swift`. `detail` says what to do where that is known.
 extension Problem {
     // MARK: The request as such
 
@@ -46,6 +46,13 @@ extension Problem {
         Problem(status: 403, code: "app_forbidden", detail: detail)
     }
 
+    /// 403: the ticket does not allow this.
+    package static func ticketForbidden(
+        _ detail: String = "A registration ticket lets an app report its own device and cards, and nothing else."
+    ) -> Problem {
+        Problem(status: 403, code: "ticket_forbidden", detail: detail)
+    }
+
     /// 404. `what` is a noun with its article: "the activity", "the device".
     package static func notFound(_ what: String) -> Problem {
         Problem(
@@ -84,6 +91,11 @@ extension Problem {
             default: "\(errors.count) fields of the request are not valid."
             }
         return Problem(status: 422, code: "invalid_request", detail: detail, errors: errors)
+    }
+
+    /// 422 for something that is not in the body, and so has no pointer.
+    package static func invalidRequest(_ detail: String) -> Problem {
+        Problem(status: 422, code: "invalid_request", detail: detail)
     }
 
     /// 422 for one field, or for the whole body with an empty pointer.
@@ -142,47 +154,7 @@ extension Problem {
         )
     }
 
-    /// 409: the new schemas would break activities that run. `?force=true` registers them all the same.
-    package static func incompatibleSchema(_ errors: [FieldError]) -> Problem {
-        Problem(
-            status: 409,
-            code: "incompatible_schema",
-            detail: "The new version would break running activities. 'force=true' registers it all the same.",
-            errors: errors
-        )
-    }
-
-    // MARK: Activities
-
-    /// 409: the activity runs with other attributes, which never change.
-    package static func attributesConflict() -> Problem {
-        Problem(
-            status: 409,
-            code: "attributes_conflict",
-            detail: "An activity with this id runs with other attributes."
-        )
-    }
-
-    /// 409: the id is taken by an activity that was started differently or has ended.
-    package static func activityExists(
-        _ detail: String = "An activity with this id was started by another request."
-    ) -> Problem {
-        Problem(status: 409, code: "activity_exists", detail: detail)
-    }
-
-    /// 409: the end is final.
-    package static func activityEnded() -> Problem {
-        Problem(status: 409, code: "activity_ended", detail: "The activity has ended.")
-    }
-
-    /// 409: the event is older than the newest accepted one.
-    package static func lateEvent() -> Problem {
-        Problem(
-            status: 409,
-            code: "late_event",
-            detail: "'event_time' is older than that of the newest accepted change."
-        )
-    }
+    // MARK: Load, outages
 
     /// 429: too many changes that every phone must get are still on their way.
     package static func tooManyMustDeliver(limit: Int, retryAfter: Int) -> Problem {
@@ -191,32 +163,6 @@ extension Problem {
             code: "too_many_must_deliver",
             detail: "\(limit) changes with 'must_deliver' are still on their way to phones.",
             extra: JSONObject([("limit", .number(JSONNumber(limit)))]),
-            retryAfter: retryAfter
-        )
-    }
-
-    /// 409: what is to be deleted or changed is in use. `code` is the route's own word.
-    package static func conflict(code: String, detail: String) -> Problem {
-        Problem(status: 409, code: code, detail: detail)
-    }
-
-    // MARK: Idempotency, load, outages
-
-    /// 409: the key came before with another body.
-    package static func idempotencyKeyReused() -> Problem {
-        Problem(
-            status: 409,
-            code: "idempotency_key_reused",
-            detail: "This Idempotency-Key was used with another body."
-        )
-    }
-
-    /// 409: the first request with this key has not been answered yet.
-    package static func idempotencyInProgress(retryAfter: Int = 1) -> Problem {
-        Problem(
-            status: 409,
-            code: "idempotency_in_progress",
-            detail: "The first request with this Idempotency-Key is still running.",
             retryAfter: retryAfter
         )
     }
@@ -245,6 +191,11 @@ extension Problem {
     /// 500: our bug. Says nothing of its cause.
     package static func internalError() -> Problem {
         Problem(status: 500, code: "internal_error", detail: "The server failed to carry out the request.")
+    }
+
+    /// 502: APNs refused what was asked of it on the caller's behalf; `words` are its status and reason.
+    package static func apnsRefused(_ words: String) -> Problem {
+        Problem(status: 502, code: "apns_refused", detail: "APNs refused it: \(words).")
     }
 
     /// 503: the database is away, the daemon is stopping, or what reads Swift sources cannot be run.

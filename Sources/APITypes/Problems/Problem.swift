@@ -18,7 +18,8 @@ package struct Problem: Error, Sendable, Hashable {
     /// Seconds after which the same request may be tried again; sent as `Retry-After`, too.
     package var retryAfter: Int?
 
-    package init(
+    /// For this module alone, so that every code stands beside the others.
+    init(
         status: Int,
         code: String,
         detail: String,
@@ -92,6 +93,7 @@ extension Problem: APIAnswer {
         case 422: "Unprocessable Content"
         case 429: "Too Many Requests"
         case 500: "Internal Server Error"
+        case 502: "Bad Gateway"
         case 503: "Service Unavailable"
         default: status < 500 ? "Request Refused" : "Server Error"
         }

@@ -4,10 +4,11 @@ import HTTPTypes
 import Orchestrator
 
 extension Route {
-    /// `…/activities`: start, update, end, audience, and looking at them.
-    static func activities(_ service: any TallyService) -> [Route] {
-        let one = "/v1/apps/{bundle_id}/activities/{activity_id}"
-        return [
+    private static let one = "/v1/apps/{bundle_id}/activities/{activity_id}"
+
+    /// `…/activities`: start, update, end, audience.
+    static func changes(_ service: any TallyService) -> [Route] {
+        [
             Route(.put, one, .scope(.publish), query: dryRun, body: true) { call in
                 let app = try call.app()
                 let activity = try call.activity()
@@ -39,6 +40,12 @@ extension Route {
                 let request = try call.request(AudienceRequest.self)
                 return .accepted(try await service.changeAudience(app, activity, request, idempotency: key))
             },
+        ]
+    }
+
+    /// `…/activities`: looking at them.
+    static func activities(_ service: any TallyService) -> [Route] {
+        [
             Route(
                 .get,
                 "/v1/apps/{bundle_id}/activities",
@@ -61,7 +68,7 @@ extension Route {
 
     /// `…/subscriptions`: what phones report of their cards.
     static func subscriptions(_ service: any TallyService) -> [Route] {
-        let path = "/v1/apps/{bundle_id}/activities/{activity_id}/subscriptions/{device_id}"
+        let path = one + "/subscriptions/{device_id}"
         return [
             Route(.put, path, .registration, body: true) { call in
                 let app = try call.app()

@@ -28,7 +28,7 @@ extension Route {
             ) { call in
                 try await service.liftHalt(
                     call.app(),
-                    call.segment("environment") { APNSEnvironment(rawValue: $0) },
+                    call.segment("environment", oneOf: APNSEnvironment.self),
                     reviving: !call.flag("leave_rejected")
                 )
                 return .noContent

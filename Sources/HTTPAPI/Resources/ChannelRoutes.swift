@@ -13,7 +13,10 @@ extension Route {
                 return .created(try await service.createChannel(app, request, idempotency: key))
             },
             Route(.post, "/v1/apps/{bundle_id}/channels/reconcile", .scope(.operate), body: true) { call in
-                .ok(try await service.reconcileChannels(call.app(), call.request(ReconcileRequest.self)))
+                let app = try call.app()
+                let key = try call.idempotencyKey()
+                let request = try call.request(ReconcileRequest.self)
+                return .ok(try await service.reconcileChannels(app, request, idempotency: key))
             },
             Route(.get, "/v1/apps/{bundle_id}/channels", .scope(.read), query: paging) { call in
                 .ok(try await service.channels(call.app(), call.page()))

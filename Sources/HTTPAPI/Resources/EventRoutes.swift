@@ -60,7 +60,7 @@ extension RouteCall {
         for word in words.split(separator: ",", omittingEmptySubsequences: false) {
             guard let kind = Event.Kind(known: String(word)) else {
                 let known = Event.Kind.known.map { "'\($0)'" }.joined(separator: ", ")
-                throw Self.invalid("The query parameter 'kind' takes, separated by commas: \(known).")
+                throw Problem.invalidRequest("The query parameter 'kind' takes, separated by commas: \(known).")
             }
             kinds.insert(kind)
         }

@@ -29,7 +29,7 @@ struct PathSegments: Sendable {
     /// - Throws: 422 for a segment that is not percent-encoded UTF-8.
     func check() throws(Problem) {
         if let wrong = values.first(where: { $0.value == nil }) {
-            throw RouteCall.invalid("'\(wrong.name)' in the path is not percent-encoded UTF-8.")
+            throw Problem.invalidRequest("'\(wrong.name)' in the path is not percent-encoded UTF-8.")
         }
     }
 }

@@ -11,13 +11,13 @@ extension Route {
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let value = parts.count > 1 ? parts[1] : ""
             guard let name = PercentEncoding.decode(parts[0]), let value = PercentEncoding.decode(value) else {
-                throw RouteCall.invalid("The query is not percent-encoded UTF-8.")
+                throw Problem.invalidRequest("The query is not percent-encoded UTF-8.")
             }
             guard query.contains(name) else {
-                throw RouteCall.invalid("The query parameter '\(name)' is not known here.")
+                throw Problem.invalidRequest("The query parameter '\(name)' is not known here.")
             }
             guard values.updateValue(value, forKey: name) == nil else {
-                throw RouteCall.invalid("The query parameter '\(name)' is given twice.")
+                throw Problem.invalidRequest("The query parameter '\(name)' is given twice.")
             }
         }
         return values

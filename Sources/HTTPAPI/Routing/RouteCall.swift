@@ -30,9 +30,7 @@ struct RouteCall: Sendable {
         do {
             return try JSONValue.parse(body)
         } catch {
-            var problem = Problem.invalidJSON("At byte \(error.offset): \(error.message)")
-            problem.extra["offset"] = .number(JSONNumber(error.offset))
-            throw problem
+            throw .invalidJSON(error)
         }
     }
 
@@ -46,9 +44,20 @@ struct RouteCall: Sendable {
     /// - Throws: 422 that names the segment.
     func segment<Value>(_ name: String, _ read: (String) -> Value?) throws(Problem) -> Value {
         guard let text = segments[name], let value = read(text) else {
-            throw Self.invalid("'\(name)' in the path is not valid.")
+            throw Problem.invalidRequest("'\(name)' in the path is not valid.")
         }
         return value
+    }
+
+    /// A braced segment that is one word of a list.
+    ///
+    /// - Throws: 422 that names the segment and the words.
+    func segment<Word>(_ name: String, oneOf _: Word.Type) throws(Problem) -> Word
+    where Word: RawRepresentable & CaseIterable, Word.RawValue == String {
+        guard let word = segments[name].flatMap({ Word(rawValue: $0) }) else {
+            throw Self.notOne(of: Word.allCases.map(\.rawValue), "'\(name)' in the path")
+        }
+        return word
     }
 
     /// A query parameter, read by `read`; nil if it is absent.
@@ -56,13 +65,19 @@ struct RouteCall: Sendable {
     /// - Throws: 422 that names the parameter.
     func parameter<Value>(_ name: String, _ read: (String) -> Value?) throws(Problem) -> Value? {
         guard let text = query[name] else { return nil }
-        guard let value = read(text) else { throw Self.invalid("The query parameter '\(name)' is not valid.") }
+        guard let value = read(text) else {
+            throw Problem.invalidRequest("The query parameter '\(name)' is not valid.")
+        }
         return value
     }
 
     /// A query parameter that is `true` or `false`; absent means false.
+    ///
+    /// - Throws: 422 that names the parameter and both words.
     func flag(_ name: String) throws(Problem) -> Bool {
-        try parameter(name) { $0 == "true" ? true : $0 == "false" ? false : nil } ?? false
+        guard let text = query[name] else { return false }
+        guard let flag = Bool(text) else { throw Self.notOne(of: ["true", "false"], "The query parameter '\(name)'") }
+        return flag
     }
 
     /// A query parameter that is one word of a list; nil if it is absent.
@@ -72,8 +87,7 @@ struct RouteCall: Sendable {
     where Word: RawRepresentable & CaseIterable, Word.RawValue == String {
         guard let text = query[name] else { return nil }
         guard let word = Word(rawValue: text) else {
-            let words = Word.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
-            throw Self.invalid("The query parameter '\(name)' must be one of \(words).")
+            throw Self.notOne(of: Word.allCases.map(\.rawValue), "The query parameter '\(name)'")
         }
         return word
     }
@@ -95,7 +109,7 @@ struct RouteCall: Sendable {
     func idempotencyKey() throws(Problem) -> IdempotencyKey? {
         guard let key = idempotencyHeader, let principal else { return nil }
         guard (1...255).contains(key.utf8.count) else {
-            throw Self.invalid("'Idempotency-Key' must have 1 to 255 bytes.")
+            throw Problem.invalidRequest("'Idempotency-Key' must have 1 to 255 bytes.")
         }
         return IdempotencyKey(
             apiKeyID: principal.keyID,
@@ -106,8 +120,8 @@ struct RouteCall: Sendable {
         )
     }
 
-    /// 422 for something that is not in the body, and so has no pointer.
-    static func invalid(_ detail: String) -> Problem {
-        Problem(status: 422, code: "invalid_request", detail: detail)
+    /// 422 for a word that is none of those that there are.
+    private static func notOne(of words: [String], _ place: String) -> Problem {
+        .invalidRequest("\(place) must be one of \(words.map { "'\($0)'" }.joined(separator: ", ")).")
     }
 }

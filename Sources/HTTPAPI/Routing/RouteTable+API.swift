@@ -17,6 +17,7 @@ extension RouteTable {
                 + Route.types(service)
                 + Route.devices(service)
                 + Route.tickets(service)
+                + Route.changes(service)
                 + Route.activities(service)
                 + Route.subscriptions(service)
                 + Route.pushes(service)

@@ -164,7 +164,7 @@ extension Orchestrator {
         let channel = try await channel(app, id)
         if channel.state == .deleted || channel.state == .lost { return }
         guard claimed > 0, let apnsID = channel.apnsChannelID else {
-            throw Problem.conflict(code: "channel_in_use", detail: "The channel serves an activity that has not ended.")
+            throw Problem.channelInUse()
         }
         if let outcome = try await deleteAtApple(app, channel.environment, apnsID, id) {
             throw Self.problem(outcome)
@@ -203,7 +203,7 @@ extension Orchestrator {
         case .unknown, .notSent, .retry:
             .unavailable("APNs could not do it now (\(outcome.words)).")
         case .accepted, .tokenDead, .tokenRejected, .channelGone, .requestInvalid, .credential:
-            Problem(status: 502, code: "apns_refused", detail: "APNs refused it: \(outcome.words).")
+            .apnsRefused(outcome.words)
         }
     }
 

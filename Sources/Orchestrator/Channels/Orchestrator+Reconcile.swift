@@ -5,23 +5,49 @@ import Postgres
 extension Orchestrator {
     /// Compares the channels of an app with Apple's list, and mends what differs; or only looks, in a dry run.
     ///
-    /// - Throws: 404, 422; 409 `sweep_in_progress` while another daemon does the same; 502 `apns_refused` with Apple's word,
+    /// The answer is kept for an `Idempotency-Key` when the sweep is over. While it goes on, the same request is told so as
+    /// any other: the lease of the sweep holds the key, too.
+    ///
+    /// - Throws: 404, 422; 409 `sweep_in_progress` while somebody does the same, `idempotency_key_reused`; 502 `apns_refused` with Apple's word,
     ///   503 if Apple did not answer.
-    package func reconcileChannels(_ app: BundleID, _ request: ReconcileRequest) async throws -> ChannelReport {
+    package func reconcileChannels(
+        _ app: BundleID,
+        _ request: ReconcileRequest,
+        idempotency: IdempotencyKey? = nil
+    ) async throws -> ChannelReport {
         let environment = try await environment(request.environment, of: app)
         if request.dryRun { return try await reconcile(app, environment, under: nil) }
+        if let idempotency, let report = try await keptReport(idempotency) { return report }
         // The sweep is many transactions, told of by events; that it was wanted belongs to the first, which begins it.
         let record = AuditRows.entry(.channelsReconciled, of: app, environment.rawValue)
-        guard let lease = try await sweeps.claim(app, environment, record: record) else { throw Self.sweepInProgress() }
+        guard let lease = try await sweeps.claim(app, environment, record: record) else {
+            throw Problem.sweepInProgress()
+        }
         let result: Result<ChannelReport, any Error>
         do {
-            result = .success(try await reconcile(app, environment, under: lease))
+            result = .success(try await keep(reconcile(app, environment, under: lease), for: idempotency))
         } catch {
             result = .failure(error)
         }
         // In a task of its own: whoever asked may have hung up. What Apple refused a person is tried as usual by the service.
         try await Task { [sweeps] in try await sweeps.release(lease, hasFailed: false) }.value
         return try result.get()
+    }
+
+    private func keptReport(_ key: IdempotencyKey) async throws -> ChannelReport? {
+        try await database.withTransaction { connection in
+            try await KeptAnswers<ChannelReport>.read([key], status: 200, on: connection).answer(to: key)
+        }
+    }
+
+    /// The answer to a key from now on.
+    private func keep(_ report: ChannelReport, for key: IdempotencyKey?) async throws -> ChannelReport {
+        guard let key else { return report }
+        return try await keepingAnswer {
+            try await database.withTransaction { connection in
+                try await KeptAnswers.once(key, status: 200, on: connection) { report }
+            }
+        }
     }
 
     private func reconcile(
@@ -35,14 +61,7 @@ extension Orchestrator {
         } catch let refusal as ChannelReconciliation.ListRefused {
             throw Self.problem(refusal.outcome)
         } catch is LeaseLost {
-            throw Self.sweepInProgress()
+            throw Problem.sweepInProgress()
         }
-    }
-
-    private static func sweepInProgress() -> Problem {
-        .conflict(
-            code: "sweep_in_progress",
-            detail: "The channels of this app and environment are being swept just now."
-        )
     }
 }

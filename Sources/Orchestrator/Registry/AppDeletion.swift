@@ -51,10 +51,10 @@ struct AppDeletion {
             throw Problem.notFound("the app")
         }
         if activities {
-            throw Problem.conflict(code: "app_in_use", detail: "Activities of this app have not ended.")
+            throw Problem.appInUse("Activities of this app have not ended.")
         }
         if channels {
-            throw Problem.conflict(code: "app_in_use", detail: "Channels of this app still exist at Apple.")
+            throw Problem.appInUse("Channels of this app still exist at Apple.")
         }
     }
 

@@ -27,11 +27,7 @@ package struct PageCursor: Sendable, Hashable {
     }
 
     /// 422: the cursor was not given out for this list.
-    package static let refused = Problem(
-        status: 422,
-        code: "invalid_request",
-        detail: "'cursor' is not one that this list gave out."
-    )
+    package static let refused = Problem.invalidRequest("'cursor' is not one that this list gave out.")
 }
 
 extension PageRequest {

@@ -108,7 +108,7 @@ extension Orchestrator {
         }
         guard cancelled == 0 else { return }
         let schedule = try await schedule(app, id)
-        throw Problem.conflict(code: "schedule_settled", detail: "The schedule is \(schedule.state.rawValue).")
+        throw Problem.scheduleSettled(schedule.state)
     }
 
     /// Runs a schedule now instead of at its time. One that has run already is answered as it is, so the same request
@@ -127,7 +127,7 @@ extension Orchestrator {
         }
         let schedule = try await schedule(app, id)
         guard schedule.state == .done else {
-            throw Problem.conflict(code: "schedule_settled", detail: "The schedule is \(schedule.state.rawValue).")
+            throw Problem.scheduleSettled(schedule.state)
         }
         return schedule
     }

@@ -186,12 +186,7 @@ struct ScheduleRunner: Service, CustomStringConvertible {
             """
         )
         guard let due = try Self.decode(rows).first else { return }
-        if due.isSilenceLimit {
-            throw Problem.conflict(
-                code: "schedule_waits",
-                detail: "This end waits until nothing has changed for a time; end the activity instead."
-            )
-        }
+        if due.isSilenceLimit { throw Problem.scheduleWaits() }
         if due.kind == .start {
             try await begin(activityKey: due.activityKey, scheduleID: due.id, record: record)
         } else {

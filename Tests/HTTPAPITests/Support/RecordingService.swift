@@ -1,4 +1,4 @@
-import APITypes
+@testable import APITypes
 import ActivityModel
 import Orchestrator
 import Synchronization
@@ -321,8 +321,13 @@ final class RecordingService: TallyService {
         return try reach("createChannel \(app)")
     }
     func deleteChannel(_ app: BundleID, _ id: ChannelID) async throws { try done("deleteChannel \(app) \(id)") }
-    func reconcileChannels(_ app: BundleID, _ request: ReconcileRequest) async throws -> ChannelReport {
-        try reach("reconcileChannels \(app) \(request.dryRun)")
+    func reconcileChannels(
+        _ app: BundleID,
+        _ request: ReconcileRequest,
+        idempotency: IdempotencyKey?
+    ) async throws -> ChannelReport {
+        keep(idempotency)
+        return try reach("reconcileChannels \(app) \(request.dryRun)")
     }
 
     func schedules(_ app: BundleID, _ page: PageRequest) async throws -> Page<ScheduleResource> {

@@ -9,8 +9,8 @@ import Testing
 
 extension World {
     /// Compares with Apple's list, as an operator asks for it.
-    fileprivate func reconcile(dryRun: Bool = false) async throws -> ChannelReport {
-        try await orchestrator.reconcileChannels(app, ReconcileRequest(dryRun: dryRun))
+    fileprivate func reconcile(dryRun: Bool = false, _ key: IdempotencyKey? = nil) async throws -> ChannelReport {
+        try await orchestrator.reconcileChannels(app, ReconcileRequest(dryRun: dryRun), idempotency: key)
     }
 
     fileprivate func declareExclusive() async throws {
@@ -60,6 +60,22 @@ struct ChannelReconcileTests {
             #expect(try await world.show("one").channel?.state == .ready)
             #expect(try await world.word("SELECT string_agg(apns_channel_id, ',') FROM unknown_channels") == "old")
             #expect(try await world.events(.channelLost).isEmpty)
+        }
+    }
+
+    @Test("With a known key the answer is the one of before, and nothing is looked at; a dry run keeps none")
+    func onceByKey() async throws {
+        func key(body: UInt8 = 1) -> IdempotencyKey {
+            IdempotencyKey(apiKeyID: "k1", method: "POST", path: "/reconcile", key: "a", bodyHash: [body])
+        }
+        try await withWorld { world in
+            world.recorder.addChannel("one")
+            #expect(try await world.reconcile(dryRun: true, key(body: 2)).atApple == 1)
+            let first = try await world.reconcile(key())
+            world.recorder.addChannel("two")
+            #expect(try await world.reconcile(key()) == first)
+            #expect(try await problem { _ = try await world.reconcile(key(body: 2)) }?.code == "idempotency_key_reused")
+            #expect(try await world.reconcile().atApple == 2)
         }
     }
 

@@ -61,13 +61,6 @@ extension RegistrationTicket {
 }
 
 extension Problem {
-    /// 403: the ticket does not allow this.
-    package static func ticketForbidden(
-        _ detail: String = "A registration ticket lets an app report its own device and cards, and nothing else."
-    ) -> Problem {
-        Problem(status: 403, code: "ticket_forbidden", detail: detail)
-    }
-
     fileprivate static let otherActivity = ticketForbidden("The ticket is not for this activity.")
     fileprivate static let otherEnvironment = ticketForbidden("The ticket is for the other environment.")
 }

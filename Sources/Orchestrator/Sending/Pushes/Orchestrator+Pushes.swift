@@ -125,12 +125,7 @@ private struct PushDestinations {
             destinations.environments.append(environment)
             destinations.tokens.append(token)
         }
-        if destinations.tokens.isEmpty {
-            throw Problem.conflict(
-                code: "no_device_token",
-                detail: "No device token is registered for \(whom), or APNs said that it is no longer active."
-            )
-        }
+        if destinations.tokens.isEmpty { throw Problem.noDeviceToken(whom) }
         return destinations
     }
 

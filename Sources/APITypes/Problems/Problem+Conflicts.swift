@@ -1,0 +1,120 @@
+// Every code of 409: what is asked does not go with what there is.
+extension Problem {
+    // MARK: Apps, types and devices
+
+    /// 409: an app with activities that run, or with channels at Apple, is not deleted; `detail` says which.
+    package static func appInUse(_ detail: String) -> Problem {
+        Problem(status: 409, code: "app_in_use", detail: detail)
+    }
+
+    /// 409: the new schemas would break activities that run. `?force=true` registers them all the same.
+    package static func incompatibleSchema(_ errors: [FieldError]) -> Problem {
+        Problem(
+            status: 409,
+            code: "incompatible_schema",
+            detail: "The new version would break running activities. 'force=true' registers it all the same.",
+            errors: errors
+        )
+    }
+
+    /// 409: the newest version of a type is not retired.
+    package static func newestVersion(_ version: Int) -> Problem {
+        Problem(
+            status: 409,
+            code: "newest_version",
+            detail: "Version \(version) is the newest: everything is judged by it."
+        )
+    }
+
+    /// 409: a push to a device or user without a device token. `whom` is a noun with its article.
+    package static func noDeviceToken(_ whom: String) -> Problem {
+        Problem(
+            status: 409,
+            code: "no_device_token",
+            detail: "No device token is registered for \(whom), or APNs said that it is no longer active."
+        )
+    }
+
+    // MARK: Activities
+
+    /// 409: the activity runs with other attributes, which never change.
+    package static func attributesConflict() -> Problem {
+        Problem(
+            status: 409,
+            code: "attributes_conflict",
+            detail: "An activity with this id runs with other attributes."
+        )
+    }
+
+    /// 409: the id is taken by an activity that was started differently or has ended.
+    package static func activityExists(
+        _ detail: String = "An activity with this id was started by another request."
+    ) -> Problem {
+        Problem(status: 409, code: "activity_exists", detail: detail)
+    }
+
+    /// 409: the end is final.
+    package static func activityEnded() -> Problem {
+        Problem(status: 409, code: "activity_ended", detail: "The activity has ended.")
+    }
+
+    /// 409: the event is older than the newest accepted one.
+    package static func lateEvent() -> Problem {
+        Problem(
+            status: 409,
+            code: "late_event",
+            detail: "'event_time' is older than that of the newest accepted change."
+        )
+    }
+
+    // MARK: Channels and schedules
+
+    /// 409: a channel is not deleted while its activity runs.
+    package static func channelInUse() -> Problem {
+        Problem(status: 409, code: "channel_in_use", detail: "The channel serves an activity that has not ended.")
+    }
+
+    /// 409: somebody else compares the channels with Apple's list.
+    package static func sweepInProgress() -> Problem {
+        Problem(
+            status: 409,
+            code: "sweep_in_progress",
+            detail: "The channels of this app and environment are being swept just now."
+        )
+    }
+
+    /// 409: the schedule has run, failed or was cancelled.
+    package static func scheduleSettled(_ state: ScheduleState) -> Problem {
+        Problem(status: 409, code: "schedule_settled", detail: "The schedule is \(state.rawValue).")
+    }
+
+    /// 409: an end that waits for silence has no time at which it could be run.
+    package static func scheduleWaits() -> Problem {
+        Problem(
+            status: 409,
+            code: "schedule_waits",
+            detail: "This end waits until nothing has changed for a time; end the activity instead."
+        )
+    }
+
+    // MARK: Idempotency
+
+    /// 409: the key came before with another body.
+    package static func idempotencyKeyReused() -> Problem {
+        Problem(
+            status: 409,
+            code: "idempotency_key_reused",
+            detail: "This Idempotency-Key was used with another body."
+        )
+    }
+
+    /// 409: the first request with this key has not been answered yet.
+    package static func idempotencyInProgress(retryAfter: Int = 1) -> Problem {
+        Problem(
+            status: 409,
+            code: "idempotency_in_progress",
+            detail: "The first request with this Idempotency-Key is still running.",
+            retryAfter: retryAfter
+        )
+    }
+}
