@@ -16,25 +16,28 @@ extension Orchestrator {
         _ version: Int,
         _ request: TypeVersionRequest
     ) async throws -> TypeVersionResource {
+        guard let number = Int32(exactly: version) else { throw Problem.notFound("the version") }
         let foreseen = try await foresee(app, name) { versions in
             for index in versions.indices where versions[index].version == version {
                 versions[index].isRetired = request.retired
             }
         }
         try await database.withTransaction { connection in
-            let rows = try await connection.query(
+            let rows = try await connection.pipeline([
                 """
-                SELECT 1 FROM activity_types
+                SELECT FROM activity_types
                 WHERE bundle_id = \(app.rawValue) AND type_name = \(name.rawValue) FOR NO KEY UPDATE
+                """,
                 """
-            )
+                SELECT retired_at IS NOT NULL FROM type_versions
+                WHERE bundle_id = \(app.rawValue) AND type_name = \(name.rawValue) AND version = \(number)
+                """,
+            ])
             let before = try await TypeVersionRows.rule(app, name, on: connection)
-            guard !rows.isEmpty, let before, let number = Int32(exactly: version), (1...before.newest).contains(version)
-            else { throw Problem.notFound("the version") }
-            if request.retired, version == before.newest {
-                let detail = "Version \(version) is the newest: everything is judged by it."
-                throw Problem.conflict(code: "newest_version", detail: detail)
+            guard let before, let wasRetired = try rows[1].single(Bool.self) else {
+                throw Problem.notFound("the version")
             }
+            if request.retired, version == before.newest { throw Problem.newestVersion(version) }
             _ = try await connection.pipeline([
                 """
                 UPDATE type_versions
@@ -46,8 +49,16 @@ extension Orchestrator {
                 WHERE bundle_id = \(app.rawValue) AND type_name = \(name.rawValue)
                 """,
             ])
-            let decision: JSONObject = ["version": .number(JSONNumber(version)), "retired": .bool(request.retired)]
-            try await AuditRows.record(.typeChanged, of: app, name.rawValue, after: .object(decision), on: connection)
+            if request.retired != wasRetired {
+                try await AuditRows.record(
+                    .typeChanged,
+                    of: app,
+                    name.rawValue,
+                    before: Self.auditJSON(version, isRetired: wasRetired),
+                    after: Self.auditJSON(version, isRetired: request.retired),
+                    on: connection
+                )
+            }
             let after = TypeContext(
                 app: app,
                 name: name,
@@ -58,6 +69,10 @@ extension Orchestrator {
         registry.types.remove(RegistryCaches.TypeKey(app: app, name: name))
         wakeUps.signal()
         return try await typeVersion(app, name, version)
+    }
+
+    private static func auditJSON(_ version: Int, isRetired: Bool) -> JSONValue {
+        ["version": .number(JSONNumber(version)), "retired": .bool(isRetired)]
     }
 
     /// What a change of a type's versions will mean to what runs, judged before it locks the type; nil for a type that is not

@@ -189,6 +189,22 @@ struct WithheldTests {
         }
     }
 
+    @Test("The audit log says of a version whether it was retired before and is now; the same again leaves no entry")
+    func auditedRetirement() async throws {
+        try await withWorld { world in
+            try await world.registerVersion()
+            try await Caller.$current.withValue(Caller(keyID: Principal.bootstrapKeyID, requestID: "request-1")) {
+                try await world.retire(1)
+                try await world.retire(1)
+                try await world.retire(1, undo: true)
+            }
+            let entries = try await world.orchestrator.audit(AuditFilter(), PageRequest(), only: nil).items
+            let changes = entries.reversed().map { [$0.before?["retired"], $0.after?["retired"]] }
+            #expect(changes == [[false, true], [true, false]])
+            #expect(entries.allSatisfy { $0.action == "type_changed" && $0.before?["version"] == 1 })
+        }
+    }
+
     @Test("A card that waits for its token is judged when it comes")
     func waiting() async throws {
         try await withWorld { world in
