@@ -102,7 +102,8 @@ struct SendingHaltTests {
     func probesMeetOthers() async throws {
         try await withHalt { world in
             _ = world.recorder.take()
-            // The later in the ring, the earlier it was rejected.
+            // The later in the ring, the earlier it was rejected. The index would bring them in that order by chance.
+            try await world.database.execute("DROP INDEX subscriptions_rejected")
             try await world.database.execute(
                 "UPDATE subscriptions SET rejected_at = now() - device_key * interval '10 milliseconds' WHERE state = 'rejected'"
             )
