@@ -255,7 +255,10 @@ struct CommandTests {
             ["types", "validate", "Game"],
             ["activities", "end", "m", "--dismiss-after", "1", "--dismiss-at", "2022-12-18T18:00:00Z"],
             ["activities", "update", "m", "--content-state", "{}", "--alert-title", "T"],
-            ["activities", "update", "m", "--content-state", "{}", "--alert-title", "T", "--alert-body-loc-arg", "x"],
+            [
+                "activities", "update", "m", "--content-state", "{}", "--alert-title", "T", "--alert-body", "B",
+                "--alert-body-loc-arg", "x",
+            ],
             [
                 "activities", "update", "m", "--content-state", "{}", "--alert-title", "T", "--alert-title-loc-key",
                 "K",
