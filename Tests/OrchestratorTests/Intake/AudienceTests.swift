@@ -115,15 +115,23 @@ struct AudienceTests {
         try await withWorld { world in
             try await world.register("d1", token: "5a01", user: "u1")
             try await world.start(to: Audience(users: [UserID(stored: "u1")]))
+            let token = try #require(PushToken(hex: "aa01"))
             let meanwhile = Gate()
             let gate = StatementGate { (moment) async throws(PostgresError) in
-                // It has locked the device, and not the activity yet.
+                // It has locked the device, and the activity not yet.
                 if moment == .inTransaction { await meanwhile.pass() }
             }
             let other = world.sibling(behind: gate)
             try await other.withIntake {
                 try await withThrowingTaskGroup(of: Void.self) { group in
-                    group.addTask { try await other.follow("d1", token: "aa01") }
+                    group.addTask {
+                        _ = try await other.orchestrator.subscribe(
+                            world.app,
+                            ActivityID(stored: "final"),
+                            DeviceID(stored: "d1"),
+                            SubscriptionRequest(.updateToken(token), appVersion: AppVersion("9.9"))
+                        )
+                    }
                     await meanwhile.arrivals(1)
                     group.addTask { try await world.orchestrator.eraseUser(world.app, UserID(stored: "u1")) }
                     let waiting: Query = """

@@ -39,6 +39,35 @@ struct AppDeletionTests {
         }
     }
 
+    @Test("Activities go in parts, and a deletion that was cut off goes on behind them")
+    func activities() async throws {
+        try await withWorld { world in
+            let count = 2 * ActivityDeletion.batchSize + 50
+            try await world.database.execute(
+                """
+                INSERT INTO activities (bundle_id, activity_id, environment, type_name, delivery, state, attributes,
+                    start_body, started_at, ended_at)
+                SELECT \(world.app.rawValue), 'old' || n, 'production', 'Game', 'tokens', 'ended', '{}', '{}', now(), now()
+                FROM generate_series(1, \(count)) AS n
+                """
+            )
+            let passed = Mutex(0)
+            let gate = StatementGate { (moment) async throws(PostgresError) in
+                guard moment == .betweenTransactions else { return }
+                let count = passed.withLock {
+                    $0 += 1; return $0
+                }
+                // The beginning, the devices, the pushes, and two parts.
+                if count > 5 { throw PostgresError(.connectionLost) }
+            }
+            let dying = world.sibling(behind: gate)
+            await #expect(throws: PostgresError.self) { try await dying.orchestrator.deleteApp(world.app) }
+            #expect(try await world.number("SELECT count(*) FROM activities") == 50)
+            try await world.orchestrator.deleteApp(world.app)
+            #expect(try await world.number("SELECT count(*) FROM activities") == 0)
+        }
+    }
+
     @Test("A deletion comes to its end though phones go on registering")
     func registrations() async throws {
         try await withWorld { world in
