@@ -58,6 +58,31 @@ struct CardLockTests {
         }
     }
 
+    @Test("or, where somebody takes a card before its device, the report gives way and is taken all the same")
+    func yieldingReport() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.follow("d1", token: "aa01", known: 1)
+            try await world.settle()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                try await world.database.withTransaction { other in
+                    // It is the report that finds out.
+                    _ = try await other.query("SELECT set_config('deadlock_timeout', '1 min', true)")
+                    _ = try await other.query("SELECT FROM subscriptions FOR NO KEY UPDATE")
+                    group.addTask { try await world.follow("d1", token: "aa02", known: 1) }
+                    let waiting: Query = """
+                        SELECT count(*) FROM pg_stat_activity
+                        WHERE datname = current_database() AND wait_event_type = 'Lock'
+                        """
+                    while try await world.number(waiting) == 0 { try await Task.sleep(for: .milliseconds(5)) }
+                    _ = try await other.query("SELECT FROM devices FOR NO KEY UPDATE")
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await world.word("SELECT encode(update_token, 'hex') FROM subscriptions") == "aa02")
+        }
+    }
+
     @Test("by a worker that has served some by their own rows, whichever was due first")
     func catchUp() async throws {
         try await withWorld { world in

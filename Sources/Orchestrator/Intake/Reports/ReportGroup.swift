@@ -67,7 +67,8 @@ struct ReportGroup {
         return answers.compactMap { $0 }
     }
 
-    /// One transaction, repeated if something was committed beside it that it has to see.
+    /// One transaction, repeated if something was committed beside it that it has to see, or if it stood in the way of others:
+    /// it locks many devices and cards.
     private static func accept(
         _ reports: [CardReport],
         together database: Database,
@@ -75,7 +76,7 @@ struct ReportGroup {
     ) async throws -> Outcome {
         let outcome = try await seeingDeletions {
             try await keepingAnswer {
-                try await database.withTransaction { try await accept(reports, on: $0) }
+                try await database.withYieldingTransaction { try await accept(reports, on: $0) }
             }
         }
         if outcome.givesWork { wakeUps.signal() }
