@@ -187,10 +187,7 @@ struct AppTests {
                 }
                 await meanwhile.arrivals(1)
                 group.addTask { try await problem { try await world.orchestrator.deleteApp(world.app) } }
-                let waiting: Query = """
-                    SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
-                    """
-                while try await world.number(waiting) == 0 { try await Task.sleep(for: .milliseconds(5)) }
+                try await world.someoneWaits()
                 meanwhile.open()
                 let refused = try await group.reduce(into: [Problem]()) { if let problem = $1 { $0.append(problem) } }
                 #expect(refused.map(\.code) == ["app_in_use"])

@@ -147,7 +147,7 @@ struct ActivityDeletionTests {
                 // Of the deletion all is done but the commit.
                 _ = try await connection.execute("DELETE FROM activities WHERE activity_id = 'old'")
                 let reports = Task { await world.orchestrator.accept(cards) }
-                try await waitForWaiter(world)
+                try await world.someoneWaits()
                 return reports
             }
             let results = await answers.value
@@ -156,18 +156,5 @@ struct ActivityDeletionTests {
             #expect(try results[1].get().activityState == .live)
             #expect(try await world.subscription("d1") == "due")
         }
-    }
-
-    /// Until some session of this database waits for a lock.
-    private func waitForWaiter(_ world: World) async throws {
-        let deadline = ContinuousClock.now + .seconds(60)
-        while ContinuousClock.now < deadline {
-            let waiting = try await world.number(
-                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-            )
-            if waiting ?? 0 > 0 { return }
-            try await Task.sleep(for: .milliseconds(2))
-        }
-        Issue.record("Nobody waits.")
     }
 }

@@ -226,13 +226,7 @@ struct BoardingTests {
             var accepted: Task<Accepted, any Error>?
             let answer = try await withHaltedReport(world) {
                 accepted = Task { try await world.update(score: 1) }
-                let waiting: Query = """
-                    SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
-                    """
-                let deadline = ContinuousClock.now + .seconds(60)
-                while try await world.number(waiting) == 0, ContinuousClock.now < deadline {
-                    try await Task.sleep(for: .milliseconds(2))
-                }
+                try await world.someoneWaits()
             }
             #expect(answer.state == .riding)
             #expect(try await accepted?.value.revision == 2)

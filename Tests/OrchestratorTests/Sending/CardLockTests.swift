@@ -15,13 +15,7 @@ struct CardLockTests {
                 let key = try #require(try await connection.query(first).single(Int64?.self) ?? nil)
                 _ = try await connection.query("SELECT FROM subscriptions WHERE device_key = \(key) FOR UPDATE")
                 group.addTask { try await work() }
-                let waiting: Query = """
-                    SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
-                    """
-                let deadline = ContinuousClock.now + .seconds(60)
-                while try await world.number(waiting) == 0, ContinuousClock.now < deadline {
-                    try await Task.sleep(for: .milliseconds(2))
-                }
+                try await world.someoneWaits()
                 let others = try await connection.query(
                     "SELECT 1 FROM subscriptions WHERE device_key > \(key) FOR UPDATE SKIP LOCKED"
                 )

@@ -180,13 +180,7 @@ struct PushQueueTests {
         async let erasure: Void = eraser.orchestrator.eraseUser(world.app, UserID(stored: user))
         await gate.arrivals()
         async let result = body()
-        let deadline = ContinuousClock.now + .seconds(60)
-        while try await world.number(
-            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-        ) == 0 {
-            try #require(ContinuousClock.now < deadline)
-            try await Task.sleep(for: .milliseconds(2))
-        }
+        try await world.someoneWaits()
         gate.open()
         try await erasure
         return try await result

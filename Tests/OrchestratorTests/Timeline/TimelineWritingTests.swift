@@ -250,7 +250,7 @@ struct TimelineWritingTests {
                     // The place of another daemon that has seen the device and writes of it in a moment.
                     _ = try await writer.query(TimelineErasure.exclusion(isForWriter: true))
                     tasks.addTask { try await world.orchestrator.deleteDevice(world.app, DeviceID(stored: "d1")) }
-                    try await waitForLock(world)
+                    try await world.someoneWaits(for: "advisory")
                     _ = try await writer.execute(
                         """
                         INSERT INTO timeline (at, kind, activity_key, device_key)
@@ -292,26 +292,11 @@ struct TimelineWritingTests {
                         """
                     )
                     tasks.addTask { try await world.orchestrator.eraseUser(world.app, UserID(stored: "u2")) }
-                    try await waitForLock(world, "transactionid")
+                    try await world.someoneWaits(for: "transactionid")
                 }
                 try await tasks.waitForAll()
             }
             #expect(try await world.database.query(named).decoded(as: String.self) == ["d3"])
-        }
-    }
-
-    /// Returns when somebody waits for the lock, or certainly never will.
-    private func waitForLock(_ world: World, _ kind: String = "advisory") async throws {
-        let deadline = ContinuousClock.now + .seconds(30)
-        while ContinuousClock.now < deadline {
-            let waiting = try await world.number(
-                """
-                SELECT count(*) FROM pg_locks AS l JOIN pg_stat_activity AS a USING (pid)
-                WHERE l.locktype = \(kind) AND NOT l.granted AND a.datname = current_database()
-                """
-            )
-            if waiting != 0 { return }
-            try await Task.sleep(for: .milliseconds(2))
         }
     }
 

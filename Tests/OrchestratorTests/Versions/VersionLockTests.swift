@@ -27,12 +27,7 @@ struct VersionLockTests {
                 group.addTask { try await first(other) }
                 await meanwhile.arrivals(1)
                 group.addTask { try await second(world) }
-                let waiting: Query = """
-                    SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
-                    """
-                while try await world.number(waiting) == 0, try await world.number(isOver) == 0 {
-                    try await Task.sleep(for: .milliseconds(5))
-                }
+                try await world.someoneWaits(unless: { try await world.number(isOver) != 0 })
                 // What is committed by now is done with.
                 try await world.settle()
                 meanwhile.open()

@@ -124,10 +124,7 @@ struct DivisionTests {
                 let division = Task {
                     try await RingDivision(orchestrator: world.orchestrator, lease: lease, range: range).run()
                 }
-                let isWaiting: Query = """
-                    SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
-                    """
-                while try await world.number(isWaiting) == 0, try await world.rings() == 1 {}
+                try await world.someoneWaits(unless: { try await world.rings() != 1 })
                 #expect(try await world.rings() == 1)
                 return division
             }
