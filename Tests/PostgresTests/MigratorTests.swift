@@ -154,7 +154,7 @@ struct MigratorTests {
     @Test("A database that is away is not taken for an old one")
     func away() async throws {
         var configuration = Database.Configuration()
-        configuration.acquireTimeout = .milliseconds(100)
+        configuration.acquireTimeout = .seconds(6)
         let database = try Database(url: "host=/nowhere user=x dbname=x", configuration: configuration)
         let error = await #expect(throws: MigrationError.self) { try await migrator(migration(1)).check(database) }
         #expect(error?.code == .unreachable)

@@ -8,7 +8,7 @@ import Testing
 @Suite("The pool against a server", .timeLimit(.minutes(3)))
 struct PoolTests {
     private func configuration(_ change: (inout Database.Configuration) -> Void) -> Database.Configuration {
-        var configuration = Database.Configuration()
+        var configuration = Database.Configuration.patient
         change(&configuration)
         return configuration
     }
@@ -39,7 +39,7 @@ struct PoolTests {
     func exhausted() async throws {
         let configuration = configuration {
             $0.maximumConnections = 1
-            $0.acquireTimeout = .seconds(2)
+            $0.acquireTimeout = .seconds(10)
         }
         try await withDatabase(configuration: configuration) { database in
             try await database.withConnection { connection in
@@ -125,7 +125,7 @@ struct PoolTests {
     func unreachable() async throws {
         let database = try Database(
             url: "host=/nowhere user=x dbname=x",
-            configuration: configuration { $0.acquireTimeout = .seconds(2) }
+            configuration: configuration { $0.acquireTimeout = .seconds(6) }
         )
         let error = await #expect(throws: PostgresError.self) { try await database.query("SELECT 1") }
         #expect(error?.code == .unreachable)
@@ -138,7 +138,7 @@ struct PoolTests {
         let database = try Database(
             url: try await TestCluster.shared.url(database: "absent"),
             // Long enough for one attempt on a machine that is busy with all the other tests.
-            configuration: configuration { $0.acquireTimeout = .seconds(6) }
+            configuration: configuration { $0.acquireTimeout = .seconds(15) }
         )
         let error = await #expect(throws: PostgresError.self) { try await database.query("SELECT 1") }
         #expect(error?.code == .unreachable)

@@ -94,7 +94,7 @@ enum Simulation {
             guard let name = try await database.query("SELECT current_database()::text").first(as: String.self) else {
                 throw Plan.Malformed()
             }
-            var configuration = Database.Configuration()
+            var configuration = Database.Configuration.patient
             // A task that waits for its turn has its connection already.
             configuration.maximumConnections = 200
             let daemons = try await Database(

@@ -62,7 +62,7 @@ struct EventSequenceTests {
             number == 0 ? .stream([Self.mark(5)], .silence) : .stream([Self.event(6)], .silence)
         }
         defer { server.stop() }
-        let events = try client(server).follow(EventQuery(), after: "0-0", patience: .milliseconds(200))
+        let events = try client(server).follow(EventQuery(), after: "0-0", patience: .seconds(3))
         #expect(try await read(1, of: events) == ["7-6"])
         #expect(server.received.map { $0.headers["last-event-id"] } == ["0-0", "7-5"])
     }

@@ -282,7 +282,7 @@ struct TallyClientTests {
 
     @Test("a server that says nothing runs into the timeout")
     func silence() async throws {
-        try await withServer(requestTimeout: .milliseconds(200), deadline: .milliseconds(100)) { _, _ in
+        try await withServer(requestTimeout: .seconds(3), deadline: .seconds(2)) { _, _ in
             .silence
         } _: { client, _ in
             let error = try await #require(throws: ClientError.self) { try await client.activity(app, match) }
@@ -292,7 +292,7 @@ struct TallyClientTests {
 
     @Test("an answer that stops in its middle runs into the timeout, too, and one without an end is cut off")
     func stuckAnswers() async throws {
-        try await withServer(requestTimeout: .milliseconds(200), deadline: .milliseconds(100)) { _, _ in
+        try await withServer(requestTimeout: .seconds(3), deadline: .seconds(2)) { _, _ in
             .stream(["{"], .silence)
         } _: { client, _ in
             let error = try await #require(throws: ClientError.self) { try await client.activity(app, match) }

@@ -136,8 +136,17 @@ private actor Templates {
 /// - Throws: what `body` throws, or what went wrong with the server.
 package func withDatabase<R>(
     migrations: [Migration] = [],
-    configuration: Database.Configuration = Database.Configuration(),
+    configuration: Database.Configuration = .patient,
     _ body: (Database) async throws -> R
 ) async throws -> R {
     try await TestCluster.shared.withDatabase(migrations: migrations, configuration: configuration, body)
+}
+
+extension Database.Configuration {
+    /// As it comes, but with time to wait for a connection on a machine that is busy with other tests.
+    package static var patient: Self {
+        var configuration = Self()
+        configuration.acquireTimeout = .seconds(60)
+        return configuration
+    }
 }

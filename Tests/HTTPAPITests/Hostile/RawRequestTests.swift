@@ -129,7 +129,7 @@ struct RawRequestTests {
 
     @Test("A body that stops in the middle is not carried out")
     func halfABody() async throws {
-        try await RawServer.with { server in
+        try await RawServer.with(patience: .seconds(3)) { server in
             for half in [Self.post + "Content-Length: 100\r\n\r\n\(Self.key)", Self.chunked("64\r\n\(Self.key)")] {
                 _ = try await server.exchange(half)
                 #expect(server.service.calls.isEmpty)

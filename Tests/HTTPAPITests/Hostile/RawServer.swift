@@ -20,13 +20,18 @@ struct RawServer {
         }
     }
 
-    /// Lends a server that has no patience with callers who stop in the middle.
+    /// Lends a server that has little patience with callers who stop in the middle.
     ///
     /// - `keys`: those that it knows; nil: as ``RecordingService`` has it.
-    static func with(keys: Set<String>? = nil, _ body: (RawServer) async throws -> Void) async throws {
+    /// - `patience`: for a head, and for an exchange. A busy machine must not make an honest caller look like a slow one.
+    static func with(
+        keys: Set<String>? = nil,
+        patience: Duration = .seconds(10),
+        _ body: (RawServer) async throws -> Void
+    ) async throws {
         var configuration = HTTPServerConfiguration(port: 0)
-        configuration.headTimeout = .seconds(3)
-        configuration.exchangeTimeout = .seconds(3)
+        configuration.headTimeout = patience
+        configuration.exchangeTimeout = patience
         let (ports, listening) = AsyncStream.makeStream(of: Int.self)
         let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
         let service = RecordingService(keys: keys)

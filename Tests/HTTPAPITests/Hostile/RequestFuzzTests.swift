@@ -27,7 +27,7 @@ struct RequestFuzzTests {
 
     @Test("the server answers or closes, carries out nothing for another app, and goes on")
     func damaged() async throws {
-        try await RawServer.with(keys: [Self.key]) { server in
+        try await RawServer.with(keys: [Self.key], patience: .seconds(3)) { server in
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 for (number, seed) in FuzzSeeds.range.enumerated() {
                     if number >= 16 { try await tasks.next() }

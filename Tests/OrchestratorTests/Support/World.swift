@@ -297,7 +297,7 @@ func withWorld(
     change(&policy)
     await Turnstile.shared.enter()
     defer { Turnstile.shared.leave() }
-    var configuration = Database.Configuration()
+    var configuration = Database.Configuration.patient
     configuration.maximumConnections = connections
     try await withDatabase(migrations: migrations, configuration: configuration) { [policy] database in
         let world = World(

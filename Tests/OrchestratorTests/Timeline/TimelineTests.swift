@@ -277,7 +277,7 @@ struct TimelineTests {
                 let later = page.items.filter { $0.kind == "accepted" }.compactMap(\.revision).filter { $0 > 100 }
                 #expect(priorities.compactMap(\.revision) == later)
                 #expect(Set(told.map { Int64($0) }).isSuperset(of: later))
-                #expect(read < 1_000, "\(newest)")
+                #expect(read < 300, "\(newest)")
             }
         }
     }
