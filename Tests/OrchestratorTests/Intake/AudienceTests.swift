@@ -130,11 +130,7 @@ struct AudienceTests {
                     }
                     await meanwhile.arrivals(1)
                     group.addTask { try await world.orchestrator.eraseUser(world.app, UserID(stored: "u1")) }
-                    let waiting: Query = """
-                        SELECT count(*) FROM pg_stat_activity
-                        WHERE datname = current_database() AND wait_event_type = 'Lock'
-                        """
-                    while try await world.number(waiting) == 0 { try await Task.sleep(for: .milliseconds(5)) }
+                    try await world.someoneWaits()
                     meanwhile.open()
                     try await group.waitForAll()
                 }

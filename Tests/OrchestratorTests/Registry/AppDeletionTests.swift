@@ -9,10 +9,6 @@ import Testing
 
 @Suite("Deleting an app beside other work", .timeLimit(.minutes(2)))
 struct AppDeletionTests {
-    private static let waiting: Query = """
-        SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
-        """
-
     @Test("A deletion is on record as soon as it has begun, with the keys that it took")
     func onRecord() async throws {
         try await withWorld { world in
@@ -122,7 +118,7 @@ struct AppDeletionTests {
                     _ = try await worker.query("SELECT set_config('deadlock_timeout', '1 min', true)")
                     _ = try await worker.query(hold(3))
                     group.addTask { try await world.orchestrator.deleteApp(world.app) }
-                    while try await world.number(Self.waiting) == 0 { try await Task.sleep(for: .milliseconds(5)) }
+                    try await world.someoneWaits()
                     // Those before it are gone, but not for good.
                     _ = try await worker.query(hold(1))
                 }

@@ -64,11 +64,7 @@ struct CardLockTests {
                     _ = try await other.query("SELECT set_config('deadlock_timeout', '1 min', true)")
                     _ = try await other.query("SELECT FROM subscriptions FOR NO KEY UPDATE")
                     group.addTask { try await world.follow("d1", token: "aa02", known: 1) }
-                    let waiting: Query = """
-                        SELECT count(*) FROM pg_stat_activity
-                        WHERE datname = current_database() AND wait_event_type = 'Lock'
-                        """
-                    while try await world.number(waiting) == 0 { try await Task.sleep(for: .milliseconds(5)) }
+                    try await world.someoneWaits()
                     _ = try await other.query("SELECT FROM devices FOR NO KEY UPDATE")
                 }
                 try await group.waitForAll()

@@ -332,23 +332,13 @@ struct CatchUpTests {
             try await world.settle()
             try await world.follow("d1", token: "aa01")
             try await world.pass(40)
-            func untilWaiting(_ count: Int64) async throws {
-                let waiting: Query = """
-                    SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
-                    """
-                let deadline = ContinuousClock.now + .seconds(60)
-                while try await world.number(waiting) ?? 0 < count {
-                    try #require(ContinuousClock.now < deadline)
-                    try await Task.sleep(for: .milliseconds(2))
-                }
-            }
             try await withThrowingTaskGroup(of: Void.self) { group in
                 try await world.database.withTransaction { connection in
                     _ = try await connection.query("SELECT FROM activities FOR UPDATE")
                     group.addTask { try await world.end(score: 9) }
-                    try await untilWaiting(1)
+                    try await world.someoneWaits()
                     group.addTask { try await world.settle() }
-                    try await untilWaiting(2)
+                    try await world.someoneWaits(atLeast: 2)
                 }
                 try await group.waitForAll()
             }

@@ -2,10 +2,11 @@ import Postgres
 import Testing
 
 extension World {
-    /// Returns when a session of this world's database waits for a lock: of a kind (`relation`, `transactionid`, `advisory`
-    /// and so on) if one is named. Or when `isNeedless` says that nobody will. If that takes a minute it is an issue.
+    /// Returns when a session of this world's database, or so many, waits for a lock: of a kind (`relation`, `transactionid`,
+    /// `advisory` and so on) if one is named. Or when `isNeedless` says that nobody will. If that takes a minute it is an issue.
     func someoneWaits(
         for kind: String? = nil,
+        atLeast count: Int64 = 1,
         unless isNeedless: () async throws -> Bool = { false },
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
@@ -14,7 +15,7 @@ extension World {
             AND wait_event_type = 'Lock' AND wait_event = coalesce(\(kind), wait_event)
             """
         let deadline = ContinuousClock.now + .seconds(60)
-        while try await number(waiting) == 0 {
+        while try await number(waiting) ?? 0 < count {
             if try await isNeedless() { return }
             guard ContinuousClock.now < deadline else {
                 Issue.record("Nobody waits for a lock.", sourceLocation: sourceLocation)
