@@ -74,6 +74,7 @@ struct ChannelReconcileTests {
             let first = try await world.reconcile(key())
             world.recorder.addChannel("two")
             #expect(try await world.reconcile(key()) == first)
+            #expect(try await world.word("SELECT string_agg(apns_channel_id, ',') FROM unknown_channels") == "one")
             #expect(try await problem { _ = try await world.reconcile(key(body: 2)) }?.code == "idempotency_key_reused")
             #expect(try await world.reconcile().atApple == 2)
         }
