@@ -45,6 +45,31 @@ struct VersionAcceptTests {
         }
     }
 
+    @Test("Of reports that come together one by an app of a new version is judged, too")
+    func together() async throws {
+        try await withWorld { world in
+            try await world.registerVersion()
+            try await world.start { $0.contentState["clock"] = "0" }
+            for (device, version) in [("first", "2.1"), ("new", "2.1"), ("old", "1.4")] {
+                try await world.install(version, on: device)
+            }
+            try await world.follow("first", token: "aa00")
+            try await world.updateNew(1)
+            let cards = try [("new", "aa01"), ("old", "aa02")].map { device, token in
+                ReportedCard(
+                    app: world.app,
+                    activity: ActivityID(stored: "final"),
+                    device: DeviceID(stored: device),
+                    request: SubscriptionRequest(.updateToken(try #require(PushToken(hex: token))))
+                )
+            }
+            for answer in await world.orchestrator.accept(cards) { _ = try answer.get() }
+            try await world.settle()
+            #expect(try await world.subscription("new") == "riding")
+            #expect(try await world.subscription("old") == "withheld")
+        }
+    }
+
     @Test("An app of a new version is judged on the connection that its report has")
     func oneConnection() async throws {
         try await withWorld(connections: 1) { world in
