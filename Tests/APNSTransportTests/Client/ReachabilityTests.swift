@@ -89,17 +89,19 @@ struct ReachabilityTests {
     func silentServer() async throws {
         let loop = try EventLoop(name: "silent")
         let address = try #require(SocketAddress(numeric: "127.0.0.1", port: 0))
-        let port = try await loop.perform {
+        let listener = try await loop.perform {
             Result {
                 var taken: [Socket] = []
-                return try Listener(loop: loop, address: address) { taken.append($0) }.address.port
+                return LoopBound(try Listener(loop: loop, address: address) { taken.append($0) }, to: loop)
             }
         }.get()
+        let port = try await loop.perform { listener.value.address.port }
         let client = try Self.client(of: APNSEndpoint(host: "localhost", port: port))
         let outcome = await client.send(try ClientWorld.batch(3, deadline: .seconds(1)))
         #expect(outcome.classes == ["not_sent": 3])
         #expect(outcome.exceptions.first?.outcome.detail == "no connection before the deadline")
         await client.shutDown()
+        try await loop.perform { listener.value.close() }
         await loop.shutDown()
     }
 
