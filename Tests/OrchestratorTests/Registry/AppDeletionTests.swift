@@ -47,6 +47,9 @@ struct AppDeletionTests {
                 FROM generate_series(1, \(count)) AS n
                 """
             )
+            let other = ActivityDeletion(cause: .app(BundleID(stored: "com.example.other")), after: .oldest)
+            let foreign = try await world.database.withTransaction { try await other.run(on: $0) }
+            #expect(foreign.deleted == 0, "they are another app's")
             let passed = Mutex(0)
             let gate = StatementGate { (moment) async throws(PostgresError) in
                 guard moment == .betweenTransactions else { return }
