@@ -166,7 +166,8 @@ final class SendingHalts: Sendable {
         try await takeProbe(scope, halt, reviving: Revival.Probe(lease: lease, range: range))
     }
 
-    /// Takes the next probe; false if it is too early or another has taken it. `tokens` are revived for it.
+    /// Takes the next probe; false if it is too early, or another has taken it, or is lifting the halt, which may take long.
+    /// `tokens` are revived for it.
     func takeProbe(_ scope: HaltScope, _ halt: SendingHalt, reviving tokens: Revival.Probe? = nil) async throws -> Bool
     {
         guard halt.probeIn <= .zero else { return false }
@@ -176,8 +177,12 @@ final class SendingHalts: Sendable {
                 UPDATE sending_halts
                 SET probes = least(probes + 1, 1000),
                     probe_at = clock_timestamp() + \(AnswerWatch.pause(afterProbes: halt.probes + 1))
-                WHERE bundle_id = \(scope.app.rawValue) AND environment = \(scope.environment.rawValue)::apns_environment
-                  AND probes = \(Int16(clamping: halt.probes)) AND probe_at <= clock_timestamp()
+                WHERE (bundle_id, environment) IN (
+                    SELECT bundle_id, environment FROM sending_halts
+                    WHERE bundle_id = \(scope.app.rawValue) AND environment = \(scope.environment.rawValue)::apns_environment
+                      AND probes = \(Int16(clamping: halt.probes)) AND probe_at <= clock_timestamp()
+                    FOR NO KEY UPDATE SKIP LOCKED
+                )
                 RETURNING suspect_from
                 """
             )
@@ -258,17 +263,30 @@ final class SendingHalts: Sendable {
                 after: after,
                 on: connection
             )
-            let freeing = [
-                Self.announcement(scope), QueuedPush.freeing(scope, afterLeaseOf: pushLease),
-                WorkNotifications.announcement,
-            ]
-            _ = try await connection.pipeline(freeing, timeout: Self.longestLift)
+            _ = try await connection.pipeline(freeing(scope), timeout: Self.longestLift)
             return true
         }
         guard isLifted else { return false }
         notice(scope, isHalted: false)
         logger.notice("sending goes on", metadata: Self.metadata(scope).merging(["reason": "\(reason)"]) { $1 })
+        do {
+            // What became due after it was looked for, and before all this was committed, has met the halt.
+            _ = try await database.pipeline(freeing(scope), timeout: Self.longestLift)
+        } catch {
+            logger.warning(
+                "what met a halt that was just lifted waits until it would have been probed",
+                metadata: Self.metadata(scope).merging(["error": "\(error)"]) { $1 }
+            )
+        }
         return true
+    }
+
+    /// The statements that let go what waits for the next probe.
+    private func freeing(_ scope: HaltScope) -> [Query] {
+        [
+            Self.announcement(scope), QueuedPush.freeing(scope, afterLeaseOf: pushLease),
+            WorkNotifications.announcement,
+        ]
     }
 
     /// The statement that announces all that has to wait for the next probe. Announcements are taken in parts, where to wake
