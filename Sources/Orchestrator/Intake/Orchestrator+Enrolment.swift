@@ -6,7 +6,8 @@ extension Orchestrator {
     /// Runs after the commit that changed the audience: a device that registers at the same moment is either seen here
     /// or sees the audience in ``enrol(deviceKey:)``.
     func enrolAudience(of activityKey: Int64) async throws {
-        _ = try await database.withTransaction { connection in
+        // The erasure of a user locks devices before activities.
+        _ = try await database.withYieldingTransaction { connection in
             try await connection.pipeline([
                 "UPDATE activities SET enrolment_due = false WHERE activity_key = \(activityKey)",
                 """

@@ -206,10 +206,12 @@ extension Orchestrator {
     ///
     /// - Throws: 404 for an unknown app.
     package func eraseUser(_ app: BundleID, _ id: UserID) async throws {
-        try await database.withTransaction { connection in
+        try await database.withYieldingTransaction { connection in
             try await requireApp(app, connection)
             let devices = try await UserErasure.devices(app, id, on: connection)
             let activities = try await UserErasure.activities(app, id, devices, on: connection)
+            // Before the devices, as who deletes one of them does.
+            _ = try await connection.query(TimelineErasure.exclusion(isForWriter: false))
             _ = try await connection.query(UserErasure.hold(app, id))
             try await UserErasure.starts(of: activities, id, devices, on: connection)
             _ = try await connection.execute(UserErasure.audience(app, id))
