@@ -48,7 +48,8 @@ extension Orchestrator {
         guard let state = try rows.single(String.self) else { throw Problem.notFound("the activity") }
         if state == ActivityState.ended.rawValue { throw Problem.activityEnded() }
         var statements: [Query] = []
-        if let remove = request.remove {
+        let remove = request.remove.flatMap { $0.isEmpty ? nil : $0 }
+        if let remove {
             statements += AudienceRows.deletion(remove, activityKey: activityKey)
             if remove.allOfType {
                 statements.append("UPDATE activities SET audience_all = false WHERE activity_key = \(activityKey)")
@@ -63,7 +64,7 @@ extension Orchestrator {
                 """
             )
         }
-        if request.remove != nil {
+        if remove != nil {
             statements.append(AudienceRows.recall(activityKey: activityKey))
         }
         statements.append(SegmentStore.wake(activityKeys: [activityKey], segments: .rings))
