@@ -72,10 +72,17 @@ struct ConnectionSettingsTests {
         arguments: [
             ("host=a", [:], false), ("host=a", ["PGHOSTADDR": "10.0.0.1"], true), ("host=a", ["PGHOSTADDR": ""], false),
             ("host=a", ["PGSERVICE": "tally"], true), ("host=a service=tally", [:], true),
+            ("host=a hostaddr=10.0.0.2", ["PGHOSTADDR": "10.0.0.1"], false),
         ] as [(String, [String: String], Bool)]
     )
     func addressesElsewhere(text: String, environment: [String: String], expected: Bool) throws {
         let settings = try ConnectionSettings(parsing: text) { environment[$0] }
         #expect(settings.hasAddressesElsewhere == expected)
+    }
+
+    @Test("Hosts whose addresses come from elsewhere are one attempt: libpq matches them with each other")
+    func hostsWithAddressesElsewhere() throws {
+        #expect(try hosts("host=a,b", ["PGHOSTADDR": "10.0.0.1,10.0.0.2"]) == ["a,b"])
+        #expect(try hosts("host=a,b port=7 service=tally") == ["a,b 7"])
     }
 }

@@ -77,7 +77,8 @@ package struct ConnectionSettings: Sendable, CustomStringConvertible, CustomRefl
     /// Whether libpq may have addresses for the hosts from its environment or a service file; an address that an attempt
     /// names itself would override them.
     var hasAddressesElsewhere: Bool {
-        inherited["hostaddr"] != nil || self["service"] != nil || inherited["service"] != nil
+        self["hostaddr"] == nil
+            && (inherited["hostaddr"] != nil || self["service"] != nil || inherited["service"] != nil)
     }
 
     /// The parameters of each host, in order, and all of them twice where that is libpq's rule.
@@ -96,7 +97,8 @@ package struct ConnectionSettings: Sendable, CustomStringConvertible, CustomRefl
     private var attemptsPerHost: [[Parameter]] {
         let hosts = list("host"), addresses = list("hostaddr"), ports = list("port")
         let count = max(hosts.count, addresses.count)
-        guard count > 1 else { return [parameters] }
+        // Addresses from elsewhere belong to all hosts together: libpq refuses one host with the addresses of two.
+        guard count > 1, !hasAddressesElsewhere else { return [parameters] }
         let rest = parameters.filter { !["host", "hostaddr", "port"].contains($0.keyword) }
         return (0..<count).map { index in
             var attempt = rest
