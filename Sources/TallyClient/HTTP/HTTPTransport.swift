@@ -30,7 +30,10 @@ package final class HTTPTransport: Sendable {
     ) async throws(HTTPFailure) -> HTTPAnswer {
         guard await gate.enter(until: end) else { throw Task.isCancelled ? .cancelled : .timedOut }
         defer { gate.leave() }
-        let due = min(end, .now + request.timeout)
+        let now = ContinuousClock.now
+        // What leaves now could only take effect after the caller has given up.
+        guard now < end else { throw .timedOut }
+        let due = min(end, now + request.timeout)
         return try await Self.step(until: due) { try await self.exchange(request, until: due) }
     }
 
