@@ -45,6 +45,10 @@ simulate_seeds() {
 # Ends what still plays, and removes its logs. The processes would not end by an interrupt from the keyboard, which all
 # ignore that are started with '&'.
 end_simulation() {
-    ((${#simulation_pids[@]} == 0)) || kill "${simulation_pids[@]}" 2>/dev/null || true
+    local running
+    # Not those that have ended: their numbers may be somebody else's by now.
+    running=$(jobs -pr)
+    # shellcheck disable=SC2086  # a list of numbers
+    [[ -z $running ]] || kill $running 2>/dev/null || true
     rm -rf "$simulation_logs"
 }

@@ -70,9 +70,12 @@ class Program:
         self.stop()
         try:
             self.process.wait(self.patience)
-        except subprocess.TimeoutExpired:
+        except BaseException as error:
+            # Also where a signal ends us meanwhile: its folder is removed next.
             self.process.kill()
             self.process.wait()
+            if not isinstance(error, subprocess.TimeoutExpired):
+                raise
             if failure is None:
                 raise Failure(f"{self.process.args[0]} did not end within {self.patience} s") from None
         finally:
