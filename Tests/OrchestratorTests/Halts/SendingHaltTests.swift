@@ -205,6 +205,45 @@ struct SendingHaltTests {
         }
     }
 
+    @Test("What becomes due while a halt is being lifted does not wait for a probe that nobody takes any more")
+    func dueDuringLift() async throws {
+        try await withHalt { world in
+            try await world.start("other")
+            try await world.follow("d1", token: "aa01", in: "other", known: 1)
+            try await world.settle()
+            world.recorder.answerAll(with: nil)
+            _ = world.recorder.take()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                try await world.database.withTransaction { connection in
+                    // When the lift comes to the pushes that wait, it has looked for what is due.
+                    _ = try await connection.query("LOCK TABLE pushes IN EXCLUSIVE MODE")
+                    group.addTask { try await world.orchestrator.liftHalt(world.app, .production, reviving: false) }
+                    try await world.someoneWaits(for: "relation")
+                    try await world.update("other", score: 5)
+                    try await world.settle()
+                    #expect(world.recorder.pushes(to: "aa01").isEmpty)
+                }
+                try await group.waitForAll()
+            }
+            try await world.settle()
+            #expect(world.recorder.pushes(to: "aa01").map(\.score) == [5])
+        }
+    }
+
+    @Test("A worker does not wait for a halt that is being lifted")
+    func probeDuringLift() async throws {
+        try await withHalt { world in
+            try await world.database.execute("UPDATE sending_halts SET probe_at = now()")
+            let scope = HaltScope(app: world.app, environment: .production)
+            let halt = SendingHalt(probes: 0, probeIn: .zero)
+            try await world.database.withTransaction { connection in
+                _ = try await connection.query("SELECT FROM sending_halts FOR UPDATE")
+                #expect(try await !world.orchestrator.halts.takeProbe(scope, halt))
+            }
+            #expect(try await world.orchestrator.halts.takeProbe(scope, halt))
+        }
+    }
+
     @Test("What no daemon has seen enough of by itself counts together")
     func shared() async throws {
         try await withWorld { world in
