@@ -289,8 +289,8 @@ let package = Package(
         .executableTarget(
             name: "tally-chaos",
             dependencies: [
-                "APITypes", "ActivityModel", "Cryptography", "JSON", "LocalPostgres", "Postgres", "Reactor",
-                "SystemSupport", "TallyClient", "TestSupport", "tallyd", "apns-sim",
+                "APITypes", "ActivityModel", "JSON", "LocalPostgres", "Postgres", "SystemSupport", "TallyClient",
+                "TestSupport", "tallyd", "apns-sim",
                 argumentParser, logging,
             ],
             path: "Tests/Chaos",
@@ -300,8 +300,7 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "APITypes", "ActivityModel", "Cryptography", "JSON", "JSONSchema", "LocalPostgres", "Postgres",
-                "Reactor", "SystemSupport",
-                "TallyClient", "TestSupport", "tallyd", "tally", "tally-import", "apns-sim",
+                "SystemSupport", "TallyClient", "TestSupport", "tallyd", "tally", "tally-import", "apns-sim",
             ],
             swiftSettings: swiftSettings
         ),

@@ -1,8 +1,5 @@
 /// The binary parameters of one statement, in one contiguous buffer.
 package struct Parameters: Sendable, Hashable {
-    /// The protocol counts parameters in 16 bits.
-    package static let maximumCount = 65_535
-
     /// Type OIDs, one per parameter.
     package private(set) var types: [UInt32] = []
     private var starts: [Int] = []

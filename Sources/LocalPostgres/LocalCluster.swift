@@ -124,20 +124,17 @@ package final class LocalCluster: Sendable {
 
     /// Makes a database unless it is there.
     ///
-    /// - Parameters:
-    ///   - name: lower-case letters, digits and underscores.
-    ///   - template: a database to copy, to which nobody may be connected.
+    /// - Parameter name: lower-case letters, digits and underscores.
     /// - Returns: whether it was made now.
     /// - Throws: ``LocalPostgresError/Code/failed`` with the end of the log.
     @discardableResult
-    package func createDatabase(_ name: String, template: String? = nil) async throws(LocalPostgresError) -> Bool {
-        for name in [name, template].compactMap(\.self) where !Self.isPlain(name) {
+    package func createDatabase(_ name: String) async throws(LocalPostgresError) -> Bool {
+        guard Self.isPlain(name) else {
             throw LocalPostgresError(.failed, "a database cannot be called \(name) here")
         }
         // CREATE DATABASE knows no IF NOT EXISTS; a database that takes a connection is there.
         if try await psql("SELECT 1", database: name) == 0 { return false }
-        let template = template.map { " TEMPLATE \($0)" } ?? ""
-        guard try await psql("CREATE DATABASE \(name)\(template)") == 0 else { throw failed("CREATE DATABASE") }
+        guard try await psql("CREATE DATABASE \(name)") == 0 else { throw failed("CREATE DATABASE") }
         return true
     }
 

@@ -36,15 +36,6 @@ package final class Simulation: Sendable {
         return reaction
     }
 
-    /// Lets something happen at one phone. False if there is no such phone.
-    @discardableResult
-    package func withPhone(_ id: DeviceID, _ event: (inout Phone, Moment) -> [PhoneEffect]) -> Bool {
-        change { world, moment in
-            guard let number = world.phoneNumber(id) else { return (false, []) }
-            return (true, world.withPhone(number, at: moment) { event(&$0, moment) })
-        }
-    }
-
     /// The delay of a token that a phone waits for is over.
     package func tokenReady(phone: Int, card: Int) {
         change { world, moment in

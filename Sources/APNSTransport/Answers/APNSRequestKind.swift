@@ -34,9 +34,4 @@ package enum APNSRequestKind: String, Sendable, Hashable, CaseIterable {
         case .channelDeletion: 204
         }
     }
-
-    /// Whether sending it twice does no harm. Creating a channel twice leaves one that nobody knows.
-    var isRepeatable: Bool {
-        self != .channelCreation
-    }
 }
