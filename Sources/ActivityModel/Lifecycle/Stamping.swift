@@ -39,9 +39,7 @@ package enum Stamping {
         return last - now
     }
 
-    /// Whether a send must take a fresh stamp of its revision because the one it has is older than ``maximumAge``.
-    package static func needsFreshStamp(stampedAt: Timestamp, now: Timestamp) -> Bool { now - stampedAt > maximumAge }
-
-    /// The same by the stamp's age in seconds.
+    /// Whether a send must take a fresh stamp of its revision because the one it has is older than ``maximumAge``, by that
+    /// age in seconds.
     package static func needsFreshStamp(age: Double) -> Bool { age > Double(maximumAge) }
 }

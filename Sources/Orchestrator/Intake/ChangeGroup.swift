@@ -163,7 +163,7 @@ private struct IntakeDesk {
     /// The event to write if the clock is behind what has been stamped.
     func clockSkew(_ skews: ClockSkewWatch) -> Event? {
         for (key, place) in places {
-            let event = skews.event(activityKey: key, now: place.now, lastStamp: place.machine.standing?.lastTimestamp)
+            let event = skews.event(activityKey: key, now: place.now, lastStamp: place.machine.standing.lastTimestamp)
             if let event { return event }
         }
         return nil
@@ -181,7 +181,7 @@ private struct IntakeDesk {
         switch command.kind {
         case .update(_, let urgency, let mustDeliver, let eventTime, let force):
             guard let contentState = settled?.content else { throw Problem.internalError() }
-            let rule = before.flatMap { command.policy.rule(from: $0.contentState, to: contentState) }
+            let rule = command.policy.rule(from: before.contentState, to: contentState)
             var update = ActivityStateMachine.Update(contentState: contentState)
             update.hasAlert = command.alert != nil
             update.mustDeliver = mustDeliver || (urgency == nil && rule?.mustDeliver == true)
@@ -203,14 +203,13 @@ private struct IntakeDesk {
                 )
             case .unchanged(let revision):
                 places[command.activity.key] = place
-                eventTimes[command.activity.key] = place.machine.standing?.eventTime
+                eventTimes[command.activity.key] = place.machine.standing.eventTime
                 return .accepted(
                     activityID: command.activityID,
                     revision: revision,
                     timestamp: place.timestamp,
                     unchanged: true
                 )
-            case .refuseUnknown: throw Problem.notFound("the activity")
             case .refuseEnded: throw Problem.activityEnded()
             case .refuseLateEvent: throw Problem.lateEvent()
             case .refuseTooManyMustDeliver:
@@ -224,13 +223,12 @@ private struct IntakeDesk {
                     activityKey: command.activity.key,
                     revision: revision,
                     kind: .end,
-                    contentState: CompactJSON(contentState ?? before?.contentState ?? .object(JSONObject())),
+                    contentState: CompactJSON(contentState ?? before.contentState),
                     urgency: .critical,
                     mustDeliver: false,
                     timestamp: timestamp,
                     command: command
                 )
-            case .refuseUnknown: throw Problem.notFound("the activity")
             case .refuseEnded: throw Problem.activityEnded()
             }
         }
@@ -246,7 +244,7 @@ private struct IntakeDesk {
             followers.accepted(settled, by: command.type, of: command.activity.key, as: change.revision)
         }
         if change.kind == .end { followers.ended(command.activity.key, as: change.revision) }
-        eventTimes[command.activity.key] = place.machine.standing?.eventTime
+        eventTimes[command.activity.key] = place.machine.standing.eventTime
         return .accepted(
             activityID: command.activityID,
             revision: change.revision,
@@ -348,7 +346,7 @@ private struct IntakeDesk {
 
     private func standing(of keys: [Int64]) -> Query {
         let standings = keys.map { places[$0]?.machine.standing }
-        let ended = keys.map { places[$0]?.machine.activityState == .ended }
+        let ended = keys.map { places[$0]?.machine.state == .ended }
         return """
             UPDATE activities AS a
             SET revision = u.revision, stamp = greatest(a.stamp, u.stamp),

@@ -78,8 +78,6 @@ struct StandingRow {
     var standing: ActivityStanding {
         get throws {
             ActivityStanding(
-                // Only a start is judged against the start.
-                start: StartRecord(body: JSONObject()),
                 revision: revision,
                 lastTimestamp: stamp == 0 ? nil : stamp,
                 contentState: try JSONValue.parse(content.bytes),

@@ -5,36 +5,32 @@ import Postgres
 
 /// An activity whose id a start asks for again.
 struct StoredStart {
-    private let machine: ActivityStateMachine
+    private let record: StartRecord
+    private let state: ActivityState
 
     /// Nil if the id is free.
     static func read(_ app: BundleID, _ id: ActivityID, from database: Database) async throws -> StoredStart? {
         let rows = try await database.query(
             """
-            SELECT state::text, start_body::text, revision FROM activities
+            SELECT state::text, start_body::text FROM activities
             WHERE bundle_id = \(app.rawValue) AND activity_id = \(id.rawValue)
             """
         )
-        guard let (state, body, revision) = try rows.first(as: (String, String, Int64).self) else { return nil }
-        let standing = ActivityStanding(
-            start: StartRecord(body: try JSONValue(parsing: body).object ?? JSONObject()),
-            revision: revision,
-            lastTimestamp: nil,
-            contentState: .null
+        guard let (state, body) = try rows.first(as: (String, String).self) else { return nil }
+        return StoredStart(
+            record: StartRecord(body: try JSONValue(parsing: body).object ?? JSONObject()),
+            state: try .stored(state)
         )
-        return StoredStart(machine: ActivityStateMachine(state: try .stored(state), standing: standing))
     }
 
     /// Passes if the request is the very start that was accepted.
     ///
     /// - Throws: 409 `attributes_conflict` or `activity_exists`.
     func judgeReplay(_ request: StartRequest) throws(Problem) {
-        var machine = machine
-        let record = StartRecord(body: request.json.object ?? JSONObject())
-        switch machine.start(record, contentState: .object(request.contentState), now: 0) {
+        switch record.judge(StartRecord(body: request.json.object ?? JSONObject()), in: state) {
         case .replay: return
         case .refuseAttributesConflict: throw .attributesConflict()
-        case .refuseActivityExists, .accept, .schedule: throw .activityExists()
+        case .refuseActivityExists: throw .activityExists()
         }
     }
 }
