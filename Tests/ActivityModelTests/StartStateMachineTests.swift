@@ -237,4 +237,28 @@ struct StartStateMachineTests {
             #expect(alerts <= 1)
         }
     }
+
+    @Test("Of several obstacles the lasting one is told, and what costs something is asked for only where it decides")
+    func firstObstacle() {
+        func first(_ enabled: Bool, _ decodes: Bool, _ hasToken: Bool, _ until: Int64?) -> (String?, asked: Int) {
+            var asked = 0
+            let capability = DeviceCapability(osVersion: .channels, activitiesEnabled: enabled, delivery: .tokens)
+            let obstacle = StartStateMachine.Obstacle.first(
+                capability: capability,
+                isDecodable: {
+                    asked += 1; return decodes
+                }(),
+                hasToken: hasToken,
+                budgetUntil: {
+                    asked += 1; return until
+                }()
+            )
+            return (obstacle?.word, asked)
+        }
+        #expect(first(false, false, false, 5) == ("activities_disabled", 0))
+        #expect(first(true, false, false, 5) == ("incompatible_version", 1))
+        #expect(first(true, true, false, 5) == ("no_start_token", 1))
+        #expect(first(true, true, true, 5) == ("start_budget", 2))
+        #expect(first(true, true, true, nil) == (nil, 2))
+    }
 }

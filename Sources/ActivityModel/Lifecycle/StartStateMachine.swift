@@ -54,6 +54,20 @@ package struct StartStateMachine: Sendable, Hashable {
             }
         }
 
+        /// What is told, and goes by, where several things stand against a start: first what the phone itself rules out,
+        /// last what passes with time. What costs something to find out is asked for only where it decides.
+        package static func first(
+            capability: DeviceCapability,
+            isDecodable: @autoclosure () throws -> Bool,
+            hasToken: Bool,
+            budgetUntil: @autoclosure () -> Int64?
+        ) rethrows -> Obstacle? {
+            if case .withheld(let reason) = capability { return .incapable(reason) }
+            guard try isDecodable() else { return .incompatibleVersion }
+            guard hasToken else { return .noStartToken }
+            return budgetUntil().map { .budget(until: $0) }
+        }
+
         /// Whether it is certain that there will be no card soon, so that an alert may stand in.
         fileprivate var excludesCard: Bool {
             if case .noStartToken = self { return false }

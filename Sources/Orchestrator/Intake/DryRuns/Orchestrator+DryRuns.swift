@@ -19,12 +19,13 @@ extension Orchestrator {
             let activity = try await activity(app, id)
             return .unchanged(id, activity.revision, activity.timestamp)
         }
+        let type = try await typeContext(app, request.type)
         let proposal = try StartProposal(
             app: app,
             id: id,
             environment: environment,
             request: request,
-            type: try await typeContext(app, request.type),
+            type: type,
             appVersions: try await AudienceVersions.read(request.audience, of: app, environment, from: database)
         )
         return try await rollingBack { connection in
@@ -35,7 +36,7 @@ extension Orchestrator {
             answer.at = request.startsAt
             answer.audience = try await AudienceRows.counts(key) { try await connection.query($0) }
             if !request.audience.isEmpty {
-                (answer.pushes, answer.withheld) = try await plan.starts(on: connection)
+                (answer.pushes, answer.withheld) = try await plan.starts(type, on: connection)
             }
             return answer
         }

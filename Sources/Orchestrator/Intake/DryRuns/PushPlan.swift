@@ -31,50 +31,65 @@ struct PushPlan {
     // MARK: Starts
 
     /// A push for each form of a start that the devices need which the audience reaches, and how many get none.
+    ///
+    /// What a phone has left of its start budget is not looked at: it passes, and is another one when the start leaves.
     func starts(
+        _ type: TypeContext,
         on connection: PostgresConnection
     ) async throws -> (pushes: [PlannedPush], withheld: [String: Int]) {
         let rows = try await connection.query(
             """
-            SELECT d.os_version, d.activities_enabled, coalesce(v.is_withheld, false), count(*), count(t.token)
+            SELECT d.os_version, d.activities_enabled, \(unescaped: AppVersionRows.appVersion), v.is_withheld,
+                   v.decodes_from, t.token IS NOT NULL, count(*)
             FROM activities AS a CROSS JOIN LATERAL (\(unescaped: AudienceRows.reached)) AS r
             JOIN devices AS d USING (device_key)
             LEFT JOIN start_tokens AS t
                 ON t.device_key = d.device_key AND t.type_name = a.type_name AND t.state = 'live'
             LEFT JOIN activity_app_versions AS v
                 ON v.activity_key = a.activity_key AND v.app_version = \(unescaped: AppVersionRows.appVersion)
-            WHERE a.activity_key = \(activity.key) GROUP BY 1, 2, 3
+            WHERE a.activity_key = \(activity.key) GROUP BY 1, 2, 3, 4, 5, 6
             """
         )
         var counts: [LiveActivityBody.InputPush: Int] = [:]
         var withheld: [String: Int] = [:]
         let channel = try await channel(on: connection)
-        for (version, isEnabled, isUndecodable, devices, reachable) in try rows.decoded(
-            as: (String?, Bool, Bool, Int64, Int64).self
+        var versions = StartVersions(activity, type, newest: activity.newest, change.contentState)
+        for (osVersion, isEnabled, appVersion, isWithheld, decodesFrom, hasToken, devices) in try rows.decoded(
+            as: (String?, Bool, String, Bool?, Int64?, Bool, Int64).self
         ) {
-            if isUndecodable {
-                withheld[AppVersionRows.reason, default: 0] += Int(devices)
-                continue
-            }
-            if devices > reachable { withheld["no_start_token", default: 0] += Int(devices - reachable) }
             let capability = DeviceCapability(
-                osVersion: version.flatMap { OSVersion($0) },
+                osVersion: osVersion.flatMap { OSVersion($0) },
                 activitiesEnabled: isEnabled,
                 delivery: activity.delivery
             )
-            switch capability {
-            case .withInputPushChannel: counts[Self.input(channel), default: 0] += Int(reachable)
-            case .withInputPushToken: counts[.token, default: 0] += Int(reachable)
-            case .plain: counts[LiveActivityBody.InputPush.none, default: 0] += Int(reachable)
-            case .withheld(let reason): withheld[reason.rawValue, default: 0] += Int(reachable)
+            let obstacle = try StartStateMachine.Obstacle.first(
+                capability: capability,
+                isDecodable: versions.mayStart(
+                    appVersion,
+                    isWithheld.map { StartVersions.Decoding(isWithheld: $0, since: decodesFrom ?? 0) },
+                    onChannel: capability == .withInputPushChannel
+                ),
+                hasToken: hasToken,
+                budgetUntil: nil
+            )
+            if let obstacle {
+                withheld[obstacle.word, default: 0] += Int(devices)
+                continue
             }
+            let input: LiveActivityBody.InputPush =
+                switch capability {
+                case .withInputPushChannel: Self.input(channel)
+                case .withInputPushToken: .token
+                case .plain, .withheld: .none
+                }
+            counts[input, default: 0] += Int(devices)
         }
         if counts.isEmpty {
             // Nobody is there yet; this is what most devices will get.
             counts[activity.delivery.usesChannel ? Self.input(channel) : .token] = 0
         }
         let pushes = counts.sorted { ($1.value, "\($0.key)") < ($0.value, "\($1.key)") }.map(start)
-        return (pushes, withheld.filter { $0.value > 0 })
+        return (pushes, withheld)
     }
 
     private static func input(_ channel: Channel?) -> LiveActivityBody.InputPush {

@@ -235,14 +235,16 @@ struct StartClaims: Sendable {
         _ capability: DeviceCapability,
         _ versions: inout StartVersions
     ) throws -> StartStateMachine.Obstacle? {
-        if case .withheld(let reason) = capability { return .incapable(reason) }
-        let joinsChannel = capability == .withInputPushChannel
-        guard try versions.mayStart(due.appVersion, due.decoding, onChannel: joinsChannel) else {
-            return .incompatibleVersion
-        }
-        if due.token == nil { return .noStartToken }
-        return due.spending.wait(under: activity.policy.startBudget, now: due.now.microseconds)
-            .map { .budget(until: $0) }
+        try .first(
+            capability: capability,
+            isDecodable: versions.mayStart(
+                due.appVersion,
+                due.decoding,
+                onChannel: capability == .withInputPushChannel
+            ),
+            hasToken: due.token != nil,
+            budgetUntil: due.spending.wait(under: activity.policy.startBudget, now: due.now.microseconds)
+        )
     }
 
     /// A start that may have left already keeps its revision: the card may show that one.

@@ -64,10 +64,13 @@ struct TimelineSubject: Sendable {
                 activitiesEnabled: mayShow,
                 delivery: try .stored(delivery)
             )
-            let obstacle: StartStateMachine.Obstacle? =
-                if case .withheld(let reason) = capability { .incapable(reason) } else {
-                    hasToken ? nil : .noStartToken
-                }
+            // What its app decodes, and what is left of its budget, is told of the starts that there are.
+            let obstacle = StartStateMachine.Obstacle.first(
+                capability: capability,
+                isDecodable: true,
+                hasToken: hasToken,
+                budgetUntil: nil
+            )
             found = Device(
                 key: deviceKey,
                 facts: .init(
