@@ -23,11 +23,8 @@ struct ExpiryDuty: Service, CustomStringConvertible {
     var description: String { "expiry-duty" }
 
     func run() async {
-        await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                for rows in Rows.allCases { await forget(rows) }
-                try? await Task.sleep(for: Self.interval)  // throws only when cancelled
-            }
+        await repeating("forget old rows", every: Self.interval, logger: orchestrator.logger) {
+            for rows in Rows.allCases { await forget(rows) }
         }
     }
 

@@ -14,12 +14,7 @@ struct PartitionDuty: Service, CustomStringConvertible {
     var description: String { "partition-duty" }
 
     func run() async {
-        await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                await tend()
-                try? await Task.sleep(for: Self.interval)  // throws only when cancelled
-            }
-        }
+        await repeating("tend partitions", every: Self.interval, logger: orchestrator.logger) { await tend() }
     }
 
     /// Rows that find no partition go to the default one, so a failure costs nothing but a warning.

@@ -11,7 +11,7 @@ struct PastActivity: Sendable {
     /// Each ring gives up its own cards; what there is once, the first ring does, or the channel.
     func close() async throws {
         let cards: Query = """
-            UPDATE subscriptions SET state = 'over', due_at = NULL, reason = coalesce(reason, 'expired')
+            UPDATE subscriptions SET state = 'over', due_at = NULL, reason = coalesce(reason, '\(unescaped: WatchedCard.expiry)')
             WHERE activity_key = \(activity.key) AND state = 'due'
               AND device_key > \(range.after) AND device_key <= \(range.through)
             """

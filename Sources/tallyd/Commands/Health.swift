@@ -40,14 +40,14 @@ struct Health: AsyncParsableCommand {
 
     /// Where this machine reaches a daemon of that configuration.
     static func address(_ reader: ConfigurationReader) throws -> String {
-        let configured = reader.text(.httpHost) ?? "127.0.0.1"
+        let configured = reader.text(.httpHost) ?? DaemonConfiguration.standardHTTPHost
         let host =
             switch configured {
             case "0.0.0.0": "127.0.0.1"
             case "::": "::1"
             default: configured
             }
-        let port = try reader.integer(.httpPort, in: 0...65535) ?? 8080
+        let port = try reader.integer(.httpPort, in: 0...65535) ?? DaemonConfiguration.standardHTTPPort
         guard port > 0 else {
             throw ConfigurationError(
                 key: ConfigurationKey.httpPort.name,

@@ -3,6 +3,7 @@ import ActivityModel
 import Configuration
 import Cryptography
 import Logging
+import Orchestrator
 import Postgres
 
 /// Everything that an operator may set, read and checked before anything starts.
@@ -10,31 +11,36 @@ struct DaemonConfiguration: Sendable {
     /// Secret: it may hold a password.
     var databaseURL: String
     var databaseConnections = 16
-    var httpHost = "127.0.0.1"
+    var httpHost = Self.standardHTTPHost
     /// 0: any free port.
-    var httpPort = 8080
+    var httpPort = Self.standardHTTPPort
     /// Where `/metrics` is served without a key; nil: nowhere.
     var metricsListener: (host: String, port: Int)?
     /// Nil: no limit.
     var httpRateLimit: Int?
-    var intakeLimit = 20_000
-    var intakeWait = Duration.seconds(1)
-    var ringSize = 50_000
+    var intakeLimit = Self.standard.intakeLimit
+    var intakeWait = Self.standard.intakeWait
+    var ringSize = Self.standard.ringSize
     var masterKey: SymmetricKey
     /// Still believed while ``masterKey`` takes its place.
     var previousMasterKey: SymmetricKey?
     var bootstrapKey: String?
     var endpoints = APNSEndpoints()
     var apnsCAFile: String?
-    var apnsRetryMaximum = Duration.seconds(30)
-    var eventRetention = Duration.seconds(7 * 86_400)
+    var apnsRetryMaximum = Self.standard.retryCap
+    var eventRetention = Self.standard.eventRetention
     /// Nil: for ever.
-    var activityRetention: Duration? = .seconds(30 * 86_400)
+    var activityRetention = Self.standard.activityRetention
     /// Nil: for ever.
-    var auditRetention: Duration? = .seconds(400 * 86_400)
+    var auditRetention = Self.standard.auditRetention
     var logLevel = Logger.Level.info
     var logFormat = LogFormat.text
     var drainDelay = Duration.seconds(1)
+
+    static let standardHTTPHost = "127.0.0.1"
+    static let standardHTTPPort = 8080
+    /// What the orchestrator does unless it is told otherwise.
+    private static let standard = OrchestratorSettings()
 }
 
 extension DaemonConfiguration {

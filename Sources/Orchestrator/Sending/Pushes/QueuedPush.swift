@@ -61,7 +61,8 @@ struct QueuedPush: Sendable {
             UPDATE pushes AS p
             SET due_at = clock_timestamp() + CASE WHEN NOT due.is_over AND due.probe_in > interval '0'
                 THEN least(
-                    least(due.probe_in, \(SendingHalt.longestWait)) * (1 + random()), p.deadline - clock_timestamp()
+                    least(greatest(due.probe_in, interval '1 second'), \(SendingHalt.longestWait)) * (1 + random()),
+                    p.deadline - clock_timestamp()
                 ) ELSE \(lease) END
             FROM due WHERE p.push_key = due.push_key
             RETURNING p.push_key, p.push_id::text, p.apns_id::text, p.bundle_id, p.environment::text, p.device_key, p.token,
