@@ -308,7 +308,8 @@ let package = Package(
         .testTarget(
             name: "DocumentationTests",
             dependencies: [
-                "ActivityKit", "JSON", "TallyClient", "TestSupport", "apns-sim", "tally", "tally-chaos", "tallyd",
+                "ActivityKit", "ActivityModel", "JSON", "TallyClient", "TestSupport", "apns-sim", "tally",
+                "tally-chaos", "tallyd",
                 argumentParser,
                 hummingbird,
             ],
