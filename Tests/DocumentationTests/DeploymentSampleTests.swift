@@ -21,9 +21,45 @@ struct DeploymentSampleTests {
         for name in names { #expect(DaemonConfiguration.keys.contains { $0.name == name }, "\(name)") }
     }
 
-    @Test("the unit has no line that systemd would not understand, and drains for longer than the daemon takes")
+    @Test("the steps fill in every setting that tally.env leaves empty")
+    func emptySettings() throws {
+        let text = try String(contentsOf: Self.sample("deploy/tally.env"), encoding: .utf8)
+        let page = try Document(path: "docs/deployment.md").text()
+        let empty = text.split(separator: "\n").filter { $0.hasSuffix("=") }
+        #expect(empty == ["TALLY_MASTER_KEY=", "TALLY_BOOTSTRAP_KEY="])
+        for line in empty { #expect(page.contains("sed -i \"s|^\(line).*|\(line)$(openssl"), "\(line)") }
+    }
+
+    @Test("the unit drains for longer than the daemon takes, and migrates nothing by itself")
     func unit() throws {
-        let text = try String(contentsOf: Self.sample("deploy/tallyd.service"), encoding: .utf8)
+        let settings = try Self.unit("tallyd")
+        #expect(settings["[Service]ExecStart"] == "/usr/local/bin/tallyd serve")
+        #expect(settings["[Service]ExecStartPre"] == nil)
+        #expect((Int(settings["[Service]TimeoutStopSec"] ?? "") ?? 0) > 30)
+        #expect(settings["[Install]WantedBy"] == "multi-user.target")
+    }
+
+    @Test("migrations are a unit of their own, which runs once, as the same user and with the same settings and walls")
+    func migrationUnit() throws {
+        let daemon = try Self.unit("tallyd")
+        let migration = try Self.unit("tallyd-migrate")
+        #expect(migration["[Service]Type"] == "oneshot")
+        #expect(migration["[Service]ExecStart"] == "/usr/local/bin/tallyd migrate")
+        #expect(try Tallyd.parseAsRoot(["migrate"]) is Migrate)
+        #expect(migration.keys.allSatisfy { !$0.hasPrefix("[Install]") }, "nothing starts it but an operator")
+        let own = ["Type", "ExecStart", "Restart", "RestartSec", "TimeoutStopSec", "LimitNOFILE"]
+            .map { "[Service]\($0)" }
+        for (name, value) in daemon where name.hasPrefix("[Service]") && !own.contains(name) {
+            #expect(migration[name] == value, "\(name)")
+        }
+        for page in ["docs/deployment.md", "docs/upgrades.md"] {
+            #expect(try Document(path: page).text().contains("\nsystemctl start tallyd-migrate\n"), "\(page)")
+        }
+    }
+
+    /// The settings of a unit by section and name. Every line is one that systemd understands.
+    private static func unit(_ name: String) throws -> [String: String] {
+        let text = try String(contentsOf: sample("deploy/\(name).service"), encoding: .utf8)
         var section = ""
         var settings: [String: String] = [:]
         for line in text.split(separator: "\n") where !line.hasPrefix("#") {
@@ -35,11 +71,9 @@ struct DeploymentSampleTests {
                 settings["\(section)\(parts[0])"] = parts.count > 1 ? String(parts[1]) : ""
             }
         }
-        #expect(settings["[Service]ExecStart"] == "/usr/local/bin/tallyd serve")
         #expect(settings["[Service]NoNewPrivileges"] == "yes")
         #expect(settings["[Service]CapabilityBoundingSet"] == "")
-        #expect((Int(settings["[Service]TimeoutStopSec"] ?? "") ?? 0) > 30)
-        #expect(settings["[Install]WantedBy"] == "multi-user.target")
+        return settings
     }
 
     @Test("compose.yaml and alerts.yaml are YAML with what they should have")
