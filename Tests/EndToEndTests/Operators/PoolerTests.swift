@@ -23,9 +23,9 @@ struct PoolerTests {
             defer { pooler.kill() }
             // Nothing is done past the pooler from now on.
             await system.killDaemon()
-            let pooled = [
-                "TALLY_DATABASE_URL": "postgres://tally@127.0.0.1:\(port)/tally", "TALLY_DATABASE_CONNECTIONS": "8",
-            ]
+            let settings = try String(contentsOfFile: system.folder.path("tally.env"), encoding: .utf8)
+            let line = try #require(settings.firstMatch(of: /(TALLY_DATABASE_URL)=(postgres:\/\/tally:\w+@127.+)/))
+            let pooled = [String(line.output.1): String(line.output.2), "TALLY_DATABASE_CONNECTIONS": "8"]
             let daemons = [
                 try await eventually("the pooler lets a daemon through") {
                     try? await system.startAnotherDaemon(environment: pooled)
@@ -53,8 +53,10 @@ struct PoolerTests {
         }
     }
 
-    /// PgBouncer with the sample's settings, but for where things are and who may come in.
+    /// PgBouncer after the steps of the page, which leave the address with the password in `tally.env`; they differ in where
+    /// things are and in who Postgres and PgBouncer run as.
     private func startPooler(of system: TallySystem, port: UInt16) async throws -> Program.Background {
+        let folder = system.folder
         let text = try #require(system.settings["TALLY_DATABASE_URL"])
         let url = try #require(URL(string: text))
         let host = url.host(percentEncoded: false)
@@ -63,18 +65,34 @@ struct PoolerTests {
         let adapted = sample.replacing("listen_port = 6432", with: "listen_port = \(port)\nunix_socket_dir =")
             .replacing(
                 "host=127.0.0.1 port=5432 dbname=tally",
-                with: "host=\(socket) dbname=\(url.lastPathComponent) user=tally"
+                with: "host=\(socket) dbname=\(url.lastPathComponent)"
             )
-            .replacing("auth_type = scram-sha-256", with: "auth_type = any")
-            .replacing("auth_file = /etc/pgbouncer/userlist.txt\n", with: "")
-        #expect(adapted.contains("pool_mode = session") && adapted.contains(socket) && !adapted.contains("scram"))
-        try Data(adapted.utf8).write(to: system.folder.url.appending(path: "pgbouncer.ini"))
-        let pooler = try Program("pgbouncer")
-        let arguments = ["-q", system.folder.path("pgbouncer.ini")]
-        guard geteuid() == 0 else { return try pooler.start(arguments) }
+            .replacing("/etc/pgbouncer", with: folder.url.path)
+        #expect(adapted.contains("pool_mode = session") && adapted.contains(socket) && adapted.contains("scram"))
+        try Data(adapted.utf8).write(to: folder.url.appending(path: "sample.ini"))
+        let masterKey = try #require(system.settings["TALLY_MASTER_KEY"])
+        let settings = try String(contentsOf: Places.sample("deploy/tally.env"), encoding: .utf8)
+            .replacing("TALLY_MASTER_KEY=", with: "TALLY_MASTER_KEY=\(masterKey)")
+        try Data(settings.utf8).write(to: folder.url.appending(path: "tally.env"))
+
         // The server's account: it alone can enter the socket's folder, and PgBouncer refuses to be root.
-        let ids = try await Shell.run("stat -c '--reuid=%u --regid=%g' '\(socket)'", in: system.folder)
-        let account = ids.split(whereSeparator: \.isWhitespace).map(String.init)
-        return try Program("setpriv").start(account + ["--clear-groups", "pgbouncer"] + arguments)
+        let isRoot = geteuid() == 0
+        let ids = try await Shell.run("stat -c '%u %g' '\(socket)'", in: folder).split(whereSeparator: \.isWhitespace)
+        let steps = try DocumentBlock.read("pgbouncer", in: "deployment.md")
+            .replacing("docs/samples/deploy/pgbouncer.ini", with: "sample.ini")
+            .replacing("/etc/pgbouncer", with: folder.url.path)
+            .replacing("/etc/tally", with: folder.url.path)
+            .replacing("6432", with: "\(port)")
+            .replacing("runuser -u postgres -- ", with: "")
+            .replacing("-o postgres -g postgres", with: isRoot ? "-o \(ids[0]) -g \(ids[1])" : "")
+        try await Shell.run(
+            "systemctl() { :; }\n\(steps)",
+            environment: ["PGHOST": socket, "PGDATABASE": url.lastPathComponent, "PGUSER": "tally"],
+            in: folder
+        )
+        let arguments = ["-q", folder.path("pgbouncer.ini")]
+        guard isRoot else { return try Program("pgbouncer").start(arguments) }
+        let account = ["--reuid=\(ids[0])", "--regid=\(ids[1])", "--clear-groups"]
+        return try Program("setpriv").start(account + ["pgbouncer"] + arguments)
     }
 }
