@@ -371,7 +371,8 @@ let package = Package(
         .testTarget(
             name: "TallyClientTests",
             dependencies: [
-                "APITypes", "ActivityModel", "Cryptography", "JSON", "TallyClient", "TestSupport",
+                "APITypes", "ActivityModel", "Cryptography", "JSON", "TLSEngine", "TallyClient", "TestSupport",
+                nioCore, nioPosix,
             ],
             swiftSettings: swiftSettings
         ),

@@ -2,6 +2,9 @@ import APITypes
 import ActivityModel
 import Foundation
 import JSON
+import NIOCore
+import NIOPosix
+import TLSEngine
 import TestSupport
 import Testing
 
@@ -79,6 +82,31 @@ struct HTTPSTests {
         }
     }
 
+    @Test("A host with an address that does not answer is reached by its other one")
+    func twoAddresses() async throws {
+        let full = try FullListener()
+        defer { full.close() }
+        let server = try ScriptedServer { _, _ in .answer(status: 202, body: accepted) }
+        defer { server.stop() }
+        try await TLSFront.with(server) { front in
+            // Only to wait for the proxy.
+            let waiting = try client("localhost", front, caFile: front.caFile)
+            _ = try await waiting.update(app, match, UpdateRequest(contentState: [:]))
+            let silent = try #require("\(full.address)".split(separator: ":").last.flatMap { Int($0) })
+            let addresses = [
+                try SocketAddress(ipAddress: "127.0.0.1", port: silent),
+                try SocketAddress(ipAddress: "127.0.0.1", port: Int(front.port)),
+            ]
+            let connection = try await HTTPConnection.open(
+                to: try #require(ServerAddress("https://localhost:\(front.port)")),
+                tls: try .client(caFile: front.caFile, for: .http1),
+                timeout: .seconds(150),
+                resolver: FixedResolver(addresses: addresses)
+            )
+            #expect(connection.isOpen)
+        }
+    }
+
     @Test("A file of certificates that is none is named at once")
     func caFile() throws {
         let error = try #require(throws: ClientError.self) {
@@ -87,4 +115,24 @@ struct HTTPSTests {
         #expect(error.code == .invalidCAFile)
         #expect(error.detail.contains("/does/not/exist.pem"))
     }
+}
+
+/// Finds these addresses for every host.
+private struct FixedResolver: Resolver {
+    let addresses: [SocketAddress]
+    private let loop = MultiThreadedEventLoopGroup.singleton.next()
+
+    init(addresses: [SocketAddress]) {
+        self.addresses = addresses
+    }
+
+    func initiateAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> {
+        loop.makeSucceededFuture(addresses)
+    }
+
+    func initiateAAAAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> {
+        loop.makeSucceededFuture([])
+    }
+
+    func cancelQueries() {}
 }

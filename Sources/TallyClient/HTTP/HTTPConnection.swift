@@ -27,44 +27,64 @@ final class HTTPConnection: Sendable {
 
     // MARK: Opening
 
+    /// One address of the server that is being tried. Several may be at a time (RFC 8305), of which one is kept.
+    private struct Attempt: Sendable {
+        let channel: any Channel
+        let reader: NIOLoopBound<AnswerReader>
+        /// Fulfilled when the peer at this address has proved who it is; over plain HTTP, at once.
+        let secured: EventLoopFuture<Void>
+
+        /// Puts TLS and HTTP into a new channel. On the channel's loop.
+        init(_ channel: any Channel, to server: ServerAddress, tls: TLSContext?) throws {
+            let pipeline = channel.pipeline.syncOperations
+            if let tls {
+                let handler = TLSHandler(try TLSSession(client: tls, host: server.host), on: channel.eventLoop)
+                secured = handler.secured
+                try pipeline.addHandler(handler)
+            } else {
+                secured = channel.eventLoop.makeSucceededVoidFuture()
+            }
+            try pipeline.addHTTPClientHandlers()
+            let reader = AnswerReader()
+            try pipeline.addHandler(reader)
+            self.reader = NIOLoopBound(reader, eventLoop: channel.eventLoop)
+            self.channel = channel
+        }
+    }
+
     /// Connects, and with `tls` also makes sure that the server is who it should be.
     ///
+    /// `resolver` finds the server's addresses; nil: the system does.
+    ///
     /// - Throws: What the system or TLS says; the server has got no request.
-    static func open(to server: ServerAddress, tls: TLSContext?, timeout: Duration) async throws -> HTTPConnection {
-        let loop = MultiThreadedEventLoopGroup.singleton.next()
-        let secured = loop.makePromise(of: Void.self)
-        if tls == nil { secured.succeed() }
-        let attempts = Mutex<[any Channel]>([])
-        let bootstrap = ClientBootstrap(group: loop)
+    static func open(
+        to server: ServerAddress,
+        tls: TLSContext?,
+        timeout: Duration,
+        resolver: (any Resolver & Sendable)? = nil
+    ) async throws -> HTTPConnection {
+        let attempts = Mutex<[Attempt]>([])
+        let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton.next())
             .connectTimeout(.nanoseconds(Int64(min(timeout, .seconds(3600)) / .nanoseconds(1))))
             .channelOption(.socketOption(.tcp_nodelay), value: 1)
+            .resolver(resolver)
             .channelInitializer { channel in
-                attempts.withLock { $0.append(channel) }
-                return channel.eventLoop.makeCompletedFuture {
-                    if let tls {
-                        let session = try TLSSession(client: tls, host: server.host)
-                        try channel.pipeline.syncOperations.addHandler(TLSHandler(session, secured: secured))
-                    }
-                    try channel.pipeline.syncOperations.addHTTPClientHandlers()
-                    try channel.pipeline.syncOperations.addHandler(AnswerReader())
+                channel.eventLoop.makeCompletedFuture {
+                    let attempt = try Attempt(channel, to: server, tls: tls)
+                    attempts.withLock { $0.append(attempt) }
                 }
             }
         return try await withTaskCancellationHandler {
-            let channel: any Channel
-            do {
-                channel = try await bootstrap.connect(host: server.host, port: server.port).get()
-            } catch {
-                secured.fail(error)
-                throw error
+            let channel = try await bootstrap.connect(host: server.host, port: server.port).get()
+            guard let kept = attempts.withLock({ all in all.first { $0.channel === channel } }) else {
+                // A reason to trap: what connects has been through the initializer.
+                preconditionFailure("a channel without handlers")
             }
-            let connection = try await loop.submit {
-                let reader = try channel.pipeline.syncOperations.handler(type: AnswerReader.self)
-                return HTTPConnection(channel, NIOLoopBound(reader, eventLoop: loop))
-            }.get()
-            try await secured.futureResult.get()
+            let connection = HTTPConnection(channel, kept.reader)
+            try await kept.secured.get()
             return connection
         } onCancel: {
-            for channel in attempts.withLock({ $0 }) { channel.close(promise: nil) }
+            for attempt in attempts.withLock({ $0 }) { attempt.channel.close(promise: nil) }
         }
     }
 

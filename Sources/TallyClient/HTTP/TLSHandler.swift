@@ -19,16 +19,24 @@ final class TLSHandler: ChannelDuplexHandler {
     struct Truncated: Error {}
 
     private let session: TLSSession
-    /// Fulfilled when the peer has proved who it is.
-    private let secured: EventLoopPromise<Void>
+    private let handshake: EventLoopPromise<Void>
     private var state = State.handshaking
     private var waiting: [(bytes: ByteBuffer, promise: EventLoopPromise<Void>?)] = []
     private static let recordSize = 16 * 1024
 
-    init(_ session: TLSSession, secured: EventLoopPromise<Void>) {
+    /// `loop` is that of the channel.
+    init(_ session: TLSSession, on loop: any EventLoop) {
         self.session = session
-        self.secured = secured
+        handshake = loop.makePromise()
     }
+
+    deinit {
+        // Never part of a channel: nobody waits.
+        handshake.fail(ChannelError.ioOnClosedChannel)
+    }
+
+    /// Fulfilled when the peer has proved who it is.
+    var secured: EventLoopFuture<Void> { handshake.futureResult }
 
     func channelActive(context: ChannelHandlerContext) {
         shakeHands(context)
@@ -47,6 +55,11 @@ final class TLSHandler: ChannelDuplexHandler {
     func channelInactive(context: ChannelHandlerContext) {
         if state != .closed { fail(Truncated(), context) }
         context.fireChannelInactive()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        // A channel that was never connected ends without a word.
+        refuse(ChannelError.ioOnClosedChannel)
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
@@ -77,7 +90,7 @@ final class TLSHandler: ChannelDuplexHandler {
         case .failed(let error): fail(error, context)
         case .complete:
             state = .open
-            secured.succeed()
+            handshake.succeed()
             for (bytes, promise) in waiting { encrypt(bytes, promise, context) }
             waiting = []
             context.flush()
@@ -148,7 +161,7 @@ final class TLSHandler: ChannelDuplexHandler {
 
     /// Lets everybody go who waits for the handshake.
     private func refuse(_ error: any Error) {
-        secured.fail(error)
+        handshake.fail(error)
         for (_, promise) in waiting { promise?.fail(error) }
         waiting = []
     }
