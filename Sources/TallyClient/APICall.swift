@@ -29,6 +29,9 @@ struct APICall {
         if case .impossible = repeating { false } else { true }
     }
 
+    /// Whether it changes anything.
+    var hasEffect: Bool { method != "GET" }
+
     static func get(_ path: String, query: [(name: String, value: String?)] = []) -> APICall {
         APICall(method: "GET", path: path, query: query.compactMap { name, value in value.map { (name, $0) } })
     }

@@ -22,12 +22,16 @@ package struct RetryPolicy: Sendable, Hashable {
         return max(shortened, .seconds(retryAfter ?? 0))
     }
 
+    /// By which a proxy says that it has no answer of the server's.
+    static let proxyStatuses: Set = [502, 503, 504]
+
     /// What an answer's status asks of the client.
     ///
     /// 409 `idempotency_in_progress` is the first try of this very request, still running or lost with its daemon.
     static func asksForRetry(status: Int, code: String?) -> Bool {
         switch status {
-        case 429, 502, 503, 504: true
+        case 429: true
+        case _ where proxyStatuses.contains(status): true
         case 409: code == "idempotency_in_progress"
         default: false
         }

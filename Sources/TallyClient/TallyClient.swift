@@ -118,12 +118,12 @@ extension TallyClient {
         do {
             json = try JSONValue.parse(answer.body)
         } catch {
-            throw badAnswer(answer, cause: error)
+            throw badAnswer(answer, cause: error).mayHaveArrived(call.hasEffect)
         }
         do {
             return (answer.status, try Answer(json: json))
         } catch {
-            throw badAnswer(answer, cause: error)
+            throw badAnswer(answer, cause: error).mayHaveArrived(call.hasEffect)
         }
     }
 
@@ -137,78 +137,75 @@ extension TallyClient {
         let clock = ContinuousClock()
         let end = clock.now + configuration.deadline
         var failures = 0
+        // Whether an earlier try may have taken effect.
+        var isUnknown = false
         while true {
             let failure: ClientError
-            let retryAfter: Int?
-            do throws(Setback) {
+            do throws(ClientError) {
                 return try await attempt(call, isRepeated: failures > 0, until: end)
             } catch {
-                switch error {
-                case .final(let error): throw error
-                case .later(let error, let seconds): (failure, retryAfter) = (error, seconds)
-                }
+                failure = isUnknown ? error.afterUnknownTry() : error
             }
-            guard let retry = configuration.retry else { throw failure }
+            isUnknown = failure.isUnknown
+            guard failure.isRetryable, let retry = configuration.retry else { throw failure }
             failures += 1
             let jitter = Double.random(in: 0...1)
-            let wait = retry.delay(afterFailures: failures, jitter: jitter, retryAfter: retryAfter)
+            let wait = retry.delay(afterFailures: failures, jitter: jitter, retryAfter: failure.retryAfter)
             guard clock.now + wait < end else { throw failure }
             do {
                 try await clock.sleep(for: wait)
             } catch {
                 throw ClientError(code: .cancelled, detail: "cancelled while waiting to try again", cause: error)
+                    .mayHaveArrived(isUnknown)
             }
         }
-    }
-
-    /// Why one try came to nothing.
-    enum Setback: Error {
-        case final(ClientError)
-        /// The call may be tried again after so many seconds; the error is thrown if there is no time left.
-        case later(ClientError, retryAfter: Int? = nil)
     }
 
     private func attempt(
         _ call: APICall,
         isRepeated: Bool,
         until end: ContinuousClock.Instant
-    ) async throws(Setback) -> HTTPAnswer {
+    ) async throws(ClientError) -> HTTPAnswer {
         let answer: HTTPAnswer
         do {
             answer = try await transport.send(request(for: call), until: end)
         } catch {
-            throw setback(error, of: call)
+            throw clientError(error, of: call)
         }
         if answer.isSuccess { return answer }
         // The first try deleted it, and its answer was lost.
         if isRepeated, call.method == "DELETE", answer.status == 404 { return answer }
-        throw refusal(answer)
+        throw refusal(answer, of: call)
     }
 
     /// Opens an answer that goes on and on. One try.
-    func open(_ call: APICall) async throws(Setback) -> HTTPStream {
+    func open(_ call: APICall) async throws(ClientError) -> HTTPStream {
         let answer: HTTPAnswer
         do {
             let stream = try await transport.open(request(for: call))
             if stream.head.isSuccess { return stream }
             answer = try await stream.wholeAnswer(within: configuration.requestTimeout)
         } catch {
-            throw setback(error, of: call)
+            throw clientError(error, of: call)
         }
-        throw refusal(answer)
-    }
-
-    private func setback(_ failure: HTTPFailure, of call: APICall) -> Setback {
-        let error = clientError(failure)
-        return failure.allowsRepeat(of: call) ? .later(error) : .final(error)
+        throw refusal(answer, of: call)
     }
 
     /// What an answer without success means.
-    private func refusal(_ answer: HTTPAnswer) -> Setback {
+    private func refusal(_ answer: HTTPAnswer, of call: APICall) -> ClientError {
         let problem = problem(in: answer)
-        let error = problem.map { ClientError.refused($0) } ?? badAnswer(answer, cause: nil)
-        guard RetryPolicy.asksForRetry(status: answer.status, code: problem?.code) else { return .final(error) }
-        return .later(error, retryAfter: answer.retryAfter ?? problem?.retryAfter)
+        var error: ClientError
+        if let problem {
+            error = .refused(problem)
+        } else if RetryPolicy.proxyStatuses.contains(answer.status) {
+            let detail = "what stands before \(base) answered \(answer.status)"
+            error = ClientError(code: .unreachable, detail: detail).mayHaveArrived()
+        } else {
+            error = badAnswer(answer, cause: nil)
+        }
+        if !call.hasEffect { error = error.withoutEffect() }
+        guard RetryPolicy.asksForRetry(status: answer.status, code: problem?.code) else { return error }
+        return error.retryable(after: answer.retryAfter ?? problem?.retryAfter)
     }
 
     private func request(for call: APICall) -> HTTPRequest {
@@ -239,32 +236,33 @@ extension TallyClient {
             code: .badAnswer,
             detail: "\(base) answered \(answer.status) with something that is not Tally's",
             cause: cause
-        )
+        ).mayHaveArrived()
     }
 
-    func clientError(_ failure: HTTPFailure) -> ClientError {
+    /// What a failure without an answer means for the call.
+    func clientError(_ failure: HTTPFailure, of call: APICall) -> ClientError {
         switch failure {
         case .notSent(let cause):
-            ClientError(code: .unreachable, detail: "\(base) cannot be reached", cause: cause)
+            ClientError(code: .unreachable, detail: "\(base) cannot be reached", cause: cause).retryable()
         case .untrusted(let cause):
             ClientError(code: .untrusted, detail: "\(base) is not to be trusted: \(cause)", cause: cause)
         case .interrupted(let cause):
-            ClientError(code: .unreachable, detail: "the connection to \(base) broke before an answer", cause: cause)
+            unanswered(call, .unreachable, "the connection to \(base) broke before an answer", cause)
         case .timedOut:
-            ClientError(code: .timedOut, detail: "\(base) did not answer in time")
+            unanswered(call, .timedOut, "\(base) did not answer in time")
         case .cancelled:
-            ClientError(code: .cancelled, detail: "cancelled before an answer")
+            ClientError(code: .cancelled, detail: "cancelled before an answer").mayHaveArrived(call.hasEffect)
         }
     }
-}
 
-extension HTTPFailure {
-    /// Whether the call can be sent again without taking effect twice.
-    fileprivate func allowsRepeat(of call: APICall) -> Bool {
-        switch self {
-        case .cancelled, .untrusted: false
-        case .notSent: true
-        case .interrupted, .timedOut: call.isRepeatable
-        }
+    /// What a call may have done that brought no answer.
+    private func unanswered(
+        _ call: APICall,
+        _ code: ClientError.Code,
+        _ detail: String,
+        _ cause: (any Error)? = nil
+    ) -> ClientError {
+        let error = ClientError(code: code, detail: detail, cause: cause).mayHaveArrived(call.hasEffect)
+        return call.isRepeatable ? error.retryable() : error
     }
 }

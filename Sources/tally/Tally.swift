@@ -14,8 +14,8 @@ struct Tally: AsyncParsableCommand {
 
             Nobody but its owner may be able to read that file (chmod 600).
 
-            Exit codes: 0 done, 1 refused or failed, 3 no connection, 64 wrong usage; `doctor` and `activities watch` have \
-            one more each.
+            Exit codes: 0 done, 1 refused or failed, 3 no connection or not known what became of it, 64 wrong usage; `doctor` \
+            and `activities watch` have one more each.
 
             Completions: tally --generate-completion-script bash (or zsh, fish).
             """,

@@ -35,7 +35,7 @@ private let problems: [(Problem, Int, String)] = [
     (.tooManyRequests(retryAfter: 3), 429, "too_many_requests"),
     (.tooManyReaders(limit: 100, retryAfter: 5), 429, "too_many_readers"),
     (.internalError(), 500, "internal_error"), (.apnsRefused("403 InvalidProviderToken"), 502, "apns_refused"),
-    (.unavailable(), 503, "unavailable"),
+    (.unavailable(), 503, "unavailable"), (.outcomeUnknown(), 503, "outcome_unknown"),
 ]
 
 @Suite("Problems")

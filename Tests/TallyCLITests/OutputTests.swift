@@ -342,10 +342,13 @@ struct ErrorReportTests {
         "exit codes tell refusal, connection and usage apart",
         arguments: [
             (ClientError(code: .refused, problem: .lateEvent(), detail: "x"), 1),
+            (ClientError.refused(.unavailable()), 1),
+            (ClientError.refused(.outcomeUnknown()), 3),
             (ClientError(code: .badAnswer, detail: "x"), 1),
             (ClientError(code: .unreachable, detail: "x"), 3),
             (ClientError(code: .timedOut, detail: "x"), 3),
             (ClientError(code: .invalidAddress, detail: "x"), 64),
+            (ClientError(code: .invalidArgument, detail: "x"), 64),
             (UsageError("x"), 64),
             (ReplayError("x"), 1),
             (Problem.invalidRequest([]), 64),

@@ -248,7 +248,8 @@ struct TallyBackendTests {
             let error = try await #require(throws: TallyError.self) {
                 try await tally.update("o-1", contentState: Self.progress)
             }
-            #expect(error.code == "invalid_content_state" && error.status == 422 && !error.isUnknown)
+            #expect(error.code == "invalid_content_state" && error.status == 422)
+            #expect(!error.isUnknown && !error.isRetryable)
             #expect(error.issues.map(\.pointer) == ["/content_state/step"])
             #expect(error.description.contains("No text."))
         }
@@ -279,8 +280,112 @@ struct TallyBackendTests {
         }
     }
 
-    @Test("without an answer it is not known what became of the change, and that is said")
-    func unknown() async throws {
+    /// What becomes of a post, and what is said of it.
+    struct Outcome: CustomTestStringConvertible {
+        var testDescription: String
+        /// One try after the other, the last one for ever.
+        var replies: [ScriptedServer.Reply]
+        var code: String
+        var isUnknown: Bool
+        var isRetryable: Bool
+
+        init(
+            _ description: String,
+            _ replies: ScriptedServer.Reply...,
+            code: String,
+            isUnknown: Bool,
+            isRetryable: Bool = true
+        ) {
+            testDescription = description
+            self.replies = replies
+            self.code = code
+            self.isUnknown = isUnknown
+            self.isRetryable = isRetryable
+        }
+    }
+
+    /// A problem after which the client gives up: the wait is longer than the deadline.
+    private static func last(_ problem: Problem) -> ScriptedServer.Reply {
+        .answer(status: problem.status, headers: ["Retry-After": "3600"], body: problem.json.text)
+    }
+
+    private static func proxy(_ status: Int) -> ScriptedServer.Reply {
+        .answer(status: status, headers: ["Retry-After": "3600"], body: "<html>")
+    }
+
+    static var outcomes: [Outcome] {
+        [
+            Outcome("the database is away", last(.unavailable()), code: "unavailable", isUnknown: false),
+            Outcome(
+                "too many posts",
+                last(.tooManyRequests(retryAfter: 1)),
+                code: "too_many_requests",
+                isUnknown: false
+            ),
+            Outcome("a lost answer to COMMIT", last(.outcomeUnknown()), code: "outcome_unknown", isUnknown: true),
+            Outcome("a proxy's 502", proxy(502), code: "unreachable", isUnknown: true),
+            Outcome("a proxy's 503", proxy(503), code: "unreachable", isUnknown: true),
+            Outcome("a proxy's 504", proxy(504), code: "unreachable", isUnknown: true),
+            Outcome(
+                "a first try still at work",
+                last(.idempotencyInProgress()),
+                code: "idempotency_in_progress",
+                isUnknown: true
+            ),
+            Outcome(
+                "a lost answer, then an outage",
+                .hangUp,
+                last(.unavailable()),
+                code: "unavailable",
+                isUnknown: true
+            ),
+            Outcome(
+                "a lost answer, then a revoked key",
+                .hangUp,
+                last(.unauthorized()),
+                code: "unauthorized",
+                isUnknown: true,
+                isRetryable: false
+            ),
+            Outcome(
+                "a lost answer, then a verdict",
+                .hangUp,
+                last(.lateEvent()),
+                code: "late_event",
+                isUnknown: false,
+                isRetryable: false
+            ),
+            Outcome(
+                "an answer that is not Tally's",
+                .answer(status: 200, body: "<html>"),
+                code: "bad_answer",
+                isUnknown: true,
+                isRetryable: false
+            ),
+        ]
+    }
+
+    @Test(
+        "whether a change may have been accepted counts all tries, and whether it is worth another is said",
+        arguments: outcomes
+    )
+    func outcome(_ outcome: Outcome) async throws {
+        try await withBackend { number, _ in
+            outcome.replies[min(number, outcome.replies.count - 1)]
+        } _: { tally, server in
+            let error = try await #require(throws: TallyError.self) {
+                try await tally.update("o-1", contentState: Self.progress)
+            }
+            #expect(error.code == outcome.code)
+            #expect(error.isUnknown == outcome.isUnknown)
+            #expect(error.isRetryable == outcome.isRetryable)
+            #expect(error.retryAfter == (outcome.isRetryable ? 3_600 : nil))
+            #expect(server.received.count == outcome.replies.count)
+        }
+    }
+
+    @Test("what never left is known not to have been accepted, and worth another try")
+    func away() async throws {
         let tally = try TallyBackend(
             url: "http://127.0.0.1:\(try ScriptedServer.closedPort())",
             key: "k",
@@ -288,6 +393,7 @@ struct TallyBackendTests {
             deadline: .milliseconds(300)
         )
         let error = try await #require(throws: TallyError.self) { try await tally.end("o-1") }
-        #expect(error.isUnknown && error.status == nil)
+        #expect(error.code == "unreachable" && error.status == nil)
+        #expect(!error.isUnknown && error.isRetryable)
     }
 }

@@ -41,6 +41,17 @@ struct TallyClientTests {
         .answer(status: problem.status, headers: headers, body: problem.json.text)
     }
 
+    @Test("a look is never in doubt; what it asked for may come later")
+    func look() async throws {
+        let script: @Sendable (Int, ScriptedServer.Received) -> ScriptedServer.Reply = { number, _ in
+            number == 0 ? .hangUp : .answer(status: 504, headers: ["Retry-After": "3600"], body: "")
+        }
+        try await withServer(script: script) { client, _ in
+            let error = try await #require(throws: ClientError.self) { try await client.activity(app, match) }
+            #expect(error.code == .unreachable && error.isRetryable && !error.isUnknown)
+        }
+    }
+
     @Test("a request carries method, path, key and body, and its answer is typed")
     func oneRequest() async throws {
         try await withServer { _, _ in

@@ -198,11 +198,21 @@ extension Problem {
         Problem(status: 502, code: "apns_refused", detail: "APNs refused it: \(words).")
     }
 
-    /// 503: the database is away, the daemon is stopping, or what reads Swift sources cannot be run.
+    /// 503: the database is away, the daemon is stopping, or what reads Swift sources cannot be run. Nothing was carried out.
     package static func unavailable(
         _ detail: String = "The database cannot be reached.",
         retryAfter: Int = 1
     ) -> Problem {
         Problem(status: 503, code: "unavailable", detail: detail, retryAfter: retryAfter)
+    }
+
+    /// 503: the database did not say what became of the request. The same request again, under its `Idempotency-Key`, settles it.
+    package static func outcomeUnknown(retryAfter: Int = 1) -> Problem {
+        Problem(
+            status: 503,
+            code: "outcome_unknown",
+            detail: "The database did not answer in time; the request may have been carried out.",
+            retryAfter: retryAfter
+        )
     }
 }

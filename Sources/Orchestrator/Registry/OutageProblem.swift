@@ -12,7 +12,7 @@ extension Orchestrator {
         case .unreachable, .poolExhausted, .closed:
             return .unavailable()
         case .connectionLost, .timedOut, .cancelled, .commitUnknown:
-            return .unavailable("The database did not answer in time; the request may have been carried out.")
+            return .outcomeUnknown()
         case .server where Self.isPassing(sqlState: error.sqlState ?? ""):
             return .unavailable("The database could not carry out the request now.")
         default:

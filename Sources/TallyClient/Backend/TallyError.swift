@@ -13,8 +13,9 @@ public struct TallyError: Error, Sendable, Hashable, CustomStringConvertible {
         public let message: String
     }
 
-    /// An open set of words: those of the API (`invalid_content_state`, `activity_ended`, …), `unreachable`, `timedOut`,
-    /// `untrusted`, `cancelled`, `badAnswer`, `invalidAddress`, `invalidCAFile`, and `invalid_argument` for what was refused before it was sent.
+    /// An open set of words: those of the API (`invalid_content_state`, `activity_ended`, …), `unreachable`, `timed_out`,
+    /// `untrusted`, `cancelled`, `bad_answer`, `invalid_address`, `invalid_ca_file`, and `invalid_argument` for what was
+    /// refused before it was sent.
     public let code: String
     /// The HTTP status of the refusal; nil if no answer of Tally's came.
     public let status: Int?
@@ -22,11 +23,14 @@ public struct TallyError: Error, Sendable, Hashable, CustomStringConvertible {
     public let detail: String
     /// What is wrong, place by place.
     public let issues: [Issue]
-
-    /// Whether it is not known if the change was accepted: a repeat with the same idempotency key is safe.
-    public var isUnknown: Bool {
-        status == nil && ["unreachable", "timedOut", "cancelled", "badAnswer"].contains(code)
-    }
+    /// Whether it is not known if the change was accepted, by the last try or by one before it: a repeat with the same
+    /// idempotency key is safe. Where it is false, nothing has changed.
+    public let isUnknown: Bool
+    /// Whether the same call may succeed later: Tally is away or busy, or did not answer. The call has tried until its
+    /// deadline.
+    public let isRetryable: Bool
+    /// How many seconds Tally asks for before the next call, where it does.
+    public let retryAfter: Int?
 
     /// Code, detail and issues in one line.
     public var description: String {
@@ -38,6 +42,9 @@ public struct TallyError: Error, Sendable, Hashable, CustomStringConvertible {
         self.detail = detail
         status = nil
         issues = []
+        isUnknown = false
+        isRetryable = false
+        retryAfter = nil
     }
 
     init(_ error: ClientError) {
@@ -47,5 +54,8 @@ public struct TallyError: Error, Sendable, Hashable, CustomStringConvertible {
         issues = (error.problem?.errors ?? []).map {
             Issue(pointer: $0.pointer.description, code: $0.code, message: $0.message)
         }
+        isUnknown = error.isUnknown
+        isRetryable = error.isRetryable
+        retryAfter = error.retryAfter
     }
 }

@@ -52,27 +52,24 @@ package struct EventReader: AsyncIteratorProtocol {
     ) async throws(ClientError) -> EventResource? {
         while true {
             if let event = arrived.popFirst() { return event }
-            let setback: TallyClient.Setback
-            do throws(TallyClient.Setback) {
+            let failure: ClientError
+            do throws(ClientError) {
                 try await readOn()
                 continue
             } catch {
-                setback = error
+                failure = error
             }
-            switch setback {
-            case .final(let error):
-                if error.code == .cancelled { return nil }
-                throw error
-            case .later(let error, let seconds): try await rest(after: error, seconds)
-            }
+            if failure.code == .cancelled { return nil }
+            guard failure.isRetryable else { throw failure }
+            try await rest(after: failure)
             if Task.isCancelled { return nil }
         }
     }
 
     /// Opens the stream, or reads what comes next on it.
-    private mutating func readOn() async throws(TallyClient.Setback) {
+    private mutating func readOn() async throws(ClientError) {
+        var call = APICall.get("/v1/events", query: query.filters)
         guard let stream else {
-            var call = APICall.get("/v1/events", query: query.filters)
             call.accept = "text/event-stream"
             call.lastEventID = place
             stream = try await client.open(call)
@@ -91,24 +88,23 @@ package struct EventReader: AsyncIteratorProtocol {
             }
         } catch let failure as HTTPFailure {
             self.stream = nil
-            let error = client.clientError(failure)
-            throw error.code == .cancelled ? .final(error) : .later(error)
+            throw client.clientError(failure, of: call)
         } catch {
             self.stream = nil
-            throw .final(ClientError(code: .badAnswer, detail: "an event cannot be read", cause: error))
+            throw ClientError(code: .badAnswer, detail: "an event cannot be read", cause: error)
         }
     }
 
     /// Waits before the next try.
     ///
     /// - Throws: `error` if there is no time left, or the first failure is final.
-    private mutating func rest(after error: ClientError, _ retryAfter: Int?) async throws(ClientError) {
+    private mutating func rest(after error: ClientError) async throws(ClientError) {
         guard let retry = client.configuration.retry else { throw error }
         var outage = outage ?? Outage()
         outage.failures += 1
         self.outage = outage
         let jitter = Double.random(in: 0...1)
-        let wait = retry.delay(afterFailures: outage.failures, jitter: jitter, retryAfter: retryAfter)
+        let wait = retry.delay(afterFailures: outage.failures, jitter: jitter, retryAfter: error.retryAfter)
         guard outage.began.duration(to: .now) + wait < client.configuration.deadline else { throw error }
         try? await ContinuousClock().sleep(for: wait)  // throws only when cancelled, which the caller sees
     }

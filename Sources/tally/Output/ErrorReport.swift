@@ -15,8 +15,8 @@ struct ErrorReport: Equatable {
     var json: JSONValue
     var exitCode: ExitCode
 
-    /// The server cannot be reached, or gave no answer in time.
-    static let noConnection = ExitCode(3)
+    /// The server cannot be reached, or it is not known what became of the request.
+    static let noAnswer = ExitCode(3)
 
     /// Nil for errors that ArgumentParser reports in its own way.
     init?(_ error: any Error) {
@@ -27,6 +27,7 @@ struct ErrorReport: Equatable {
             } else {
                 self.init(error)
             }
+            if error.isUnknown { exitCode = Self.noAnswer }
         case let error as UsageError:
             self.init(code: "usage", detail: error.message, exitCode: .validationFailure)
         case let error as SwiftImportError:
@@ -59,8 +60,8 @@ struct ErrorReport: Equatable {
         let isConnection = error.code == .unreachable || error.code == .timedOut
         let exitCode: ExitCode =
             switch error.code {
-            case .invalidAddress, .invalidCAFile: .validationFailure
-            case _ where isConnection: Self.noConnection
+            case .invalidArgument, .invalidAddress, .invalidCAFile: .validationFailure
+            case _ where isConnection: Self.noAnswer
             default: .failure
             }
         let code = isConnection ? "no_connection" : error.code.description
@@ -78,6 +79,8 @@ struct ErrorReport: Equatable {
             "The key comes from --key, TALLY_API_KEY or the profile. `tally keys list` shows which are good."
         case "missing_scope":
             (problem.extra["scope"]?.string).map { "Make a key that has it: tally keys create NAME --scope \($0)" }
+        case "outcome_unknown":
+            "Look at what there is before you ask again; `tally doctor` says what is wrong if it stays."
         case "unavailable": "Ask again in a moment; `tally doctor` says what is wrong if it stays."
         case "internal_error": "The daemon's log says more, under the request id of the answer."
         default: nil

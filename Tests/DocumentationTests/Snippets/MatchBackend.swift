@@ -117,7 +117,9 @@ struct MatchController: Sendable {
         do {
             return try await call()
         } catch let error as TallyError {
-            throw HTTPError(error.isUnknown ? .serviceUnavailable : .conflict, message: error.description)
+            // Whoever is answered 503 comes again with the same message; after another answer it may be dropped.
+            let comesLater = error.isUnknown || error.isRetryable
+            throw HTTPError(comesLater ? .serviceUnavailable : .conflict, message: error.description)
         }
     }
 }
