@@ -13,7 +13,7 @@ package struct TallyClient: Sendable {
     package struct Configuration: Sendable {
         /// Such as `http://127.0.0.1:8080`; a path is kept as a prefix.
         package var url: String
-        /// The API key; secret.
+        /// The API key; secret. White space around it, such as the end of the line in a file, is not part of it.
         package var key: String
         /// A file of certificates in PEM that are trusted as well as the system's, for https.
         package var caFile: String?
@@ -50,6 +50,9 @@ package struct TallyClient: Sendable {
     private let transport: HTTPTransport
 
     /// Connects to nothing yet.
+    ///
+    /// - Throws: ``ClientError/Code/invalidArgument`` for a key that no request can carry,
+    ///   ``ClientError/Code/invalidAddress``, ``ClientError/Code/invalidCAFile``.
     package init(_ configuration: Configuration) throws(ClientError) {
         guard let server = ServerAddress(configuration.url) else {
             throw ClientError(
@@ -58,6 +61,11 @@ package struct TallyClient: Sendable {
             )
         }
         self.configuration = configuration
+        self.configuration.key = configuration.key.trimmingCharacters(in: .whitespacesAndNewlines)
+        guard !self.configuration.key.isEmpty else {
+            throw ClientError(code: .invalidArgument, detail: "the API key is empty")
+        }
+        try Self.checkHeader(self.configuration.key, "the API key")
         base = configuration.url.hasSuffix("/") ? String(configuration.url.dropLast()) : configuration.url
         do {
             transport = try HTTPTransport(
@@ -93,6 +101,14 @@ package struct TallyClient: Sendable {
 
     /// So long the server works on one request at most, and so long a proxy before it has to wait.
     static let longestRequest = Duration.seconds(300)
+
+    /// What ends a header, or is not shown, is a slip of the caller's; sent, it would look like a connection that breaks.
+    private static func checkHeader(_ text: String, _ what: String) throws(ClientError) {
+        guard !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
+            let detail = "\(what) holds a control character, such as the end of a line"
+            throw ClientError(code: .invalidArgument, detail: detail)
+        }
+    }
 
     /// A key for a POST that the caller may want to repeat itself: 122 random bits.
     package static func newIdempotencyKey() -> String {
@@ -134,6 +150,7 @@ extension TallyClient {
 
     /// Sends until there is an answer; what is returned has a 2xx status.
     private func send(_ call: APICall) async throws(ClientError) -> HTTPAnswer {
+        if case .byKey(let key) = call.repeating { try Self.checkHeader(key, "the idempotency key") }
         let clock = ContinuousClock()
         let end = clock.now + configuration.deadline
         var failures = 0

@@ -255,6 +255,28 @@ struct TallyBackendTests {
         }
     }
 
+    @Test("a key that was read from a file with its line's end is the key; one that no header can carry is named")
+    func keys() async throws {
+        let server = try ScriptedServer { _, _ in .answer(status: 202, body: Self.accepted) }
+        defer { server.stop() }
+        let tally = try TallyBackend(url: server.url, key: "\tsecret\r\n", app: "com.example")
+        _ = try await tally.end("o-1")
+        #expect(server.received.map { $0.headers["authorization"] } == ["Bearer secret"])
+        for key in ["two\nlines", "nu\u{0}l", " \n"] {
+            let error = try #require(throws: TallyError.self) {
+                try TallyBackend(url: server.url, key: key, app: "com.example")
+            }
+            #expect(error.code == "invalid_argument" && error.detail.contains("API key"))
+            #expect(!error.description.contains("lines"))
+        }
+        let error = try await #require(throws: TallyError.self) {
+            try await tally.end("o-1", idempotencyKey: "feed-9\n")
+        }
+        #expect(error.code == "invalid_argument" && error.detail.contains("idempotency key"))
+        #expect(!error.isUnknown && !error.isRetryable)
+        #expect(server.received.count == 1)
+    }
+
     @Test("what cannot be an id, a bundle id or a state is refused before anything is sent")
     func arguments() async throws {
         #expect(throws: TallyError.self) { try TallyBackend(url: "http://h", key: "k", app: "not a bundle id") }

@@ -20,12 +20,13 @@ public struct TallyBackend: Sendable {
     ///
     /// - Parameters:
     ///   - url: Where Tally is, such as `https://tally.example.com`.
-    ///   - key: An API key with the scope `publish`, and `register` for tickets and the erasure of users; secret.
+    ///   - key: An API key with the scope `publish`, and `register` for tickets and the erasure of users; secret. White
+    ///     space around it, such as the end of the line in a file, is not part of it.
     ///   - app: The app's bundle id.
     ///   - caFile: A file of certificates in PEM that are trusted beside the system's, for https.
     ///   - maximumConnections: Connections kept open, and so the most requests at a time.
     ///   - deadline: How long one call may take with all its tries.
-    /// - Throws: ``TallyError`` for an address or a bundle id that is none, or a file that cannot be read.
+    /// - Throws: ``TallyError`` for an address, a key or a bundle id that is none, or a file that cannot be read.
     public init(
         url: String,
         key: String,
