@@ -380,7 +380,7 @@ struct CommandTests {
 @Suite("Settings")
 struct SettingsTests {
     private static let profiles = """
-        {"default":"local","profiles":{"local":{"url":"http://l","key":"lk","app":"com.local"},"far":{"url":"http://f"}}}
+        {"default":"local","profiles":{"local":{"url":"http://l","key":"lk","ca_file":"l.pem","app":"com.local"},"far":{"url":"http://f"}}}
         """
 
     private func settings(
@@ -396,23 +396,66 @@ struct SettingsTests {
         }
     }
 
-    @Test("options come before the environment, the environment before the profile")
+    @Test("options come before the environment, the environment before the profile of the file")
     func order() throws {
-        let environment = ["TALLY_URL": "http://e", "TALLY_API_KEY": "ek"]
+        let environment = ["TALLY_URL": "http://e", "TALLY_API_KEY": "ek", "TALLY_CA_FILE": "e.pem"]
         var found = try settings(["--url", "http://o"], environment: environment, file: Self.profiles)
-        #expect(found.url == "http://o")
-        #expect(found.key == "ek")
-        #expect(found.app?.rawValue == "com.local")
-        found = try settings(file: Self.profiles)
-        #expect(found.url == "http://l")
-        #expect(found.key == "lk")
+        #expect(found.url == "http://o" && found.key == "ek" && found.caFile == "e.pem")
+        found = try settings(environment: environment, file: Self.profiles)
+        #expect(found.url == "http://e" && found.key == "ek" && found.app == nil)
+        found = try settings(environment: ["TALLY_URL": "", "TALLY_APP": "com.e"], file: Self.profiles)
+        #expect(found.url == "http://l" && found.key == "lk" && found.caFile == "l.pem")
+        #expect(found.app?.rawValue == "com.e")
     }
 
     @Test("a profile is named by option or environment")
     func named() throws {
         #expect(try settings(["--profile", "far", "--key", "k"], file: Self.profiles).url == "http://f")
         let environment = ["TALLY_PROFILE": "far", "TALLY_API_KEY": "k"]
-        #expect(try settings(environment: environment, file: Self.profiles).url == "http://f")
+        let found = try settings(environment: environment, file: Self.profiles)
+        #expect(found.url == "http://f" && found.key == "k")
+    }
+
+    @Test("a profile that the command line names comes before the whole environment")
+    func namedBeforeEnvironment() throws {
+        let environment = [
+            "TALLY_URL": "http://e", "TALLY_API_KEY": "ek", "TALLY_CA_FILE": "e.pem", "TALLY_APP": "com.e",
+            "TALLY_PROFILE": "far",
+        ]
+        let found = try settings(["--profile", "local"], environment: environment, file: Self.profiles)
+        #expect(found.url == "http://l" && found.key == "lk" && found.caFile == "l.pem")
+        #expect(found.app?.rawValue == "com.local")
+        // Its owner wrote no key down for it, and the one of the environment is for another host.
+        #expect(throws: UsageError.self) {
+            try settings(["--profile", "far"], environment: environment, file: Self.profiles)
+        }
+    }
+
+    @Test(
+        "a profile's key goes to no other host, and the environment's not to a profile that has one",
+        arguments: [
+            (["--url", "http://o"], [:]),
+            ([], ["TALLY_URL": "http://e"]),
+            (["--url", "http://o", "--profile", "local"], ["TALLY_API_KEY": "ek"]),
+            ([], ["TALLY_API_KEY": "ek"]),
+            ([], ["TALLY_API_KEY": "ek", "TALLY_PROFILE": "local"]),
+        ] as [([String], [String: String])]
+    )
+    func strangeHosts(words: [String], environment: [String: String]) throws {
+        let error = try #require(throws: UsageError.self) {
+            try settings(words, environment: environment, file: Self.profiles)
+        }
+        #expect(error.message.contains("TALLY_API_KEY"))
+    }
+
+    @Test("what the command line says takes the place of a part of what the profile says")
+    func replacedParts() throws {
+        let words = ["--profile", "local", "--url", "http://o", "--key", "ok"]
+        var found = try settings(words, file: Self.profiles)
+        #expect(found.url == "http://o" && found.key == "ok" && found.caFile == nil)
+        #expect(found.app?.rawValue == "com.local")
+        found = try settings(["--key", "ok"], environment: ["TALLY_API_KEY": "ek"], file: Self.profiles)
+        #expect(found.url == "http://l" && found.key == "ok" && found.caFile == "l.pem")
     }
 
     @Test("what is missing is said with the way to give it")

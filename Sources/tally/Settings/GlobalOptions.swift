@@ -2,18 +2,23 @@ import ArgumentParser
 
 /// What every command takes.
 struct GlobalOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Where Tally is; else TALLY_URL, else the profile.", valueName: "url"))
+    @Option(help: ArgumentHelp("Where Tally is; else that of --profile, TALLY_URL or the profile.", valueName: "url"))
     var url: String?
 
-    @Option(help: ArgumentHelp("The API key; else TALLY_API_KEY, else the profile.", valueName: "key"))
+    @Option(help: ArgumentHelp("The API key; else the one beside that address.", valueName: "key"))
     var key: String?
 
-    @Option(help: ArgumentHelp("The profile; else TALLY_PROFILE, else the file's default.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp(
+            "The profile, before the environment; else TALLY_PROFILE, else the file's default, after it.",
+            valueName: "name"
+        )
+    )
     var profile: String?
 
     @Option(
         help: ArgumentHelp(
-            "Certificates in PEM that are trusted, beside the system's; else TALLY_CA_FILE, else the profile's.",
+            "Certificates in PEM that are trusted, beside the system's; else those beside the address.",
             valueName: "file"
         )
     )
@@ -25,7 +30,7 @@ struct GlobalOptions: ParsableArguments {
 
 /// Names the app that a command is about.
 struct AppOption: ParsableArguments {
-    @Option(help: ArgumentHelp("The app's bundle id; else TALLY_APP, else the profile's.", valueName: "bundle-id"))
+    @Option(help: ArgumentHelp("The app's bundle id; else the one beside the address.", valueName: "bundle-id"))
     var app: String?
 }
 

@@ -4,7 +4,10 @@ import Foundation
 import JSON
 import TallyClient
 
-/// Where to connect and as whom: from options, then the environment, then a profile.
+/// Where to connect and as whom: as the command line says, else the environment, else a profile.
+///
+/// Address, key and certificates belong together. They come from one of three places, and only the command line may put
+/// another in the place of one of them: so no key travels to a host that it was not meant for.
 struct Settings: Equatable {
     var url: String
     var key: String
@@ -13,12 +16,13 @@ struct Settings: Equatable {
     /// The app for commands that name none.
     var app: BundleID?
 
-    /// Puts the three sources together.
+    /// Puts the sources together. A profile that the command line names comes before the environment, one that the environment
+    /// or the file names comes after it.
     ///
     /// - Parameters:
     ///   - options: What was given on the command line.
     ///   - app: The app given on the command line.
-    ///   - environment: The process's environment.
+    ///   - environment: The process's environment; an empty variable is as good as none.
     ///   - readFile: The contents of a file; nil if there is none.
     /// - Throws: ``UsageError`` that says what is missing and how to give it.
     init(
@@ -27,23 +31,65 @@ struct Settings: Equatable {
         environment: [String: String],
         readFile: (String) throws -> [UInt8]?
     ) throws {
-        let profile = try Profile.find(named: options.profile, environment: environment, readFile: readFile)
-        guard let url = options.url ?? environment["TALLY_URL"] ?? profile?.url else {
+        let environment = environment.filter { !$0.value.isEmpty }
+        let source: Profile
+        if options.profile == nil, options.url ?? environment["TALLY_URL"] != nil {
+            source = Profile(
+                url: environment["TALLY_URL"],
+                key: environment["TALLY_API_KEY"],
+                caFile: environment["TALLY_CA_FILE"],
+                app: environment["TALLY_APP"]
+            )
+        } else {
+            source = try Self.profile(options, environment, readFile)
+        }
+        guard let url = options.url ?? source.url else {
             throw UsageError(
                 "Where is Tally? Give --url, or set TALLY_URL, such as http://127.0.0.1:8080; "
                     + "or write a profile (tally --help)."
             )
         }
-        guard let key = options.key ?? environment["TALLY_API_KEY"] ?? profile?.key else {
-            throw UsageError("Which API key? Give --key, or set TALLY_API_KEY; or write a profile (tally --help).")
+        guard let key = options.key ?? source.key else {
+            throw UsageError(
+                "Which API key? Give --key, or set TALLY_API_KEY and TALLY_URL; or write a profile (tally --help)."
+            )
         }
         self.url = url
         self.key = key
-        caFile = options.caFile ?? environment["TALLY_CA_FILE"] ?? profile?.caFile
-        if let text = app ?? environment["TALLY_APP"] ?? profile?.app {
+        caFile = options.caFile ?? source.caFile
+        if let text = app ?? source.app {
             guard let bundleID = BundleID(text) else { throw UsageError("'\(text)' is not a bundle id.") }
             self.app = bundleID
         }
+    }
+
+    /// What the profile says, and for what it leaves open, the environment where that is not meant for another host.
+    private static func profile(
+        _ options: GlobalOptions,
+        _ environment: [String: String],
+        _ readFile: (String) throws -> [UInt8]?
+    ) throws -> Profile {
+        var profile =
+            try Profile.find(named: options.profile, environment: environment, readFile: readFile) ?? Profile()
+        if options.profile != nil {
+            if options.url != nil, options.url != profile.url {
+                // Neither its key nor its certificates are for another host.
+                (profile.key, profile.caFile) = (nil, nil)
+            }
+            profile.app = profile.app ?? environment["TALLY_APP"]
+            return profile
+        }
+        profile.app = environment["TALLY_APP"] ?? profile.app
+        guard options.key == nil, profile.url != nil, let key = environment["TALLY_API_KEY"] else { return profile }
+        guard profile.key == nil else {
+            throw UsageError(
+                "TALLY_API_KEY says as whom, and nothing says where: the profile has a key of its own. "
+                    + "Set TALLY_URL as well, unset TALLY_API_KEY, or name the profile with --profile."
+            )
+        }
+        // A profile without a key leaves it to the environment, so that the file holds no secret.
+        profile.key = key
+        return profile
     }
 }
 
