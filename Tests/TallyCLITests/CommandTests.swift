@@ -377,6 +377,33 @@ struct CommandTests {
     }
 }
 
+@Suite("Confirmation")
+struct ConfirmationTests {
+    private func outcome(_ answer: String?, isTerminal: Bool = true, _ words: String...) throws -> [String] {
+        var asked: [String] = []
+        let confirmation = Confirmation(isTerminal: isTerminal, ask: { asked.append($0) }, answer: { answer })
+        try confirmation.require("com.x", of: "the app com.x at http://h", given: .parse(words))
+        return asked
+    }
+
+    @Test("on a terminal the id itself is the only answer that goes on")
+    func terminal() throws {
+        #expect(try outcome("com.x") == ["This deletes the app com.x at http://h, for good. Its id once more: "])
+        for answer in ["y", "yes", "", "com.y", nil] {
+            let error = try #require(throws: UsageError.self) { try outcome(answer) }
+            #expect(error.message.contains("nothing was done"))
+        }
+    }
+
+    @Test("nothing is asked without a terminal, nor with --yes")
+    func unasked() throws {
+        #expect(try outcome(nil, isTerminal: false).isEmpty)
+        #expect(try outcome(nil, "--yes").isEmpty)
+        let command = try Tally.parseAsRoot(["apps", "delete", "com.x", "--yes"]) as? Apps.Delete
+        #expect(command?.confirmation.yes == true)
+    }
+}
+
 @Suite("Settings")
 struct SettingsTests {
     private static let profiles = """

@@ -97,6 +97,7 @@ struct Apps: AsyncParsableCommand {
 
         @Argument(help: "The bundle id.") var id: Checked<BundleID>
         @Option(help: "Seconds to go on trying.") var deadline = 3_600
+        @OptionGroup var confirmation: ConfirmationOption
         @OptionGroup var global: GlobalOptions
 
         func validate() throws {
@@ -104,6 +105,8 @@ struct Apps: AsyncParsableCommand {
         }
 
         func run(_ session: Session) async throws {
+            let what = "the app \(id.value) at \(session.url) with all that belongs to it"
+            try Confirmation().require(id.value.rawValue, of: what, given: confirmation)
             try await session.waiting(for: "Deleting \(id.value)") {
                 try await session.client.deleteApp(id.value, deadline: .seconds(deadline))
             }

@@ -99,13 +99,17 @@ struct Devices: AsyncParsableCommand {
         )
 
         @Argument(help: "The user's id.") var id: Checked<UserID>
+        @OptionGroup var confirmation: ConfirmationOption
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
 
         var appName: String? { app.app }
 
         func run(_ session: Session) async throws {
-            try await session.client.deleteUser(session.app(), id.value)
+            let app = try session.app()
+            let what = "all that is stored of the user \(id.value) in \(app) at \(session.url)"
+            try Confirmation().require(id.value.rawValue, of: what, given: confirmation)
+            try await session.client.deleteUser(app, id.value)
             session.show(done: "\(id.value) is erased.")
         }
     }

@@ -18,6 +18,9 @@ struct Session {
         client = try TallyClient(.init(url: settings.url, key: settings.key, caFile: settings.caFile, retry: nil))
     }
 
+    /// Where Tally is.
+    var url: String { settings.url }
+
     /// The app that the command is about.
     func app() throws -> BundleID {
         guard let app = settings.app else {
