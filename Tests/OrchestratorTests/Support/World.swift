@@ -190,6 +190,7 @@ struct World: Sendable {
             on: environment
         )
     }
+        card: String? = nil,
 
     @discardableResult
     func report(
@@ -198,6 +199,7 @@ struct World: Sendable {
         in id: String = "final",
         known: Revision? = nil,
         generation: Int64? = nil,
+            card: card,
         on environment: APNSEnvironment = .production
     ) async throws -> SubscriptionAnswer {
         try await orchestrator.subscribe(
@@ -209,6 +211,7 @@ struct World: Sendable {
                 generation: generation,
                 knownRevision: known,
                 environment: environment,
+        card: String? = nil,
                 osVersion: OSVersion("18.1")
             )
         )
@@ -219,6 +222,7 @@ struct World: Sendable {
     func word(_ query: Query) async throws -> String? {
         try await database.query(query).first(as: String?.self) ?? nil
     }
+                activityKitID: card,
 
     func number(_ query: Query) async throws -> Int64? {
         try await database.query(query).first(as: Int64?.self) ?? nil

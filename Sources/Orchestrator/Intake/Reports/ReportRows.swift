@@ -43,19 +43,22 @@ struct ReportRows {
         }
     }
 
-    /// The row is kept, or made, so that a start that is still on its way to that card is not taken for one that waits.
+    /// The row is kept, or made, so that a start that is still on its way to that card is not taken for one that waits. The
+    /// end of a card is none of another one that the phone shows of the activity.
     private var ended: Query {
         """
-        INSERT INTO subscriptions AS s (activity_key, device_key, mode, state, generation)
-        SELECT r.activity_key, r.device_key, 'token', 'over', r.generation
-        FROM unnest(\(activityKeys), \(deviceKeys), \(generations)) AS r(activity_key, device_key, generation)
+        INSERT INTO subscriptions AS s (activity_key, device_key, mode, state, generation, activitykit_id)
+        SELECT r.activity_key, r.device_key, 'token', 'over', r.generation, r.activitykit_id
+        FROM unnest(\(activityKeys), \(deviceKeys), \(generations), \(activityKitIDs))
+            AS r(activity_key, device_key, generation, activitykit_id)
         JOIN activities AS a ON a.activity_key = r.activity_key
         JOIN devices AS d ON d.device_key = r.device_key
         ORDER BY r.activity_key, r.device_key
         ON CONFLICT (activity_key, device_key) DO UPDATE
         SET state = 'over', reason = NULL, due_at = NULL, check_at = NULL, leaving = false,
-            generation = \(unescaped: Self.newGeneration(kind))
-        WHERE s.generation <= \(unescaped: Self.newGeneration(kind))
+            generation = \(unescaped: Self.newGeneration(kind)),
+            activitykit_id = coalesce(EXCLUDED.activitykit_id, s.activitykit_id)
+        WHERE s.generation <= \(unescaped: Self.newGeneration(kind)) AND NOT \(unescaped: Self.namesOtherCard)
         """
     }
 
@@ -63,6 +66,16 @@ struct ReportRows {
     private static func newGeneration(_ kind: Kind) -> String {
         kind.hasGeneration ? "EXCLUDED.generation" : "s.generation"
     }
+
+    /// Whether a report changes the row `s`. One of an older generation does not, lest it erase a newer token. Where the
+    /// stored card or its token is gone there is none to erase: a report of another card is taken then, also from an app
+    /// that counts from 1 for each card.
+    private static func isNewer(_ kind: Kind) -> String {
+        "(s.generation <= \(newGeneration(kind)) OR (s.state IN ('over', 'dead') AND \(namesOtherCard)))"
+    }
+
+    /// Whether ActivityKit's id says that a report is of another card than the one `s` that is stored.
+    private static let namesOtherCard = "coalesce(s.activitykit_id <> EXCLUDED.activitykit_id, false)"
 
     /// The new token is served by its own row first. A worker gives the row back to the ring when it has the newest
     /// state, so that no change falls between a registration and a walk that goes on at the same moment.
@@ -118,7 +131,7 @@ struct ReportRows {
                                AND s.update_token = EXCLUDED.update_token AS is_same
                 ) AS report
             )
-        WHERE s.generation <= \(unescaped: Self.newGeneration(kind))
+        WHERE \(unescaped: Self.isNewer(kind))
         """
     }
 
@@ -135,7 +148,7 @@ struct ReportRows {
     /// Whether a report is of another card than the one `s` that is stored: ActivityKit says so, or the phone has said
     /// that the one before is gone, or its 8 hours are over and this token is not its.
     private static let isOtherCard = """
-        (coalesce(s.activitykit_id <> EXCLUDED.activitykit_id, false)
+        (\(namesOtherCard)
          OR (s.state = 'over' AND s.reason IS DISTINCT FROM '\(WatchedCard.expiry)')
          OR (\(WatchedCard.isExpired) AND coalesce(s.update_token <> EXCLUDED.update_token, false)
              AND NOT coalesce(s.activitykit_id = EXCLUDED.activitykit_id, false)))
@@ -199,7 +212,7 @@ struct ReportRows {
                                AND \(!kind.isNews) AS is_same
                 ) AS report
             )
-        WHERE s.generation <= \(unescaped: Self.newGeneration(kind))
+        WHERE \(unescaped: Self.isNewer(kind))
         """
     }
 }
