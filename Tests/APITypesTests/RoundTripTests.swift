@@ -175,9 +175,10 @@ private func samples() throws -> [any APIValue & Hashable] {
             lint: [finding]
         ),
         DeviceRequest(environment: .production),
+        DeviceRequest(environment: .production, user: .nobody),
         DeviceRequest(
             environment: .sandbox,
-            userID: fan,
+            user: .user(fan),
             osVersion: ios,
             appVersion: version,
             activitiesEnabled: false,

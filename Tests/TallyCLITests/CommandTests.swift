@@ -39,7 +39,7 @@ struct CommandTests {
         )
         let token = try #require(PushToken(hex: "abcd"))
         let other = try #require(PushToken(hex: "0123"))
-        #expect(full.request.userID?.rawValue == "fan")
+        #expect(full.request.user.id?.rawValue == "fan")
         #expect(full.request.activitiesEnabled == false)
         #expect(full.request.frequentPushesEnabled == true)
         #expect(

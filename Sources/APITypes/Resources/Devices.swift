@@ -6,7 +6,7 @@ package import JSON
 /// An optional field that is absent keeps what is stored.
 package struct DeviceRequest: Sendable, Hashable {
     package var environment: APNSEnvironment
-    package var userID: UserID?
+    package var user: ReportedUser
     package var osVersion: OSVersion?
     package var appVersion: AppVersion?
     package var activitiesEnabled: Bool?
@@ -21,7 +21,7 @@ package struct DeviceRequest: Sendable, Hashable {
 
     package init(
         environment: APNSEnvironment,
-        userID: UserID? = nil,
+        user: ReportedUser = .unsaid,
         osVersion: OSVersion? = nil,
         appVersion: AppVersion? = nil,
         activitiesEnabled: Bool? = nil,
@@ -30,13 +30,33 @@ package struct DeviceRequest: Sendable, Hashable {
         startTokens: [ActivityTypeName: StartTokenRequest] = [:]
     ) {
         self.environment = environment
-        self.userID = userID
+        self.user = user
         self.osVersion = osVersion
         self.appVersion = appVersion
         self.activitiesEnabled = activitiesEnabled
         self.frequentPushesEnabled = frequentPushesEnabled
         self.deviceToken = deviceToken
         self.startTokens = startTokens
+    }
+}
+
+/// Whose device it is, as a report of it says.
+package enum ReportedUser: Sendable, Hashable {
+    /// The report does not say, so what is stored stays.
+    case unsaid
+    /// Nobody is signed in; in JSON a `null`.
+    case nobody
+    case user(UserID)
+
+    /// A user that may not be known; without one the report does not say.
+    package init(known id: UserID?) {
+        self = id.map { .user($0) } ?? .unsaid
+    }
+
+    /// The user, if the report names one.
+    package var id: UserID? {
+        guard case .user(let id) = self else { return nil }
+        return id
     }
 }
 
@@ -55,6 +75,7 @@ package struct StartTokenRequest: Sendable, Hashable {
 extension DeviceRequest: APIRequest {
     package init?(reader: inout ObjectReader) {
         let environment = reader.required("environment", .word(APNSEnvironment.self))
+        let isNobody = reader.object["user_id"]?.isNull == true
         let userID = reader.optional("user_id", .userID)
         let osVersion = reader.optional("os_version", .osVersion)
         let appVersion = reader.optional("app_version", .appVersion)
@@ -68,7 +89,7 @@ extension DeviceRequest: APIRequest {
         guard reader.finish(), let environment else { return nil }
         self.init(
             environment: environment,
-            userID: userID,
+            user: isNobody ? .nobody : ReportedUser(known: userID),
             osVersion: osVersion,
             appVersion: appVersion,
             activitiesEnabled: activitiesEnabled,
@@ -81,7 +102,7 @@ extension DeviceRequest: APIRequest {
     package var json: JSONValue {
         var fields = ObjectWriter()
         fields.add("environment", environment.rawValue)
-        fields.add("user_id", userID?.rawValue)
+        fields.add("user_id", user == .nobody ? .null : user.id.map { .string($0.rawValue) })
         fields.add("os_version", osVersion?.description)
         fields.add("app_version", appVersion?.description)
         fields.add("activities_enabled", activitiesEnabled)

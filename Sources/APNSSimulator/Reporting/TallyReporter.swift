@@ -34,7 +34,7 @@ extension DeviceReport {
     package func request(of phone: PhoneProfile) -> DeviceRequest {
         DeviceRequest(
             environment: phone.environment,
-            userID: phone.userID,
+            user: ReportedUser(known: phone.userID),
             osVersion: phone.osVersion,
             appVersion: phone.appVersion,
             activitiesEnabled: true,

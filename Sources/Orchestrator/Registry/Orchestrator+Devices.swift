@@ -113,12 +113,12 @@ extension Orchestrator {
             INSERT INTO devices AS d (bundle_id, device_id, environment, user_id, os_version, app_version,
                                       activities_enabled, frequent_pushes_enabled, device_token)
             VALUES (\(app.rawValue), \(id.rawValue), \(request.environment.rawValue)::apns_environment,
-                    \(request.userID?.rawValue), \(request.osVersion?.description), \(request.appVersion?.description),
+                    \(request.user.id?.rawValue), \(request.osVersion?.description), \(request.appVersion?.description),
                     coalesce(\(request.activitiesEnabled), true), coalesce(\(request.frequentPushesEnabled), false),
                     \(request.deviceToken?.bytes))
             ON CONFLICT (bundle_id, device_id) DO UPDATE
             SET environment = EXCLUDED.environment,
-                user_id = coalesce(EXCLUDED.user_id, d.user_id),
+                user_id = CASE WHEN \(request.user == .unsaid) THEN d.user_id ELSE EXCLUDED.user_id END,
                 os_version = coalesce(EXCLUDED.os_version, d.os_version),
                 app_version = coalesce(EXCLUDED.app_version, d.app_version),
                 activities_enabled = coalesce(\(request.activitiesEnabled), d.activities_enabled),

@@ -33,7 +33,7 @@ struct Devices: AsyncParsableCommand {
         var request: DeviceRequest {
             DeviceRequest(
                 environment: environment,
-                userID: user?.value,
+                user: ReportedUser(known: user?.value),
                 osVersion: osVersion?.value,
                 appVersion: appVersion?.value,
                 activitiesEnabled: activities,

@@ -24,7 +24,7 @@ struct DeviceTests {
     func merges() async throws {
         try await withRegistry { registry, app in
             var first = try report([game: ("aaaa0001", nil)])
-            first.userID = UserID(stored: "u1")
+            first.user = .user(UserID(stored: "u1"))
             first.osVersion = OSVersion("18.1")
             first.frequentPushesEnabled = true
             first.deviceToken = try token("dddd0001")
@@ -45,6 +45,18 @@ struct DeviceTests {
             #expect(changed.startTokens[game]?.token == "aaaa…")
             #expect(changed.createdAt == made.createdAt)
             #expect(try await registry.device(app, device) == changed)
+        }
+    }
+
+    @Test("A report that says that nobody is signed in takes the user from the device; one that does not say leaves it")
+    func signOut() async throws {
+        try await withRegistry { registry, app in
+            var request = DeviceRequest(environment: .production, user: .user(UserID(stored: "u1")))
+            _ = try await registry.putDevice(app, device, request)
+            request.user = .unsaid
+            #expect(try await registry.putDevice(app, device, request).userID == UserID(stored: "u1"))
+            request.user = .nobody
+            #expect(try await registry.putDevice(app, device, request).userID == nil)
         }
     }
 
@@ -113,7 +125,7 @@ struct DeviceTests {
         try await withRegistry { registry, app in
             var first = try report([game: ("aaaa", 9), order: ("bbbb", 9)])
             first.deviceToken = try token("dddd")
-            first.userID = UserID(stored: "u1")
+            first.user = .user(UserID(stored: "u1"))
             _ = try await registry.putDevice(app, device, first)
             try await subscribe(registry, app)
             var second = try report([game: ("cccc", 1)])
@@ -171,7 +183,7 @@ struct DeviceTests {
         try await withRegistry { registry, app in
             for number in 1...5 {
                 var request = try report([game: ("aaaa", nil)])
-                if number > 2 { request.userID = UserID(stored: "u1") }
+                if number > 2 { request.user = .user(UserID(stored: "u1")) }
                 _ = try await registry.putDevice(app, DeviceID(stored: "d\(number)"), request)
             }
             var ids: [String] = []

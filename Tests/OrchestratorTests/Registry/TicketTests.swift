@@ -117,10 +117,10 @@ struct TicketTests {
 
         func report(_ environment: APNSEnvironment, user: String?) -> String? {
             var request = DeviceRequest(environment: environment)
-            request.userID = user.map { UserID(stored: $0) }
+            request.user = ReportedUser(known: user.map { UserID(stored: $0) })
             return code { () throws(Problem) in
                 let admitted = try ticket.admit(request)
-                #expect(admitted.userID == UserID(stored: "fan"))
+                #expect(admitted.user == .user(UserID(stored: "fan")))
             }
         }
         #expect(report(.production, user: nil) == nil)
@@ -152,6 +152,42 @@ struct TicketTests {
                 allowed.append(id)
             }
             #expect(allowed == ["mine", "of-user", "of-all"])
+        }
+    }
+
+    private static func ticket(_ world: World, _ device: DeviceID = phone, user: String? = "fan") -> RegistrationTicket
+    {
+        RegistrationTicket(
+            app: world.app,
+            environment: .production,
+            device: device,
+            user: user.map { UserID(stored: $0) },
+            expiresAt: 4_000_000_000
+        )
+    }
+
+    @Test(
+        "A ticket without a user takes the device from the one before, whose activities are not started on it any more"
+    )
+    func signOut() async throws {
+        try await withWorld { world in
+            try await world.register("phone", token: "5a01", user: "fan")
+            world.recorder.answer("5a01", with: .unavailable)
+            try await world.start(to: Audience(users: [UserID(stored: "fan")]))
+            try await world.settle()
+            _ = world.recorder.take()
+            let report = try Self.ticket(world, user: nil).admit(DeviceRequest(environment: .production))
+            try await world.orchestrator.registerDevice(world.app, Self.phone, report)
+            #expect(try await world.orchestrator.device(world.app, Self.phone).userID == nil)
+            try await world.pass(60)
+            try await world.settle()
+            #expect(world.recorder.take().isEmpty)
+            // Whoever signs in next is asked for by name.
+            let next = try Self.ticket(world, user: "next").admit(DeviceRequest(environment: .production))
+            try await world.orchestrator.registerDevice(world.app, Self.phone, next)
+            try await world.start("next", to: Audience(users: [UserID(stored: "next")]))
+            try await world.settle()
+            #expect(world.recorder.take().map(\.destination) == ["5a01"])
         }
     }
 

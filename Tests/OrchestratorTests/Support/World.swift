@@ -157,10 +157,11 @@ struct World: Sendable {
         os: String? = "18.1",
         frequent: Bool = false,
         enabled: Bool = true,
-        deviceToken: String? = nil
+        deviceToken: String? = nil,
+        on environment: APNSEnvironment = .production
     ) async throws {
-        var request = DeviceRequest(environment: .production)
-        request.userID = user.map { UserID(stored: $0) }
+        var request = DeviceRequest(environment: environment)
+        request.user = ReportedUser(known: user.map { UserID(stored: $0) })
         request.osVersion = os.flatMap { OSVersion($0) }
         request.frequentPushesEnabled = frequent
         request.activitiesEnabled = enabled

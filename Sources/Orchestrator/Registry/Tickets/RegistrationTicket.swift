@@ -40,14 +40,15 @@ extension RegistrationTicket {
         if let activity, let activities, !activities.contains(activity) { throw .otherActivity }
     }
 
-    /// The report with what the ticket fixes.
+    /// The report with what the ticket fixes: the user, too, and nobody where the ticket names none. An app whose user has
+    /// signed out could not say so otherwise.
     ///
-    /// - Throws: 403 where the report says something else.
+    /// - Throws: 403 where the report names another environment or user.
     package func admit(_ report: DeviceRequest) throws(Problem) -> DeviceRequest {
         if report.environment != environment { throw .otherEnvironment }
-        if let named = report.userID, named != user { throw .ticketForbidden("The ticket is for another user.") }
+        if let named = report.user.id, named != user { throw .ticketForbidden("The ticket is for another user.") }
         var report = report
-        report.userID = user
+        report.user = user.map { .user($0) } ?? .nobody
         return report
     }
 
