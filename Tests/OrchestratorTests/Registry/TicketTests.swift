@@ -166,6 +166,46 @@ struct TicketTests {
         )
     }
 
+    /// How a device came to an activity that is over now.
+    enum Part: CaseIterable {
+        case card, start, namedDevice, namedUser, none
+    }
+
+    @Test(
+        "After the end it is still good for a card that may be there, though the audience is forgotten",
+        arguments: Part.allCases
+    )
+    func afterEnd(part: Part) async throws {
+        try await withWorld { world in
+            let others = World.devices("other")
+            switch part {
+            case .card:
+                try await world.start(to: others)
+                try await world.follow("phone", token: "aa01", known: 1)
+            case .start:
+                try await world.register("phone", token: "5a01", os: "16.4")
+                try await world.start(to: others)
+                _ = try await world.orchestrator.changeAudience(
+                    world.app,
+                    ActivityID(stored: "final"),
+                    AudienceRequest(add: World.devices("phone"))
+                )
+                try await world.settle()
+                #expect(try await world.startState("phone") == "withheld")
+            case .namedDevice: try await world.start(to: World.devices("phone", "other"))
+            case .namedUser: try await world.start(to: Audience(users: [UserID(stored: "fan")]))
+            case .none: try await world.start(to: others)
+            }
+            try await world.end()
+            try await world.settle()
+            #expect(try await world.number("SELECT count(*) FROM audience_members") == 0)
+            let final = ActivityID(stored: "final")
+            #expect(try await world.orchestrator.isMeant(Self.ticket(world), for: final) == (part != .none))
+            let stranger = Self.ticket(world, DeviceID(stored: "stranger"), user: nil)
+            #expect(try await world.orchestrator.isMeant(stranger, for: final) == false)
+        }
+    }
+
     @Test(
         "A ticket without a user takes the device from the one before, whose activities are not started on it any more"
     )

@@ -54,8 +54,11 @@ extension Orchestrator {
         return principal
     }
 
-    /// Whether a ticket that names no activities is good for this one: its device or its user is in the audience, or has
-    /// a card of it. An activity that does not exist is like one that is for others.
+    /// Whether a ticket that names no activities is good for this one: its device or its user is in the audience, or the device
+    /// has a card of it or was to be started. An activity that does not exist is like one that is for others.
+    ///
+    /// The audience is forgotten at the end; a phone that was offline until then may report its card all the same, if the start
+    /// named it or its user.
     package func isMeant(_ ticket: RegistrationTicket, for activity: ActivityID) async throws -> Bool {
         let rows = try await database.query(
             """
@@ -69,9 +72,16 @@ extension Orchestrator {
                     OR EXISTS (SELECT FROM audience_members AS m
                                WHERE m.activity_key = a.activity_key AND m.kind = 'user'
                                  AND m.member_id = \(ticket.user?.rawValue))
-                    OR EXISTS (SELECT FROM starts AS s JOIN devices AS d USING (device_key)
-                               WHERE s.activity_key = a.activity_key AND s.attempts > 0
-                                 AND d.bundle_id = a.bundle_id AND d.device_id = \(ticket.device.rawValue))
+                    OR EXISTS (SELECT FROM devices AS d
+                               WHERE d.bundle_id = a.bundle_id AND d.device_id = \(ticket.device.rawValue) AND (
+                                 EXISTS (SELECT FROM subscriptions AS s
+                                         WHERE s.activity_key = a.activity_key AND s.device_key = d.device_key)
+                                 OR EXISTS (SELECT FROM starts AS s
+                                            WHERE s.activity_key = a.activity_key AND s.device_key = d.device_key)))
+                    OR CASE WHEN a.state = 'ended' THEN
+                        coalesce((a.start_body #> '{audience,devices}')::jsonb ? \(ticket.device.rawValue), false)
+                        OR coalesce((a.start_body #> '{audience,users}')::jsonb ? \(ticket.user?.rawValue), false)
+                    END
                 )
             )
             """

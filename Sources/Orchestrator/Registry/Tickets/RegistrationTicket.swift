@@ -8,7 +8,7 @@ package struct RegistrationTicket: Sendable, Hashable {
     package let environment: APNSEnvironment
     package let device: DeviceID
     package let user: UserID?
-    /// Nil: those that the device or its user is in the audience of.
+    /// Nil: those that the device or its user is in the audience of, or the device has a card of.
     package let activities: [ActivityID]?
     /// UNIX seconds of the database's clock.
     package let expiresAt: Timestamp
