@@ -25,13 +25,13 @@ enum AudienceRows {
     }
 
     /// The condition that the audience of the activity `a` covers the device `d`. A device that was removed is not
-    /// covered, nor one whose user has signed out.
+    /// covered, nor one whose user has signed out, nor one that is in the other environment now.
     static let coverage = """
-        (a.audience_all
+        (d.environment = a.environment AND (a.audience_all
          OR EXISTS (SELECT FROM audience_members AS m
                     WHERE m.activity_key = a.activity_key AND m.kind = 'device' AND m.member_id = d.device_id)
          OR EXISTS (SELECT FROM audience_members AS m
-                    WHERE m.activity_key = a.activity_key AND m.kind = 'user' AND m.member_id = d.user_id))
+                    WHERE m.activity_key = a.activity_key AND m.kind = 'user' AND m.member_id = d.user_id)))
         """
 
     /// The keys of the devices that the audience of the activity `a` reaches now, each once.

@@ -9,7 +9,7 @@ extension Orchestrator {
     ///
     /// A start token is replaced by a report of the same or a later generation, or of none; an older one changes nothing. A device belongs to
     /// one environment: a report of the other one is a new installation of another build, so the tokens of the old one are dropped and its
-    /// subscriptions and starts are over.
+    /// subscriptions and starts are over. Cards that the new one has reported before itself stay.
     ///
     /// - Throws: 404 for an unknown app.
     package func putDevice(_ app: BundleID, _ id: DeviceID, _ request: DeviceRequest) async throws -> DeviceResource {
@@ -71,7 +71,7 @@ extension Orchestrator {
         try await requireApp(app, connection)
         let stored = try await Self.storeDevice(app, id, request, connection)
         if stored.movedEnvironment {
-            _ = try await connection.pipeline(Self.reinstallation(deviceKey: stored.key))
+            _ = try await connection.pipeline(Self.reinstallation(deviceKey: stored.key, in: request.environment))
         } else if stored.changedBudgetClass, let frequent = request.frequentPushesEnabled {
             _ = try await connection.execute(
                 """
@@ -140,16 +140,20 @@ extension Orchestrator {
     }
 
     /// Drops what belonged to the installation in the other environment.
-    private static func reinstallation(deviceKey: Int64) -> [Query] {
+    private static func reinstallation(deviceKey: Int64, in environment: APNSEnvironment) -> [Query] {
         [
             "DELETE FROM start_tokens WHERE device_key = \(deviceKey)",
             """
-            UPDATE subscriptions SET state = 'over', due_at = NULL, reason = 'environment_changed'
-            WHERE device_key = \(deviceKey) AND state <> 'over'
+            UPDATE subscriptions AS s SET state = 'over', due_at = NULL, reason = 'environment_changed'
+            FROM activities AS a
+            WHERE s.device_key = \(deviceKey) AND s.state <> 'over' AND a.activity_key = s.activity_key
+              AND a.environment <> \(environment.rawValue)::apns_environment
             """,
             """
-            UPDATE starts SET state = 'cancelled', due_at = NULL, reason = 'environment_changed'
-            WHERE device_key = \(deviceKey) AND state IN ('pending', 'claimed', 'unknown')
+            UPDATE starts AS s SET state = 'cancelled', due_at = NULL, reason = 'environment_changed'
+            FROM activities AS a
+            WHERE s.device_key = \(deviceKey) AND s.state NOT IN ('sent', 'settled', 'cancelled')
+              AND a.activity_key = s.activity_key AND a.environment <> \(environment.rawValue)::apns_environment
             """,
         ]
     }

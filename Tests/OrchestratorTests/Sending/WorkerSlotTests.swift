@@ -1,6 +1,5 @@
 import APITypes
 import ActivityModel
-import Cryptography
 import Logging
 import Postgres
 import ServiceLifecycle
@@ -182,17 +181,5 @@ struct WorkerSlotTests {
                 try await world.number("SELECT count(*) FROM segments WHERE due_at IS NULL") == (count == 1 ? 0 : 1)
             )
         }
-    }
-}
-
-extension World {
-    /// The app has a key for the sandbox, too.
-    fileprivate func addSandbox() async throws {
-        var request = AppRequest.production(key: nil)
-        request.environments[.sandbox] = SigningKeyRequest(
-            keyID: KeyID(stored: "SANDBOX123"),
-            privateKey: try P256PrivateKey.generate().pem()
-        )
-        _ = try await orchestrator.putApp(app, request)
     }
 }

@@ -172,7 +172,17 @@ struct World: Sendable {
         _ = try await orchestrator.putDevice(app, DeviceID(stored: device), request)
     }
 
-    /// Reports a card by its update token.
+    /// Gives the app a key for the sandbox, too.
+    func addSandbox() async throws {
+        var request = AppRequest.production(key: nil)
+        request.environments[.sandbox] = SigningKeyRequest(
+            keyID: KeyID(stored: "SANDBOX123"),
+            privateKey: try P256PrivateKey.generate().pem()
+        )
+        _ = try await orchestrator.putApp(app, request)
+    }
+
+    /// Reports a card by its update token; `card` is the id that ActivityKit gave it.
     @discardableResult
     func follow(
         _ device: String,
@@ -180,6 +190,7 @@ struct World: Sendable {
         in id: String = "final",
         known: Revision? = nil,
         generation: Int64? = nil,
+        card: String? = nil,
         on environment: APNSEnvironment = .production
     ) async throws -> SubscriptionAnswer {
         try await report(
@@ -188,10 +199,10 @@ struct World: Sendable {
             in: id,
             known: known,
             generation: generation,
+            card: card,
             on: environment
         )
     }
-        card: String? = nil,
 
     @discardableResult
     func report(
@@ -200,7 +211,7 @@ struct World: Sendable {
         in id: String = "final",
         known: Revision? = nil,
         generation: Int64? = nil,
-            card: card,
+        card: String? = nil,
         on environment: APNSEnvironment = .production
     ) async throws -> SubscriptionAnswer {
         try await orchestrator.subscribe(
@@ -211,8 +222,8 @@ struct World: Sendable {
                 report,
                 generation: generation,
                 knownRevision: known,
+                activityKitID: card,
                 environment: environment,
-        card: String? = nil,
                 osVersion: OSVersion("18.1")
             )
         )
@@ -223,7 +234,6 @@ struct World: Sendable {
     func word(_ query: Query) async throws -> String? {
         try await database.query(query).first(as: String?.self) ?? nil
     }
-                activityKitID: card,
 
     func number(_ query: Query) async throws -> Int64? {
         try await database.query(query).first(as: Int64?.self) ?? nil

@@ -94,6 +94,8 @@ struct TimelineTests {
             try await world.start(alert: nil)
             #expect(try await world.explain("nobody").verdict.code == "unknown_device")
             #expect(try await world.explain("nobody").page.items.map(\.kind) == ["accepted"])
+            try await world.start("all", to: Audience(allOfType: true))
+            #expect(try await world.explain("nobody", of: "all").verdict.code == "unknown_device")
             let problem = await #expect(throws: Problem.self) {
                 try await world.orchestrator.timeline(
                     world.app,

@@ -31,7 +31,7 @@ struct TimelineSubject: Sendable {
             SELECT a.activity_key, a.state::text, a.revision, a.environment::text, a.starts_at, t.policy::text,
                    EXISTS (SELECT FROM sending_halts AS h
                            WHERE h.bundle_id = a.bundle_id AND h.environment = a.environment),
-                   d.device_key, d.environment::text, \(unescaped: AudienceRows.coverage),
+                   d.device_key, d.environment::text, coalesce(\(unescaped: AudienceRows.coverage), false),
                    a.delivery::text, d.os_version, d.app_version, coalesce(d.activities_enabled, true),
                    EXISTS (SELECT FROM start_tokens AS k WHERE k.device_key = d.device_key
                            AND k.type_name = a.type_name AND k.state = 'live'),
