@@ -225,8 +225,8 @@ enum AppVersionRows {
         RETURNING 1
         """
 
-    /// Being withheld does not make a rejected token good.
-    private static let isRejected = """
+    /// Whether the token of the card `s` is rejected: being withheld does not make it good.
+    static let isRejected = """
         (s.state = 'rejected' OR (s.state = 'withheld' AND coalesce(s.rejected_at >= s.registered_at, false)))
         """
 

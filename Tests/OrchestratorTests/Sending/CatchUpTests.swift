@@ -273,6 +273,35 @@ struct CatchUpTests {
         }
     }
 
+    @Test(
+        "A subscription that is gone, or whose token must not be sent to, is forgotten at once when it is deleted",
+        arguments: ["dead", "rejected", "withheld", "over"]
+    )
+    func leavingUnreached(state: String) async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.follow("d1", token: "aa01", known: 1)
+            try await world.settle()
+            if state == "over" {
+                try await world.report("d1", .ended)
+            } else {
+                world.recorder.answer("aa01", with: state == "dead" ? .unregistered(at: nil) : .badToken)
+                try await world.update(score: 1)
+                try await world.settle()
+            }
+            if state == "withheld" {
+                // Its app could not decode what came after.
+                try await world.database.execute("UPDATE subscriptions SET state = 'withheld'")
+            }
+            #expect(try await world.subscription("d1") == state)
+            _ = world.recorder.take()
+            try await world.orchestrator.unsubscribe(world.app, ActivityID(stored: "final"), DeviceID(stored: "d1"))
+            #expect(try await world.subscription("d1") == nil)
+            try await world.settle()
+            #expect(world.recorder.take().isEmpty)
+        }
+    }
+
     @Test("A card that is deleted before it has a token is ended when it has one")
     func leavingWhileWaiting() async throws {
         try await withWorld { world in

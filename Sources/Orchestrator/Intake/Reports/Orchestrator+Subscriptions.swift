@@ -51,9 +51,8 @@ extension Orchestrator {
     }
 
     /// Ends the card on the phone, then forgets it. A card that has not reported its token yet is ended when it does; one
-    /// that listens to a channel cannot be ended alone, and is only counted no more; so is one whose app could not decode
-    /// the newest state. An audience that the device belongs
-    /// to does not start it again.
+    /// that listens to a channel cannot be ended alone, and is only counted no more. One that is gone, or whose token must not
+    /// be sent to, is forgotten at once (promise 9). An audience that the device belongs to does not start it again.
     ///
     /// - Throws: 404.
     package func unsubscribe(_ app: BundleID, _ activity: ActivityID, _ device: DeviceID) async throws {
@@ -87,6 +86,11 @@ extension Orchestrator {
             INSERT INTO starts AS s (activity_key, device_key, state) VALUES (\(activityKey), \(deviceKey), 'settled')
             ON CONFLICT (activity_key, device_key) DO UPDATE SET state = 'settled', due_at = NULL, reason = NULL
             WHERE s.state NOT IN ('sent', 'settled')
+            """,
+            """
+            DELETE FROM subscriptions AS s
+            WHERE s.activity_key = \(activityKey) AND s.device_key = \(deviceKey)
+              AND (s.state IN ('over', 'dead') OR \(unescaped: AppVersionRows.isRejected))
             """,
             """
             UPDATE subscriptions AS s
