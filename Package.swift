@@ -308,15 +308,16 @@ let package = Package(
         .testTarget(
             name: "DocumentationTests",
             dependencies: [
-                "ActivityKit", "ActivityModel", "JSON", "TallyClient", "TestSupport", "apns-sim", "tally",
+                "ActivityKit", "ActivityModel", "JSON", "TallyClient", "TestSupport", "UIKit", "apns-sim", "tally",
                 "tally-chaos", "tallyd",
                 argumentParser,
                 hummingbird,
             ],
             swiftSettings: swiftSettings
         ),
-        // Stands in for Apple's, by name and types.
+        // These stand in for Apple's, by name and types.
         .target(name: "ActivityKit", path: "Tests/Stubs/ActivityKit", swiftSettings: swiftSettings),
+        .target(name: "UIKit", path: "Tests/Stubs/UIKit", swiftSettings: swiftSettings),
         .testTarget(
             name: "LibPQTests",
             dependencies: ["LibPQ", "Reactor", "TestSupport"],

@@ -1,5 +1,6 @@
 import ActivityKit
 import Foundation
+import UIKit
 
 struct GameAttributes: ActivityAttributes, Sendable {
     struct ContentState: Codable, Hashable, Sendable {
@@ -12,6 +13,35 @@ struct GameAttributes: ActivityAttributes, Sendable {
     var awayTeam: String
     /// The backend's id of the match; Tally fills it (`id_attribute` in the policy).
     var activityId: String
+}
+
+/// The app's delegate (with SwiftUI by `@UIApplicationDelegateAdaptor`). It hands on the token of ordinary pushes, and lets
+/// Tally wake the app, for which `Info.plist` names `remote-notification` among the `UIBackgroundModes`.
+final class AppDelegate: NSObject, UIApplicationDelegate {
+    /// Made with the app's own settings in the `init()` of the `App`, which comes first.
+    @MainActor static var reporter: LiveActivityReporter?
+
+    func application(
+        _ application: UIApplication,
+        didFinishLaunchingWithOptions options: [UIApplication.LaunchOptionsKey: Any]?
+    ) -> Bool {
+        // The user is not asked for anything: permission is needed for alerts alone.
+        application.registerForRemoteNotifications()
+        Task { await Self.reporter?.run() }
+        return true
+    }
+
+    func application(_ application: UIApplication, didRegisterForRemoteNotificationsWithDeviceToken token: Data) {
+        Task { await Self.reporter?.reportDevice(deviceToken: token) }
+    }
+
+    func application(
+        _ application: UIApplication,
+        didReceiveRemoteNotification content: [AnyHashable: Any]
+    ) async -> UIBackgroundFetchResult {
+        await Self.reporter?.reportTokens()
+        return .newData
+    }
 }
 
 /// Tells Tally what this installation has: start tokens, cards, update tokens. Start `run()` when the app is launched, in the
@@ -43,7 +73,7 @@ actor LiveActivityReporter {
         }
     }
 
-    // MARK: Start tokens: one per type and installation
+    // MARK: The device, and its start tokens: one per type and installation
 
     private func reportStartTokens() async {
         // The sequence does not always begin with the token that there is already.
@@ -51,9 +81,13 @@ actor LiveActivityReporter {
         for await token in Activity<GameAttributes>.pushToStartTokenUpdates { await reportDevice(startToken: token) }
     }
 
-    private func reportDevice(startToken: Data) async {
+    /// What the report leaves out stays as it is. Call it without a token when somebody signs in or out: the ticket says
+    /// whose device it is.
+    func reportDevice(startToken: Data? = nil, deviceToken: Data? = nil) async {
         let permissions = ActivityAuthorizationInfo()
-        let token = DeviceReport.StartToken(token: startToken.hexText, generation: nextGeneration("start-token"))
+        let token = startToken.map {
+            DeviceReport.StartToken(token: $0.hexText, generation: nextGeneration("start-token"))
+        }
         await report(
             "devices/\(settings.deviceID)",
             DeviceReport(
@@ -62,7 +96,8 @@ actor LiveActivityReporter {
                 appVersion: settings.appVersion,
                 activitiesEnabled: permissions.areActivitiesEnabled,
                 frequentPushesEnabled: permissions.frequentPushesEnabled,
-                startTokens: ["GameAttributes": token]
+                deviceToken: deviceToken?.hexText,
+                startTokens: token.map { ["GameAttributes": $0] }
             )
         )
     }
@@ -80,16 +115,29 @@ actor LiveActivityReporter {
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 // Tokens change while a card lives; each replaces the one before.
-                for await token in card.pushTokenUpdates {
-                    await self.reportCard(card, CardReport(updateToken: token.hexText))
-                }
+                for await token in card.pushTokenUpdates { await self.reportToken(token, of: card) }
             }
             group.addTask {
-                for await state in card.activityStateUpdates where state == .ended || state == .dismissed {
+                for await state in card.activityStateUpdates where state.isOver {
                     await self.reportCard(card, CardReport(ended: true))
+                    // Where a start made two cards and the app has ended the younger one, the other is the match's from now on.
+                    await self.reportTokens(of: card.attributes.activityId)
                 }
             }
         }
+    }
+
+    /// Reports the tokens of the cards once more, of all or of one match.
+    func reportTokens(of activityID: String? = nil) async {
+        for card in Activity<GameAttributes>.activities where [nil, card.attributes.activityId].contains(activityID) {
+            if let token = card.pushToken { await reportToken(token, of: card) }
+        }
+    }
+
+    /// A card that is over stays on the screen for a while, and may still get tokens: by then the match may have another.
+    private func reportToken(_ token: Data, of card: Activity<GameAttributes>) async {
+        guard !card.activityState.isOver else { return }
+        await reportCard(card, CardReport(updateToken: token.hexText))
     }
 
     /// A card that the app itself has started on the match's channel, with `pushType: .channel(id)`, has no token. It shows the
@@ -100,7 +148,8 @@ actor LiveActivityReporter {
 
     private func reportCard(_ card: Activity<GameAttributes>, _ news: CardReport) async {
         var news = news
-        news.generation = nextGeneration(card.id)
+        // One count for all cards of a match: Tally knows one at a time.
+        news.generation = nextGeneration("card-\(card.attributes.activityId)")
         news.activitykitId = card.id
         news.environment = settings.environment
         news.osVersion = settings.osVersion
@@ -110,8 +159,8 @@ actor LiveActivityReporter {
 
     // MARK: Reporting
 
-    /// Numbers that grow with every report about the same thing, over launches, so that a report that arrives late never
-    /// replaces a newer one.
+    /// Numbers that grow with every report about the same match, or of a start token, over launches, so that a report that
+    /// arrives late never replaces a newer one.
     private func nextGeneration(_ subject: String) -> Int {
         let key = "tally-generation-\(subject)"
         let next = UserDefaults.standard.integer(forKey: key) + 1
@@ -148,11 +197,15 @@ actor LiveActivityReporter {
     }
 }
 
+extension ActivityState {
+    fileprivate var isOver: Bool { self == .ended || self == .dismissed }
+}
+
 extension Data {
     fileprivate var hexText: String { map { String(format: "%02x", $0) }.joined() }
 }
 
-/// What `PUT …/devices/{id}` takes.
+/// What `PUT …/devices/{id}` takes; what is nil is left out.
 private struct DeviceReport: Encodable {
     struct StartToken: Encodable {
         var token: String
@@ -164,7 +217,8 @@ private struct DeviceReport: Encodable {
     var appVersion: String
     var activitiesEnabled: Bool
     var frequentPushesEnabled: Bool
-    var startTokens: [String: StartToken]
+    var deviceToken: String?
+    var startTokens: [String: StartToken]?
 }
 
 /// What `PUT …/activities/{id}/subscriptions/{device}` takes: one of the first three, and what goes with it.
