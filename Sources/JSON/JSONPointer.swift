@@ -43,6 +43,10 @@ package struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
         left.tokens.elementsEqual(right.tokens, by: ExactText.equal)
     }
 
+    package func hash(into hasher: inout Hasher) {
+        for token in tokens { ExactText.hash(token, into: &hasher) }
+    }
+
     /// The place of a member of the object here.
     package func appending(_ token: String) -> JSONPointer { JSONPointer(tokens: tokens + [token]) }
 

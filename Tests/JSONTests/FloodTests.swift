@@ -39,6 +39,7 @@ struct FloodTests {
         let objects = texts.map { JSONValue.object([$0: 1]) }
         #expect(Set(objects.map(\.hashValue)).count == texts.count)
         #expect(Set(texts.map { JSONValue.string($0) }).count == texts.count)
+        #expect(Set(texts.map { JSONPointer(tokens: [$0]).hashValue }).count == texts.count)
     }
 
     @Test("Equal values hash alike, whatever their form")
