@@ -160,7 +160,52 @@ struct SchemaComparisonTests {
         ),
     ]
 
-    @Test("Differences are told with place and kind", arguments: values + structures)
+    /// References that are followed in part or not at all; what they lead to has changed.
+    static let references: [Case] = [
+        Case(
+            ##"{"$ref":"#/$defs/T","maxLength":9,"$defs":{"T":{"type":"string"}}}"##,
+            ##"{"$ref":"#/$defs/T","maxLength":9,"$defs":{"T":{"type":"integer"}}}"##,
+            "type_changed /$defs/T"
+        ),
+        Case(
+            ##"{"$ref":"#/$defs/T","maxLength":9,"$defs":{"T":{"type":"string"}}}"##,
+            ##"{"$ref":"#/$defs/T","maxLength":8,"$defs":{"T":{"type":"string"}}}"##,
+            "range_narrowed /maxLength"
+        ),
+        Case(
+            ##"{"$ref":"#/$defs/T","maxLength":9,"$defs":{"T":{"type":"string"}}}"##,
+            ##"{"$ref":"#/$defs/T","$defs":{"T":{"type":"string"}}}"##,
+            "cannot_be_compared /$defs/T"
+        ),
+        Case(
+            ##"{"anyOf":[{"$ref":"#/$defs/T","maxLength":9},{"type":"null"}],"$defs":{"T":{"type":"string"}}}"##,
+            ##"{"$ref":"#/$defs/T","maxLength":9,"$defs":{"T":{"type":"string"}}}"##,
+            "cannot_be_compared "
+        ),
+        Case(
+            ##"{"$ref":"#t","$defs":{"T":{"$anchor":"t","type":"string"}}}"##,
+            ##"{"$ref":"#t","$defs":{"T":{"$anchor":"t","type":"integer"}}}"##,
+            "cannot_be_compared "
+        ),
+        Case(
+            ##"{"items":{"$dynamicRef":"#t"},"$defs":{"T":{"$dynamicAnchor":"t","type":"string"}}}"##,
+            ##"{"items":{"$dynamicRef":"#t"},"$defs":{"T":{"$dynamicAnchor":"t","type":"integer"}}}"##,
+            "cannot_be_compared /items"
+        ),
+        Case(
+            ##"{"not":{"$dynamicRef":"#t"},"$defs":{"T":{"$dynamicAnchor":"t","type":"string"}}}"##,
+            ##"{"not":{"$dynamicRef":"#t"},"$defs":{"T":{"$dynamicAnchor":"t","type":"integer"}}}"##,
+            "cannot_be_compared /not"
+        ),
+        // The reference leads into the schema that is called b, not into the document.
+        Case(
+            ##"{"$ref":"#/$defs/b","$defs":{"T":{},"b":{"$id":"b","items":{"$ref":"#/$defs/T"},"$defs":{"T":{"type":"string"}}}}}"##,
+            ##"{"$ref":"#/$defs/b","$defs":{"T":{},"b":{"$id":"b","items":{"$ref":"#/$defs/T"},"$defs":{"T":{"type":"integer"}}}}}"##,
+            "cannot_be_compared "
+        ),
+    ]
+
+    @Test("Differences are told with place and kind", arguments: values + structures + references)
     func differences(_ item: Case) throws {
         let found = SchemaComparison.differences(
             from: try JSONValue(parsing: item.before),
@@ -169,7 +214,7 @@ struct SchemaComparisonTests {
         #expect(found.map { "\($0.kind.rawValue) \($0.pointer)" } == item.expected)
     }
 
-    @Test("A schema is never different from itself", arguments: values + structures)
+    @Test("A schema is never different from itself", arguments: values + structures + references)
     func same(_ item: Case) throws {
         // Another title, so that the documents are not equal as a whole.
         guard case .object(var object) = try JSONValue(parsing: item.after) else { return }
@@ -180,7 +225,7 @@ struct SchemaComparisonTests {
 
     @Test("What narrows endangers content made before; what widens, readers made before; and the way back the reverse")
     func sides() throws {
-        for item in Self.values + Self.structures {
+        for item in Self.values + Self.structures + Self.references {
             let (before, after) = (try JSONValue(parsing: item.before), try JSONValue(parsing: item.after))
             let there = SchemaComparison.differences(from: before, to: after)
             let back = SchemaComparison.differences(from: after, to: before)

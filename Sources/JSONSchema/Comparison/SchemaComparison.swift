@@ -14,8 +14,10 @@ package struct SchemaComparison {
     /// References can lead on and on; each step costs stack.
     private static let maximumDepth = 128
 
-    let earlier: JSONValue
-    let later: JSONValue
+    private let earlier: ComparedDocument
+    private let later: ComparedDocument
+    /// What a reference leads to that is not followed may be any schema, so that a difference anywhere may matter to it.
+    private let differsAnywhere: Bool
     private(set) var differences: [SchemaDifference] = []
     private var seen: Set<[JSONPointer]> = []
     private var steps = 0
@@ -30,8 +32,9 @@ package struct SchemaComparison {
     }
 
     private init(earlier: JSONValue, later: JSONValue) {
-        self.earlier = earlier
-        self.later = later
+        self.earlier = ComparedDocument(earlier)
+        self.later = ComparedDocument(later)
+        differsAnywhere = earlier.withoutAnnotations != later.withoutAnnotations
     }
 
     mutating func report(_ kind: SchemaDifference.Kind, _ pointer: JSONPointer, _ message: String) {
@@ -43,10 +46,7 @@ package struct SchemaComparison {
     /// Compares the schemas at two places. A pair that is being compared, or was, is not compared again: schemas recurse.
     mutating func compare(_ old: JSONPointer, _ new: JSONPointer) {
         guard let before = SchemaShape.find(old, in: earlier), let after = SchemaShape.find(new, in: later) else {
-            if SchemaShape.speaking(earlier[old]) != SchemaShape.speaking(later[new]) {
-                reportIncomparable(new, "what this refers to")
-            }
-            return
+            return reportUnfollowed(new)
         }
         guard seen.insert([before.pointer, after.pointer]).inserted else { return }
         steps += 1 + (before.breadth + after.breadth) / Self.membersPerStep
@@ -60,6 +60,7 @@ package struct SchemaComparison {
     }
 
     private mutating func compare(_ before: SchemaShape, _ after: SchemaShape) {
+        guard compareReferences(before, after) else { return }
         compareNull(before, after)
         guard compareTypes(before, after) else { return }
         compareValues(before, after)
@@ -70,6 +71,27 @@ package struct SchemaComparison {
         compareRest(before, after)
     }
 
+    /// Compares what is referred to beside other keywords, which are compared like those of any schema.
+    ///
+    /// - Returns: Whether anything is left to be compared.
+    private mutating func compareReferences(_ before: SchemaShape, _ after: SchemaShape) -> Bool {
+        guard before.keywords["$dynamicRef"] == nil, after.keywords["$dynamicRef"] == nil else {
+            reportUnfollowed(after.pointer)
+            return false
+        }
+        guard before.keywords["$ref"] != nil || after.keywords["$ref"] != nil else { return true }
+        guard let old = before.target, let new = after.target, before.isNullable == after.isNullable else {
+            reportUnfollowed(after.pointer)
+            return false
+        }
+        compare(old, new)
+        return true
+    }
+
+    private mutating func reportUnfollowed(_ pointer: JSONPointer) {
+        if differsAnywhere { reportIncomparable(pointer, "what this refers to, or what is around it,") }
+    }
+
     private mutating func reportIncomparable(_ pointer: JSONPointer, _ what: String) {
         report(.incomparable, pointer, "\(what) is different and cannot be compared")
     }
@@ -78,8 +100,8 @@ package struct SchemaComparison {
 
     /// Keywords that the other functions see to.
     private static let compared: Set<String> = [
-        "type", "enum", "const", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength", "maxLength",
-        "minItems", "maxItems", "minProperties", "maxProperties", "pattern", "properties", "required",
+        "$ref", "type", "enum", "const", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength",
+        "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "pattern", "properties", "required",
         "additionalProperties", "items", "prefixItems",
     ]
 
@@ -94,20 +116,27 @@ package struct SchemaComparison {
                 continue
             }
             for reference in new.references {
-                guard let target = SchemaShape.target(of: reference) else { continue }
-                compare(target, target)
+                if let reference, let target = later.target(of: reference), earlier.target(of: reference) != nil {
+                    compare(target, target)
+                } else {
+                    reportUnfollowed(after.pointer.appending(keyword))
+                }
             }
         }
     }
 }
 
 extension JSONValue {
-    /// The references anywhere in a schema.
-    fileprivate var references: [String] {
+    /// The references anywhere in a schema; nil for those that lead to wherever a value comes from.
+    fileprivate var references: [String?] {
         switch self {
         case .object(let object):
-            object.entries.flatMap { key, value in
-                key == "$ref" ? [value.string].compactMap { $0 } : value.references
+            object.entries.flatMap { key, value -> [String?] in
+                switch key {
+                case "$ref": [value.string]
+                case "$dynamicRef": [nil]
+                default: value.references
+                }
             }
         case .array(let items): items.flatMap(\.references)
         case .null, .bool, .number, .string: []

@@ -8,6 +8,9 @@ struct SchemaShape {
         "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "format", "contentEncoding",
         "contentMediaType", "contentSchema",
     ]
+    private static let referredTo: Set<String> = [
+        "$id", "$anchor", "$dynamicAnchor", "$defs", "definitions", "x-swift-type",
+    ]
     private static let maximumReferences = 32
     private static let allTypes: Set<String> = ["boolean", "number", "string", "array", "object"]
 
@@ -18,6 +21,10 @@ struct SchemaShape {
     /// The JSON types that are let in apart from null; `integer` only where not all numbers are.
     let types: Set<String>
     let allowsNull: Bool
+    /// Whether null is let in beside it, by alternatives of which the other one is null.
+    let isNullable: Bool
+    /// Where its own reference leads, which stands beside other keywords; nil where there is none, or it cannot be followed.
+    let target: JSONPointer?
 
     /// A schema in its document.
     struct Found {
@@ -26,6 +33,7 @@ struct SchemaShape {
         let pointer: JSONPointer
         /// Whether null is let in beside it.
         fileprivate let isNullable: Bool
+        fileprivate let target: JSONPointer?
 
         /// How many members its keywords have together.
         var breadth: Int {
@@ -34,14 +42,13 @@ struct SchemaShape {
     }
 
     /// Finds the schema at a place; nil if a reference leads somewhere else than into the document.
-    static func find(_ pointer: JSONPointer, in document: JSONValue) -> Found? {
+    static func find(_ pointer: JSONPointer, in document: ComparedDocument) -> Found? {
         follow(pointer, document, depth: 0)
     }
 
     /// Reads a schema.
     init(_ found: Found) {
-        pointer = found.pointer
-        let isNullable = found.isNullable
+        (pointer, isNullable, target) = (found.pointer, found.isNullable, found.target)
         switch found.schema {
         case .bool(false):
             (keywords, types, allowsNull) = (JSONObject(), [], isNullable)
@@ -76,13 +83,10 @@ struct SchemaShape {
         return keys
     }
 
-    static func isAnnotation(_ keyword: String) -> Bool { annotations.contains(keyword) || keyword.hasPrefix("x-") }
+    /// Whether references lead to it, or a comparison looks at it, though it says nothing of what is let in.
+    static func isReferredTo(_ keyword: String) -> Bool { referredTo.contains(keyword) }
 
-    /// A schema without its annotations.
-    static func speaking(_ schema: JSONValue?) -> JSONValue? {
-        guard case .object(let object)? = schema else { return schema }
-        return .object(JSONObject(object.entries.filter { !isAnnotation($0.key) }.map { ($0.key, $0.value) }))
-    }
+    static func isAnnotation(_ keyword: String) -> Bool { annotations.contains(keyword) || keyword.hasPrefix("x-") }
 
     private static func types(_ object: JSONObject) -> Set<String> {
         let all = allTypes.union(["null"])
@@ -100,20 +104,18 @@ struct SchemaShape {
     /// The schema behind references, and behind alternatives of which the other one is null.
     private static func follow(
         _ pointer: JSONPointer,
-        _ document: JSONValue,
+        _ document: ComparedDocument,
         depth: Int
     ) -> Found? {
         guard depth < maximumReferences, let schema = document[pointer] else { return nil }
-        let found = Found(schema: schema, pointer: pointer, isNullable: false)
+        let target = document.target(of: schema.object?["$ref"]?.string)
+        let found = Found(schema: schema, pointer: pointer, isNullable: false, target: target)
         guard case .object(let object) = schema else { return found }
         let speaking = object.keys.filter { !isAnnotation($0) }
-        guard speaking.count == 1, let keyword = speaking.first else {
-            return object["$ref"] == nil ? found : nil
-        }
+        guard speaking.count == 1, let keyword = speaking.first else { return found }
         switch keyword {
         case "$ref":
-            guard let target = target(of: object["$ref"]?.string) else { return nil }
-            return follow(target, document, depth: depth + 1)
+            return target.flatMap { follow($0, document, depth: depth + 1) }
         case "anyOf", "oneOf":
             let alternatives = object[keyword]?.array ?? []
             let null: JSONValue = ["type": "null"]
@@ -122,19 +124,11 @@ struct SchemaShape {
             else { return found }
             let inner = pointer.appending(keyword).appending(index: place)
             return follow(inner, document, depth: depth + 1).map {
-                Found(schema: $0.schema, pointer: $0.pointer, isNullable: true)
+                Found(schema: $0.schema, pointer: $0.pointer, isNullable: true, target: $0.target)
             }
         default:
             return found
         }
-    }
-
-    /// The place that a reference into the document names; nil for anchors and other documents.
-    static func target(of reference: String?) -> JSONPointer? {
-        guard let reference, reference.hasPrefix("#"),
-            let text = SchemaCompiler.percentDecoded(String(reference.dropFirst()))
-        else { return nil }
-        return JSONPointer(text)
     }
 }
 
