@@ -117,6 +117,53 @@ struct ImportTests {
         }
     }
 
+    /// Extensions as they are written, before or behind what they are of; all of them make a state whose key is renamed.
+    @Test(arguments: [
+        "extension Game.Status { enum CodingKeys: String, CodingKey { case score = \"s\" } }",
+        "typealias Shown = Game.Status\nextension Shown { enum CodingKeys: String, CodingKey { case score = \"s\" } }",
+        "extension App.Game.ContentState { enum CodingKeys: String, CodingKey { case score = \"s\" } }",
+        """
+        extension Box.Shown { enum CodingKeys: String, CodingKey { case score = "s" } }
+        extension Box { typealias Shown = Inner.Shown }
+        extension Box { enum Inner { typealias Shown = Game.ContentState } }
+        enum Box {}
+        """,
+    ])
+    func anExtensionCountsByWhateverNameItIsWritten(_ extended: String) throws {
+        let attributes = SwiftSource(
+            name: "Game.swift",
+            text: """
+                struct Game: ActivityAttributes {
+                    typealias Status = ContentState
+                    struct ContentState: Codable, Hashable { var score: Int }
+                }
+                """
+        )
+        let other = SwiftSource(name: "Other.swift", text: extended)
+        for sources in [[attributes, other], [other, attributes]] {
+            #expect(Self.keys(try ImportedSchemas(ImportRequest(sources)).contentState) == ["s"])
+        }
+    }
+
+    @Test(arguments: ["extension Phase", "extension App.Phase", "extension Alias"])
+    func anExtensionBeforeAnEnumLeavesItsRawValues(_ extended: String) throws {
+        let extensions = SwiftSource(name: "A.swift", text: "typealias Alias = Phase\n\(extended): CaseIterable {}")
+        let game = SwiftSource(
+            name: "B.swift",
+            text: """
+                struct Game: ActivityAttributes { struct ContentState: Codable { var phase: Phase } }
+                enum Phase: String, Codable { case first, second }
+                """
+        )
+        let schema = try ImportedSchemas(ImportRequest([extensions, game])).contentState
+        #expect(schema["$defs"]?["Phase"]?["enum"] == ["first", "second"])
+    }
+
+    @Test func aHelperOfTheContainersIsNoHindrance() throws {
+        let helper = "extension KeyedDecodingContainer { func decodeLossy(_ key: Key) -> Int? { nil } }"
+        #expect(Self.keys(try Self.imported("var a: Int", beside: helper)) == ["a"])
+    }
+
     @Test func conditionsAreDecidedAsForPhones() throws {
         let schema = try Self.imported(
             """
@@ -169,6 +216,30 @@ struct ImportTests {
         (
             "var a: Own", "struct Own: Codable {}\nextension Own { init(from d: Decoder) throws {} }", "8:17",
             "its own init(from:)"
+        ),
+        (
+            "var a: Own",
+            "struct Own: Codable {}\ntypealias Mine = Own\nextension Mine { init(from d: Decoder) throws {} }",
+            "9:18", "its own init(from:)"
+        ),
+        (
+            "var a: Int", "extension App.Game.ContentState { init(from d: Decoder) throws {} }", "7:35",
+            "its own init(from:)"
+        ),
+        (
+            "var a: Own",
+            "struct Own: Codable {}\n#if A\n#if os(iOS)\nextension Own { init(from d: Decoder) throws {} }\n#endif\n#endif",
+            "8:5", "depends on a condition"
+        ),
+        (
+            "var a: Date",
+            "extension KeyedDecodingContainer {\n func decode(_: Date.Type, forKey: K) throws -> Date { .now } }",
+            "8:2", "an extension of KeyedDecodingContainer"
+        ),
+        (
+            "var a: Date",
+            "#if A\nextension Swift.UnkeyedDecodingContainer {\n func decode(_: Date.Type) -> Date { .now } }\n#endif",
+            "9:2", "an extension of UnkeyedDecodingContainer"
         ),
         ("var a: Bare", "struct Bare { var b: Int }", "7:8", "not declared Codable"),
         ("var a: Ref", "class Ref: Codable { var b = 1 }", "4:16", "no struct or enum"),

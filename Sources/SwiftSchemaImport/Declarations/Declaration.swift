@@ -30,13 +30,16 @@ struct Declaration {
     }
 
     var head: Head?
-    /// The types after the colon, of the declaration first, then of the extensions.
-    var inherited: [TypeExpression] = []
+    /// The types after the colon of the declaration, and of its extensions.
+    var ownInherited: [TypeExpression] = []
+    var extensionInherited: [TypeExpression] = []
     /// Of the declaration alone; only these can be stored.
     var ownMembers: [Member] = []
     var extensionMembers: [Member] = []
 
     var members: [Member] { ownMembers + extensionMembers }
+    /// Those of the declaration first, wherever the extensions stand: the first of them may be a raw type.
+    var inherited: [TypeExpression] { ownInherited + extensionInherited }
 }
 
 extension AttributeListSyntax {

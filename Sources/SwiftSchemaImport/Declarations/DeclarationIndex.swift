@@ -9,10 +9,22 @@ struct DeclarationIndex {
     private(set) var problems: [SwiftImportError.Problem] = []
     /// Types that depend on an `#if` whose outcome is not known, with its place.
     private(set) var uncertain: [TypePath: SourcePlace] = [:]
+    /// Extensions whose types are not looked up yet: they may be written by names that other files declare.
+    private var extensions: [(type: TypeExpression, syntax: ExtensionDeclSyntax, file: SourceFile)] = []
+    /// The same for those that depend on an `#if`.
+    private var uncertainExtensions: [(type: TypeExpression, condition: SourcePlace)] = []
+
+    /// Each round of looking up finds the types that extensions of the round before declare.
+    private static let maximumRounds = 64
 
     init(_ files: [SourceFile]) {
         for file in files {
             add(file.tree.statements, in: file)
+        }
+        addExtensions()
+        for (type, condition) in uncertainExtensions {
+            let path = extendedPath(type) ?? extendedPath(type.droppingModule) ?? type.path
+            if let path { uncertain[path] = condition }
         }
     }
 
@@ -50,7 +62,7 @@ struct DeclarationIndex {
             )
             declare(head, at: scope + [alias.name.plainText])
         } else if let extended = declaration.as(ExtensionDeclSyntax.self) {
-            add(extended, in: file)
+            extensions.append((TypeExpression(extended.extendedType, in: file), extended, file))
         }
     }
 
@@ -69,15 +81,13 @@ struct DeclarationIndex {
             unknownAttribute: type.attributes.firstUnknown(in: file)
         )
         declare(head, at: path)
-        addInherited(type.inheritanceClause, at: path, in: file)
+        addInherited(type.inheritanceClause, \.ownInherited, at: path, in: file)
         add(type.memberBlock.members, \.ownMembers, at: path, in: file)
     }
 
-    private mutating func add(_ extended: ExtensionDeclSyntax, in file: SourceFile) {
-        let type = TypeExpression(extended.extendedType, in: file)
-        guard case .named(let components) = type.kind else { return }
-        let path = components.map(\.name)
-        addInherited(extended.inheritanceClause, at: path, in: file)
+    private mutating func add(_ extended: ExtensionDeclSyntax, of path: TypePath, in file: SourceFile) {
+        refuseOwnDecoding(extended, of: path, in: file)
+        addInherited(extended.inheritanceClause, \.extensionInherited, at: path, in: file)
         add(extended.memberBlock.members, \.extensionMembers, at: path, in: file)
     }
 
@@ -90,15 +100,80 @@ struct DeclarationIndex {
         paths.append(path)
     }
 
-    private mutating func addInherited(_ clause: InheritanceClauseSyntax?, at path: TypePath, in file: SourceFile) {
+    private mutating func addInherited(
+        _ clause: InheritanceClauseSyntax?,
+        _ list: WritableKeyPath<Declaration, [TypeExpression]>,
+        at path: TypePath,
+        in file: SourceFile
+    ) {
         let types = clause?.inheritedTypes.flatMap { Self.parts(of: $0.type, in: file) } ?? []
-        declarations[path, default: Declaration()].inherited += types
+        declarations[path, default: Declaration()][keyPath: list] += types
     }
 
     /// The members of `A & B`, or the type itself.
     private static func parts(of type: TypeSyntax, in file: SourceFile) -> [TypeExpression] {
         let composition = type.as(CompositionTypeSyntax.self)
         return composition?.elements.map { TypeExpression($0.type, in: file) } ?? [TypeExpression(type, in: file)]
+    }
+
+    // MARK: Extensions
+
+    /// Adds every extension to the type that it is of, by whatever name, and with or without that of a module before it; what is
+    /// of no type of the sources, by its name.
+    private mutating func addExtensions() {
+        for _ in 0..<Self.maximumRounds where !extensions.isEmpty {
+            if addExtensions(where: { $0.extendedPath($1) }) { continue }
+            if addExtensions(where: { $0.extendedPath($1.droppingModule) }) { continue }
+            if !addExtensions(where: { $1.path }) { return }
+        }
+        for (type, _, _) in extensions where type.path != nil {
+            report("extensions that declare the types of others this deep cannot be read", at: type.place)
+        }
+    }
+
+    /// - Returns: Whether there was one that the path is known of.
+    private mutating func addExtensions(where path: (DeclarationIndex, TypeExpression) -> TypePath?) -> Bool {
+        let known = extensions.map { path(self, $0.type) }
+        let all = extensions
+        extensions = []
+        for (path, extended) in zip(known, all) {
+            if let path {
+                add(extended.syntax, of: path, in: extended.file)
+            } else {
+                extensions.append(extended)
+            }
+        }
+        return known.contains { $0 != nil }
+    }
+
+    /// The type of the sources that a written type is, behind aliases; nil if it is none.
+    private func extendedPath(_ type: TypeExpression) -> TypePath? {
+        if case .declared(let path)? = target(of: type, in: []) { path } else { nil }
+    }
+
+    /// A `decode` of their own for a certain type is what the decoding that the compiler writes calls in place of the standard
+    /// library's.
+    private static let containers: Set<String> = [
+        "KeyedDecodingContainer", "KeyedDecodingContainerProtocol", "UnkeyedDecodingContainer",
+    ]
+    private static let decoding: Set<String> = ["decode", "decodeIfPresent", "nestedContainer"]
+
+    private mutating func refuseOwnDecoding(_ extended: ExtensionDeclSyntax, of path: TypePath, in file: SourceFile) {
+        guard let name = path.last, Self.containers.contains(name), path.count == 1 || path == ["Swift", name] else {
+            return
+        }
+        let own = extended.memberBlock.members.first { member in
+            guard let function = member.decl.as(FunctionDeclSyntax.self) else {
+                return member.decl.is(IfConfigDeclSyntax.self)
+            }
+            return Self.decoding.contains(function.name.plainText)
+        }
+        guard let own else { return }
+        report(
+            "what an extension of \(name) reads cannot be known, and the decoding of every type may call it; "
+                + "write the schemas by hand",
+            at: file.place(of: own)
+        )
     }
 
     // MARK: Members
@@ -136,41 +211,56 @@ struct DeclarationIndex {
             case true?: return clause.elements
             case false?: continue
             case nil:
-                let place = file.place(of: text)
-                for clause in condition.clauses {
-                    for touched in touched(by: clause.elements, at: path, in: file) { uncertain[touched] = place }
-                }
+                touch(condition, at: path, file.place(of: text), in: file)
                 return nil
             }
         }
         return nil
     }
 
-    /// The types that a branch declares, extends or adds members to.
-    private func touched(
-        by elements: IfConfigClauseSyntax.Elements?,
+    /// Notes the types that branches declare, extend or add members to.
+    private mutating func touch(
+        _ condition: IfConfigDeclSyntax,
         at path: TypePath,
+        _ place: SourcePlace,
         in file: SourceFile
-    ) -> [TypePath] {
-        switch elements {
-        case .statements(let statements)?:
-            statements.compactMap { statement in
-                guard case .decl(let declaration) = statement.item else { return nil }
-                if let extended = declaration.as(ExtensionDeclSyntax.self) {
-                    guard case .named(let names) = TypeExpression(extended.extendedType, in: file).kind else {
-                        return nil
+    ) {
+        for clause in condition.clauses {
+            switch clause.elements {
+            case .statements(let statements)?:
+                for case .decl(let declaration) in statements.map(\.item) {
+                    if let inner = declaration.as(IfConfigDeclSyntax.self) {
+                        touch(inner, at: path, place, in: file)
+                    } else if let extended = declaration.as(ExtensionDeclSyntax.self) {
+                        let type = TypeExpression(extended.extendedType, in: file)
+                        if let path = type.path { refuseOwnDecoding(extended, of: path, in: file) }
+                        uncertainExtensions.append((type, place))
+                    } else if let named = declaration.asProtocol((any NamedDeclSyntax).self) {
+                        uncertain[[named.name.plainText]] = place
                     }
-                    return names.map(\.name)
                 }
-                return (declaration.asProtocol((any NamedDeclSyntax).self)).map { [$0.name.plainText] }
+            case .decls(let members)?:
+                if members.contains(where: { !$0.decl.is(FunctionDeclSyntax.self) }) { uncertain[path] = place }
+            default: break
             }
-        case .decls(let members)?:
-            members.contains { !$0.decl.is(FunctionDeclSyntax.self) } ? [path] : []
-        default: []
         }
     }
 
     private mutating func report(_ message: String, at place: SourcePlace) {
         problems.append(.init(place: place, message: message))
+    }
+}
+
+extension TypeExpression {
+    /// The names as they are written; nil for what has none.
+    fileprivate var path: TypePath? {
+        guard case .named(let components) = kind else { return nil }
+        return components.map(\.name)
+    }
+
+    /// The type without the first of several names, which may be the module's; itself if there is but one.
+    fileprivate var droppingModule: TypeExpression {
+        guard case .named(let components) = kind, components.count > 1 else { return self }
+        return TypeExpression(.named(Array(components.dropFirst())), at: place)
     }
 }
