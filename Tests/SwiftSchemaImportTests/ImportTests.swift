@@ -241,6 +241,14 @@ struct ImportTests {
             "#if A\nextension Swift.UnkeyedDecodingContainer {\n func decode(_: Date.Type) -> Date { .now } }\n#endif",
             "9:2", "an extension of UnkeyedDecodingContainer"
         ),
+        ("var a: [ID: Int]", "", "4:17", "'ID' becomes a key"),
+        ("var a: [Key: Int]", "typealias Key = ID", "4:17", "'Key' becomes a key"),
+        ("var a: [Kept: Int]", "struct Kept: Codable, IDBased { var id: ID }", "4:17", "'Kept' becomes a key"),
+        ("var a: E", "enum E: CGFloat, Codable { case a = 1 }", "7:9", "'CGFloat' is not declared"),
+        (
+            "var a: Raw", "struct Raw: RawRepresentable, Codable { var rawValue: CGFloat }", "7:8",
+            "how this RawRepresentable is decoded"
+        ),
         ("var a: Bare", "struct Bare { var b: Int }", "7:8", "not declared Codable"),
         ("var a: Ref", "class Ref: Codable { var b = 1 }", "4:16", "no struct or enum"),
         ("var a: Mine", "struct Mine: Codable, Snapshot {}", "7:23", "'Snapshot' is not declared"),
@@ -267,7 +275,9 @@ struct ImportTests {
         _ place: String,
         _ words: String
     ) throws {
-        let error = try #require(throws: SwiftImportError.self) { try Self.imported(contentState, beside: beside) }
+        let error = try #require(throws: SwiftImportError.self) {
+            try Self.imported(contentState, beside: beside, supplied: ["ID": ["type": "string"], "Kept": true])
+        }
         let problem = try #require(error.problems.first)
         #expect(problem.message.contains(words), "\(problem.line)")
         if !place.isEmpty { #expect(problem.line.hasPrefix("Game.swift:\(place):"), "\(problem.line)") }

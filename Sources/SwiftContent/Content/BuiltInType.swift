@@ -23,9 +23,12 @@ package enum BuiltInType {
         signed[name] != nil || unsigned[name] != nil || name == "Int128"
     }
 
-    /// Whether raw values of this type are decoded by themselves, not in an object.
+    /// Whether raw values of this type are decoded by themselves, not in an object. `CGFloat` is decoded like `Double`, but it
+    /// is another type, and the standard library does that for its own alone.
     package static func isRawValue(_ name: String) -> Bool {
-        isInteger(name) && !name.hasSuffix("128") || ["String", "Double", "Float", "Bool"].contains(name)
+        guard name != "CGFloat" else { return false }
+        let name = canonical(name)
+        return isInteger(name) && !name.hasSuffix("128") || ["String", "Double", "Float", "Bool"].contains(name)
     }
 
     /// Whether two of them have an order, so that they can bound a range.

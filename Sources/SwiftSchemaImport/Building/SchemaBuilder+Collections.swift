@@ -51,6 +51,10 @@ extension SchemaBuilder {
         case .declared(let path)?:
             return dictionary(keyedBy: path, key, values, in: scope)
         case .foreign?, .alias?, nil:
+            guard !isSupplied(key, in: scope) else {
+                reportUnknownKey(key)
+                return nil
+            }
             guard let keys = shape(of: key, in: scope) else { return nil }
             return pairs(keys, values, most: Self.maximumPairs, key)
         }
@@ -70,7 +74,13 @@ extension SchemaBuilder {
             rawName = raw.name
         }
         let types = rawName == nil ? declaration.inherited : Array(declaration.inherited.dropFirst())
-        guard Conformances(types, scope: path, index: index).isCodingKeyRepresentable else {
+        let conformances = Conformances(types, scope: path, index: index)
+        guard conformances.isCodingKeyRepresentable else {
+            // A protocol that is not known might inherit from it.
+            guard conformances.unknown == nil || !isSupplied(key, in: scope) else {
+                reportUnknownKey(key)
+                return nil
+            }
             guard let keys = shape(of: key, in: scope) else { return nil }
             return pairs(keys, values, most: cases.map(\.count) ?? Self.maximumPairs, key)
         }
@@ -78,13 +88,17 @@ extension SchemaBuilder {
         guard let cases, rawName == "String" || rawName == "Int", !declaration.declaresVariable("codingKey"),
             shape(of: key, in: scope) != nil
         else {
-            report("how '\(path.joined(separator: "."))' becomes a key cannot be known; use String keys", at: key.place)
+            reportUnknownKey(key)
             return nil
         }
         let keys = cases.map { $0.string ?? $0.number?.digits ?? "" }
         let properties = JSONObject(keys.map { ($0, values) })
         let schema: JSONValue = ["type": "object", "properties": .object(properties), "additionalProperties": false]
         return Shape(schema: schema, isOptional: false)
+    }
+
+    private mutating func reportUnknownKey(_ key: TypeExpression) {
+        report("how '\(key.name)' becomes a key cannot be known; use String keys", at: key.place)
     }
 
     /// `[key, value, key, value, …]`: how the standard library encodes a dictionary whose keys are no texts.

@@ -120,7 +120,7 @@ extension SchemaBuilder {
     ) -> JSONValue? {
         guard properties.decoded.count == 1, let raw = properties.decoded.first, raw.name == "rawValue",
             case .foreign(let name)? = index.target(of: raw.type, in: path),
-            BuiltInType.isRawValue(BuiltInType.canonical(name)),
+            BuiltInType.isRawValue(name),
             !declaration.refusesRawValues, let shape = shape(of: raw.type, in: path), !shape.isOptional
         else {
             report(

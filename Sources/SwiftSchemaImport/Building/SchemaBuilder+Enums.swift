@@ -38,8 +38,8 @@ extension SchemaBuilder {
     func rawType(of declaration: Declaration, _ path: TypePath) -> (expression: TypeExpression, name: String)? {
         guard let first = declaration.inherited.first, case .foreign(let foreign)? = index.target(of: first, in: path)
         else { return nil }
-        let name = BuiltInType.canonical(foreign)
-        return BuiltInType.isRawValue(name) && name != "Bool" ? (first, name) : nil
+        guard BuiltInType.isRawValue(foreign), foreign != "Bool" else { return nil }
+        return (first, BuiltInType.canonical(foreign))
     }
 
     /// The raw values in order of the cases, written or counted; nil if one cannot be told.

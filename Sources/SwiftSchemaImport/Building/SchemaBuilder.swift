@@ -110,6 +110,21 @@ struct SchemaBuilder {
         }
     }
 
+    /// Whether what a type encodes as is known from a supplied schema, which does not tell what it is as a key.
+    func isSupplied(_ type: TypeExpression, in scope: TypePath) -> Bool {
+        var (type, scope) = (type, scope)
+        for _ in 0..<Self.maximumDepth {
+            guard case .named(let components) = type.kind else { return false }
+            if supplied[components.map(\.name)] != nil { return true }
+            switch index.meaning(of: components, in: scope) {
+            case .alias(let target, let aliasScope): (type, scope) = (target, aliasScope)
+            case .declared(let path): return supplied[path] != nil
+            case .foreign: return false
+            }
+        }
+        return false
+    }
+
     private mutating func declared(_ path: TypePath, from type: TypeExpression) -> Shape? {
         let name = path.joined(separator: ".")
         if let schema = supplied[path] {

@@ -13,6 +13,12 @@ struct TypeExpression {
         case unsupported(String)
     }
 
+    /// As it is written, without arguments; empty for what has no name.
+    var name: String {
+        guard case .named(let components) = kind else { return "" }
+        return components.map(\.name).joined(separator: ".")
+    }
+
     struct Component {
         let name: String
         let arguments: [TypeExpression]
