@@ -5,7 +5,8 @@ enum Limits {
     /// Sources at the limits of the importer take a few seconds in a debug build.
     private static let cpuSeconds = 30
     private static let memoryBytes = 2 << 30
-    private static let answerBytes = 64 << 20
+    /// As many as a request that brings the schemas itself.
+    private static let answerBytes = 1 << 20
 
     /// Puts them on this process; what goes beyond ends it.
     static func set() {

@@ -64,6 +64,22 @@ struct ImportProgramTests {
         #expect(error.problems.allSatisfy { $0.place == nil })
     }
 
+    @Test("A source of a few kilobytes makes no answer of megabytes")
+    func longAnswer() async throws {
+        let cases = (0..<25).map { "c\($0)" + String(repeating: "x", count: 100) }.joined(separator: ", ")
+        let source = SwiftSource(
+            name: "Game.swift",
+            text: """
+                struct Game: ActivityAttributes { struct ContentState: Codable { var a: [K: [K: [K: Int]]] } }
+                enum K: String, Codable, CodingKeyRepresentable { case \(cases) }
+                """
+        )
+        let error = await #expect(throws: SwiftImporterError.self) {
+            _ = try await SwiftImporter().answer(to: ImportRequest([source]))
+        }
+        #expect(error?.code == .exhausted)
+    }
+
     @Test("A request survives its way to the program")
     func requests() throws {
         let request = ImportRequest([Self.source], typeName: "G", supplied: ["A": true, "B": ["type": "string"]])

@@ -164,6 +164,16 @@ struct ImportTests {
         #expect(Self.keys(try Self.imported("var a: Int", beside: helper)) == ["a"])
     }
 
+    @Test func aShortSourceMakesNoLongSchema() throws {
+        let cases = (0..<30).map { "c\($0)" }.joined(separator: ", ")
+        let key = "enum K: String, Codable, CodingKeyRepresentable { case \(cases) }"
+        #expect(try Self.imported("var a: [K: [K: Int]]", beside: key).text.utf8.count < 1 << 20)
+        let error = #expect(throws: SwiftImportError.self) {
+            try Self.imported("var a: [K: [K: [K: Int]]]", beside: key)
+        }
+        #expect(error?.description.contains("more than fits one schema") == true)
+    }
+
     @Test func conditionsAreDecidedAsForPhones() throws {
         let schema = try Self.imported(
             """

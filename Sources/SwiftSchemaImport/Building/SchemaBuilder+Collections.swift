@@ -91,6 +91,8 @@ extension SchemaBuilder {
             reportUnknownKey(key)
             return nil
         }
+        // One copy of the values for each key, and that again where such a dictionary is the value of another.
+        guard hasRoom(for: cases.count * values.schemaCount, at: key.place) else { return nil }
         let keys = cases.map { $0.string ?? $0.number?.digits ?? "" }
         let properties = JSONObject(keys.map { ($0, values) })
         let schema: JSONValue = ["type": "object", "properties": .object(properties), "additionalProperties": false]
@@ -107,7 +109,7 @@ extension SchemaBuilder {
             report("optional keys cannot be read", at: key.place)
             return nil
         }
-        count(3 * most)
+        guard hasRoom(for: 3 * most, at: key.place) else { return nil }
         let keySchema = shared(keys.schema, named: "key")
         let valueSchema = shared(values, named: "value")
         let lengths: [JSONValue] = (0...most).map {
@@ -124,5 +126,16 @@ extension SchemaBuilder {
     private mutating func shared(_ schema: JSONValue, named name: String) -> JSONValue {
         guard schema.object?["$ref"] == nil else { return schema }
         return reference(to: definitionName(of: schema, or: name)) { _ in schema }
+    }
+}
+
+extension JSONValue {
+    /// How many schemas there are in a schema that the importer made, or more; itself included.
+    fileprivate var schemaCount: Int {
+        switch self {
+        case .object(let object): object.entries.reduce(1) { $0 + $1.value.schemaCount }
+        case .array(let items): items.reduce(0) { $0 + $1.schemaCount }
+        case .null, .bool, .number, .string: 0
+        }
     }
 }

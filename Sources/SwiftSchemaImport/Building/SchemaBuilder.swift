@@ -6,6 +6,7 @@ struct SchemaBuilder {
     /// The most schemas in one document; sources that need more are no content of 4 KB.
     private static let maximumSchemas = 20_000
     private static let maximumDepth = 64
+    private static let tooMuch = "this is more than fits one schema"
 
     /// A schema, and whether the value may be missing or null.
     struct Shape {
@@ -57,9 +58,8 @@ struct SchemaBuilder {
 
     /// The shape of a type as written; nil if it is reported.
     mutating func shape(of type: TypeExpression, in scope: TypePath) -> Shape? {
-        schemaCount += 1
-        guard schemaCount <= Self.maximumSchemas, depth < Self.maximumDepth else {
-            report("this is more than fits one schema", at: type.place)
+        guard depth < Self.maximumDepth, hasRoom(for: 1, at: type.place) else {
+            report(Self.tooMuch, at: type.place)
             return nil
         }
         depth += 1
@@ -199,7 +199,15 @@ struct SchemaBuilder {
         return text
     }
 
-    mutating func count(_ more: Int) { schemaCount += more }
+    /// Counts schemas that are about to be made together.
+    ///
+    /// - Returns: Whether there is room for them; if not, that is reported.
+    mutating func hasRoom(for more: Int, at place: SourcePlace) -> Bool {
+        schemaCount += more
+        guard schemaCount > Self.maximumSchemas else { return true }
+        report(Self.tooMuch, at: place)
+        return false
+    }
 }
 
 extension JSONValue {
