@@ -16,13 +16,20 @@ package struct ContentSchema: Sendable {
         types = TypedContent(document)
     }
 
+    /// What the numbers in it that stand for times count.
+    var timeScales: Set<TypedContent.TimeScale> { types.timeScales }
+
     /// What is doubtful about content, though a phone may decode it.
     func lint(_ content: JSONValue) -> [LintFinding] { ContentLint.findings(in: content, document) }
 
     /// Content as it goes to the phone, with times in place of texts in fields that are declared as `Date`, and everything in
     /// it that the phone could not decode.
-    func settle(_ content: JSONValue, version: Int) -> (content: JSONValue, errors: [FieldError]) {
-        let (settled, findings) = types.settled(content) { text in
+    func settle(
+        _ content: JSONValue,
+        by author: TypedContent.Author = .caller,
+        version: Int
+    ) -> (content: JSONValue, errors: [FieldError]) {
+        let (settled, findings) = types.settled(content, by: author) { text in
             Instant(text).map { .init(microseconds: $0.microseconds, text: $0.description) }
         }
         // Where a type has its say, what the schema says of the same place adds nothing.

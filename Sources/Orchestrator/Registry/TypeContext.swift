@@ -2,6 +2,7 @@ import APITypes
 package import ActivityModel
 import JSON
 import Postgres
+import SwiftContent
 
 /// What accepting and rendering have to know of an activity type, with its schemas compiled.
 package final class TypeContext: Sendable {
@@ -60,9 +61,13 @@ package final class TypeContext: Sendable {
     func version(ofStored appVersion: String) -> Int { versions.version(ofApp: AppVersion(appVersion)) }
 
     /// Whether a version decodes what is stored, and so goes to phones as it is.
+    ///
+    /// What is stored was settled for some version. Where versions count times on different scales, its numbers are doubted
+    /// as a caller's are: they may have been meant for another one.
     func decodes(_ stored: JSONValue, as part: SchemaPart, version: Int) -> Bool {
         guard let schema = schema(part, version: version) else { return false }
-        let (settled, errors) = schema.settle(stored, version: version)
+        let scales = Set(schemas.keys.flatMap { self.schema(part, version: $0)?.timeScales ?? [] })
+        let (settled, errors) = schema.settle(stored, by: scales.count > 1 ? .caller : .settled, version: version)
         return errors.isEmpty && settled == stored
     }
 }

@@ -30,8 +30,15 @@ enum DateEncoding: String, CaseIterable {
         }
     }
 
-    /// What is wrong with a number; nil if it is taken.
+    /// What is wrong with a number, whoever wrote it; nil if it is decoded.
     func objection(to number: JSONNumber) -> String? {
+        guard self == .iso8601 else { return nil }
+        return "\(number.digits) is a number, but a text such as 2026-11-21T18:00:00Z is declared"
+    }
+
+    /// Why a caller who writes a number most likely means another time than it stands for; nil if it is taken. What a text was
+    /// turned into is right, however far ahead it lies.
+    func doubt(about number: JSONNumber) -> String? {
         switch self {
         case .standard:
             guard number >= Self.leastUnixTime else { return nil }
@@ -40,8 +47,17 @@ enum DateEncoding: String, CaseIterable {
         case .secondsSince1970:
             guard number >= Self.leastMilliseconds else { return nil }
             return "\(number.digits) reads as milliseconds, but seconds since 1970 are declared"
-        case .secondsSince2001, .millisecondsSince1970: return nil
-        case .iso8601: return "\(number.digits) is a number, but a text such as 2026-11-21T18:00:00Z is declared"
+        case .secondsSince2001, .millisecondsSince1970, .iso8601: return nil
+        }
+    }
+
+    /// What a number counts; nil where times are no numbers. One number stands for other times on other scales.
+    var scale: TypedContent.TimeScale? {
+        switch self {
+        case .standard, .secondsSince2001: .secondsSince2001
+        case .secondsSince1970: .secondsSince1970
+        case .millisecondsSince1970: .millisecondsSince1970
+        case .iso8601: nil
         }
     }
 

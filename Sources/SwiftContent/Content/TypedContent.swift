@@ -24,12 +24,28 @@ package struct TypedContent: Sendable {
         }
     }
 
+    /// What the numbers that stand for times count.
+    package enum TimeScale: Sendable, Hashable {
+        case secondsSince2001, secondsSince1970, millisecondsSince1970
+    }
+
+    /// Who wrote content.
+    package enum Author: Sendable {
+        /// Numbers that are most likely meant on another scale are refused.
+        case caller
+        /// It was settled before, so its numbers are taken at their word: settling it again finds nothing new.
+        case settled
+    }
+
     private let nodes: [Node]
+    /// All that the schema names.
+    package let timeScales: Set<TimeScale>
 
     /// Reads a schema that ``CompiledSchema`` has accepted.
     package init(_ schema: JSONValue) {
         var reader = TypedContentReader(document: schema)
         nodes = reader.read()
+        timeScales = Set(nodes.compactMap { $0.swiftType.flatMap(DateEncoding.init(rawValue:))?.scale })
     }
 
     /// The content as it goes to the phone, with times in place of texts, and what is wrong with it.
@@ -37,10 +53,11 @@ package struct TypedContent: Sendable {
     /// What is wrong by the schema alone is not repeated here.
     package func settled(
         _ content: JSONValue,
+        by author: Author = .caller,
         time: @escaping TimeReader
     ) -> (content: JSONValue, findings: [ContentFinding]) {
         guard !nodes.isEmpty else { return (content, []) }
-        var walk = TypedContentWalk(nodes: nodes, time: time)
+        var walk = TypedContentWalk(nodes: nodes, author: author, time: time)
         let settled = walk.settle(content, 0)
         return (settled, walk.findings)
     }

@@ -8,14 +8,16 @@ struct TypedContentWalk {
     private static let maximumFindings = 100
 
     let nodes: [TypedContent.Node]
+    let author: TypedContent.Author
     let time: TypedContent.TimeReader
     private(set) var findings: [ContentFinding] = []
     private var path: [String] = []
     private var steps = 0
     private var depth = 0
 
-    init(nodes: [TypedContent.Node], time: @escaping TypedContent.TimeReader) {
+    init(nodes: [TypedContent.Node], author: TypedContent.Author, time: @escaping TypedContent.TimeReader) {
         self.nodes = nodes
+        self.author = author
         self.time = time
     }
 
@@ -116,7 +118,9 @@ struct TypedContentWalk {
             }
             return encoding.value(of: point)
         case .number(let number):
-            if let objection = encoding.objection(to: number) ?? NumberReading.objection(to: number, as: "Date") {
+            let doubt = author == .caller ? encoding.doubt(about: number) : nil
+            let objection = encoding.objection(to: number) ?? NumberReading.objection(to: number, as: "Date")
+            if let objection = doubt ?? objection {
                 report(encoding.rawValue, objection)
             }
             return value

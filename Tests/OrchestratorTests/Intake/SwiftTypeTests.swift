@@ -68,6 +68,28 @@ struct SwiftTypeTests {
         }
     }
 
+    @Test("A date far ahead starts an activity and is sent to those that follow it, like any other")
+    func farAhead() async throws {
+        try await withWorld { world in
+            try await register(world)
+            try await world.register("d1", token: "aa01")
+            let far: JSONValue = "2099-12-31T23:59:59Z"
+            try await world.start(to: World.devices("d1")) { request in
+                request.attributes["opened"] = far
+                request.contentState["kickoff"] = far
+            }
+            try await world.settle()
+            let start = try #require(world.recorder.take().first)
+            #expect(start.destination == "aa01")
+            #expect(start.aps["content-state"]?["kickoff"] == 3_124_137_599)
+            #expect(start.aps["attributes"]?["opened"] == 3_124_137_599)
+            try await world.follow("d2", token: "aa02")
+            try await world.settle()
+            #expect(world.recorder.take().map(\.destination) == ["aa02"])
+            #expect(try await world.show().progress.withheld == 0)
+        }
+    }
+
     @Test("What is wrong in a Swift source is 422 with line and column, and names what may be supplied")
     func refusals() async throws {
         try await withWorld { world in
