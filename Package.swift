@@ -88,7 +88,7 @@ let package = Package(
             ].map { .embedInCode("MetaSchemas/\($0).json") },
             swiftSettings: swiftSettings
         ),
-        .target(name: "SwiftContent", dependencies: ["JSON"], swiftSettings: swiftSettings),
+        .target(name: "SwiftContent", dependencies: ["JSON", "JSONSchema"], swiftSettings: swiftSettings),
         // Nothing but `tally-import` links it: swift-syntax takes longer to build than all the rest.
         .target(
             name: "SwiftSchemaImport",

@@ -39,6 +39,11 @@ package struct SchemaError: Error, Sendable, Hashable, CustomStringConvertible {
     /// A sentence for the author of the schema.
     package let message: String
 
+    /// A failure at a place of the document at hand.
+    package init(code: Code, pointer: JSONPointer, message: String) {
+        (self.code, self.pointer, self.message) = (code, pointer, message)
+    }
+
     /// Safe for logs: schemas are no secret, but can be long, so only kind and place.
     package var description: String { "schema \(code) at '\(pointer)'" }
 }

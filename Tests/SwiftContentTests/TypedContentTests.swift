@@ -1,4 +1,5 @@
 import JSON
+import JSONSchema
 import SwiftContent
 import Testing
 
@@ -93,5 +94,64 @@ struct TypedContentTests {
         let (content, findings) = TypedContent(schema).settled("2026-11-21T18:00:00+01:00", time: Self.time)
         #expect(content == "2026-11-21T18:00:00+01:00")
         #expect(findings.isEmpty)
+    }
+
+    /// Schemas with a type in a place where it would not be applied, and the place that is told.
+    @Test(arguments: [
+        (##"{"patternProperties":{"^a":{"x-swift-type":"Date"}}}"##, "/patternProperties/^a"),
+        (##"{"if":{},"then":{"properties":{"a":{"x-swift-type":"Date"}}}}"##, "/then"),
+        (##"{"if":{},"else":{"x-swift-type":"Int8"}}"##, "/else"),
+        (##"{"dependentSchemas":{"a":{"properties":{"b":{"x-swift-type":"Date"}}}}}"##, "/dependentSchemas/a"),
+        (##"{"contains":{"x-swift-type":"Date"}}"##, "/contains"),
+        (##"{"unevaluatedProperties":{"x-swift-type":"Date"}}"##, "/unevaluatedProperties"),
+        (##"{"items":{"$ref":"#t"},"$defs":{"T":{"$anchor":"t","x-swift-type":"Date"}}}"##, "/items"),
+        (##"{"items":{"$dynamicRef":"#t"},"$defs":{"T":{"$dynamicAnchor":"t","x-swift-type":"Date"}}}"##, "/items"),
+        // What is applied at one place is not at the other.
+        (
+            ##"{"properties":{"a":{"$ref":"#/$defs/T"}},"patternProperties":{"^b":{"$ref":"#/$defs/T"}},"##
+                + ##""$defs":{"T":{"x-swift-type":"Date"}}}"##,
+            "/patternProperties/^b"
+        ),
+        // The reference leads into the schema that is called b, not into the document.
+        (
+            ##"{"items":{"$id":"b","items":{"$ref":"#/$defs/T"},"$defs":{"T":{"x-swift-type":"Date"}}},"##
+                + ##""$defs":{"T":{}}}"##,
+            "/items/items"
+        ),
+        (##"{"anyOf":[{"type":"number","x-swift-type":"Date"},{"type":"string"}]}"##, "/anyOf/0"),
+        (##"{"oneOf":[{"required":["a"]},{"properties":{"b":{"x-swift-type":"Date"}}}]}"##, "/oneOf/1"),
+        (##"{"type":"string","x-swift-type":"Date"}"##, "/x-swift-type"),
+        (##"{"items":{"type":["integer","null"],"x-swift-type":"Date(iso8601)"}}"##, "/items/x-swift-type"),
+    ])
+    func aTypeThatWouldNotBeAppliedIsRefused(_ text: String, _ pointer: String) throws {
+        let schema = try JSONValue(parsing: text)
+        let compiled = try CompiledSchema(schema)
+        let error = #expect(throws: SchemaError.self) { try TypedContent.check(schema, compiled) }
+        #expect(error?.pointer.description == pointer)
+    }
+
+    @Test(arguments: [
+        ##"{"properties":{"a":{"type":["number","null"],"x-swift-type":"Date"}},"patternProperties":{"^b":{}}}"##,
+        ##"{"items":{"anyOf":[{"$ref":"#/$defs/T"},{"type":"null"}]},"$defs":{"T":{"type":"number","x-swift-type":"Date"}}}"##,
+        ##"{"anyOf":[{"type":"integer","x-swift-type":"Int"},{"type":"string","x-swift-type":"String"}]}"##,
+        ##"{"$ref":"#/$defs/T","$defs":{"T":{"properties":{"next":{"$ref":"#/$defs/T"},"a":{"x-swift-type":"Int"}}}}}"##,
+        ##"{"$ref":"#t","x-swift-type":"Own","$defs":{"T":{"$anchor":"t"},"unused":{"not":{"x-swift-type":"Date"}}}}"##,
+        ##"{"type":"string","x-swift-type":"Date(iso8601)","oneOf":[{"const":"a"},{"const":"b"}]}"##,
+        ##"{"type":"integer","x-swift-type":"Date(millisecondsSince1970)"}"##,
+    ])
+    func aTypeThatIsAppliedIsTaken(_ text: String) throws {
+        let schema = try JSONValue(parsing: text)
+        try TypedContent.check(schema, CompiledSchema(schema))
+    }
+
+    @Test func aReferenceIsNotMeantFromTheDocumentWhereASchemaHasItsOwnName() throws {
+        let schema = try JSONValue(
+            parsing: ##"{"items":{"$id":"b","items":{"$ref":"#/$defs/T"},"$defs":{"T":{}}},"##
+                + ##""$defs":{"T":{"x-swift-type":"Date"}},"properties":{"a":{"$ref":"#/$defs/T"}}}"##
+        )
+        let text: JSONValue = "2026-11-21T18:00:00+01:00"
+        #expect(TypedContent(schema).settled([[text]], time: Self.time).content == [[text]])
+        #expect(TypedContent(schema).settled(["a": text], time: Self.time).content == ["a": 816_973_200])
+        try TypedContent.check(schema, CompiledSchema(schema))
     }
 }

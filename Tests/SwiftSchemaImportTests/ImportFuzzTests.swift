@@ -19,9 +19,8 @@ struct ImportFuzzTests {
     private static func outcome(_ text: String) throws {
         do {
             let imported = try ImportedSchemas(ImportRequest([SwiftSource(name: "a.swift", text: text)]))
-            _ = try CompiledSchema(imported.attributes)
-            _ = try CompiledSchema(imported.contentState)
-            _ = TypedContent(imported.contentState)
+            try TypedContent.check(imported.attributes, CompiledSchema(imported.attributes))
+            try TypedContent.check(imported.contentState, CompiledSchema(imported.contentState))
         } catch let error as SwiftImportError {
             #expect(!error.problems.isEmpty)
         }

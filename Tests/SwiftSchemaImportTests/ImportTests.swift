@@ -19,8 +19,12 @@ struct ImportTests {
             }
             \(beside)
             """
-        return try ImportedSchemas(ImportRequest([SwiftSource(name: "Game.swift", text: source)], supplied: supplied))
-            .contentState
+        let schema = try ImportedSchemas(
+            ImportRequest([SwiftSource(name: "Game.swift", text: source)], supplied: supplied)
+        ).contentState
+        // Every type that it names is applied.
+        try TypedContent.check(schema, CompiledSchema(schema))
+        return schema
     }
 
     private static func keys(_ schema: JSONValue) -> [String] { schema.object?["properties"]?.object?.keys ?? [] }

@@ -52,7 +52,9 @@ struct TypeSchemas {
         _ errors: inout [FieldError]
     ) -> CompiledSchema? {
         do {
-            return try CompiledSchema(document)
+            let schema = try CompiledSchema(document)
+            try TypedContent.check(document, schema)
+            return schema
         } catch {
             errors.append(
                 FieldError(

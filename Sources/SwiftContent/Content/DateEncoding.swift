@@ -51,6 +51,9 @@ enum DateEncoding: String, CaseIterable {
         }
     }
 
+    /// The JSON types that it is decoded from.
+    var kinds: Set<String> { self == .iso8601 ? ["string"] : ["number", "integer"] }
+
     /// What a number counts; nil where times are no numbers. One number stands for other times on other scales.
     var scale: TypedContent.TimeScale? {
         switch self {

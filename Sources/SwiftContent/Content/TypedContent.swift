@@ -5,7 +5,8 @@ package import JSON
 ///
 /// It reads schemas made by ``ImportedSchemas`` and any other that names Swift types. Types are followed through `properties`,
 /// `additionalProperties`, `items`, `prefixItems`, `allOf` and `$ref`, and through `anyOf` and `oneOf` where only
-/// one alternative has room for a value of that kind.
+/// one alternative has room for a value of that kind. What names types elsewhere is refused where schemas come in, by
+/// ``check(_:_:)``.
 package struct TypedContent: Sendable {
     /// Reads a time of RFC 3339; nil for what is none.
     package typealias TimeReader = @Sendable (String) -> Time?
@@ -44,7 +45,8 @@ package struct TypedContent: Sendable {
     /// Reads a schema that ``CompiledSchema`` has accepted.
     package init(_ schema: JSONValue) {
         var reader = TypedContentReader(document: schema)
-        nodes = reader.read()
+        reader.read()
+        nodes = reader.nodes.contains { $0.swiftType != nil } ? reader.nodes : []
         timeScales = Set(nodes.compactMap { $0.swiftType.flatMap(DateEncoding.init(rawValue:))?.scale })
     }
 
@@ -76,32 +78,34 @@ package struct TypedContent: Sendable {
         var parts: [Int] = []
         /// One of these applies, in each list.
         var alternatives: [[Int]] = []
+
+        /// All that is followed from here.
+        var next: [Int] {
+            Array(properties.values) + firstItems + [otherProperties, otherItems].compactMap(\.self) + parts
+                + alternatives.joined()
+        }
     }
 }
 
 /// Reads a schema into nodes; not by recursion, because references can form chains as long as the document.
 struct TypedContentReader {
     private let document: JSONValue
-    private var nodes: [TypedContent.Node] = []
+    /// What is read, the root first.
+    private(set) var nodes: [TypedContent.Node] = []
     /// Where the node of the same number is described.
-    private var places: [JSONPointer] = []
+    private(set) var places: [JSONPointer] = []
     private var numbers: [JSONPointer: Int] = [:]
 
     init(document: JSONValue) { self.document = document }
 
-    /// The nodes, the root first; none if no Swift type is named anywhere.
-    mutating func read() -> [TypedContent.Node] {
+    /// Reads all that is followed from the root on.
+    mutating func read() {
         _ = number(of: JSONPointer())
-        var namesTypes = false
         var next = 0
         while next < nodes.count {
-            if case .object(let object)? = document[places[next]] {
-                nodes[next] = node(object, at: places[next])
-                if nodes[next].swiftType != nil { namesTypes = true }
-            }
+            if case .object(let object)? = document[places[next]] { nodes[next] = node(object, at: places[next]) }
             next += 1
         }
-        return namesTypes ? nodes : []
     }
 
     /// The number of the node for a place, which is read later if it is new.
@@ -128,10 +132,23 @@ struct TypedContentReader {
         node.otherItems = numberIfPresent("items", of: object, at: place)
         node.parts = list("allOf", of: object, at: place)
         node.alternatives = ["anyOf", "oneOf"].map { list($0, of: object, at: place) }.filter { !$0.isEmpty }
-        if let target = object["$ref"]?.string.flatMap(LocalReference.target), document[target] != nil {
+        if let target = object["$ref"]?.string.flatMap(LocalReference.target), document[target] != nil,
+            !hasOwnName(place)
+        {
             node.parts.append(number(of: target))
         }
         return node
+    }
+
+    /// Whether a schema is part of one that has a name of its own (`$id`) in the document, which references in it are meant from.
+    private func hasOwnName(_ place: JSONPointer) -> Bool {
+        var around = document
+        for token in place.tokens {
+            guard let inner = around[JSONPointer(tokens: [token])] else { return false }
+            if inner.object?["$id"]?.string != nil { return true }
+            around = inner
+        }
+        return false
     }
 
     private mutating func numberIfPresent(_ keyword: String, of object: JSONObject, at place: JSONPointer) -> Int? {

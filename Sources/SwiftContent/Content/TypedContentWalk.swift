@@ -66,7 +66,7 @@ struct TypedContentWalk {
     }
 
     /// Whether a value of this kind may be meant by a node; a text may be meant by a date.
-    private mutating func hasRoom(for value: JSONValue, _ id: Int, depth: Int) -> Bool {
+    mutating func hasRoom(for value: JSONValue, _ id: Int, depth: Int) -> Bool {
         let node = nodes[id]
         steps += 1
         guard steps <= Self.maximumSteps, depth < 16 else { return true }

@@ -90,6 +90,23 @@ struct SwiftTypeTests {
         }
     }
 
+    @Test("A schema that names a Swift type where it would not be applied is 422 with the place")
+    func unapplied() async throws {
+        try await withWorld { world in
+            let request = TypeRequest(
+                source: .schemas(
+                    attributes: [:],
+                    contentState: ["patternProperties": ["^at": ["type": "number", "x-swift-type": "Date"]]]
+                )
+            )
+            let refused = try await problem {
+                _ = try await world.orchestrator.putType(world.app, World.game, request, force: true)
+            }
+            #expect(refused?.status == 422)
+            #expect(refused?.errors.map(\.pointer.description) == ["/content_state_schema/patternProperties/^at"])
+        }
+    }
+
     @Test("What is wrong in a Swift source is 422 with line and column, and names what may be supplied")
     func refusals() async throws {
         try await withWorld { world in

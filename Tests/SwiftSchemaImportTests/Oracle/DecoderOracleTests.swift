@@ -69,6 +69,7 @@ private struct JudgedType {
         self.shape = shape
         self.document = document
         schema = try CompiledSchema(document)
+        try TypedContent.check(document, schema)
         typed = TypedContent(document)
     }
 
