@@ -211,11 +211,20 @@ struct LiveActivityBodyTests {
     @Test("An alert that waits makes a state too large that alone would fit")
     func pendingAlert() throws {
         var combination = try Self.combination(attributes: 10)
-        combination.mayBeStale = false
         let state = try Self.filler(3_900)
         #expect(BodySizes(contentState: state, in: combination).excess == nil)
         combination.alerts = [AlertContent(title: .plain(String(repeating: "T", count: 150)), body: .plain("B"))]
         #expect(BodySizes(contentState: state, in: combination).excess?.limit == .device)
+    }
+
+    @Test("A last state is measured in the end alone")
+    func lastState() throws {
+        var combination = try Self.combination(attributes: 1_000)
+        combination.startAlert = Self.alert
+        let state = try Self.filler(3_000)
+        #expect(BodySizes(contentState: state, in: combination).excess?.limit == .device)
+        combination.isEnd = true
+        #expect(BodySizes(contentState: state, in: combination).excess == nil)
     }
 
     @Test("A state too large for the start of a phone that joins is found")

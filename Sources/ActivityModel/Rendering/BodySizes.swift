@@ -4,7 +4,7 @@ package import JSON
 ///
 /// A state does not travel only in the push of its own change: the newest unsent alert rides on it, later an end without
 /// a state of its own carries it, and phones that join are started with it. So all of these are measured at accept,
-/// and what is accepted can always be sent.
+/// and what is accepted can always be sent. A stale date always counts: the policy may come to ask for one.
 package struct BodySizes: Sendable, Hashable {
     /// A stamp for measuring; every stamp until the year 2286 has as many digits.
     private static let stamp: Timestamp = 1_800_000_000
@@ -30,8 +30,8 @@ package struct BodySizes: Sendable, Hashable {
         package var startAlert: AlertContent?
         /// Every alert that may ride on the state: its own, the newest unsent one, those of open barriers.
         package var alerts: [AlertContent] = []
-        /// Whether an update or a start may carry a stale date, by the change or by the policy.
-        package var mayBeStale = true
+        /// Whether it is the last state: it travels in the end alone.
+        package var isEnd = false
         /// The largest relevance score that may be carried.
         package var relevanceScore: JSONNumber?
 
@@ -49,7 +49,7 @@ package struct BodySizes: Sendable, Hashable {
         let change = Self.largestChange(contentState, combination)
         if combination.delivery != .channel { device = change }
         if combination.delivery.usesChannel { broadcast = change }
-        if combination.startAlert != nil {
+        if combination.startAlert != nil, !combination.isEnd {
             device = max(device, Self.start(contentState, combination, channel))
         }
     }
@@ -62,14 +62,15 @@ package struct BodySizes: Sendable, Hashable {
     private static func largestChange(_ contentState: CompactJSON, _ combination: Combination) -> Int {
         let alerts: [AlertContent?] = combination.alerts.isEmpty ? [nil] : combination.alerts
         let sizes = alerts.map { alert in
-            let content = content(contentState, alert, combination)
             let end = LiveActivityBody.end(
                 contentState: contentState,
                 alert: alert,
                 dismissal: .after(seconds: Policy.maximumDismissal),
                 timestamp: stamp
             )
-            return max(LiveActivityBody.update(content, timestamp: stamp).count, end.count)
+            if combination.isEnd { return end.count }
+            let update = LiveActivityBody.update(content(contentState, alert, combination), timestamp: stamp)
+            return max(update.count, end.count)
         }
         return sizes.max() ?? 0
     }
@@ -97,7 +98,7 @@ package struct BodySizes: Sendable, Hashable {
         LiveActivityBody.Content(
             contentState: contentState,
             alert: alert,
-            staleAfterSeconds: combination.mayBeStale ? 0 : nil,
+            staleAfterSeconds: 0,
             relevanceScore: combination.relevanceScore
         )
     }

@@ -266,8 +266,7 @@ private struct IntakeDesk {
         )
         combination.startAlert = facts.startAlert
         combination.alerts = [change.command.alert, ridingAlert].compactMap { $0 } + barrierAlerts
-        combination.mayBeStale =
-            change.command.staleAfterSeconds != nil || change.command.policy.staleAfterSeconds != nil
+        combination.isEnd = change.kind == .end
         combination.relevanceScore = change.command.relevanceScore.flatMap(JSONNumber.init)
         try BodySizes(contentState: change.contentState, in: combination).check()
     }

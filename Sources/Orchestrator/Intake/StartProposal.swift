@@ -52,7 +52,6 @@ struct StartProposal: Sendable {
         )
         combination.startAlert = alert
         combination.alerts = [alert].compactMap { $0 }
-        combination.mayBeStale = request.staleAfterSeconds != nil || policy.staleAfterSeconds != nil
         combination.relevanceScore = request.relevanceScore.flatMap(JSONNumber.init)
         try BodySizes(contentState: CompactJSON(.object(contentState)), in: combination).check()
     }

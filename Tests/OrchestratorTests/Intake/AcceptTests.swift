@@ -201,6 +201,50 @@ struct AcceptTests {
         }
     }
 
+    @Test("The largest state that is taken is sent also with a stale date that the policy asks for later")
+    func laterPolicy() async throws {
+        try await withWorld { world in
+            try await world.start(alert: nil)
+            var length = 4_020
+            while try await problem({
+                try await world.update(score: 1) { request in
+                    request.contentState["note"] = .string(String(repeating: "x", count: length))
+                    request.relevanceScore = 100
+                }
+            }) != nil, length > 3_900 { length -= 1 }
+            var policy = Policy()
+            policy.staleAfterSeconds = 60
+            _ = try await world.orchestrator.putType(
+                world.app,
+                World.game,
+                TypeRequest(source: .schemas(attributes: [:], contentState: [:]), policy: policy),
+                force: true
+            )
+            try await world.follow("d1", token: "aa01")
+            try await world.settle()
+            let push = try #require(world.recorder.take().first)
+            #expect(push.aps["stale-date"] != nil)
+            #expect(push.body.text.utf8.count == 4_096)
+        }
+    }
+
+    @Test("A last state needs no room for what only starts and updates carry")
+    func largeEnd() async throws {
+        try await withWorld { world in
+            try await world.start(to: World.devices("d1"))
+            try await world.follow("d1", token: "aa01", known: 1)
+            let note = JSONValue.string(String(repeating: "x", count: 3_900))
+            let update = try await problem { try await world.update(score: 1) { $0.contentState["note"] = note } }
+            #expect(update?.code == "payload_too_large")
+            var state = World.state(1)
+            state["note"] = note
+            let request = EndRequest(contentState: state)
+            _ = try await world.orchestrator.end(world.app, ActivityID(stored: "final"), request)
+            try await world.settle()
+            #expect(world.recorder.take().map(\.aps["event"]) == ["end"])
+        }
+    }
+
     @Test("A stamp runs at most two seconds ahead; more changes are stamped when they are sent, the newest alone")
     func unstamped() async throws {
         try await withWorld { world in
