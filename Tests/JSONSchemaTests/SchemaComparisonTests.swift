@@ -115,6 +115,16 @@ struct SchemaComparisonTests {
             "property_removed /additionalProperties"
         ),
         Case(
+            #"{"type":"object","unevaluatedProperties":false}"#,
+            #"{"type":"object","properties":{"a":{}},"unevaluatedProperties":false}"#,
+            "cannot_be_compared /properties/a"
+        ),
+        Case(
+            #"{"properties":{"ab":{"type":"integer"}},"patternProperties":{"^a":{"type":"number"}}}"#,
+            #"{"patternProperties":{"^a":{"type":"number"}}}"#,
+            "cannot_be_compared "
+        ),
+        Case(
             #"{"type":"object"}"#,
             #"{"type":"object","additionalProperties":{"type":"integer"}}"#,
             "type_narrowed /additionalProperties"

@@ -56,6 +56,8 @@ extension SchemaComparison {
 
     private mutating func compareAdded(_ key: String, _ before: SchemaShape, _ after: SchemaShape) {
         switch before.keywords["additionalProperties"] {
+        case _ where before.mayLookAtUnnamed:
+            reportUnnamed(key, after.pointer.appending("properties").appending(key))
         case nil, .bool(true)?: break  // Keys that a reader does not know it passes over.
         case .bool(false)?:
             let pointer = after.pointer.appending("properties").appending(key)
@@ -75,10 +77,19 @@ extension SchemaComparison {
     private mutating func compareRemoved(_ key: String, _ before: SchemaShape, _ after: SchemaShape) {
         let pointer = after.pointer.appending("additionalProperties")
         switch after.keywords["additionalProperties"] {
+        case _ where after.mayLookAtUnnamed: reportUnnamed(key, after.pointer)
         case nil, .bool(true)?: break
         case .bool(false)?: report(.propertyRemoved, pointer, "'\(key)' is no longer let in")
         case _?: compare(before.pointer.appending("properties").appending(key), pointer)
         }
+    }
+
+    private mutating func reportUnnamed(_ key: String, _ pointer: JSONPointer) {
+        report(
+            .incomparable,
+            pointer,
+            "'\(key)' is named in one version alone, and what the other lets in there cannot be compared"
+        )
     }
 
     private mutating func compareOthers(_ before: SchemaShape, _ after: SchemaShape) {
@@ -128,6 +139,11 @@ extension SchemaComparison {
 
 extension SchemaShape {
     enum Openness { case open, some, closed }
+
+    /// Whether keywords that are not compared have a say about keys that are not named.
+    fileprivate var mayLookAtUnnamed: Bool {
+        keywords["patternProperties"] != nil || keywords["unevaluatedProperties"] != nil
+    }
 
     /// What stands behind keys that are not named.
     fileprivate var openness: Openness {
