@@ -95,7 +95,7 @@ package final class HTTP2ClientConnection {
 
     /// Whether requests may be submitted, room provided.
     package var isOpen: Bool {
-        guard case .open = state, remainingRequests > 0, let session else { return false }
+        guard case .open(let wire) = state, !wire.isEnding, remainingRequests > 0, let session else { return false }
         return session.acceptsRequests
     }
 
@@ -128,7 +128,7 @@ package final class HTTP2ClientConnection {
         extra: [HTTP2Header] = [],
         body: SharedBytes?
     ) throws(HTTP2Error) -> HTTP2StreamID? {
-        guard case .open(let wire) = state, remainingRequests > 0, let session, session.acceptsRequests,
+        guard case .open(let wire) = state, !wire.isEnding, remainingRequests > 0, let session, session.acceptsRequests,
             session.openStreams < maximumConcurrentStreams
         else { return nil }
         let request = OutgoingRequest(headers: headers, extra: extra, body: body)
@@ -294,7 +294,7 @@ extension HTTP2ClientConnection: WireDelegate {
             session.goAway()
         }
         // Stream numbers cannot be used again (RFC 9113 §5.1.1).
-        if case .open = state, goAwayCode == nil, remainingRequests == 0 || !session.acceptsRequests {
+        if case .open = state, goAwayCode == nil, remainingRequests == 0 || session.hasUsedUpNumbers {
             close()
             handler?.exhausted(self)
         }

@@ -43,6 +43,8 @@ final class Wire {
     private var delegate: (any WireDelegate)?
     private var registration: Registration?
     private(set) var state = State.handshaking
+    /// Whether what is submitted now can reach nobody: the peer has ended, or the connection is about to.
+    private(set) var isEnding = false
     private var lingerTimer: TimerID?
     private var isPaused = false
     private var isScheduled = false
@@ -168,8 +170,9 @@ final class Wire {
             if peerEnded || failure != nil { finish(nil) }
             return
         }
+        isEnding = peerEnded || failure != nil
         delegate?.wireMoved()
-        failure = failure ?? flush()
+        if !isEnding { failure = flush() }
         if session.hasEvents { schedule() }
         guard state != .closed else { return }
         if let failure { return finish(failure) }
@@ -303,6 +306,7 @@ final class Wire {
             } catch {
                 // The peer is gone, but its last words (a GOAWAY, say) may still lie in the socket.
                 if state == .open { _ = try readAll() }
+                isEnding = true
                 delegate?.wireMoved()
                 throw HTTP2Error(.lost, "socket", cause: error)
             }
@@ -328,14 +332,13 @@ final class Wire {
 
     private func finish(_ error: HTTP2Error?, abruptly: Bool = false) {
         guard state != .closed else { return }
+        isEnding = true
         delegate?.wireMoved()
         if abruptly {
             cancelRegistration()
             socket.abort()
         } else {
-            if state == .open { tls.close() }
-            // An alert or close_notify; whether the socket takes it makes no difference any more.
-            if tls.outputCount > 0 { _ = try? unsafe socket.write(tls.output) }
+            writeLast()
             cancelRegistration()
             socket.close()
         }
@@ -343,6 +346,15 @@ final class Wire {
         link.value.wire = nil
         let delegate = delegate.take()
         delegate?.wireClosed(error)
+    }
+
+    /// Writes what waits for the socket, and close_notify or an alert behind it.
+    private func writeLast() {
+        let hadFrames = tls.outputCount > 0
+        if state == .open { tls.close() }
+        guard tls.outputCount > 0 else { return }
+        // Whether the socket takes it makes no difference any more, except that requests among it may have left.
+        if case .moved? = try? unsafe socket.write(tls.output), hadFrames { delegate?.wireWrote() }
     }
 
     private func cancelRegistration() {

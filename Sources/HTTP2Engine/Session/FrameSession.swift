@@ -30,6 +30,8 @@ protocol ClientSession: FrameSession {
     var openStreams: Int { get }
     /// False after a GOAWAY in either direction: nothing more may be submitted.
     var acceptsRequests: Bool { get }
+    /// Whether no number is left for another stream.
+    var hasUsedUpNumbers: Bool { get }
 
     /// Queues one request.
     ///

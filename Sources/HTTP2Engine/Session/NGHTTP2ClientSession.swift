@@ -44,6 +44,10 @@ final class NGHTTP2ClientSession: ClientSession {
         return unsafe nghttp2_session_check_request_allowed(session.raw) != 0
     }
 
+    var hasUsedUpNumbers: Bool {
+        unsafe nghttp2_session_get_next_stream_id(session.raw) > UInt32(Int32.max)
+    }
+
     var isFinished: Bool { session.isFinished }
 
     var violation: String? { streams.violation }

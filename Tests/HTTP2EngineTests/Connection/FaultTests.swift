@@ -116,6 +116,24 @@ struct FaultTests {
         }
     }
 
+    @Test("what left with the connection's last bytes is not reported as never sent")
+    func sentLast() async throws {
+        try await withClientAndServer(answer: silent) { client, _ in
+            let headers = try SharedHeaders(authority: "localhost", fields: [])
+            // Enough that they are encoded in the pass in which they are submitted.
+            try await client.onLoop { connection in
+                for tag in 1...128 as ClosedRange<UInt64> {
+                    _ = try? connection.submit(tag: tag, headers: headers, path: "/", body: nil)
+                }
+                connection.drop(nil)
+            }
+            for tag in 1...128 as ClosedRange<UInt64> {
+                guard case .failure(let failed) = try await client.outcome(tag) else { return #expect(Bool(false)) }
+                #expect(failed.failure == .connectionLost)
+            }
+        }
+    }
+
     @Test("GOAWAY names the last stream: later ones are not processed, earlier ones are answered")
     func goAway() async throws {
         try await withClientAndServer(answer: { request, responder in

@@ -1,3 +1,4 @@
+import Dispatch
 import Reactor
 import TLSEngine
 import Testing
@@ -25,6 +26,16 @@ struct HostileSocketTests {
         Case(
             testDescription: "a frame too long",
             output: [RawFrame.settings(), RawFrame.frame(type: 0, stream: 1, RawFrame.text(16_385))],
+            code: .violation
+        ),
+        Case(
+            testDescription: "DATA for no stream",
+            output: [RawFrame.settings() + RawFrame.data(stream: 0, [1])],
+            code: .violation
+        ),
+        Case(
+            testDescription: "a window that grows by nothing",
+            output: [RawFrame.settings() + RawFrame.windowUpdate(0)],
             code: .violation
         ),
         Case(
@@ -59,7 +70,43 @@ struct HostileSocketTests {
             port: port,
             configuration: configuration
         )
-        #expect(try await client.end()?.code == attack.code)
+        let records = try await client.recordsUntilEnd()
+        guard case .closed(let error)? = records.last else { return #expect(Bool(false)) }
+        #expect(error?.code == attack.code)
+        // Its end is the server's doing.
+        #expect(!records.contains { if case .exhausted = $0 { true } else { false } })
+        try await serverLoop.perform { listener.value.close() }
+        await clientLoop.shutDown()
+        await serverLoop.shutDown()
+    }
+
+    @Test("what is submitted when the peer's end was read with its last answer is not sent")
+    func answerAndEnd() async throws {
+        let certificate = try TestCertificate.shared.get()
+        let serverLoop = try EventLoop(name: "test-server")
+        let clientLoop = try EventLoop(name: "test-client")
+        let answer = RawFrame.headers(stream: 1, ends: true, RawFrame.ok)
+        let peer = ScriptedPeer(loop: serverLoop, [RawFrame.settings()], lastAnswer: answer)
+        let (port, listener) = try await peer.listen(certificate.serverContext())
+        let headers = try SharedHeaders(authority: "localhost", fields: [])
+        let client = try await TestClient(
+            loop: clientLoop,
+            context: certificate.clientContext(),
+            port: port,
+            onResponse: { _ = try? $0.submit(tag: 2, headers: headers, path: "/", body: nil) }
+        )
+        _ = try await client.waitUntilOpen()
+        let hasEnded = DispatchSemaphore(value: 0)
+        try await client.onLoop { connection in
+            _ = try? connection.submit(tag: 1, headers: headers, path: "/", body: nil)
+            // After the request has left: the loop sees the answer and the end together.
+            connection.loop.execute { hasEnded.wait() }
+        }
+        _ = try await peer.ends.next()
+        hasEnded.signal()
+        let records = try await client.recordsUntilEnd()
+        #expect(records.contains { if case .responded(1, _) = $0 { true } else { false } })
+        #expect(!records.contains { if case .failed = $0 { true } else { false } })
         try await serverLoop.perform { listener.value.close() }
         await clientLoop.shutDown()
         await serverLoop.shutDown()

@@ -13,16 +13,28 @@ final class ScriptedPeer: Sendable {
         /// Whether the last piece is sent again and again.
         private let repeats: Bool
 
-        init(_ output: [[UInt8]], repeats: Bool) {
+        private let lastAnswer: [UInt8]?
+        private var received: [UInt8] = []
+        private(set) var isFinished = false
+
+        init(_ output: [[UInt8]], repeats: Bool, lastAnswer: [UInt8]?) {
             self.output = output
             self.repeats = repeats
+            self.lastAnswer = lastAnswer
         }
 
         deinit {
             current.deallocate()
         }
 
-        func receive(_ bytes: UnsafeRawBufferPointer) throws(HTTP2Error) {}
+        func receive(_ bytes: UnsafeRawBufferPointer) throws(HTTP2Error) {
+            guard let lastAnswer, !isFinished else { return }
+            received += bytes
+            if RawFrame.read(received).contains(where: { $0.type == 1 }) {
+                output.append(lastAnswer)
+                isFinished = true
+            }
+        }
 
         func nextOutput() throws(HTTP2Error) -> UnsafeRawBufferPointer? {
             if output.isEmpty { return nil }
@@ -33,7 +45,6 @@ final class ScriptedPeer: Sendable {
             return UnsafeRawBufferPointer(current)
         }
 
-        var isFinished: Bool { false }
         var hasEvents: Bool { false }
         var violation: String? { nil }
     }
@@ -56,13 +67,16 @@ final class ScriptedPeer: Sendable {
     let ends = Mailbox<HTTP2Error?>()
     private let output: [[UInt8]]
     private let repeatsLast: Bool
+    private let lastAnswer: [UInt8]?
 
     /// - `output`: pieces that are sent as fast as the socket takes them.
     /// - `repeatsLast`: the last piece again and again.
-    init(loop: EventLoop, _ output: [[UInt8]], repeatsLast: Bool = false) {
+    /// - `lastAnswer`: what is said to the first request; the connection ends with it.
+    init(loop: EventLoop, _ output: [[UInt8]], repeatsLast: Bool = false, lastAnswer: [UInt8]? = nil) {
         self.loop = loop
         self.output = output
         self.repeatsLast = repeatsLast
+        self.lastAnswer = lastAnswer
     }
 
     /// Serves every connection with the script; the port is returned.
@@ -96,7 +110,7 @@ final class ScriptedPeer: Sendable {
 
     private func run(_ socket: Socket, _ tls: TLSSession?) {
         guard let tls else { return ends.post(HTTP2Error(.tls, "no session")) }
-        let script = Script(output, repeats: repeatsLast)
+        let script = Script(output, repeats: repeatsLast, lastAnswer: lastAnswer)
         let wire = Wire(loop: loop, socket: socket, tls: tls, session: script, lingerTime: nil)
         wire.start(delegate: Owner(ends))
     }

@@ -20,8 +20,11 @@ final class TestClient: Sendable {
     private final class Handler: HTTP2ClientHandler {
         let mailbox: Mailbox<ClientRecord>
 
-        init(_ mailbox: Mailbox<ClientRecord>) {
+        let onResponse: @Sendable (HTTP2ClientConnection) -> Void
+
+        init(_ mailbox: Mailbox<ClientRecord>, onResponse: @escaping @Sendable (HTTP2ClientConnection) -> Void) {
             self.mailbox = mailbox
+            self.onResponse = onResponse
         }
 
         func connected(_ connection: HTTP2ClientConnection) {
@@ -30,6 +33,7 @@ final class TestClient: Sendable {
 
         func responded(_ connection: HTTP2ClientConnection, tag: UInt64, response: HTTP2Response) {
             mailbox.post(.responded(tag: tag, response))
+            onResponse(connection)
         }
 
         func streamFailed(_ connection: HTTP2ClientConnection, tag: UInt64, failure: HTTP2StreamFailure) {
@@ -77,12 +81,13 @@ final class TestClient: Sendable {
         context: TLSContext,
         host: String = "localhost",
         port: UInt16,
-        configuration: HTTP2ClientConfiguration = HTTP2ClientConfiguration()
+        configuration: HTTP2ClientConfiguration = HTTP2ClientConfiguration(),
+        onResponse: @escaping @Sendable (HTTP2ClientConnection) -> Void = { _ in }
     ) async throws {
         self.loop = loop
         let mailbox = mailbox
         parts = try await loop.perform {
-            let handler = Handler(mailbox)
+            let handler = Handler(mailbox, onResponse: onResponse)
             let connection = HTTP2ClientConnection(
                 loop: loop,
                 context: context,
@@ -146,6 +151,16 @@ final class TestClient: Sendable {
     func end() async throws -> HTTP2Error? {
         while true {
             if case .closed(let error) = try await mailbox.next() { return error }
+        }
+    }
+
+    /// Everything that the handler has yet to be told; the last is the end.
+    func recordsUntilEnd() async throws -> [ClientRecord] {
+        var records: [ClientRecord] = []
+        while true {
+            let record = try await mailbox.next()
+            records.append(record)
+            if case .closed = record { return records }
         }
     }
 
