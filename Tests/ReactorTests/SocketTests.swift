@@ -16,6 +16,13 @@ struct SocketTests {
         #expect(SocketAddress(numeric: "127.0.0.1", port: 1) == SocketAddress(numeric: "127.0.0.1", port: 1))
     }
 
+    private static func option(_ socket: Socket, _ level: Int32, _ name: Int32) -> Int32 {
+        var value: Int32 = -1
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        _ = getsockopt(socket.fd, level, name, &value, &length)
+        return value
+    }
+
     @Test("localhost is resolved off the loop")
     func resolve() async throws {
         let loop = try EventLoop(name: "test")
@@ -46,6 +53,9 @@ struct SocketTests {
                 keep.append(listener)
                 let connector = Connector(loop: loop, host: host, port: listener.address.port, timeout: .seconds(20)) {
                     guard case .success(let socket) = $0 else { return continuation.resume(returning: "\($0)") }
+                    // Kept known to whatever translates addresses on the way.
+                    #expect(Self.option(socket, SOL_SOCKET, SO_KEEPALIVE) == 1)
+                    #expect(Self.option(socket, Int32(IPPROTO_TCP), TCP_KEEPIDLE) == 60)
                     var text: [UInt8] = []
                     var registration: Registration?
                     registration = try? loop.register(fd: socket.fd, interest: .read) { _ in

@@ -24,7 +24,7 @@ package final class Connector {
     ///
     /// - `lookUp`: the resolver; another one is for tests.
     /// - `timeout`: for everything together, the look-up included.
-    /// - `completion`: gets a connected socket with TCP_NODELAY, or the error of the last address.
+    /// - `completion`: gets a connected socket with TCP_NODELAY and keepalive, or the error of the last address.
     package init(
         loop: EventLoop,
         host: String,
@@ -79,6 +79,7 @@ package final class Connector {
     private func begin(_ address: SocketAddress) throws(ReactorError) -> Bool {
         let socket = try Socket.make(family: address.family ?? AF_INET)
         socket.setNoDelay()
+        socket.setKeepAlive()
         self.socket = socket
         let result = unsafe address.withSockaddr { unsafe connect(socket.fd, $0, $1) }
         // Interrupted or in progress, the kernel carries on by itself; a success at once is found writable in the next pass.
