@@ -51,6 +51,18 @@ struct KeyRingTests {
         #expect(signatures(of: [signed, forged], by: ring) == [.valid, .invalid])
     }
 
+    @Test("a revoked key is refused also by a ring that believes unknown ones, until it is registered again")
+    func revoked() throws {
+        let key = try P256PrivateKey.generate()
+        let signed = try Self.jwt(key: key)
+        var ring = KeyRing(refusesUnknownKeys: false)
+        ring.register(keyID: "KEY1234567", publicKey: key.publicKey, scope: KeyScope(teamID: "TEAM123456"))
+        ring.revoke(keyID: "KEY1234567")
+        #expect(signatures(of: [signed], by: ring) == [.invalid])
+        ring.register(keyID: "KEY1234567", publicKey: key.publicKey, scope: KeyScope(teamID: "TEAM123456"))
+        #expect(signatures(of: [signed], by: ring) == [.valid])
+    }
+
     @Test("a strict ring refuses keys that it does not know, and revoked ones")
     func strict() throws {
         let key = try P256PrivateKey.generate()

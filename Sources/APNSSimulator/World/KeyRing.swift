@@ -9,6 +9,7 @@ struct KeyRing {
     }
 
     private var keys: [String: Registered] = [:]
+    private var revoked: Set<String> = []
     /// True: a key that is not registered is as good as none. False: its signature is just not checked.
     private let refusesUnknownKeys: Bool
     /// What was made of the last headers. One shared token serves thousands of requests.
@@ -20,12 +21,14 @@ struct KeyRing {
 
     mutating func register(keyID: String, publicKey: P256PublicKey, scope: KeyScope) {
         keys[keyID] = Registered(publicKey: publicKey, scope: scope)
+        revoked.remove(keyID)
         recent.removeAll()
     }
 
-    /// Revokes a key: what it signs is an invalid token from now on, if unknown keys are refused.
+    /// Revokes a key: what it signs is an invalid token from now on, also where unknown keys are believed.
     mutating func revoke(keyID: String) {
         keys[keyID] = nil
+        revoked.insert(keyID)
         recent.removeAll()
     }
 
@@ -61,7 +64,7 @@ struct KeyRing {
             let isValid = key.publicKey.isValidSignature(signature, for: Array("\(parts[0]).\(parts[1])".utf8))
             token.signature = isValid ? .valid : .invalid
             token.key = key.scope
-        } else if refusesUnknownKeys {
+        } else if refusesUnknownKeys || revoked.contains(keyID) {
             token.signature = .invalid
         }
         return .token(token)
