@@ -99,8 +99,8 @@ extension Apple.State {
         }
         switch Int.random(in: 0..<100, using: &random) {
         case ..<4: return PushOutcome(.notSent, detail: "connection refused")
-        case ..<8: return PushOutcome(.retry(after: nil), status: 429, reason: "TooManyRequests")
-        case ..<12: return PushOutcome(.retry(after: nil), status: 503, reason: "ServiceUnavailable")
+        case ..<8: return PushOutcome(.retry, status: 429, reason: "TooManyRequests")
+        case ..<12: return PushOutcome(.retry, status: 503, reason: "ServiceUnavailable")
         case ..<15: return PushOutcome(.unknown, detail: "no answer")
         case ..<20:
             handOn(push, destination)
@@ -220,7 +220,7 @@ struct Line: PushSender {
         return apple.with { state in
             let chance = state.areFaultsOn ? Int.random(in: 0..<100, using: &state.random) : 100
             if chance < 10 {
-                return .failed(PushOutcome(.retry(after: nil), status: 503, reason: "ServiceUnavailable"))
+                return .failed(PushOutcome(.retry, status: 503, reason: "ServiceUnavailable"))
             }
             state.made += 1
             let id = "channel\(state.made)"

@@ -9,15 +9,13 @@ package struct APNSAnswer: Sendable, Hashable {
 
     /// Reads an answer to a request of `kind`.
     ///
-    /// `apnsID` is the value of `apns-id` or `apns-request-id`, `uniqueID` that of `apns-unique-id`, `retryAfter` that of
-    /// `retry-after`, which Apple does not document but a proxy may send; only whole seconds up to a day are understood.
+    /// `apnsID` is the value of `apns-id` or `apns-request-id`, `uniqueID` that of `apns-unique-id`.
     package init(
         _ kind: APNSRequestKind,
         status: Int,
         body: [UInt8],
         apnsID: String? = nil,
-        uniqueID: String? = nil,
-        retryAfter: String? = nil
+        uniqueID: String? = nil
     ) {
         let body = AnswerBody(body)
         let judgement = AnswerRules.judge(kind, status: status, reason: body.reason)
@@ -26,7 +24,7 @@ package struct APNSAnswer: Sendable, Hashable {
             case .accepted: .accepted
             case .tokenDead: .tokenDead(at: body.timestamp)
             case .tokenRejected: .tokenRejected
-            case .retry: .retry(after: retryAfter.flatMap(Self.seconds))
+            case .retry: .retry
             case .channelGone: .channelGone
             case .requestInvalid: .requestInvalid
             case .credential: .credential
@@ -48,16 +46,8 @@ package struct APNSAnswer: Sendable, Hashable {
             status: response.status,
             body: response.body,
             apnsID: response.fields.apnsID,
-            uniqueID: response.fields.uniqueID,
-            retryAfter: response.fields["retry-after"]
+            uniqueID: response.fields.uniqueID
         )
-    }
-
-    private static func seconds(_ text: String) -> Duration? {
-        guard let seconds = Int(text), (0...86_400).contains(seconds) else {
-            return nil
-        }
-        return .seconds(seconds)
     }
 }
 

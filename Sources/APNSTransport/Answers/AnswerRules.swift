@@ -92,7 +92,7 @@ package enum AnswerRules {
 
     /// Key, team, topic, capability.
     private static let credential = [
-        AnswerRule(all, 400, "TopicDisallowed", .credential, .keep, .responses, .errors),
+        AnswerRule(all, 400, "TopicDisallowed", .credential, .replaceOld, .responses, .errors),
         AnswerRule(shared, 400, "FeatureNotEnabled", .credential, .keep, .errors),
         // What comes instead of the documented word.
         AnswerRule(shared, 400, "BroadcastFeatureNotEnabled", .credential, .keep, .recorded),
@@ -103,7 +103,7 @@ package enum AnswerRules {
         // What comes instead of the documented word.
         AnswerRule(all, 403, "BadEnvironmentKeyInToken", .credential, .keep, .recorded),
         AnswerRule(all, 403, "Forbidden", .credential, .keep, .responses),
-        AnswerRule(shared, 403, "TopicMismatch", .credential, .keep, .errors),
+        AnswerRule(shared, 403, "TopicMismatch", .credential, .replaceOld, .errors),
         AnswerRule(all, 403, "ExpiredProviderToken", .credential, .renewToken, .responses, .errors),
     ]
 

@@ -11,8 +11,8 @@ package struct PushOutcome: Sendable, Hashable {
         case tokenDead(at: Int64?)
         /// APNs does not take this token here. Wrong environment or topic look the same, so the token is kept, not sent to.
         case tokenRejected
-        /// May be sent again, after the given time if Apple named one.
-        case retry(after: Duration?)
+        /// May be sent again, later.
+        case retry
         /// The channel does not exist, or no more.
         case channelGone
         /// The request would be refused every time; the token and the channel are fine.

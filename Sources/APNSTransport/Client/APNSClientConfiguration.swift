@@ -19,6 +19,8 @@ package struct APNSClientConfiguration: Sendable, Hashable {
     package var firstAnswerPatience: Duration = .seconds(2)
     /// How long a connection that refused a stream gets no further request; doubled when it does so again and again.
     package var refusalPause: Duration = .milliseconds(100)
+    /// How old a connection must be to be replaced because it refuses an app as unknown.
+    package var youth: Duration = .seconds(300)
     /// After how much idle time a connection is asked for a sign of life. Apple suggests an hour.
     package var pingInterval: Duration = .seconds(3600)
     /// How long a connection may leave that unanswered.
@@ -43,9 +45,9 @@ package struct APNSClientConfiguration: Sendable, Hashable {
         let durations = [
             ("requestTimeout", requestTimeout), ("connectTimeout", connectTimeout), ("reconnectDelay", reconnectDelay),
             ("maximumReconnectDelay", maximumReconnectDelay), ("firstAnswerPatience", firstAnswerPatience),
-            ("refusalPause", refusalPause), ("pingInterval", pingInterval), ("pingTimeout", pingTimeout),
-            ("idleTimeout", idleTimeout), ("lastConnectionIdleTimeout", lastConnectionIdleTimeout),
-            ("abandonedIdleTimeout", abandonedIdleTimeout),
+            ("refusalPause", refusalPause), ("youth", youth), ("pingInterval", pingInterval),
+            ("pingTimeout", pingTimeout), ("idleTimeout", idleTimeout),
+            ("lastConnectionIdleTimeout", lastConnectionIdleTimeout), ("abandonedIdleTimeout", abandonedIdleTimeout),
         ]
         for (name, duration) in durations where duration < .milliseconds(1) {
             throw APNSTransportError(.invalidConfiguration, "\(name) is less than a millisecond")

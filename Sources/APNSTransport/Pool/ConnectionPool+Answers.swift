@@ -34,6 +34,10 @@ extension ConnectionPool {
         case .replace, .renewToken:
             // A connection that knows only the old token is of no use for the new one.
             retire(connection, because: .answer(reason: answer.outcome.reason))
+        case .replaceOld:
+            if connection.state.opened.duration(to: .now) >= configuration.youth {
+                retire(connection, because: .answer(reason: answer.outcome.reason))
+            }
         }
         work.ledger.settle(index, answer.outcome)
         if answer.outcome.concernsWholeBatch {

@@ -48,6 +48,7 @@ final class ConnectionPool {
     var hasHeard = false
     private(set) var table = WorkTable()
     private(set) var ready = ReadyQueue()
+    private var token = TokenInUse()
     private var tick: UInt8 = 0
     private var wakeUp: (timer: TimerID, at: ContinuousClock.Instant)?
     /// Why there is no connection, or none with room, as far as the last failure tells.
@@ -167,7 +168,10 @@ final class ConnectionPool {
             }
         }
         do {
-            let headers = try work.headers(authority: key.endpoint.authority)
+            let headers = try work.headers(
+                authority: key.endpoint.authority,
+                token: token.inPlace(of: work.providerToken)
+            )
             while sent < limit, let index = work.ledger.take() {
                 let stream = try connection.submit(
                     tag: WorkTable.tag(work, index),

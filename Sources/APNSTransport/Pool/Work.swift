@@ -7,7 +7,7 @@ final class Work {
     private static let sampleDistance = 128
 
     let head: RequestHead
-    private let providerToken: ProviderToken
+    let providerToken: ProviderToken
     /// nil for a single request, whose path is complete.
     let tokens: TokenBuffer?
     let body: SharedBytes?
@@ -30,7 +30,7 @@ final class Work {
     /// How long measured pushes waited for their answers.
     private(set) var latencies: [Duration] = []
 
-    private var sharedHeaders: SharedHeaders?
+    private var layOut: (token: ProviderToken, headers: SharedHeaders)?
 
     init(
         head: RequestHead,
@@ -56,18 +56,18 @@ final class Work {
         tokens.map { $0[index] } ?? []
     }
 
-    /// The header fields of all its requests; laid out once.
-    func headers(authority: String) throws(HTTP2Error) -> SharedHeaders {
-        if let sharedHeaders {
-            return sharedHeaders
+    /// The header fields of its requests; laid out once for each provider token.
+    func headers(authority: String, token: ProviderToken) throws(HTTP2Error) -> SharedHeaders {
+        if let layOut, layOut.token == token {
+            return layOut.headers
         }
         let headers = try SharedHeaders(
             method: head.method,
             authority: authority,
             pathPrefix: head.path,
-            fields: [HTTP2Header("authorization", providerToken.authorization)] + head.fields
+            fields: [HTTP2Header("authorization", token.authorization)] + head.fields
         )
-        sharedHeaders = headers
+        layOut = (token, headers)
         return headers
     }
 

@@ -43,18 +43,6 @@ struct AnswerBodyTests {
         #expect(APNSAnswer(.devicePush, status: 400, body: body).outcome.reason?.count == 128)
     }
 
-    @Test(
-        "retry-after is understood in seconds up to a day",
-        arguments: [
-            ("0", .seconds(0)), ("17", .seconds(17)), ("86400", .seconds(86_400)), ("86401", nil), ("-1", nil),
-            ("soon", nil),
-        ] as [(String, Duration?)]
-    )
-    func retryAfter(text: String, expected: Duration?) {
-        let answer = APNSAnswer(.broadcastPush, status: 429, body: [], retryAfter: text)
-        #expect(answer.outcome.class == .retry(after: expected))
-    }
-
     @Test("counts of a batch tell rejections from deaths and answers from silence")
     func counts() {
         let outcome = BatchOutcome(

@@ -41,7 +41,7 @@ struct AnswerTableTests {
         Row(400, "DeviceTokenNotForTopic", device, .tokenRejected),
         Row(400, "BadTopic", device, .requestInvalid),
         Row(400, "MissingTopic", device, .requestInvalid),
-        Row(400, "TopicDisallowed", device + broadcast + channels, .credential),
+        Row(400, "TopicDisallowed", device + broadcast + channels, .credential, .replaceOld),
         Row(400, "BadCollapseId", device, .requestInvalid),
         Row(400, "BadMessageId", device + broadcast, .requestInvalid),
         Row(400, "BadPriority", device + broadcast, .requestInvalid),
@@ -51,13 +51,13 @@ struct AnswerTableTests {
         Row(400, "MissingPushType", broadcast + channels, .requestInvalid),
         Row(400, "MissingDeviceToken", device, .requestInvalid),
         Row(400, "PayloadEmpty", device + broadcast, .requestInvalid),
-        Row(400, "IdleTimeout", device, .retry(after: nil), .replace),
+        Row(400, "IdleTimeout", device, .retry, .replace),
         Row(400, "MissingChannelId", broadcast + channels, .requestInvalid),
         Row(400, "BadChannelId", broadcast + channels, .channelGone),
         Row(400, "ChannelNotRegistered", broadcast + channels, .channelGone),
         Row(400, "FeatureNotEnabled", broadcast + channels, .credential),
         Row(400, "BroadcastFeatureNotEnabled", broadcast + channels, .credential),
-        Row(400, "CannotCreateChannelConfig", [.channelCreation], .retry(after: nil)),
+        Row(400, "CannotCreateChannelConfig", [.channelCreation], .retry),
         Row(400, "BadRequestParams", broadcast + channels, .requestInvalid),
         Row(400, "BadRequestPayload", broadcast + channels, .requestInvalid),
         Row(403, "BadCertificate", device + broadcast + channels, .credential),
@@ -65,23 +65,23 @@ struct AnswerTableTests {
         Row(403, "ExpiredProviderToken", device + broadcast + channels, .credential, .renewToken),
         Row(403, "InvalidProviderToken", device + broadcast + channels, .credential),
         Row(403, "MissingProviderToken", device + broadcast + channels, .requestInvalid),
-        Row(403, "UnrelatedKeyIdInToken", device, .retry(after: nil), .replace),
+        Row(403, "UnrelatedKeyIdInToken", device, .retry, .replace),
         Row(403, "BadEnvironmentKeyIdInToken", device, .credential),
         Row(403, "BadEnvironmentKeyInToken", device, .credential),
         Row(403, "Forbidden", device, .credential),
-        Row(403, "TopicMismatch", broadcast + channels, .credential),
+        Row(403, "TopicMismatch", broadcast + channels, .credential, .replaceOld),
         Row(404, "BadPath", device + broadcast + [.channelCreation, .channelReading, .channelList], .requestInvalid),
         Row(404, "BadPath", [.channelDeletion], .channelGone),
         Row(405, "MethodNotAllowed", device + broadcast + channels, .requestInvalid),
         Row(410, "Unregistered", device, .tokenDead(at: nil)),
         Row(410, "ExpiredToken", device, .tokenDead(at: nil)),
         Row(413, "PayloadTooLarge", device + broadcast, .requestInvalid),
-        Row(429, "TooManyRequests", device + broadcast + channels, .retry(after: nil)),
-        Row(429, "TooManyProviderTokenUpdates", device + broadcast + channels, .retry(after: nil), .keepToken),
-        Row(500, "InternalServerError", device + broadcast + channels, .retry(after: nil)),
-        Row(503, "ServiceUnavailable", device + broadcast + channels, .retry(after: nil)),
-        Row(503, "Service Unavailable", broadcast, .retry(after: nil)),
-        Row(503, "Shutdown", device + broadcast + channels, .retry(after: nil), .replace),
+        Row(429, "TooManyRequests", device + broadcast + channels, .retry),
+        Row(429, "TooManyProviderTokenUpdates", device + broadcast + channels, .retry, .keepToken),
+        Row(500, "InternalServerError", device + broadcast + channels, .retry),
+        Row(503, "ServiceUnavailable", device + broadcast + channels, .retry),
+        Row(503, "Service Unavailable", broadcast, .retry),
+        Row(503, "Shutdown", device + broadcast + channels, .retry, .replace),
     ]
 
     @Test("each reason means what Apple documents, or what was recorded", arguments: rows)
@@ -186,9 +186,9 @@ struct AnswerTableTests {
         "an unknown or missing reason is judged by its status",
         arguments: [
             (400, .requestInvalid), (402, .requestInvalid), (403, .credential), (404, .requestInvalid),
-            (408, .retry(after: nil)),
-            (410, .tokenRejected), (413, .requestInvalid), (429, .retry(after: nil)), (500, .retry(after: nil)),
-            (502, .retry(after: nil)), (503, .retry(after: nil)), (302, .retry(after: nil)), (204, .accepted),
+            (408, .retry),
+            (410, .tokenRejected), (413, .requestInvalid), (429, .retry), (500, .retry),
+            (502, .retry), (503, .retry), (302, .retry), (204, .accepted),
         ] as [(Int, PushOutcome.Class)]
     )
     func unknownReason(status: Int, expected: PushOutcome.Class) {
@@ -209,7 +209,7 @@ struct AnswerTableTests {
     @Test("a known reason under a foreign status is judged by the status")
     func foreignStatus() {
         let body = Array(#"{"reason":"Unregistered"}"#.utf8)
-        #expect(APNSAnswer(.devicePush, status: 503, body: body).outcome.class == .retry(after: nil))
+        #expect(APNSAnswer(.devicePush, status: 503, body: body).outcome.class == .retry)
         #expect(APNSAnswer(.devicePush, status: 400, body: body).outcome.class == .requestInvalid)
     }
 }

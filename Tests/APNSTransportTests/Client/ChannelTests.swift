@@ -47,7 +47,7 @@ struct ChannelTests {
         "refused broadcasts say what to do",
         arguments: [
             (400, "ChannelNotRegistered", .channelGone), (400, "BadChannelId", .channelGone),
-            (400, "BroadcastFeatureNotEnabled", .credential), (429, "TooManyRequests", .retry(after: nil)),
+            (400, "BroadcastFeatureNotEnabled", .credential), (429, "TooManyRequests", .retry),
             (400, "BadExpirationDate", .requestInvalid),
         ] as [(Int, String, PushOutcome.Class)]
     )
@@ -105,7 +105,7 @@ struct ChannelTests {
             },
             { world async throws in
                 let identity = try testIdentity()
-                for expected in [PushOutcome.Class.unknown, .retry(after: nil)] {
+                for expected in [PushOutcome.Class.unknown, .retry] {
                     let outcome = await world.client.createChannel(
                         environment: .sandbox,
                         identity: identity,
@@ -129,7 +129,7 @@ struct ChannelTests {
             (400, "ChannelNotRegistered", .alreadyGone), (400, "BadChannelId", .alreadyGone),
             (
                 503, "ServiceUnavailable",
-                .failed(PushOutcome(.retry(after: nil), status: 503, reason: "ServiceUnavailable"))
+                .failed(PushOutcome(.retry, status: 503, reason: "ServiceUnavailable"))
             ),
         ]
     )

@@ -75,6 +75,41 @@ struct CredentialTests {
         }
     }
 
+    @Test("a new token goes with what still waits, so that a connection sees one change only")
+    func renewed() async throws {
+        try await ClientWorld.run(
+            maximumConcurrentStreams: 1,
+            configuration: .oneConnection,
+            providerTokens: AgeingTokens(),
+            script: { _ in .answerAfter(.milliseconds(1), status: 200) },
+            { world async throws in
+                async let waiting = world.send(200)
+                await world.server.arrival(of: 5)
+                #expect(try await world.send(1).accepted == 1)
+                #expect(try await waiting.accepted == 200)
+                let tokens = world.server.received.compactMap { $0["authorization"] }
+                #expect(zip(tokens, tokens.dropFirst()).count { $0 != $1 } == 1)
+            }
+        )
+    }
+
+    @Test("an app that an old connection does not know gets another one; a young connection stays")
+    func newApp() async throws {
+        for (youth, connections) in [(Duration.milliseconds(1), [1, 2]), (.seconds(300), [1, 1])] as [(_, [UInt64])] {
+            var configuration = APNSClientConfiguration.quick
+            configuration.youth = youth
+            try await ClientWorld.run(
+                configuration: configuration,
+                script: { $0.connection == 1 ? .refusal(400, "TopicDisallowed") : .ok },
+                { world async throws in
+                    #expect(try await world.send(1).classes == ["credential": 1])
+                    #expect(try await world.send(1).count == 1)
+                    #expect(world.server.received.map(\.connection) == connections)
+                }
+            )
+        }
+    }
+
     @Test("two keys never share a connection, two batches of one key do")
     func poolsPerKey() async throws {
         try await ClientWorld.run(script: { _ in .ok }) { world async throws in
@@ -93,4 +128,19 @@ struct CredentialTests {
             #expect(world.server.received.map(\.connection) == [1, 1, 2, 3])
         }
     }
+}
+
+/// The first token is nearly too old, so that the second request gets another.
+private final class AgeingTokens: ProviderTokenStore {
+    private let issued = Mutex(0)
+
+    func token(for identity: SigningIdentity, replacing expired: ProviderToken?) throws -> IssuedProviderToken {
+        let number = issued.withLock { issued in
+            issued += 1
+            return Int64(issued)
+        }
+        return IssuedProviderToken(try .sign(identity, at: 1_763_700_000 + number), age: number == 1 ? 50 * 60 : 0)
+    }
+
+    func tooManyTokens(for identity: SigningIdentity) {}
 }

@@ -86,12 +86,7 @@ struct SendingTests {
                 case "1":
                     .answer(status: 410, body: #"{"reason":"Unregistered","timestamp":1763700000123}"#)
                 case "2": .refusal(400, "BadDeviceToken")
-                case "3":
-                    .answer(
-                        status: 429,
-                        fields: [HTTP2Header("retry-after", "7")],
-                        body: #"{"reason":"TooManyRequests"}"#
-                    )
+                case "3": .refusal(429, "TooManyRequests")
                 case "4": .refusal(500, "InternalServerError")
                 case "5": .refusal(400, "SomethingNew")
                 case "6":
@@ -107,8 +102,8 @@ struct SendingTests {
                 #expect(byIndex.keys.sorted() == [1, 2, 3, 4, 5, 6])
                 #expect(byIndex[1]?.class == .tokenDead(at: 1_763_700_000_123))
                 #expect(byIndex[2]?.class == .tokenRejected)
-                #expect(byIndex[3]?.class == .retry(after: .seconds(7)))
-                #expect(byIndex[4]?.class == .retry(after: nil))
+                #expect(byIndex[3]?.class == .retry)
+                #expect(byIndex[4]?.class == .retry)
                 #expect(byIndex[5]?.class == .requestInvalid)
                 #expect(byIndex[5]?.reason == "SomethingNew")
                 #expect(byIndex[6]?.apnsID == "ID-6")

@@ -427,8 +427,8 @@ extension Orchestrator {
 }
 
 extension PushOutcome {
-    static let unavailable = PushOutcome(.retry(after: nil), status: 503, reason: "ServiceUnavailable")
-    static let tooMany = PushOutcome(.retry(after: nil), status: 429, reason: "TooManyRequests")
+    static let unavailable = PushOutcome(.retry, status: 503, reason: "ServiceUnavailable")
+    static let tooMany = PushOutcome(.retry, status: 429, reason: "TooManyRequests")
     static let badToken = PushOutcome(.tokenRejected, status: 400, reason: "BadDeviceToken")
     static let channelNotRegistered = PushOutcome(.channelGone, status: 400, reason: "ChannelNotRegistered")
     static let noAnswer = PushOutcome(.unknown)
