@@ -65,6 +65,7 @@ struct TallyBackendTests {
             #expect(body["delivery"]?.string == "hybrid")
             #expect(body["alert"]?["sound"]?.string == "default")
             #expect(body["ends_at"]?.string == "2022-12-18T15:00:00Z")
+            #expect(body["urgency"] == nil && body["relevance_score"] == nil)
             #expect(try StartRequest(json: body).alert != nil, "the server takes it")
         }
     }
@@ -122,9 +123,37 @@ struct TallyBackendTests {
                     try await tally.update("o-1", contentState: state, options: options)
                 }
             }
-            var end = EndOptions()
-            end.at = date
-            try await refused("at") { () async throws(TallyError) in try await tally.end("o-1", options: end) }
+            for (name, field) in [("dismissAt", \EndOptions.dismissAt), ("at", \.at)] {
+                var options = EndOptions()
+                options[keyPath: field] = date
+                try await refused(name) { () async throws(TallyError) in try await tally.end("o-1", options: options) }
+            }
+            #expect(server.received.isEmpty)
+        }
+    }
+
+    @Test("a score that is no number, and an end with two times to dismiss it, are refused before anything is sent")
+    func contradictions() async throws {
+        try await withBackend { _, _ in
+            .answer(status: 202, body: Self.accepted)
+        } _: { tally, server in
+            for score in [Double.nan, .infinity] {
+                var options = UpdateOptions()
+                options.relevanceScore = score
+                let given = options
+                let error = try await #require(throws: TallyError.self) {
+                    try await tally.update("o-1", contentState: Self.progress, options: given)
+                }
+                #expect(error.code == "invalid_argument" && error.detail.hasPrefix("relevanceScore"))
+            }
+            var options = EndOptions()
+            options.dismissAt = Self.eta
+            options.dismissAfterSeconds = 0
+            let given = options
+            let error = try await #require(throws: TallyError.self) {
+                try await tally.end("o-1", options: given)
+            }
+            #expect(error.code == "invalid_argument" && error.detail.contains("dismissAt"))
             #expect(server.received.isEmpty)
         }
     }
@@ -150,6 +179,50 @@ struct TallyBackendTests {
             let body = try JSONValue(parsing: try #require(server.received.last).body)
             #expect(body["urgency"]?.string == "critical")
             #expect(body["must_deliver"]?.bool == true)
+            #expect(body["force"] == nil && body["relevance_score"] == nil)
+        }
+    }
+
+    @Test("what a change may say beside its state goes out as the API has it")
+    func options() async throws {
+        let started = #"{"activity_id":"o-1","state":"live","revision":1,"audience":{"devices":0,"unknown_users":0}}"#
+        try await withBackend { number, _ in
+            .answer(status: 202, body: number == 0 ? started : Self.accepted)
+        } _: { tally, server in
+            var start = StartOptions()
+            start.urgency = .notable
+            start.relevanceScore = 75.5
+            start.alert = ChangeAlert(
+                title: .localized(key: "ORDER_%@", arguments: ["7"]),
+                body: .localized(key: "IN_THE_OVEN")
+            )
+            try await tally.start(
+                "o-1",
+                type: "Order",
+                attributes: [:] as [String: String],
+                contentState: Self.progress,
+                options: start
+            )
+            var update = UpdateOptions()
+            update.force = true
+            update.relevanceScore = 0
+            update.alert = ChangeAlert(title: .plain("Order"), body: .localized(key: "READY"), sound: "bell.caf")
+            try await tally.update("o-1", contentState: Self.progress, options: update)
+            var end = EndOptions()
+            end.dismissAt = Self.eta
+            try await tally.end("o-1", options: end)
+            let bodies = try server.received.map { try JSONValue(parsing: $0.body) }
+            #expect(bodies[0]["urgency"]?.string == "notable" && bodies[0]["relevance_score"] == 75.5)
+            #expect(
+                bodies[0]["alert"] == [
+                    "title": ["loc_key": "ORDER_%@", "loc_args": ["7"]], "body": ["loc_key": "IN_THE_OVEN"],
+                ]
+            )
+            #expect(bodies[1]["force"]?.bool == true && bodies[1]["relevance_score"] == 0)
+            #expect(
+                bodies[1]["alert"] == ["title": "Order", "body": ["loc_key": "READY"], "sound": "bell.caf"]
+            )
+            #expect(bodies[2] == ["dismiss_at": "2022-12-18T15:00:00Z"])
         }
     }
 

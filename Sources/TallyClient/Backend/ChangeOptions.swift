@@ -3,25 +3,6 @@ internal import ActivityModel
 public import Foundation
 internal import JSON
 
-/// What lights the screen beside a change.
-public struct ChangeAlert: Sendable, Hashable {
-    /// The first line.
-    public var title: String
-    /// The second line.
-    public var body: String
-    /// `default`, or a sound file of the app's; nil: silent.
-    public var sound: String?
-
-    /// An alert of plain texts.
-    public init(title: String, body: String, sound: String? = nil) {
-        self.title = title
-        self.body = body
-        self.sound = sound
-    }
-
-    fileprivate var content: AlertContent { AlertContent(title: .plain(title), body: .plain(body), sound: sound) }
-}
-
 /// What a caller says of a change; Tally chooses the priority.
 public enum ChangeUrgency: String, Sendable, Hashable, CaseIterable {
     case routine, notable, critical
@@ -50,6 +31,8 @@ public struct StartOptions: Sendable, Hashable {
     public var everyDevice = false
     /// Needed where phones are to show it, unless the type's policy has one.
     public var alert: ChangeAlert?
+    /// Nil: routine. What starts a card on a phone is sent at once in any case.
+    public var urgency: ChangeUrgency?
     /// How phones are reached; cannot be changed later.
     public var delivery = ActivityDelivery.tokens
     /// Whether it belongs to the sandbox; false: production if the app has it.
@@ -60,6 +43,8 @@ public struct StartOptions: Sendable, Hashable {
     public var endsAt: Date?
     /// After how many seconds phones show it as out of date.
     public var staleAfterSeconds: Int64?
+    /// Which of the app's activities the phone shows first: the larger, the sooner; nil: that is left to the phone.
+    public var relevanceScore: Double?
 
     /// An activity that apps start themselves, if no audience is added.
     public init() {}
@@ -67,11 +52,13 @@ public struct StartOptions: Sendable, Hashable {
     func apply(to request: inout StartRequest) throws(TallyError) {
         request.audience = try ActivityAudience(users: users, devices: devices, everyDevice: everyDevice).audience()
         request.alert = alert?.content
+        request.urgency = urgency?.urgency
         request.delivery = Delivery(rawValue: delivery.rawValue) ?? .tokens
         request.environment = isSandbox ? .sandbox : nil
         request.startsAt = try TallyBackend.instant(startsAt, "startsAt")
         request.endsAt = try TallyBackend.instant(endsAt, "endsAt")
         request.staleAfterSeconds = staleAfterSeconds
+        request.relevanceScore = try TallyBackend.finite(relevanceScore, "relevanceScore")
     }
 }
 
@@ -83,12 +70,16 @@ public struct UpdateOptions: Sendable, Hashable {
     public var urgency: ChangeUrgency?
     /// Whether every phone gets a push of its own for this change.
     public var mustDeliver = false
+    /// Whether it is sent even if the state is the newest one already.
+    public var force = false
     /// When it happened: what is older than the newest accepted one is refused.
     public var eventTime: Date?
     /// When to post it; nil: now.
     public var at: Date?
     /// After how many seconds phones show it as out of date.
     public var staleAfterSeconds: Int64?
+    /// Which of the app's activities the phone shows first: the larger, the sooner; nil: that is left to the phone.
+    public var relevanceScore: Double?
 
     /// A routine update, now.
     public init() {}
@@ -97,9 +88,11 @@ public struct UpdateOptions: Sendable, Hashable {
         request.alert = alert?.content
         request.urgency = urgency?.urgency
         request.mustDeliver = mustDeliver
+        request.force = force
         request.eventTime = try TallyBackend.instant(eventTime, "eventTime")
         request.at = try TallyBackend.instant(at, "at")
         request.staleAfterSeconds = staleAfterSeconds
+        request.relevanceScore = try TallyBackend.finite(relevanceScore, "relevanceScore")
     }
 }
 
@@ -109,6 +102,8 @@ public struct EndOptions: Sendable, Hashable {
     public var alert: ChangeAlert?
     /// How many seconds the card stays, 0 to 14400; nil: what the type's policy says.
     public var dismissAfterSeconds: Int64?
+    /// Until when the card stays; not both of them.
+    public var dismissAt: Date?
     /// When to end it; nil: now.
     public var at: Date?
 
@@ -118,10 +113,20 @@ public struct EndOptions: Sendable, Hashable {
     func request(contentState: JSONObject?) throws(TallyError) -> EndRequest {
         EndRequest(
             contentState: contentState,
-            dismissal: dismissAfterSeconds.map { .after(seconds: $0) },
+            dismissal: try dismissal(),
             alert: alert?.content,
             at: try TallyBackend.instant(at, "at")
         )
+    }
+
+    private func dismissal() throws(TallyError) -> EndRequest.Dismissal? {
+        guard let time = try TallyBackend.instant(dismissAt, "dismissAt") else {
+            return dismissAfterSeconds.map { .after(seconds: $0) }
+        }
+        guard dismissAfterSeconds == nil else {
+            throw TallyError(code: "invalid_argument", detail: "Either dismissAfterSeconds or dismissAt can be given.")
+        }
+        return .at(time)
     }
 }
 
@@ -147,13 +152,5 @@ public struct AcceptedChange: Sendable, Hashable {
         case .scheduled(let id):
             self.init(revision: nil, isUnchanged: false, scheduleID: id)
         }
-    }
-}
-
-extension Instant {
-    /// Nil for a date that is hundreds of thousands of years away, or none at all.
-    init?(exactly date: Date) {
-        guard let microseconds = Int64(exactly: (date.timeIntervalSince1970 * 1_000_000).rounded()) else { return nil }
-        self.init(microseconds: microseconds)
     }
 }

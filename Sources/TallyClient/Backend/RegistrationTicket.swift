@@ -58,9 +58,3 @@ extension TallyBackend {
         try await call { client throws(ClientError) in try await client.deleteUser(app, id) }
     }
 }
-
-extension Date {
-    fileprivate init(_ instant: Instant) {
-        self.init(timeIntervalSince1970: Double(instant.microseconds) / 1_000_000)
-    }
-}

@@ -169,6 +169,13 @@ public struct TallyBackend: Sendable {
         return instant
     }
 
+    static func finite(_ number: Double?, _ name: String) throws(TallyError) -> Double? {
+        guard number?.isFinite != false else {
+            throw TallyError(code: "invalid_argument", detail: "\(name) is no finite number.")
+        }
+        return number
+    }
+
     private static func object(_ value: some Encodable, _ what: String) throws(TallyError) -> JSONObject {
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .custom { date, encoder in
