@@ -165,12 +165,16 @@ struct TypeVersionTests {
     func difference() async throws {
         try await TallySystem.with { system in
             _ = try await system.api().call("PUT", Self.type, try JSONValue.parse(Self.request(Self.first)))
-            func diff(_ contentState: String, _ options: String...) async throws -> (RunningProgram.Ending, String) {
+            func types(
+                _ command: String,
+                _ contentState: String,
+                _ options: String...
+            ) async throws -> (RunningProgram.Ending, String) {
                 let file = system.folder.path("Score.json")
                 try Data(Self.request(contentState)).write(to: URL(fileURLWithPath: file))
                 let (ending, output, errors) = try await RunningProgram.run(
                     "tally",
-                    ["types", "diff", file, "--type", "Score"] + options,
+                    ["types", command, file, "--type", "Score"] + options,
                     environment: [
                         "TALLY_URL": system.url, "TALLY_API_KEY": TallySystem.adminKey,
                         "TALLY_APP": TallySystem.app.rawValue,
@@ -180,19 +184,23 @@ struct TypeVersionTests {
                 #expect(errors.isEmpty, "\(errors)")
                 return (ending, output)
             }
-            let same = try await diff(Self.first)
+            let same = try await types("diff", Self.first)
             #expect(same.0 == .exited(0))
             #expect(same.1 == "The two let in the same.")
-            let breaking = try await diff(Self.second)
+            let breaking = try await types("diff", Self.second)
             #expect(breaking.0 == .exited(1))
             #expect(breaking.1.contains("breaks content made for the earlier version"))
-            let json = try await diff(Self.second, "--json")
+            let json = try await types("diff", Self.second, "--json")
             #expect(json.0 == .exited(1))
             let differences = try JSONValue(parsing: json.1)["differences"]?.array ?? []
             let added = try #require(differences.first { $0["code"] == "required_added" })
             #expect(added["schema"] == "content_state")
             #expect(added["pointer"] == "/required")
             #expect(added["breaks"] == ["earlier_content"])
+            let lint = try await types("lint", Self.second, "--json")
+            #expect(lint.0 == .exited(0))
+            #expect(try JSONValue(parsing: lint.1)["largest_bytes"] != nil)
+            for text in [json.1, lint.1] { #expect(!text.contains("\n"), "what no person reads is one line") }
             // Nothing was registered by that.
             #expect(try await system.api().call("GET", Self.type)["version"] == 1)
         }

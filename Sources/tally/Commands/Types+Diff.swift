@@ -34,7 +34,7 @@ extension Types {
                 } else {
                     report = DiffReport(from: try await registered(given.typeName), to: given)
                 }
-                Console.print(global.json ? report.json.indentedText : report.text)
+                global.json ? Console.print(json: report.json) : Console.print(report.text)
                 if report.breaksSomething { throw ExitCode.failure }
             } catch {
                 throw reported(error)

@@ -35,7 +35,7 @@ extension Types {
                 fields.add("type", imported.typeName)
                 fields.add("attributes_schema", imported.attributes)
                 fields.add("content_state_schema", imported.contentState)
-                Console.print(fields.json.indentedText)
+                global.json ? Console.print(json: fields.json) : Console.print(fields.json.indentedText)
             } catch {
                 throw reported(error)
             }

@@ -22,7 +22,7 @@ extension Types {
         mutating func run() async throws {
             do {
                 let report = LintReport(try await SchemaFiles.read(files, reading))
-                Console.print(global.json ? report.json.indentedText : report.text)
+                global.json ? Console.print(json: report.json) : Console.print(report.text)
                 if strict, !report.findings.isEmpty { throw ExitCode.failure }
             } catch {
                 throw reported(error)

@@ -16,13 +16,13 @@ protocol Listable: APIValue & Hashable {
 extension Session {
     /// Prints an answer as asked for.
     func show(_ answer: some Presentable) {
-        Console.print(json ? jsonText(answer.json) : answer.text)
+        json ? Console.print(json: answer.json) : Console.print(answer.text)
     }
 
     /// Prints a page; where it ends, the way on is said beside it.
     func show(_ page: Page<some Listable>) {
         guard !json else {
-            Console.print(jsonText(page.json))
+            Console.print(json: page.json)
             return
         }
         Console.print(page.table.text(width: Console.outputWidth))
@@ -38,10 +38,12 @@ extension Session {
     func show(done text: String) {
         if !json { Console.print(text) }
     }
+}
 
-    /// On a terminal for reading, elsewhere one line.
-    private func jsonText(_ json: JSONValue) -> String {
-        Console.outputIsTerminal ? json.indentedText : json.text
+extension Console {
+    /// Prints JSON: on a terminal for reading, elsewhere in one line.
+    static func print(json: JSONValue) {
+        print(outputIsTerminal ? json.indentedText : json.text)
     }
 }
 
