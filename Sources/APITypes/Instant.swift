@@ -9,6 +9,9 @@ package struct Instant: Sendable, Hashable, Comparable {
         self.microseconds = microseconds
     }
 
+    /// The microseconds of the years that can be written and read.
+    package static let bounds: ClosedRange<Int64> = -62_135_596_800_000_000...253_402_300_799_999_999
+
     /// Whole UNIX seconds.
     package init(unixSeconds: Int64) {
         self.microseconds = unixSeconds * 1_000_000
@@ -31,7 +34,8 @@ extension Instant: LosslessStringConvertible {
     /// Reads `2022-12-18T15:00:00.123456+01:00`.
     ///
     /// `T` and `Z` may be small, a space may stand for `T` (RFC 3339 §5.6). Digits beyond microseconds are dropped. A leap
-    /// second counts as the first second of the next minute. Nil for what is not a time, also for 30 February.
+    /// second counts as the first second of the next minute. Nil for what is not a time, also for 30 February, and for what
+    /// is in another year than 0001 to 9999 in UTC.
     package init?(_ text: String) {
         var scanner = TimeScanner(bytes: Array(text.utf8))
         guard let year = scanner.number(digits: 4), year > 0, scanner.take("-"),
@@ -48,6 +52,7 @@ extension Instant: LosslessStringConvertible {
         let days = Self.days(toYear: year, month: month, day: day)
         let seconds = days * 86_400 + hour * 3_600 + minute * 60 + second - offset
         self.init(microseconds: seconds * 1_000_000 + fraction)
+        guard Self.bounds.contains(microseconds) else { return nil }
     }
 
     /// RFC 3339 in UTC; without a fraction where it is zero, else with three or six digits.
