@@ -1,9 +1,13 @@
 /// Reads one document, strictly by RFC 8259, with one look at every byte. All methods are given the same bytes.
 struct JSONParser {
     private let maximumDepth: Int
+    private let refusesNUL: Bool
     private var position = 0
 
-    init(maximumDepth: Int) { self.maximumDepth = maximumDepth }
+    init(maximumDepth: Int, refusesNUL: Bool) {
+        self.maximumDepth = maximumDepth
+        self.refusesNUL = refusesNUL
+    }
 
     mutating func parseDocument(_ bytes: Span<UInt8>) throws(JSONParsingError) -> JSONValue {
         if bytes.count >= 3, bytes[0] == 0xEF, bytes[1] == 0xBB, bytes[2] == 0xBF {
@@ -103,7 +107,7 @@ struct JSONParser {
 
     private mutating func parseString(_ bytes: Span<UInt8>) throws(JSONParsingError) -> (text: String, hasEscapes: Bool)
     {
-        var reader = StringReader(position: position + 1)
+        var reader = StringReader(position: position + 1, refusesNUL: refusesNUL)
         let text = try reader.read(bytes)
         position = reader.position
         return (text, reader.hasEscapes)
@@ -187,13 +191,18 @@ extension JSONValue {
     ///
     /// Refused beyond the grammar: repeated keys, bytes that are not UTF-8, halves of surrogate pairs, a byte order
     /// mark, more than `maximumDepth` arrays and objects inside each other, exponents of more than
-    /// ``JSONNumber/maximumExponentDigits``.
-    package static func parse(_ bytes: [UInt8], maximumDepth: Int = 64) throws(JSONParsingError) -> JSONValue {
-        var parser = JSONParser(maximumDepth: maximumDepth)
+    /// ``JSONNumber/maximumExponentDigits``. With `refusesNUL` also the escape `\u0000`, which is JSON, and which Postgres
+    /// takes into a column of type `json` and then cannot read.
+    package static func parse(
+        _ bytes: [UInt8],
+        maximumDepth: Int = 64,
+        refusesNUL: Bool = false
+    ) throws(JSONParsingError) -> JSONValue {
+        var parser = JSONParser(maximumDepth: maximumDepth, refusesNUL: refusesNUL)
         return try parser.parseDocument(bytes.span)
     }
 
-    /// Reads a whole document from any bytes; see ``parse(_:maximumDepth:)``.
+    /// Reads a whole document from any bytes; see ``parse(_:maximumDepth:refusesNUL:)``.
     package static func parse(
         _ bytes: some Sequence<UInt8>,
         maximumDepth: Int = 64

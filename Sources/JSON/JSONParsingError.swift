@@ -4,7 +4,7 @@ package struct JSONParsingError: Error, Sendable, Hashable, CustomStringConverti
     package struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Kind: String {
             case syntax, unexpectedEnd, invalidUTF8, invalidEscape, loneSurrogate, duplicateKey, tooDeep,
-                numberOutOfRange
+                numberOutOfRange, nul
         }
         private let kind: Kind
 
@@ -24,6 +24,8 @@ package struct JSONParsingError: Error, Sendable, Hashable, CustomStringConverti
         package static let tooDeep = Code(kind: .tooDeep)
         /// A number's exponent has more than ``JSONNumber/maximumExponentDigits``.
         package static let numberOutOfRange = Code(kind: .numberOutOfRange)
+        /// An escape of U+0000, where that is not taken.
+        package static let nul = Code(kind: .nul)
 
         package var description: String { kind.rawValue }
     }

@@ -4,8 +4,12 @@
 struct StringReader {
     private(set) var position: Int
     private(set) var hasEscapes = false
+    private let refusesNUL: Bool
 
-    init(position: Int) { self.position = position }
+    init(position: Int, refusesNUL: Bool) {
+        self.position = position
+        self.refusesNUL = refusesNUL
+    }
 
     mutating func read(_ bytes: Span<UInt8>) throws(JSONParsingError) -> String {
         var unescaped: [UInt8] = []
@@ -56,7 +60,10 @@ struct StringReader {
         case UInt8(ascii: "n"): unescaped.append(0x0A)
         case UInt8(ascii: "r"): unescaped.append(0x0D)
         case UInt8(ascii: "t"): unescaped.append(0x09)
-        case UInt8(ascii: "u"): unescaped.append(contentsOf: try readScalar(bytes, from: start).utf8)
+        case UInt8(ascii: "u"):
+            let scalar = try readScalar(bytes, from: start)
+            if refusesNUL, scalar == "\0" { throw failure(.nul, "The character U+0000 is not taken.", at: start) }
+            unescaped.append(contentsOf: scalar.utf8)
         default: throw failure(.invalidEscape, "A backslash must be followed by one of \"\\/bfnrtu.", at: start)
         }
     }

@@ -107,6 +107,30 @@ struct RequestTests {
         #expect(api.service.calls.isEmpty)
     }
 
+    @Test(
+        "A text or a name with U+0000 is refused, with the field",
+        arguments: [
+            (#"{"content_state":{"a":{"b":["","x\u0000"]}}}"#, "/content_state/a/b/1"),
+            (#"{"content_state":{"a":{"\u0000":1}}}"#, "/content_state/a"),
+            (#"{"content_state":{},"alert":{"title":"\u0000","body":""}}"#, "/alert/title"),
+            (#"{"content_state":{},"\u0000":1}"#, ""),
+        ]
+    )
+    func nul(body: String, pointer: String) async throws {
+        let api = API()
+        let answer = try await api.send(.post, Self.update, body: body)
+        #expect(answer.status == 422)
+        #expect(answer.code == "invalid_request")
+        #expect(answer.json?["errors"]?.array?.map { $0["pointer"]?.string } == [pointer])
+        #expect(api.service.calls.isEmpty)
+    }
+
+    @Test("What only looks like U+0000 is taken: a backslash that is escaped")
+    func noNUL() async throws {
+        let answer = try await API().send(.post, Self.update, body: #"{"content_state":{"a":"\\u0000"}}"#)
+        #expect(answer.code == "reached")
+    }
+
     @Test("All fields that are wrong are reported at once, with pointers")
     func fieldErrors() async throws {
         let answer = try await API().send(.post, Self.update, body: #"{"content_state":[],"colour":1}"#)

@@ -104,6 +104,15 @@ extension Problem {
     }
 
     // MARK: Types and content
+    /// 422: a text, or the name of a field, with the character U+0000, in the object or text at the pointer.
+    package static func nul(at pointer: JSONPointer) -> Problem {
+        invalidRequest(
+            pointer: pointer,
+            code: FieldError.invalidValue,
+            message: "A text without the character U+0000 is expected."
+        )
+    }
+
 
     /// 422: the type is not registered for this app.
     package static func unknownType(_ name: ActivityTypeName) -> Problem {

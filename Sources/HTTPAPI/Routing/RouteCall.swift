@@ -25,11 +25,13 @@ struct RouteCall: Sendable {
 
     /// The body as JSON.
     ///
-    /// - Throws: 400 `invalid_json`, which says where.
+    /// - Throws: 400 `invalid_json`, which says where; 422 with the field for a text with U+0000, which Postgres cannot hold.
     func json() throws(Problem) -> JSONValue {
         do {
-            return try JSONValue.parse(body)
+            return try JSONValue.parse(body, refusesNUL: true)
         } catch {
+            // Read again, because only a whole document tells which field it is.
+            if error.code == .nul, let place = (try? JSONValue.parse(body))?.placeOfNUL { throw .nul(at: place) }
             throw .invalidJSON(error)
         }
     }

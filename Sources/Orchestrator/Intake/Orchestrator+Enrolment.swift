@@ -108,7 +108,8 @@ extension Orchestrator {
     /// its stead. Whether it really is decides the claim.
     private static let isReachable = """
         (t.token IS NOT NULL
-         OR (d.device_token IS NOT NULL AND coalesce((p.policy->>'fallback_alert')::boolean, false)))
+         OR (d.device_token IS NOT NULL
+             AND coalesce(\(StoredJSON.text(at: "{fallback_alert}", of: "p.policy"))::boolean, false)))
         """
 
     /// The condition that a start was given up because its device had been removed from the audience; it may be wanted

@@ -40,7 +40,12 @@ struct TypeSchemas {
             let answer: ImportAnswer
             do { answer = try await importer.answer(to: request) } catch { throw .swiftImport(error) }
             switch answer {
-            case .made(let schemas): return (schemas.attributes, schemas.contentState)
+            case .made(let schemas):
+                // A literal of the source may have it; a phone may never be sent it.
+                guard schemas.attributes.placeOfNUL == nil, schemas.contentState.placeOfNUL == nil else {
+                    throw .nul(at: JSONPointer(tokens: ["swift_source"]))
+                }
+                return (schemas.attributes, schemas.contentState)
             case .refused(let error): throw .invalidRequest(error.problems.map(FieldError.init))
             }
         }

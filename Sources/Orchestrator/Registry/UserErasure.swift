@@ -46,8 +46,8 @@ enum UserErasure {
             """
             SELECT activity_key FROM activities
             WHERE bundle_id = \(app.rawValue) AND (
-                (start_body #> '{audience,users}')::jsonb ?| \([user.rawValue])
-                OR (start_body #> '{audience,devices}')::jsonb ?| \(devices)
+                \(unescaped: StoredJSON.at("{audience,users}", of: "start_body"))::jsonb ?| \([user.rawValue])
+                OR \(unescaped: StoredJSON.at("{audience,devices}", of: "start_body"))::jsonb ?| \(devices)
             )
             UNION
             SELECT activity_key FROM audience_members

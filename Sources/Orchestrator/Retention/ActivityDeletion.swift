@@ -127,7 +127,8 @@ struct ActivityDeletion: Sendable {
         AND NOT EXISTS (SELECT FROM schedules AS s WHERE s.activity_key = a.activity_key AND s.state = 'pending')
         AND NOT EXISTS (SELECT FROM channels AS c WHERE c.activity_key = a.activity_key AND NOT \(isForgotten))
         AND a.ended_at < now() - coalesce((
-            SELECT max((t.policy #>> '{start_budget,window_seconds}')::float8) FROM activity_types AS t
+            SELECT max(\(StoredJSON.text(at: "{start_budget,window_seconds}", of: "t.policy"))::float8)
+            FROM activity_types AS t
             WHERE t.bundle_id = a.bundle_id), 0) * interval '1 second'
         """
 
