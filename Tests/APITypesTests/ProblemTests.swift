@@ -49,6 +49,51 @@ struct ProblemTests {
         #expect(try Problem(json: problem.json) == problem)
     }
 
+    /// Bodies of hundreds of kilobytes, in which nothing is right.
+    static let hopeless: [(any APIRequest.Type, JSONValue)] = {
+        let long = String(repeating: "k", count: 10_000)
+        let numbers = JSONValue.array((0..<20_000).map { .number(JSONNumber($0)) })
+        let manyFields = JSONValue.object(JSONObject((0..<20_000).map { ("f\($0)", .bool(true)) }))
+        let longNames = JSONValue.object(JSONObject((0..<50).map { ("\($0)" + long, .bool(true)) }))
+        return [
+            (UpdateRequest.self, manyFields), (UpdateRequest.self, longNames),
+            (AudienceRequest.self, ["add": ["users": numbers, "devices": numbers]]),
+            (TypeRequest.self, ["swift_source": "", "policy": manyFields]),
+        ]
+    }()
+
+    @Test("however much is wrong, at most 100 errors are told, and that there are more", arguments: hopeless)
+    func bounded(type: any APIRequest.Type, body: JSONValue) throws {
+        let problem = try #require(throws: Problem.self) { _ = try type.init(json: body) }
+        #expect((1...100).contains(problem.errors.count))
+        #expect(problem.detail.contains("more errors"))
+        #expect(problem.json.text.utf8.count < 150_000)
+    }
+
+    @Test("one hundred errors are all told, without a word of more")
+    func all() throws {
+        let fields = JSONObject([("content_state", [:])] + (0..<100).map { ("f\($0)", .bool(true)) })
+        let problem = try #require(throws: Problem.self) { _ = try UpdateRequest(json: .object(fields)) }
+        #expect(problem.errors.count == 100)
+        #expect(problem.detail == "100 fields of the request are not valid.")
+    }
+
+    @Test("a batch with a thousand operations that are all wrong is answered in a few hundred kilobytes")
+    func boundedBatch() {
+        let fields = JSONObject((0..<100).map { ("f\($0)", .bool(true)) })
+        let operations: JSONValue = ["operations": .array(Array(repeating: .object(fields), count: 1_000))]
+        let batch = try? BatchRequest(json: operations)
+        let results = (batch?.operations ?? []).map { operation in
+            switch operation {
+            case .success: BatchResult(status: 200, body: .null)
+            case .failure(let problem): BatchResult(problem)
+            }
+        }
+        #expect(results.count == 1_000)
+        #expect(results.allSatisfy { (1...10).contains($0.body["errors"]?.array?.count ?? 0) })
+        #expect(BatchAnswer(results: results).json.text.utf8.count < operations.text.utf8.count * 2)
+    }
+
     @Test("no two problems share a code")
     func codesAreDistinct() {
         #expect(Set(problems.map(\.2)).count == problems.count)

@@ -30,6 +30,23 @@ package struct FieldError: Sendable, Hashable {
     package static let invalidValue = "invalid_value"
     /// Two fields that exclude each other.
     package static let conflict = "conflict"
+
+    /// The most errors that one answer tells; who reads a request looks for no more when there is one more than that.
+    package static let maximumCount = 100
+    /// The most errors that the result of one operation of a batch tells.
+    static let maximumCountInBatch = 10
+    /// The most bytes of pointers and messages that one answer tells: both may quote the caller.
+    private static let maximumBytes = 65_536
+
+    /// So many of the first errors as one answer tells, at least one of several.
+    static func told(_ errors: [FieldError], atMost count: Int = maximumCount) -> [FieldError] {
+        var bytes = 0
+        let isTold: (FieldError) -> Bool = { error in
+            bytes += error.pointer.description.utf8.count + error.message.utf8.count
+            return bytes <= maximumBytes
+        }
+        return errors.first.map { [$0] + errors.prefix(count).dropFirst().prefix(while: isTold) } ?? []
+    }
 }
 
 extension FieldError: APIAnswer {

@@ -88,6 +88,7 @@ extension Problem {
         let detail =
             switch errors.count {
             case 1: "One field of the request is not valid."
+            case let count where count > FieldError.maximumCount: "Many fields of the request are not valid."
             default: "\(errors.count) fields of the request are not valid."
             }
         return Problem(status: 422, code: "invalid_request", detail: detail, errors: errors)
@@ -103,7 +104,6 @@ extension Problem {
         invalidRequest([FieldError(pointer: pointer, code: code, message: message)])
     }
 
-    // MARK: Types and content
     /// 422: a text, or the name of a field, with the character U+0000, in the object or text at the pointer.
     package static func nul(at pointer: JSONPointer) -> Problem {
         invalidRequest(
@@ -113,6 +113,7 @@ extension Problem {
         )
     }
 
+    // MARK: Types and content
 
     /// 422: the type is not registered for this app.
     package static func unknownType(_ name: ActivityTypeName) -> Problem {

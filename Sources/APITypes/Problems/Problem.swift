@@ -11,7 +11,8 @@ package struct Problem: Error, Sendable, Hashable {
     package var code: String
     /// One sentence for people: what is wrong and, where it is known, what to do.
     package var detail: String
-    /// The places in the input that are wrong; empty where the problem is not about the input.
+    /// The places in the input that are wrong, at most ``FieldError/maximumCount``; empty where the problem is not about the
+    /// input.
     package var errors: [FieldError]
     /// Further members of the answer, such as `bytes` and `limit`.
     package var extra: JSONObject
@@ -33,6 +34,17 @@ package struct Problem: Error, Sendable, Hashable {
         self.errors = errors
         self.extra = extra
         self.retryAfter = retryAfter
+        self = telling(atMost: FieldError.maximumCount)
+    }
+
+    /// The same problem with so many of its errors at most; its `detail` says if there are more.
+    func telling(atMost count: Int) -> Problem {
+        var problem = self
+        problem.errors = FieldError.told(errors, atMost: count)
+        if problem.errors.count < errors.count {
+            problem.detail += " There are more errors than are told here."
+        }
+        return problem
     }
 
     /// The media type of a problem's JSON.

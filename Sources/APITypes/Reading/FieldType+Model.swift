@@ -100,7 +100,7 @@ let typeNameForm = "The name of a Swift type (letters, digits and '_', no digit 
 extension FieldContext {
     /// Takes over what a reader of the model found in this field.
     package mutating func adopt(_ invalid: InvalidFields) {
-        for issue in invalid.issues {
+        for issue in invalid.issues.prefix(FieldError.maximumCount + 1) {
             let place = pointer.appending(contentsOf: issue.pointer)
             errors.append(FieldError(pointer: place, code: issue.code, message: issue.message))
         }

@@ -103,7 +103,7 @@ extension FieldType where Value == JSONPointer {
 // MARK: Composed types
 
 extension FieldType {
-    /// An array; every element is read, with its index in the pointer.
+    /// An array; every element is read, with its index in the pointer, until too much is wrong.
     package static func list<Element>(of element: FieldType<Element>) -> Self where Value == [Element] {
         FieldType { value, context in
             guard let array = value.array else {
@@ -121,6 +121,7 @@ extension FieldType {
                 )
                 if let read = element.read(item, &place) { result.append(read) }
                 context.errors.append(contentsOf: place.errors)
+                if context.isFull { return nil }
             }
             return result.count == array.count ? result : nil
         }
@@ -158,6 +159,7 @@ extension FieldType {
                     place.refuse(FieldError.invalidValue, "\(what) is expected as the name of this field.")
                 }
                 context.errors.append(contentsOf: place.errors)
+                if context.isFull { return nil }
             }
             return context.errors.count == errorsBefore ? result : nil
         }

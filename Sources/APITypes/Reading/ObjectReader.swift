@@ -72,6 +72,7 @@ package struct ObjectReader {
     package mutating func finish() -> Bool {
         if refusesUnknownFields {
             for (key, _) in object.entries where !known.contains(where: { ExactText.equal($0, key) }) {
+                if errors.count > FieldError.maximumCount { return false }
                 note(key, FieldError.unknownField, "'\(key)' is not known here.")
             }
         }
@@ -111,6 +112,9 @@ package struct FieldContext {
 
     /// Where the field is; put together when it is asked for, which is seldom.
     package var pointer: JSONPointer { parent.appending(token) }
+
+    /// Whether more is wrong than is told, so that nobody need look for the rest.
+    var isFull: Bool { errors.count > FieldError.maximumCount }
 
     /// Notes what is wrong with the field.
     mutating func refuse(_ code: String, _ message: String) {

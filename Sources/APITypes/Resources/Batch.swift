@@ -164,7 +164,7 @@ package struct BatchResult: Sendable, Hashable {
     }
 
     package init(_ problem: Problem) {
-        self.init(status: problem.status, body: problem.json)
+        self.init(status: problem.status, body: problem.telling(atMost: FieldError.maximumCountInBatch).json)
     }
 
     /// The answer, if the operation was carried out.

@@ -47,14 +47,14 @@ package struct ValidationAnswer: Sendable, Hashable {
 
     /// Whether every version in use accepts it and it fits.
     package var valid: Bool
-    /// Pointers start with `/attributes` or `/content_state`.
+    /// The first of what is wrong. Pointers start with `/attributes` or `/content_state`.
     package var errors: [FieldError]
     package var bytes: Bytes
     package var lint: [SchemaFinding]
 
     package init(valid: Bool, errors: [FieldError], bytes: Bytes, lint: [SchemaFinding] = []) {
         self.valid = valid
-        self.errors = errors
+        self.errors = FieldError.told(errors)
         self.bytes = bytes
         self.lint = lint
     }
