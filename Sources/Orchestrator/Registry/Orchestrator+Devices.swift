@@ -16,7 +16,9 @@ extension Orchestrator {
         try await putDevice(app, id, request, idempotency: nil)
     }
 
-    /// The same as an operation of a batch, which may have a key.
+    /// The same as an operation of a batch, which may have a key. A repeated one is answered with the device as it is now.
+    ///
+    /// - Throws: 404 also for a repeated request about a device that has been deleted since.
     func putDevice(
         _ app: BundleID,
         _ id: DeviceID,
@@ -26,21 +28,20 @@ extension Orchestrator {
         let (key, device) = try await keepingAnswer {
             try await takingDevice { connection in
                 var key: Int64?
-                let device = try await KeptAnswers.once(idempotency, status: 200, on: connection) {
-                    let stored = try await storeDevice(app, id, request, connection)
-                    key = stored
-                    guard let device = try await Self.device(key: stored, connection) else {
-                        throw Problem.notFound("the device")
-                    }
-                    return device
+                _ = try await KeptAnswers.once(idempotency, status: 200, on: connection) {
+                    key = try await storeDevice(app, id, request, connection)
+                    return KeptRegistration()
                 }
-                // An answer that was kept may have been committed just before its daemon died: nobody may be enrolled yet.
                 if key == nil { key = try await Self.key(of: id, app, connection) }
+                // Nil if it has been deleted since it was answered.
+                guard let key, let device = try await Self.device(key: key, connection) else {
+                    throw Problem.notFound("the device")
+                }
                 return (key, device)
             }
         }
-        // Nil if it has been deleted since it was answered.
-        if let key { try await enrol(deviceKey: key) }
+        // Also after a repeated request: the first may have been committed just before its daemon died.
+        try await enrol(deviceKey: key)
         return device
     }
 

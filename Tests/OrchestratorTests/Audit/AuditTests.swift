@@ -201,6 +201,8 @@ struct AuditTests {
             try await world.follow("erased-phone", token: "b1")
             try await world.update(score: 1)
             try await world.settle()
+            let keyed = try keyedReports(of: "erased-phone", user: "erased-user")
+            #expect(await world.orchestrator.batch(world.app, keyed).allSatisfy { (try? $0.get()) != nil })
             let target = PushRequest.Target.user(UserID(stored: "erased-user"))
             let push = PushRequest(to: target, pushType: .alert, aps: ["alert": "Hello"])
             _ = try await world.orchestrator.push(world.app, push)
@@ -220,6 +222,30 @@ struct AuditTests {
                 }
             }
             #expect(try await world.orchestrator.device(world.app, DeviceID(stored: "kept-phone")).userID != nil)
+            // A repeated report makes no new device of one that was erased.
+            guard case .failure(let problem as Problem) = await world.orchestrator.batch(world.app, [keyed[0]])[0]
+            else {
+                Issue.record("the device is there again")
+                return
+            }
+            #expect(problem.status == 404)
+        }
+    }
+
+    /// What a backend may send of a phone in a batch, each operation with a key.
+    private func keyedReports(of device: String, user: String) throws -> [KeyedOperation] {
+        let id = DeviceID(stored: device)
+        var registration = DeviceRequest(environment: .production)
+        registration.user = .user(UserID(stored: user))
+        let token = try #require(PushToken(hex: "b1"))
+        let card = SubscriptionRequest(.updateToken(token), environment: .production)
+        let operations = [
+            BatchOperation(.device(id, registration)),
+            BatchOperation(.subscription(ActivityID(stored: "final"), id, card)),
+        ]
+        return operations.enumerated().map { place, operation in
+            let key = IdempotencyKey(apiKeyID: "k1", method: "POST", path: "/batch", key: "\(place)", bodyHash: [1])
+            return KeyedOperation(operation, idempotency: .init(key))
         }
     }
 

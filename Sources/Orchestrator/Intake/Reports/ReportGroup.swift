@@ -90,11 +90,11 @@ struct ReportGroup {
     private static func accept(_ reports: [CardReport], on connection: PostgresConnection) async throws -> Outcome {
         let keys = reports.compactMap(\.card.idempotencyKey)
         guard !keys.isEmpty else { return try await carryOut(reports, isLast: true, on: connection) }
-        var kept = try await KeptAnswers<SubscriptionAnswer>.read(keys, status: 200, on: connection)
+        var kept = try await KeptAnswers<KeptCard>.read(keys, status: 200, on: connection)
         var answers: [Answer?] = reports.map { report in
             guard let key = report.card.idempotencyKey else { return nil }
             do {
-                return try kept.answer(to: key).map { .success($0) }
+                return try kept.answer(to: key).map { .success(try $0.answer(to: report.card)) }
             } catch {
                 return .failure(error)
             }
@@ -106,7 +106,7 @@ struct ReportGroup {
         for (place, answer) in zip(places, new.answers) {
             answers[place] = answer
             if case .success(let answer) = answer, let key = reports[place].card.idempotencyKey {
-                kept.keep(answer, for: key)
+                kept.keep(KeptCard(answer), for: key)
             }
         }
         let statements = kept.statements
