@@ -195,7 +195,7 @@ struct PoolTests {
                 "SHOW idle_in_transaction_session_timeout", "SHOW client_connection_check_interval",
                 "SHOW application_name", "SHOW client_encoding",
             ])
-            #expect(try rows.map { try $0.first(as: String.self) } == ["15s", "1s", "tally", "UTF8"])
+            #expect(try rows.map { try $0.first(as: String.self) } == ["9s", "1s", "tally", "UTF8"])
         }
     }
 

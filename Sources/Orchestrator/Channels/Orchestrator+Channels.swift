@@ -34,21 +34,17 @@ extension Orchestrator {
         }
     }
 
-    /// How long a key is held for a daemon of which nothing is heard.
-    private static let longestSilence = Duration.seconds(9)
-
     /// Holds a key until the transaction ends: if this daemon dies, the database lets go of it within 10 s.
     ///
     /// - Throws: 409 `idempotency_in_progress`.
     static func holdKey(_ key: IdempotencyKey, on connection: PostgresConnection) async throws {
         let name = key.scope.prefix(8).reduce(0) { $0 << 8 | Int64($1) }
-        let silence = String(Int(longestSilence / .milliseconds(1)))
-        let results = try await connection.pipeline([
-            "SELECT set_config('idle_in_transaction_session_timeout', \(silence), true)",
-            "SELECT pg_try_advisory_xact_lock(\(name))",
-        ])
-        guard try results[1].single(Bool.self) == true else { throw Problem.idempotencyInProgress() }
+        let rows = try await connection.query("SELECT pg_try_advisory_xact_lock(\(name))")
+        guard try rows.single(Bool.self) == true else { throw Problem.idempotencyInProgress() }
     }
+
+    /// How often the database hears of a daemon that holds something while it does something else.
+    private static let signOfLife = Duration.seconds(3)
 
     /// Lets the database hear of this daemon as long as `body` takes, so that what it holds is not taken for a dead one's.
     private static func whileHolding<R: Sendable>(
@@ -60,7 +56,7 @@ extension Orchestrator {
             defer { group.cancelAll() }
             while true {
                 group.addTask {
-                    try? await Task.sleep(for: Self.longestSilence / 3)  // throws only when cancelled
+                    try? await Task.sleep(for: Self.signOfLife)  // throws only when cancelled
                     return nil
                 }
                 if let result = try await group.next() ?? nil { return result }

@@ -25,6 +25,7 @@ extension Orchestrator {
         switch sqlState {
         case "40001", "40P01": true  // serialization failure, deadlock
         case "55P03": true  // lock not available
+        case "25P03": true  // this daemon was silent for too long in the transaction
         case "57014": true  // query cancelled, by its time limit
         case "57P01", "57P02", "57P03": true  // the server stops, crashed, starts
         default: sqlState.hasPrefix("53") || sqlState.hasPrefix("08")  // out of resources; connection lost

@@ -11,9 +11,10 @@ extension Database {
         package var connectTimeout = Duration.seconds(3)
         /// How long a statement or pipeline may take, unless its caller says otherwise; default 30 s.
         package var statementTimeout = Duration.seconds(30)
-        /// After how long the server ends a transaction in which nothing happens; default 15 s. It frees the locks of a
-        /// daemon that was paused or has lost its network; nil leaves the server's own setting.
-        package var idleInTransactionTimeout: Duration? = .seconds(15)
+        /// After how long the server ends a transaction in which nothing happens; default 9 s, so that it is over within
+        /// 10 s. It frees the locks, and the idempotency keys, of a daemon that was paused or has lost its network; nil leaves
+        /// the server's own setting.
+        package var idleInTransactionTimeout: Duration? = .seconds(9)
         /// How long a connection may rest before it is tried; default 30 s.
         package var keepAliveInterval = Duration.seconds(30)
         /// The longest pause between attempts to reach a server that is away; default 2 s.

@@ -21,4 +21,23 @@ struct OpenOutcomeTests {
             #expect(problem == nil || problem?.status == 503)
         }
     }
+
+    /// By what the server says, whether the same request may succeed in a moment; else it is a mistake of this program.
+    private static let states: [(String, Bool)] = [
+        ("40001", true), ("40P01", true), ("55P03", true), ("25P03", true), ("57014", true), ("57P01", true),
+        ("57P02", true), ("57P03", true), ("53000", true), ("53100", true), ("53300", true), ("08000", true),
+        ("08006", true), ("22P05", false), ("22021", false), ("23505", false), ("23503", false), ("40002", false),
+        ("42601", false), ("42P01", false), ("42501", false), ("55000", false), ("57000", false), ("XX000", false),
+        ("", false),
+    ]
+
+    @Test("A server that is stopped, full or in the way of itself, or that gave up waiting for this daemon, is 503")
+    func passing() async throws {
+        try await withRegistry { orchestrator, _ in
+            for (state, isPassing) in Self.states {
+                let problem = orchestrator.problem(for: PostgresError(.server, sqlState: state))
+                #expect(problem?.status == (isPassing ? 503 : nil), "\(state)")
+            }
+        }
+    }
 }
