@@ -86,6 +86,7 @@ extension Orchestrator {
     func facts(of names: [ActivityFacts.Name]) async -> [Result<ActivityFacts, any Error>] {
         var results: [Result<ActivityFacts, any Error>] = []
         var unknown: [Int] = []
+        let generation = facts.generation
         for (place, name) in names.enumerated() {
             if case .fresh(let facts) = facts.lookUp(name), !facts.isPast {
                 results.append(.success(facts))
@@ -99,7 +100,7 @@ extension Orchestrator {
         for (place, answer) in zip(unknown, answers) {
             results[place] = answer.flatMap { facts in
                 guard let facts else { return .failure(Problem.notFound("the activity")) }
-                self.facts.store(facts, for: names[place])
+                self.facts.store(facts, for: names[place], lookedUpIn: generation)
                 return .success(facts)
             }
         }

@@ -14,15 +14,22 @@ final class ExpiringCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
 
     private struct Entry {
-        var value: Value
-        var expires: ContinuousClock.Instant
+        let value: Value
+        let stored: ContinuousClock.Instant
+        /// Whether somebody was told to look it up.
+        var isBeingLookedUp = false
+    }
+
+    private struct State {
+        var entries: [Key: Entry] = [:]
+        var generation = 0
     }
 
     private let lifetime: Duration
     private let grace: Duration
     private let limit: Int
     private let now: @Sendable () -> ContinuousClock.Instant
-    private let entries = Mutex<[Key: Entry]>([:])
+    private let state = Mutex(State())
 
     /// - Parameters:
     ///   - lifetime: how long a value is believed.
@@ -43,30 +50,39 @@ final class ExpiringCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     func lookUp(_ key: Key) -> Lookup {
         let time = now()
-        return entries.withLock { entries in
-            guard let entry = entries[key] else { return .missing }
-            if entry.expires > time { return .fresh(entry.value) }
-            if entry.expires + grace > time { entries[key]?.expires = entry.expires + grace }
+        return state.withLock { state in
+            guard let entry = state.entries[key] else { return .missing }
+            let end = entry.stored + lifetime
+            if time < end || entry.isBeingLookedUp && time < end + grace { return .fresh(entry.value) }
+            state.entries[key]?.isBeingLookedUp = true
             return .outdated(entry.value)
         }
     }
 
-    func store(_ value: Value, for key: Key) {
+    /// How often everything was removed: to be asked before a value is looked up that may be stored.
+    var generation: Int { state.withLock { $0.generation } }
+
+    /// Keeps a value, unless everything was removed since it began to be looked up: it may be older than the reason for that.
+    func store(_ value: Value, for key: Key, lookedUpIn generation: Int) {
         let time = now()
-        entries.withLock { entries in
-            if entries.count >= limit, entries[key] == nil {
-                entries = entries.filter { $0.value.expires > time }
-                if entries.count >= limit { entries.removeAll() }
+        state.withLock { state in
+            guard state.generation == generation else { return }
+            if state.entries.count >= limit, state.entries[key] == nil {
+                state.entries = state.entries.filter { $0.value.stored + lifetime > time }
+                if state.entries.count >= limit { state.entries.removeAll() }
             }
-            entries[key] = Entry(value: value, expires: time + lifetime)
+            state.entries[key] = Entry(value: value, stored: time)
         }
     }
 
     func remove(_ key: Key) {
-        entries.withLock { _ = $0.removeValue(forKey: key) }
+        state.withLock { _ = $0.entries.removeValue(forKey: key) }
     }
 
     func removeAll() {
-        entries.withLock { $0.removeAll() }
+        state.withLock { state in
+            state.entries.removeAll()
+            state.generation += 1
+        }
     }
 }

@@ -103,7 +103,8 @@ extension Orchestrator {
             return Principal(keyID: Principal.bootstrapKeyID, scopes: [.admin], app: nil)
         }
         if case .fresh(let principal) = registry.principals.lookUp(hash) { return principal }
-        if secret.hasPrefix(TicketSeal.prefix) { return try await authenticate(ticket: secret, hash: hash) }
+        let generation = registry.principals.generation
+        if secret.hasPrefix(TicketSeal.prefix) { return try await authenticate(ticket: secret, hash, generation) }
         let answers = try await database.withConnection { connection in
             try await connection.pipeline([
                 """
@@ -124,7 +125,7 @@ extension Orchestrator {
                 scopes: Set(scopes.compactMap(Scope.init(rawValue:))),
                 app: app.map { BundleID(stored: $0) }
             )
-            registry.principals.store(principal, for: hash)
+            registry.principals.store(principal, for: hash, lookedUpIn: generation)
             return principal
         }
         registry.principals.remove(hash)

@@ -20,6 +20,7 @@ extension Orchestrator {
         let key = RegistryCaches.TypeKey(app: app, name: name)
         let lookUp = registry.types.lookUp(key)
         if case .fresh(let context) = lookUp { return context }
+        let generation = registry.types.generation
         let rows = try await query(
             """
             SELECT policy::text, updated_at FROM activity_types
@@ -31,7 +32,7 @@ extension Orchestrator {
             throw Problem.unknownType(name)
         }
         if case .outdated(let context) = lookUp, context.updatedAt == updatedAt {
-            registry.types.store(context, for: key)
+            registry.types.store(context, for: key, lookedUpIn: generation)
             return context
         }
         let versions = try await TypeVersionRows.compiled(app, name, on: query)
@@ -44,7 +45,7 @@ extension Orchestrator {
             versions: versions,
             updatedAt: updatedAt
         )
-        registry.types.store(context, for: key)
+        registry.types.store(context, for: key, lookedUpIn: generation)
         return context
     }
 

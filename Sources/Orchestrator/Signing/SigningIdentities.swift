@@ -33,6 +33,7 @@ final class SigningIdentities: Sendable {
     /// - Throws: ``SigningKeyMissing``; `CryptographyError` if the master key is not the one it was sealed with.
     func identity(of bundleID: BundleID, _ environment: APNSEnvironment) async throws -> SigningIdentity {
         let key = Key(bundleID: bundleID, environment: environment)
+        let generation = identities.generation
         let known: SigningIdentity?
         switch identities.lookUp(key) {
         case .fresh(let identity): return identity
@@ -42,7 +43,7 @@ final class SigningIdentities: Sendable {
         let stored = try await read(bundleID, environment)
         // Of two equal ones the first stays: with itself it is compared in no time, as is done for every push.
         let identity = known.flatMap { $0 == stored ? $0 : nil } ?? stored
-        identities.store(identity, for: key)
+        identities.store(identity, for: key, lookedUpIn: generation)
         return identity
     }
 

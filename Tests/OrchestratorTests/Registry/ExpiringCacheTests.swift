@@ -30,7 +30,7 @@ struct ExpiringCacheTests {
     func expires() {
         let cache = cache()
         #expect(text(cache.lookUp("a")) == "missing")
-        cache.store(1, for: "a")
+        cache.store(1, for: "a", lookedUpIn: cache.generation)
         clock.advance(by: .milliseconds(2_999))
         #expect(text(cache.lookUp("a")) == "fresh 1")
         clock.advance(by: .milliseconds(1))
@@ -38,29 +38,58 @@ struct ExpiringCacheTests {
         #expect(text(cache.lookUp("a")) == "fresh 1")
         clock.advance(by: .seconds(1))
         #expect(text(cache.lookUp("a")) == "outdated 1")
-        cache.store(2, for: "a")
+        cache.store(2, for: "a", lookedUpIn: cache.generation)
         #expect(text(cache.lookUp("a")) == "fresh 2")
     }
 
     @Test("Nobody goes on with a value that is older than its grace time")
     func tooOld() {
         let cache = cache()
-        cache.store(1, for: "a")
+        cache.store(1, for: "a", lookedUpIn: cache.generation)
         clock.advance(by: .seconds(5))
         #expect(text(cache.lookUp("a")) == "outdated 1")
         #expect(text(cache.lookUp("a")) == "outdated 1")
     }
 
+    @Test(
+        "When nobody can look it up, a value is not believed beyond its lifetime and the grace, however often it is asked for"
+    )
+    func unending() {
+        let cache = cache()
+        cache.store(1, for: "a", lookedUpIn: cache.generation)
+        clock.advance(by: .milliseconds(3_000))
+        #expect(text(cache.lookUp("a")) == "outdated 1")
+        for _ in 0..<9 {
+            clock.advance(by: .milliseconds(100))
+            #expect(text(cache.lookUp("a")) == "fresh 1")
+        }
+        for _ in 0..<30 {
+            clock.advance(by: .milliseconds(100))
+            #expect(text(cache.lookUp("a")) == "outdated 1")
+        }
+    }
+
+    @Test("What was looked up before everything was removed is not kept after it")
+    func overtaken() {
+        let cache = cache()
+        let generation = cache.generation
+        cache.removeAll()
+        cache.store(1, for: "a", lookedUpIn: generation)
+        #expect(text(cache.lookUp("a")) == "missing")
+        cache.store(2, for: "a", lookedUpIn: cache.generation)
+        #expect(text(cache.lookUp("a")) == "fresh 2")
+    }
+
     @Test("It stays within its limit and prefers values that are still good")
     func limit() {
         let cache = cache(limit: 2)
-        cache.store(1, for: "a")
+        cache.store(1, for: "a", lookedUpIn: cache.generation)
         clock.advance(by: .seconds(4))
-        cache.store(2, for: "b")
-        cache.store(3, for: "c")
+        cache.store(2, for: "b", lookedUpIn: cache.generation)
+        cache.store(3, for: "c", lookedUpIn: cache.generation)
         #expect(text(cache.lookUp("a")) == "missing")
         #expect(text(cache.lookUp("b")) == "fresh 2")
-        cache.store(4, for: "d")
+        cache.store(4, for: "d", lookedUpIn: cache.generation)
         #expect(text(cache.lookUp("b")) == "missing")
         #expect(text(cache.lookUp("d")) == "fresh 4")
     }
@@ -68,7 +97,7 @@ struct ExpiringCacheTests {
     @Test("A removed value is missing")
     func removal() {
         let cache = cache()
-        cache.store(1, for: "a")
+        cache.store(1, for: "a", lookedUpIn: cache.generation)
         cache.remove("a")
         #expect(text(cache.lookUp("a")) == "missing")
     }

@@ -44,13 +44,13 @@ extension Orchestrator {
         return fields.json
     }
 
-    /// Who has this ticket; nil for one that is not ours or over.
-    func authenticate(ticket text: String, hash: [UInt8]) async throws -> Principal? {
+    /// Who has this ticket; nil for one that is not ours or over. Believed as what was looked up in that generation.
+    func authenticate(ticket text: String, _ hash: [UInt8], _ generation: Int) async throws -> Principal? {
         guard let ticket = try TicketSeal(keys: masterKeys).open(text) else { return nil }
         let rows = try await database.query("SELECT clock_timestamp() < to_timestamp(\(ticket.expiresAt))")
         guard try rows.single(Bool.self) == true else { return nil }
         let principal = Principal(ticket: ticket)
-        registry.principals.store(principal, for: hash)
+        registry.principals.store(principal, for: hash, lookedUpIn: generation)
         return principal
     }
 

@@ -17,6 +17,7 @@ struct TimelineScale: Sendable {
     /// `batch`: how many destinations of the activity are about to be sent to.
     func isSmall(_ activityKey: Int64, batch: Int) async throws -> Bool {
         if case .fresh(let isSmall) = known.lookUp(activityKey), !isSmall || batch < Self.growth { return isSmall }
+        let generation = known.generation
         let rows = try await database.query(
             """
             SELECT (SELECT count(*) FROM (SELECT FROM subscriptions WHERE activity_key = \(activityKey) LIMIT \(Self.few + 1)) AS s)
@@ -26,7 +27,7 @@ struct TimelineScale: Sendable {
             """
         )
         let isSmall = try rows.single(Bool.self) ?? true
-        known.store(isSmall, for: activityKey)
+        known.store(isSmall, for: activityKey, lookedUpIn: generation)
         return isSmall
     }
 }
