@@ -6,11 +6,7 @@ import Postgres
 extension Orchestrator {
     /// What operators did, the newest first; with `only`, to that app.
     package func audit(_ filter: AuditFilter, _ page: PageRequest, only: BundleID?) async throws -> Page<AuditEntry> {
-        let place = try page.position(columns: 1)
-        let before = try place.map { place in
-            guard let id = Int64(place[0]) else { throw PageCursor.refused }
-            return id
-        }
+        let before = try page.position(Int64.self)
         let app = only ?? filter.app
         let rows = try await database.query(
             """

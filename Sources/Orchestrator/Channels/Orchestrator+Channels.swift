@@ -97,20 +97,20 @@ extension Orchestrator {
     }
 
     /// Channels of an app, the newest first, deleted ones included.
+    ///
+    /// - Throws: 404 for an unknown app; 422 for a cursor of another list.
     package func channels(_ app: BundleID, _ page: PageRequest) async throws -> Page<ChannelResource> {
-        let place = try page.position(columns: 2)
-        let before = try place.map { place in
-            guard let microseconds = Int64(place[0]) else { throw PageCursor.refused }
-            return PGTimestamp(microseconds: microseconds)
-        }
+        let place = try page.position(PGTimestamp.self, ChannelID.self)
+        let before = place?.0
         let rows = try await database.query(
             """
             \(unescaped: Self.channelRows)
             WHERE c.bundle_id = \(app.rawValue)
-              AND (\(before)::timestamptz IS NULL OR (c.created_at, c.channel_id::text) < (\(before), \(place?[1])))
+              AND (\(before)::timestamptz IS NULL OR (c.created_at, c.channel_id::text) < (\(before), \(place?.1.rawValue)))
             ORDER BY c.created_at DESC, c.channel_id::text DESC LIMIT \(page.limit + 1)
             """
         )
+        if rows.isEmpty { try await requireApp(app) }
         return .cut(try Self.channels(in: rows), limit: page.limit) {
             [String($0.createdAt.microseconds), $0.id.rawValue]
         }

@@ -19,16 +19,15 @@ extension Orchestrator {
     }
 
     /// Activities of an app, the newest first.
+    ///
+    /// - Throws: 404 for an unknown app; 422 for a cursor of another list.
     package func activities(
         _ app: BundleID,
         type: ActivityTypeName?,
         state: ActivityState?,
         _ page: PageRequest
     ) async throws -> Page<ActivityResource> {
-        let before = try page.position(columns: 1).map { place in
-            guard let key = Int64(place[0]) else { throw PageCursor.refused }
-            return key
-        }
+        let before = try page.position(Int64.self)
         let found = try await readActivities(
             """
             \(unescaped: Self.activityRows)
@@ -39,10 +38,8 @@ extension Orchestrator {
             ORDER BY a.activity_key DESC LIMIT \(page.limit + 1)
             """
         )
-        guard found.count > page.limit else { return Page(items: found.map(\.resource)) }
-        let shown = found.prefix(page.limit)
-        let cursor = shown.last.map { PageCursor(values: [String($0.key)]).text }
-        return Page(items: shown.map(\.resource), nextCursor: cursor)
+        if found.isEmpty { try await requireApp(app) }
+        return .cut(found, limit: page.limit, item: \.resource) { [String($0.key)] }
     }
 
     private static let activityRows = """

@@ -42,16 +42,14 @@ extension Orchestrator {
 
     /// Keys in the order in which they were made; with `only`, those bound to that app.
     package func apiKeys(_ page: PageRequest, only: BundleID?) async throws -> Page<APIKeyResource> {
-        let place = try page.position(columns: 2)
-        let after = try place.map { place in
-            guard let microseconds = Int64(place[0]), ChannelID.accepts(place[1]) else { throw PageCursor.refused }
-            return PGTimestamp(microseconds: microseconds)
-        }
+        // The id of a key is a UUID like that of a channel.
+        let place = try page.position(PGTimestamp.self, ChannelID.self)
+        let after = place?.0
         let rows = try await database.query(
             """
             SELECT \(unescaped: Self.apiKeyColumns) FROM api_keys
             WHERE (\(only?.rawValue)::text IS NULL OR bundle_id = \(only?.rawValue))
-              AND (\(after)::timestamptz IS NULL OR (created_at, api_key_id) > (\(after), \(place?[1])::uuid))
+              AND (\(after)::timestamptz IS NULL OR (created_at, api_key_id) > (\(after), \(place?.1.rawValue)::uuid))
             ORDER BY created_at, api_key_id LIMIT \(page.limit + 1)
             """
         )

@@ -65,9 +65,9 @@ extension Orchestrator {
 
     /// Apps in the order of their ids; with `only`, that one alone.
     package func apps(_ page: PageRequest, only: BundleID?) async throws -> Page<AppResource> {
-        let after = try page.position(columns: 1)?[0]
+        let after = try page.position(BundleID.self)
         let apps = try await database.withConnection { connection in
-            try await Self.readApps(id: only, after: after, limit: page.limit + 1, connection)
+            try await Self.readApps(id: only, after: after?.rawValue, limit: page.limit + 1, connection)
         }
         return .cut(apps, limit: page.limit) { [$0.bundleID.rawValue] }
     }
@@ -82,6 +82,11 @@ extension Orchestrator {
         registry.principals.removeAll()
         registry.types.removeAll()
         facts.removeAll()
+    }
+
+    /// 404 if the app does not exist: asked of a list that is empty.
+    func requireApp(_ id: BundleID) async throws {
+        try await database.withConnection { try await requireApp(id, $0) }
     }
 
     /// 404 if the app does not exist.

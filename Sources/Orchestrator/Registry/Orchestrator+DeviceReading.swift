@@ -22,10 +22,7 @@ extension Orchestrator {
 
     /// Devices in the order in which they were first registered.
     package func devices(_ app: BundleID, _ page: PageRequest) async throws -> Page<DeviceResource> {
-        let after = try page.position(columns: 1).map { place in
-            guard let key = Int64(place[0]) else { throw PageCursor.refused }
-            return key
-        }
+        let after = try page.position(Int64.self)
         let found = try await database.withConnection { connection in
             try await requireApp(app, connection)
             let rows = try await connection.query(
@@ -37,12 +34,7 @@ extension Orchestrator {
             )
             return try await Self.devices(rows, connection)
         }
-        let shown = found.prefix(page.limit)
-        let next = found.count > page.limit ? shown.last : nil
-        return Page(
-            items: shown.map(\.device),
-            nextCursor: next.map { PageCursor(values: [String($0.key)]).text }
-        )
+        return .cut(found, limit: page.limit, item: \.device) { [String($0.key)] }
     }
 
     /// The device with that key.

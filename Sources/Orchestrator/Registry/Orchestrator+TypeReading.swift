@@ -6,10 +6,10 @@ import Postgres
 extension Orchestrator {
     /// The types of an app with their newest versions, in the order of their names.
     package func types(_ app: BundleID, _ page: PageRequest) async throws -> Page<TypeResource> {
-        let after = try page.position(columns: 1)?[0]
+        let after = try page.position(ActivityTypeName.self)
         let types = try await database.withConnection { connection in
             try await requireApp(app, connection)
-            return try await Self.readTypes(app, after: after, limit: page.limit + 1, connection)
+            return try await Self.readTypes(app, after: after?.rawValue, limit: page.limit + 1, connection)
         }
         return .cut(types, limit: page.limit) { [$0.name.rawValue] }
     }
@@ -31,10 +31,7 @@ extension Orchestrator {
         _ name: ActivityTypeName,
         _ page: PageRequest
     ) async throws -> Page<TypeVersionResource> {
-        let before = try page.position(columns: 1).map { place in
-            guard let version = Int32(place[0]) else { throw PageCursor.refused }
-            return version
-        }
+        let before = try page.position(Int32.self)
         let versions = try await readVersions(
             """
             SELECT \(unescaped: Self.versionColumns) FROM type_versions

@@ -1,6 +1,8 @@
 package import APITypes
+import ActivityModel
 import Cryptography
 import JSON
+import Postgres
 
 /// The place of an item in a list: the values of the columns that order it.
 ///
@@ -31,21 +33,76 @@ package struct PageCursor: Sendable, Hashable {
 }
 
 extension PageRequest {
-    /// The place after which the page begins, in a list that is ordered by `count` columns; nil on the first page.
+    /// The place after which the page begins, in a list that is ordered by columns of these types; nil on the first page.
     ///
     /// - Throws: 422 when the cursor is not one of such a list.
-    package func position(columns count: Int) throws(Problem) -> [String]? {
+    func position<each Column: CursorColumn>(
+        _ columns: repeat (each Column).Type
+    ) throws(Problem) -> (repeat each Column)? {
         guard let cursor else { return nil }
-        guard let place = PageCursor(cursor), place.values.count == count else { throw PageCursor.refused }
-        return place.values
+        guard let place = PageCursor(cursor) else { throw PageCursor.refused }
+        var texts = place.values[...]
+        func next<Next: CursorColumn>(_: Next.Type) throws(Problem) -> Next {
+            guard let text = texts.popFirst(), let value = Next(cursor: text) else { throw PageCursor.refused }
+            return value
+        }
+        let position = (repeat try next(each columns))
+        guard texts.isEmpty else { throw PageCursor.refused }
+        return position
     }
+}
+
+/// What a list may be ordered by. A cursor is whatever a caller sends, so each column reads its own, and refuses what the
+/// database would not take.
+protocol CursorColumn {
+    /// Reads the text that a cursor has for the column; nil if it can be none of its values.
+    init?(cursor text: String)
+}
+
+extension CursorColumn where Self: LosslessStringConvertible {
+    init?(cursor text: String) { self.init(text) }
+}
+
+extension Int64: CursorColumn {}
+extension Int32: CursorColumn {}
+extension Int16: CursorColumn {}
+
+extension PGTimestamp: CursorColumn {
+    /// Microseconds since 1970, within the years that a time of the API may have.
+    init?(cursor text: String) {
+        guard let microseconds = Int64(text), Instant.bounds.contains(microseconds) else { return nil }
+        self.init(microseconds: microseconds)
+    }
+}
+
+extension BundleID: CursorColumn {
+    init?(cursor text: String) { self.init(text) }
+}
+
+extension ActivityTypeName: CursorColumn {
+    init?(cursor text: String) { self.init(text) }
+}
+
+extension ChannelID: CursorColumn {
+    init?(cursor text: String) { self.init(text) }
 }
 
 extension Page {
     /// The first `limit` of `found`, which holds one more where the list goes on; `place` gives an item's columns.
     package static func cut(_ found: [Item], limit: Int, place: (Item) -> [String]) -> Page<Item> {
-        guard found.count > limit, limit > 0 else { return Page(items: found) }
-        let items = Array(found.prefix(limit))
-        return Page(items: items, nextCursor: PageCursor(values: place(items[limit - 1])).text)
+        cut(found, limit: limit, item: { $0 }, place: place)
+    }
+
+    /// The same of rows that know more than the `item` that is shown of them.
+    static func cut<Row>(
+        _ found: [Row],
+        limit: Int,
+        item: (Row) -> Item,
+        place: (Row) -> [String]
+    ) -> Page<Item> {
+        let isLast = found.count <= limit || limit <= 0
+        let shown = isLast ? found[...] : found.prefix(limit)
+        let next = isLast ? nil : shown.last.map { PageCursor(values: place($0)).text }
+        return Page(items: shown.map(item), nextCursor: next)
     }
 }

@@ -42,21 +42,22 @@ extension Orchestrator {
     }
 
     /// Schedules of an app in the order of their time.
+    ///
+    /// - Throws: 404 for an unknown app; 422 for a cursor of another list.
     package func schedules(_ app: BundleID, _ page: PageRequest) async throws -> Page<ScheduleResource> {
-        let place = try page.position(columns: 2)
-        let after = try place.map { place in
-            guard let microseconds = Int64(place[0]) else { throw PageCursor.refused }
-            return PGTimestamp(microseconds: microseconds)
-        }
+        // The id of a schedule is a UUID like that of a channel.
+        let place = try page.position(PGTimestamp.self, ChannelID.self)
+        let after = place?.0
         let rows = try await database.query(
             """
             SELECT s.activity_key, s.schedule_id::text, a.activity_id, s.kind::text, s.due_at, s.state::text, s.reason
             FROM schedules AS s JOIN activities AS a USING (activity_key)
             WHERE a.bundle_id = \(app.rawValue)
-              AND (\(after)::timestamptz IS NULL OR (s.due_at, s.schedule_id::text) > (\(after), \(place?[1])))
+              AND (\(after)::timestamptz IS NULL OR (s.due_at, s.schedule_id::text) > (\(after), \(place?.1.rawValue)))
             ORDER BY s.due_at, s.schedule_id::text LIMIT \(page.limit + 1)
             """
         )
+        if rows.isEmpty { try await requireApp(app) }
         return .cut(try ScheduleRows.decode(rows).map { $1 }, limit: page.limit) {
             [String($0.dueAt.microseconds), $0.id]
         }

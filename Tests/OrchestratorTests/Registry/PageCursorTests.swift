@@ -30,9 +30,11 @@ struct PageCursorTests {
 
     @Test("A cursor of another list is refused")
     func otherList() throws {
-        let page = PageRequest(cursor: PageCursor(values: ["a", "b"]).text)
-        #expect(try page.position(columns: 2) == ["a", "b"])
-        #expect(throws: PageCursor.refused) { try page.position(columns: 1) }
-        #expect(try PageRequest().position(columns: 1) == nil)
+        let page = PageRequest(cursor: PageCursor(values: ["1", "2"]).text)
+        let place = try page.position(Int64.self, Int32.self)
+        #expect(place?.0 == 1 && place?.1 == 2)
+        #expect(throws: PageCursor.refused) { _ = try page.position(Int64.self) }
+        #expect(throws: PageCursor.refused) { _ = try page.position(Int64.self, Int32.self, Int16.self) }
+        #expect(try PageRequest().position(Int64.self) == nil)
     }
 }

@@ -62,13 +62,10 @@ struct TimelineEntries {
     }
 
     private func place() throws(Problem) -> Place {
-        guard let values = try page.position(columns: 3) else {
+        guard let (at, source, id) = try page.position(PGTimestamp.self, Int16.self, Int64.self) else {
             return Place(at: PGTimestamp(microseconds: .max), source: .max, id: .max)
         }
-        guard let at = Int64(values[0]), let source = Int16(values[1]), let id = Int64(values[2]) else {
-            throw PageCursor.refused
-        }
-        return Place(at: PGTimestamp(microseconds: at), source: source, id: id)
+        return Place(at: at, source: source, id: id)
     }
 
     // MARK: Sources

@@ -1,0 +1,138 @@
+import APITypes
+import ActivityModel
+import JSON
+import Testing
+
+@testable import Orchestrator
+
+@Suite("Lists")
+struct ListTests {
+    private typealias List = @Sendable (Orchestrator, BundleID, PageRequest) async throws -> Void
+
+    /// Every list with a cursor, the types of its columns, and whether it is one of an app.
+    private static let lists: [(name: String, columns: String, isOfApp: Bool, read: List)] = [
+        ("apps", "name", false, { _ = try await $0.apps($2, only: nil) }),
+        ("types", "name", true, { _ = try await $0.types($1, $2) }),
+        ("versions", "number", true, { _ = try await $0.typeVersions($1, World.game, $2) }),
+        ("devices", "number", true, { _ = try await $0.devices($1, $2) }),
+        ("activities", "number", true, { _ = try await $0.activities($1, type: nil, state: nil, $2) }),
+        ("channels", "time uuid", true, { _ = try await $0.channels($1, $2) }),
+        ("schedules", "time uuid", true, { _ = try await $0.schedules($1, $2) }),
+        ("keys", "time uuid", false, { _ = try await $0.apiKeys($2, only: nil) }),
+        ("audit", "number", false, { _ = try await $0.audit(AuditFilter(), $2, only: nil) }),
+        (
+            "timeline", "time number number", true,
+            { _ = try await $0.timeline($1, ActivityID(stored: "final"), device: nil, $2) }
+        ),
+    ]
+
+    private static let good = [
+        "name": "ab", "number": "1", "time": "0", "uuid": "0d1b4f86-7f5c-4f0e-9d59-0a6f6e4f6c11",
+    ]
+    private static let bad: [String: [String]] = [
+        "name": ["\0", "", "a b", "'"], "number": ["\0", "x", "", "1.5", "99999999999999999999"],
+        "time": ["\0", "x", "9223372036854775807", "-9223372036854775808", "253402300800000000", "-62135596800000001"],
+        "uuid": ["\0", "", "x", "0d1b4f86"],
+    ]
+
+    /// Cursors as somebody could make them up for a list with these columns: one column wrong, one too few, one too many.
+    private func madeUp(for columns: [String]) -> [[String]] {
+        let good = columns.map { Self.good[$0] ?? "" }
+        let wrong = columns.indices.flatMap { place in
+            (Self.bad[columns[place]] ?? []).map { text in
+                var values = good
+                values[place] = text
+                return values
+            }
+        }
+        return wrong + [Array(good.dropLast()), good + ["1"]]
+    }
+
+    @Test("A cursor that is made up is refused by every list, and breaks none")
+    func madeUp() async throws {
+        try await withWorld { world in
+            try await world.start()
+            for list in Self.lists {
+                for values in madeUp(for: list.columns.split(separator: " ").map(String.init)) {
+                    let page = PageRequest(limit: 10, cursor: PageCursor(values: values).text)
+                    let refusal = try await problem { try await list.read(world.orchestrator, world.app, page) }
+                    #expect(refusal == PageCursor.refused, "\(list.name) \(values)")
+                }
+            }
+        }
+    }
+
+    @Test("Lists of an app that does not exist are 404, those of an app that has nothing are empty")
+    func noApp() async throws {
+        try await withWorld { world in
+            for list in Self.lists where list.isOfApp {
+                let none = BundleID(stored: "com.example.none")
+                let refusal = try await problem { try await list.read(world.orchestrator, none, PageRequest()) }
+                #expect(refusal?.status == 404, "\(list.name)")
+            }
+            #expect(
+                try await world.orchestrator.activities(world.app, type: nil, state: nil, PageRequest()).items.isEmpty
+            )
+            #expect(try await world.orchestrator.channels(world.app, PageRequest()).items.isEmpty)
+            #expect(try await world.orchestrator.schedules(world.app, PageRequest()).items.isEmpty)
+            #expect(try await world.orchestrator.devices(world.app, PageRequest()).items.isEmpty)
+        }
+    }
+
+    // MARK: Activities
+
+    /// The ids on all pages of so many.
+    private func ids(
+        _ world: World,
+        type: ActivityTypeName? = nil,
+        state: ActivityState? = nil,
+        limit: Int = 100
+    ) async throws -> [[String]] {
+        var pages: [[String]] = []
+        var cursor: String?
+        repeat {
+            let request = PageRequest(limit: limit, cursor: cursor)
+            let page = try await world.orchestrator.activities(world.app, type: type, state: state, request)
+            pages.append(page.items.map(\.activityID.rawValue))
+            cursor = page.nextCursor
+        } while cursor != nil && pages.count < 10
+        return pages
+    }
+
+    @Test("Activities are listed the newest first, by type and state, page after page")
+    func activities() async throws {
+        try await withWorld { world in
+            let other = ActivityTypeName(stored: "Race")
+            let schemas = TypeRequest.Source.schemas(attributes: ["type": "object"], contentState: ["type": "object"])
+            _ = try await world.orchestrator.putType(world.app, other, TypeRequest(source: schemas), force: false)
+            for id in ["a1", "a2", "a3", "a4"] { try await world.start(id) }
+            try await world.start("a5") { $0.type = other }
+            try await world.start("a6") { $0.startsAt = Instant(microseconds: 4_000_000_000_000_000) }
+            try await world.end("a2")
+            try await world.end("a4")
+
+            #expect(try await ids(world) == [["a6", "a5", "a4", "a3", "a2", "a1"]])
+            #expect(try await ids(world, limit: 2) == [["a6", "a5"], ["a4", "a3"], ["a2", "a1"]])
+            #expect(try await ids(world, limit: 4) == [["a6", "a5", "a4", "a3"], ["a2", "a1"]])
+            #expect(try await ids(world, type: other) == [["a5"]])
+            #expect(try await ids(world, type: World.game, limit: 3) == [["a6", "a4", "a3"], ["a2", "a1"]])
+            #expect(try await ids(world, state: .ended, limit: 1) == [["a4"], ["a2"]])
+            #expect(try await ids(world, state: .scheduled) == [["a6"]])
+            #expect(try await ids(world, type: World.game, state: .live) == [["a3", "a1"]])
+            #expect(try await ids(world, type: other, state: .ended) == [[]])
+        }
+    }
+
+    @Test("What is started between two pages shifts none of them")
+    func shifting() async throws {
+        try await withWorld { world in
+            for id in ["a1", "a2", "a3"] { try await world.start(id) }
+            let first = try await world.orchestrator.activities(world.app, type: nil, state: nil, PageRequest(limit: 2))
+            try await world.start("a4")
+            let request = PageRequest(limit: 2, cursor: first.nextCursor)
+            let second = try await world.orchestrator.activities(world.app, type: nil, state: nil, request)
+            #expect(second.items.map(\.activityID.rawValue) == ["a1"])
+            #expect(second.nextCursor == nil)
+        }
+    }
+}
