@@ -87,18 +87,11 @@ struct CardVerdict {
     }
 
     private var withheld: Verdict {
-        if card.reason == "incompatible_version" {
-            return Verdict(
-                code: "incompatible_version",
-                text:
-                    "\(newestWords) is not sent: the app on the device\(appVersion) could not decode it. What comes next is, if "
-                    + "it can, or when the app was updated."
-            )
-        }
-        return Verdict(
-            code: "withheld",
+        Verdict(
+            code: "incompatible_version",
             text:
-                "The card is not sent to: \(card.reason ?? "no reason is known"). It is when the app reports it again."
+                "\(newestWords) is not sent: the app on the device\(appVersion) could not decode it. What comes next is, if "
+                + "it can, or when the app was updated."
         )
     }
 
