@@ -68,10 +68,9 @@ struct CatchUpTurn: Sendable {
 
     private func send(_ revision: Revision, to destinations: [Destination], _ pushes: TokenPushes) async throws {
         guard let change = try await orchestrator.changes.stamped(revision, under: lease) else { return }
-        var alerts: [Revision: AlertContent] = [:]
+        var alerts: [Revision: OwedAlert] = [:]
         for heard in Set(destinations.map(\.heardRevision)) {
-            alerts[heard] = try await orchestrator.changes
-                .newestAlert(activity.key, after: heard, upTo: revision)?.content
+            alerts[heard] = try await orchestrator.changes.newestAlert(activity.key, after: heard, upTo: revision)
         }
         let (begun, exceptions) =
             try await pushes

@@ -144,7 +144,7 @@ struct ChangeStore: Sendable {
         _ key: Int64,
         after heard: Revision,
         upTo revision: Revision
-    ) async throws -> (revision: Revision, content: AlertContent)? {
+    ) async throws -> OwedAlert? {
         try await Self.newestAlert(key, after: heard, upTo: revision) { try await database.query($0) }
     }
 
@@ -154,7 +154,7 @@ struct ChangeStore: Sendable {
         after heard: Revision,
         upTo revision: Revision,
         on query: (Query) async throws -> Rows
-    ) async throws -> (revision: Revision, content: AlertContent)? {
+    ) async throws -> OwedAlert? {
         let rows = try await query(
             """
             SELECT revision, alert::text FROM changes
@@ -163,7 +163,7 @@ struct ChangeStore: Sendable {
             """
         )
         guard let (revision, text) = try rows.first(as: (Int64, String).self) else { return nil }
-        return (revision, try AlertContent(json: JSONValue(parsing: text)))
+        return OwedAlert(revision: revision, content: try AlertContent(json: JSONValue(parsing: text)))
     }
 
     /// The alert that a change brought.
@@ -215,11 +215,12 @@ struct ChangeStore: Sendable {
                extract(epoch FROM c.accepted_at)::bigint, c.timestamp,
                coalesce(extract(epoch FROM clock_timestamp() - c.stamped_at), 0)::float8,
                clock_timestamp(), coalesce(\(isInOrder), false), a.stamp, given.classes, given.priorities,
-               given.reasons
+               given.reasons, given.ages
         FROM changes AS c JOIN activities AS a USING (activity_key)
         CROSS JOIN LATERAL (
             SELECT coalesce(array_agg(b.class::text), '{}') AS classes, coalesce(array_agg(b.priority), '{}') AS priorities,
-                   coalesce(array_agg(b.reason), '{}') AS reasons
+                   coalesce(array_agg(b.reason), '{}') AS reasons,
+                   coalesce(array_agg(\(BudgetLedger.age)), '{}') AS ages
             FROM budget_ledger AS b WHERE b.activity_key = c.activity_key AND b.revision = c.revision
         ) AS given
         """
@@ -227,18 +228,22 @@ struct ChangeStore: Sendable {
     private static func read(_ rows: Rows) throws -> Row? {
         for (
             revision, kind, content, alert, urgency, mustDeliver, stale, score, dismissAfter, dismissAt, accepted,
-            stamp, age, now, isInOrder, last, classes, given, reasons
+            stamp, age, now, isInOrder, last, classes, given, reasons, ages
         )
             in try rows.decoded(
                 as: (
                     Int64, String, String, String?, String, Bool, Int32?, Double?, Int32?, Int64?, Int64, Int64?,
-                    Double, PGTimestamp, Bool, Int64, [String], [Int16], [String]
+                    Double, PGTimestamp, Bool, Int64, [String], [Int16], [String], [Double]
                 ).self
             )
         {
             var priorities: [BudgetClass: GivenPriority] = [:]
             for (index, name) in classes.enumerated() {
-                priorities[try .stored(name)] = GivenPriority(stored: given[index], reasons[index])
+                priorities[try .stored(name)] = GivenPriority(
+                    stored: given[index],
+                    reasons[index],
+                    age: ages[index]
+                )
             }
             let known = priorities
             let kind: ChangeKind = try .stored(kind)

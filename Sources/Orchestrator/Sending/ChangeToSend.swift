@@ -51,6 +51,12 @@ struct ChangeToSend: Sendable {
     }
 }
 
+/// The newest alert that a card has not heard, on its way with a change that is its own or a newer one.
+struct OwedAlert: Sendable, Hashable {
+    let revision: Revision
+    let content: AlertContent
+}
+
 /// So many changes came so quickly that the next stamp would run ahead of the clock. After the wait the newest change is
 /// sent, and the others are merged into it.
 struct StampTooEarly: Error, Sendable {

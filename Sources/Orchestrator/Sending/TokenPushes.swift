@@ -14,11 +14,11 @@ struct TokenPushes: Sendable {
     /// One push to be made.
     struct Push: Sendable {
         let destination: Destination
-        let alert: AlertContent?
+        let alert: OwedAlert?
         /// Kept as the destination's `heard_revision` if the push does not arrive.
         let heardIfRefused: Revision
 
-        init(_ destination: Destination, alert: AlertContent?, heardIfRefused: Revision) {
+        init(_ destination: Destination, alert: OwedAlert?, heardIfRefused: Revision) {
             self.destination = destination
             self.alert = alert
             self.heardIfRefused = heardIfRefused
@@ -97,17 +97,17 @@ struct TokenPushes: Sendable {
         var groups: [Group] = []
         groups.reserveCapacity(pushes.count)
         for push in pushes {
-            let key = PriorityCase(frequent: push.destination.frequent, hasAlert: push.alert != nil)
+            let key = PriorityCase(frequent: push.destination.frequent, alert: push.alert?.revision)
             if priorities[key] == nil {
                 if let fixedPriority {
                     priorities[key] = fixedPriority
                 } else {
-                    priorities[key] = try await orchestrator.ledger.priority(of: change, key, in: activity)
+                    priorities[key] = try await orchestrator.ledger.latePriority(of: change, key, in: activity)
                 }
             }
             groups.append(
                 Group(
-                    alert: push.alert,
+                    alert: push.alert?.content,
                     priority: priorities[key] ?? .five,
                     leavesOutContent: !push.destination.canDecode
                 )

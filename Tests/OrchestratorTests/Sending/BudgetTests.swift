@@ -121,8 +121,8 @@ struct BudgetTests {
         }
     }
 
-    @Test("A change that is given priority 10 after all, for an alert that a phone has missed, spends its unit then")
-    func rise() async throws {
+    @Test("A phone that has missed an alert gets it with the unit that was spent on it, whatever rides with it")
+    func missedAlert() async throws {
         try await withWorld(policy: {
             $0.budget.ordinary = 4
             $0.budget.reserve = 4
@@ -142,14 +142,64 @@ struct BudgetTests {
             #expect(push.alert == "Messi")
             #expect(push.score == 2)
             #expect(push.priority == .ten)
-            #expect(
-                try await world.word(
-                    """
-                    SELECT (decided_at > clock_timestamp() - interval '500 seconds')::text FROM budget_ledger
-                    WHERE revision = 3 AND priority = 10
-                    """
-                ) == "true"
-            )
+            #expect(try await reasons(world) == ["alert", "notable_over_budget"])
+            #expect(try await world.explain("d1").verdict.text.contains("priority 10: it brought the alert of"))
+            #expect(try await world.explain("d2").verdict.text.contains("priority 5: it is notable"))
+        }
+    }
+
+    @Test("An alert that has to be tried again costs the others nothing, however many routine changes come meanwhile")
+    func retriedAlert() async throws {
+        try await withWorld(policy: { $0.budget.ordinary = 4 }) { world in
+            try await world.start()
+            for number in 1...2 { try await world.follow("d\(number)", token: "aa0\(number)", known: 1) }
+            try await world.settle()
+            world.recorder.answer("aa02", with: .tooMany, .tooMany, .tooMany, .tooMany)
+            try await world.update(score: 1, alert: "Goal")
+            try await world.settle()
+            for score in Int64(2)...5 {
+                try await world.pass(5)
+                try await world.update(score: score)
+                try await world.hurry()
+                try await world.settle()
+            }
+            #expect(world.recorder.pushes(to: "aa01").map(\.priority) == [.ten, .five, .five, .five, .five])
+            let retries = world.recorder.pushes(to: "aa02").filter { $0.alert == "Goal" }
+            #expect(retries.count == 5)
+            #expect(retries.allSatisfy { $0.priority == .ten })
+            #expect(try await reasons(world) == ["alert"])
+            #expect(try await send(world, score: 6) { $0.alert = World.alert("Again") }.priority == .ten)
+        }
+    }
+
+    @Test("Who comes when a unit has left the window is sent the change without one, but an alert has one of its own")
+    func lateForTheUnit() async throws {
+        try await withWorld(policy: {
+            $0.budget.ordinary = 4
+            $0.budget.windowSeconds = 600
+        }) { world in
+            try await world.start()
+            try await world.follow("d1", token: "aa01", known: 1)
+            try await world.settle()
+            #expect(try await send(world, score: 1) { $0.urgency = .critical }.priority == .ten)
+            try await world.pass(300)
+            try await world.follow("d2", token: "aa02")
+            try await world.settle()
+            #expect(world.recorder.take().map(\.priority) == [.ten])
+            try await world.pass(300)
+            try await world.follow("d3", token: "aa03")
+            try await world.settle()
+            #expect(world.recorder.take().map(\.priority) == [.five])
+            #expect(try await world.explain("d3").verdict.text.contains("priority 5: it was sent to this phone later"))
+            #expect(try await send(world, score: 2) { $0.alert = World.alert("Goal") }.priority == .ten)
+            try await world.pass(600)
+            try await world.follow("d4", token: "aa04", known: 2)
+            try await world.settle()
+            #expect(world.recorder.take().map { "\($0.priority) \($0.alert ?? "")" } == ["ten Goal"])
+            let recent: Query = """
+                SELECT count(*) FROM budget_ledger WHERE priority = 10 AND decided_at > clock_timestamp() - interval '500 seconds'
+                """
+            #expect(try await world.number(recent) == 1)
         }
     }
 

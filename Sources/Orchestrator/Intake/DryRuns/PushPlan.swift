@@ -152,15 +152,15 @@ struct PushPlan {
             after: begun ?? 0,
             upTo: change.revision,
             on: { try await connection.query($0) }
-        )?.content
+        )
         let decision = try await BudgetLedger.judge(
             change,
-            hasAlert: alert != nil,
+            alert: alert?.revision,
             in: activity,
             for: budgetClass,
             on: connection
         )
-        return (LiveActivityRendering(change: change, alert: alert, activity: activity).body(), decision)
+        return (LiveActivityRendering(change: change, alert: alert?.content, activity: activity).body(), decision)
     }
 
     // MARK: The channel

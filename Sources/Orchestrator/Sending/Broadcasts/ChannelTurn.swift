@@ -219,7 +219,7 @@ struct ChannelTurn: Sendable {
                 ? change.alert : try await orchestrator.changes.alert(activity.key, revision: alertRevision)
         }
         let priority = try await orchestrator.ledger
-            .priority(of: change, PriorityCase(.channel, hasAlert: alert != nil), in: activity)
+            .priority(of: change, PriorityCase(.channel, alert: alert == nil ? nil : alertRevision), in: activity)
         let push = BroadcastPush(
             environment: activity.environment,
             identity: try await orchestrator.signing.identity(of: activity.bundleID, activity.environment),

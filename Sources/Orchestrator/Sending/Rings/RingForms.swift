@@ -69,7 +69,9 @@ struct RingForms {
     ) async throws -> OutgoingChange.Form {
         if let form = known[trait] { return form }
         let alert = trait.hears ? alert : nil
-        let priority = try await priority(of: PriorityCase(frequent: trait.frequent, hasAlert: alert != nil))
+        let priority = try await priority(
+            of: PriorityCase(frequent: trait.frequent, alert: alert == nil ? nil : pass.alert)
+        )
         let form = outgoing.form(alert: alert, priority: priority)
         known[trait] = form
         return form
@@ -78,24 +80,36 @@ struct RingForms {
     /// Where the budget has no say nothing is to be asked, and no push waits for the record.
     private mutating func priority(of push: PriorityCase) async throws -> PushPriority {
         let (change, budgetClass) = (pass.change, push.budgetClass)
-        if let decided = priorities[budgetClass]?.holding(for: push) { return decided }
+        let hasAlert = push.alert != nil
+        // The alert of an older change was decided with that.
+        if change.kind == .update, let alert = push.alert, alert != change.revision {
+            return try await orchestrator.ledger.priority(of: change, push, in: pass.activity)
+        }
+        let policy = pass.activity.policy
+        if let decided = priorities[budgetClass]?.holding(hasAlert: hasAlert, under: policy) { return decided }
         let decided: PushPriority
         if let decision = PriorityRule.withoutBudget(
             kind: change.kind,
             urgency: change.urgency,
-            hasAlert: push.hasAlert
+            hasAlert: hasAlert
         ) {
             decided = decision.priority
             if decision.concernsBudget {
                 progress.add(
-                    BudgetLedger.record(decision, of: change, in: pass.activity, for: budgetClass, at: change.readAt),
+                    BudgetLedger.record(
+                        decision,
+                        of: change.revision,
+                        in: pass.activity,
+                        for: budgetClass,
+                        at: change.readAt
+                    ),
                     of: budgetClass
                 )
             }
         } else {
             decided = try await orchestrator.ledger.priority(of: change, push, in: pass.activity)
         }
-        priorities[budgetClass] = GivenPriority(decided, isForAlert: push.hasAlert)
+        priorities[budgetClass] = GivenPriority(decided, isForAlert: hasAlert)
         return decided
     }
 

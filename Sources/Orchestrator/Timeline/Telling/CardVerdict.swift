@@ -161,6 +161,11 @@ struct CardVerdict {
                 text: "The card has \(newestWords.lowercasedFirst): its start carried it, or its app reported it."
             )
         }
+        if let push = story.lastPush, push.revision == newest, push.outcome == "accepted",
+            let priority = push.priority, priority != spending.priority
+        {
+            return acceptedApart(at: priority)
+        }
         let text = "\(newestWords) was accepted by APNs\(way) at priority \(spending.priority)"
         guard spending.priority == PushPriority.ten.rawValue else {
             let why = PriorityDecision.Reason(rawValue: spending.reason).map(EntryWords.words) ?? spending.reason
@@ -181,6 +186,24 @@ struct CardVerdict {
             code: "sent_over_budget",
             text:
                 "\(text); this phone's budget was likely used up (\(budget)), so that it may show it late or not at all."
+        )
+    }
+
+    /// The push to this phone had another priority than the revision has for most of its class.
+    private func acceptedApart(at priority: Int) -> Verdict {
+        let text = "\(newestWords) was accepted by APNs at priority \(priority)"
+        if priority == PushPriority.ten.rawValue {
+            return Verdict(
+                code: "sent",
+                text: "\(text): it brought the alert of an earlier revision, which has that priority. A phone that is "
+                    + "online and still has the card shows it."
+            )
+        }
+        return Verdict(
+            code: "sent_low_priority",
+            text:
+                "\(text): it was sent to this phone later than to the others, which takes nothing of their budget. The phone "
+                + "may show it later, to save power."
         )
     }
 

@@ -45,8 +45,8 @@ extension DeviceStory {
             reason in
             Channel(state: try .stored(state), storage: try .stored(storage), sentRevision: sent, reason: reason)
         }
-        story.lastPush = try results[3].first(as: (Int64?, String?, String, PGTimestamp).self).map {
-            Push(revision: $0, outcome: $1, words: $2, at: Instant($3))
+        story.lastPush = try results[3].first(as: (Int64?, String?, String, PGTimestamp, Int16?).self).map {
+            Push(revision: $0, outcome: $1, words: $2, at: Instant($3), priority: $4.map(Int.init))
         }
         let budget = subject.policy.budget
         story.spending = try results[4].first(as: (Int16, String, String, Int64).self).map {
@@ -92,7 +92,7 @@ extension DeviceStory {
 
     private static func push(_ activity: Int64, _ device: Int64) -> Query {
         """
-        SELECT revision, outcome, concat_ws(' ', status, reason), at FROM timeline
+        SELECT revision, outcome, concat_ws(' ', status, reason), at, priority FROM timeline
         WHERE activity_key = \(activity) AND device_key = \(device) AND kind = 'push' AND event IN ('update', 'end')
         ORDER BY at DESC, entry_id DESC LIMIT 1
         """

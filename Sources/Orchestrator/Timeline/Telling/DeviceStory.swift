@@ -69,6 +69,7 @@ struct DeviceStory: Sendable, Hashable {
         /// The status and the reason.
         var words: String
         var at: Instant
+        var priority: Int?
     }
 
     /// How the newest revision was sent.

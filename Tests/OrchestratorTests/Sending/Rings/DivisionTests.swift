@@ -336,7 +336,7 @@ struct DivisionTests {
                     for _ in 1...4 {
                         group.addTask {
                             _ = try await world.orchestrator.ledger
-                                .priority(of: change, PriorityCase(.ordinary, hasAlert: false), in: activity)
+                                .priority(of: change, PriorityCase(.ordinary, alert: nil), in: activity)
                         }
                     }
                 }
