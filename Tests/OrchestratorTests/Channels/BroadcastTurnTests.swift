@@ -34,6 +34,28 @@ struct BroadcastTurnTests {
         }
     }
 
+    @Test("An end that is accepted while a broadcast waits for its stamp lets none out behind it")
+    func endBeforeStamp() async throws {
+        try await withWorld { world in
+            try await world.start(delivery: .channel)
+            try await world.settle()
+            try await world.update(score: 1)
+            try await world.pass(40)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                try await world.database.withTransaction { connection in
+                    _ = try await connection.query("SELECT FROM activities FOR UPDATE")
+                    group.addTask { try await world.end(score: 9) }
+                    try await world.someoneWaits()
+                    group.addTask { try await world.settle() }
+                    try await world.someoneWaits(atLeast: 2)
+                }
+                try await group.waitForAll()
+            }
+            try await world.settle()
+            #expect(world.recorder.take().map(\.event) == ["end"])
+        }
+    }
+
     @Test("It rests in the transaction of the broadcast, without another look", arguments: [false, true])
     func rests(hasMore: Bool) async throws {
         try await withWorld { world in

@@ -126,7 +126,9 @@ struct ChannelTurn: Sendable {
         case .rest: return .idle
         }
         guard let change = try await changeToSend(revision, isRepeat: isRepeat, on: channel) else { return .idle }
-        let outcome = try await push(change, alertRevision, to: apnsID, storage: channel.storage)
+        guard let outcome = try await push(change, alertRevision, to: apnsID, storage: channel.storage) else {
+            return .worked
+        }
         switch outcome.class {
         case .accepted, .requestInvalid:
             if !outcome.isAccepted {
@@ -206,12 +208,13 @@ struct ChannelTurn: Sendable {
         """
     }
 
+    /// Nil if something newer was accepted meanwhile: then nothing has left.
     private func push(
         _ change: ChangeToSend,
         _ alertRevision: Revision?,
         to channel: APNSChannelID,
         storage: ChannelStorage
-    ) async throws -> PushOutcome {
+    ) async throws -> PushOutcome? {
         var alert: AlertContent?
         if let alertRevision {
             alert =
@@ -231,6 +234,8 @@ struct ChannelTurn: Sendable {
             body: LiveActivityRendering(change: change, alert: alert, activity: activity).body(),
             deadline: orchestrator.settings.pushDeadline
         )
+        // The stamp and the priority may have waited for the accept of an end.
+        guard try await orchestrator.segments.mayGoOn(lease, with: activity) else { return nil }
         let departure = ContinuousClock.now
         let outcome = await WorkerSlot.awaiting { await orchestrator.sender.broadcast(push) }
         orchestrator.timeline.record(
