@@ -11,7 +11,7 @@ internal import TLSEngine
 ///
 /// Everything is done by one thread, which lives as long as ``run()`` or until ``shutDown()``; sending works as soon as the
 /// client is made. Every call ends by its deadline, and no answer of Apple's is ever thrown. When the calling task is
-/// cancelled, what has not left is not sent and what has left is given up.
+/// cancelled, what has not left is not sent, and what has left is still waited for.
 package final class APNSClient: Service, CustomStringConvertible, Sendable {
     /// How long a request about channels may take.
     package static let channelDeadline: Duration = .seconds(10)

@@ -83,7 +83,7 @@ final class TransportEngine {
         startTicking()
         startTidying()
         return { [weak pool] in
-            pool?.expire(work, because: "the caller gave up")
+            pool?.withdraw(work)
         }
     }
 

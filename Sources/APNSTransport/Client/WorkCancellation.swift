@@ -1,6 +1,6 @@
 internal import Reactor
 
-/// Ends a work when its caller's task is cancelled, in whatever order the two arrive at the loop.
+/// Withdraws a work when its caller's task is cancelled, in whatever order the two arrive at the loop.
 final class WorkCancellation: Sendable {
     private final class State {
         var end: (() -> Void)?
@@ -16,7 +16,7 @@ final class WorkCancellation: Sendable {
         state = LoopBound(sending: State(), to: loop)
     }
 
-    /// Tells how to end the work. Only on the loop.
+    /// Tells how to withdraw the work. Only on the loop.
     func arm(_ end: (() -> Void)?) {
         let state = state.value
         guard !state.isOver else {

@@ -107,6 +107,18 @@ final class ConnectionPool {
         finish(work)
     }
 
+    /// Nobody wants to begin more of a work: what waits is not sent, what is in flight has its time.
+    func withdraw(_ work: Work) {
+        work.isWithdrawn = true
+        ready.remove(work)
+        settleWaiting(of: work)
+        finishIfComplete(work)
+    }
+
+    private func settleWaiting(of withdrawn: Work) {
+        withdrawn.ledger.settleWaiting(PushOutcome(.notSent, detail: "the caller gave up"))
+    }
+
     /// What kept waiting pushes from leaving.
     private var obstacle: String {
         if let lastFailure {
@@ -148,10 +160,14 @@ final class ConnectionPool {
         }
     }
 
-    /// The push waits again, because it was certainly not processed.
+    /// The push waits again, because it was certainly not processed; unless it is not wanted any more.
     func putBack(_ work: Work, _ index: Int) {
         work.ledger.putBack(index)
-        ready.add(work)
+        if work.isWithdrawn {
+            settleWaiting(of: work)
+        } else {
+            ready.add(work)
+        }
     }
 
     /// Sends up to `limit` pushes and returns how many left, or nil if the connection takes no more.

@@ -20,6 +20,8 @@ final class Work {
     /// Where the pool keeps it, and how often the place was used before: the upper half of its pushes' tags.
     var place: UInt32 = 0
     var deadlineTimer: TimerID?
+    /// Nothing more of it is to leave.
+    var isWithdrawn = false
     /// Where the pool has it in its list of those that have something to send.
     var readyPlace: Int?
     /// The answer to a single request, if one came.

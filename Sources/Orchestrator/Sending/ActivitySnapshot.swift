@@ -24,7 +24,7 @@ struct ActivitySnapshot: Sendable {
     /// Whether it ended so long ago that no phone shows it any more.
     let isPast: Bool
     /// How long routine changes are still held back, if nothing else has been accepted since the begun one: until the
-    /// least of their intervals since the last push is over.
+    /// least of their intervals since the last push is over. Never for longer than that, whatever becomes of the clock.
     let hold: Duration?
     /// The newest change after the begun one, and up to ``target``, that brought an alert.
     let newAlert: Revision?
@@ -69,7 +69,7 @@ extension ActivitySnapshot {
                a.enrolment_due, coalesce(a.ended_at < clock_timestamp() - \(longestCard), false),
                h.probes, h.probe_at - clock_timestamp(),
                (SELECT CASE WHEN bool_and(c.min_interval_seconds IS NOT NULL)
-                    THEN s.pushed_at + min(c.min_interval_seconds) * interval '1 second' - clock_timestamp() END
+                    THEN \(unescaped: lastPush) + min(c.min_interval_seconds) * interval '1 second' - clock_timestamp() END
                 FROM changes AS c WHERE c.activity_key = a.activity_key AND c.revision > begun.revision),
                (SELECT max(c.revision) FROM changes AS c
                 WHERE c.activity_key = a.activity_key AND c.alert IS NOT NULL AND c.revision > begun.revision
@@ -90,6 +90,11 @@ extension ActivitySnapshot {
         WHERE a.activity_key = \(key)
         """
     }
+
+    /// An SQL expression: when the segment `s` last pushed; not in the future, although the clock may have been set back.
+    private static let lastPush = """
+        (CASE WHEN s.pushed_at > clock_timestamp() THEN clock_timestamp() ELSE s.pushed_at END)
+        """
 
     /// Reads the row of a ``selection(_:for:begun:)``; nil if the activity was deleted.
     static func read(_ key: Int64, _ rows: Rows) throws -> ActivitySnapshot? {

@@ -62,6 +62,16 @@ struct SegmentStore: Sendable {
         """
     }
 
+    /// An SQL condition: nobody has leased the segment `s`, or its lease has run out. One that would last for much longer than
+    /// any daemon asks for was made before the database's clock was set back, by whoever may be gone.
+    private func isFree(_ s: String) -> String {
+        let most = Int(lease * 2 / .milliseconds(1))
+        return """
+            (\(s).lease_until IS NULL OR \(s).lease_until < now()
+                OR \(s).lease_until > clock_timestamp() + interval '\(most) milliseconds')
+            """
+    }
+
     /// Leases segments that are due, the longest due first: at most so many channels and first rings of activities, and one
     /// of the further rings, if the caller `takesFurtherRing`.
     ///
@@ -71,16 +81,16 @@ struct SegmentStore: Sendable {
             """
             WITH due AS MATERIALIZED (
                 SELECT activity_key, segment FROM segments
-                WHERE segment <= 0 AND due_at <= now() AND (lease_until IS NULL OR lease_until < now())
+                WHERE segment <= 0 AND due_at <= now() AND \(unescaped: isFree("segments"))
                 ORDER BY due_at LIMIT \(limit)
                 FOR NO KEY UPDATE SKIP LOCKED
             ), further AS MATERIALIZED (
                 SELECT activity_key, segment FROM segments AS s
-                WHERE segment > 0 AND due_at <= now() AND (lease_until IS NULL OR lease_until < now()) AND (
+                WHERE segment > 0 AND due_at <= now() AND \(unescaped: isFree("s")) AND (
                     s.due_at < now() - \(patience) OR (
                         SELECT 2 * count(*) FILTER (
-                                WHERE (o.lease_daemon = \(daemon) AND o.lease_until >= now())
-                                   OR (o.segment = 0 AND o.due_at <= now() AND (o.lease_until IS NULL OR o.lease_until < now()))
+                                WHERE (o.lease_daemon = \(daemon) AND NOT \(unescaped: isFree("o")))
+                                   OR (o.segment = 0 AND o.due_at <= now() AND \(unescaped: isFree("o")))
                             ) < count(*)
                         FROM segments AS o WHERE o.activity_key = s.activity_key AND o.segment >= 0
                     )
@@ -101,9 +111,9 @@ struct SegmentStore: Sendable {
         }
     }
 
-    /// Prolongs the lease, and reads the segment.
+    /// Prolongs the lease, also one that has run out and that nobody has taken, and reads the segment.
     ///
-    /// - Throws: ``LeaseLost`` if the lease is another's or has run out.
+    /// - Throws: ``LeaseLost`` if the lease is another's, or over.
     @discardableResult
     func renew(_ lease: SegmentLease) async throws -> SegmentProgress {
         try await progress(database.query(renewal(lease)))
@@ -119,9 +129,9 @@ struct SegmentStore: Sendable {
         let channel: BroadcastChannel?
     }
 
-    /// How things stand; nil if the activity was deleted. Prolongs the lease.
+    /// How things stand; nil if the activity was deleted. Prolongs the lease, as ``renew(_:)`` does.
     ///
-    /// - Throws: ``LeaseLost`` if the lease is another's or has run out.
+    /// - Throws: ``LeaseLost``.
     func look(_ lease: SegmentLease) async throws -> Look? {
         let key = lease.activityKey
         // Planning takes three times as long as the rest.
@@ -142,22 +152,35 @@ struct SegmentStore: Sendable {
     }
 
     /// The statement that prolongs a lease and selects what ``progress(_:)`` reads. A lease that is fresh is left as it is:
-    /// what writes nothing waits for no disk.
+    /// what writes nothing waits for no disk. Whoever takes one that has run out holds its row, so only one of the two has it.
     private func renewal(_ lease: SegmentLease) -> Query {
         """
         WITH renewed AS (
             UPDATE segments SET lease_until = clock_timestamp() + \(self.lease)
             WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
-              AND lease_owner = \(lease.owner)::uuid AND lease_until > clock_timestamp()
-              AND lease_until < clock_timestamp() + \(self.lease * 2 / 3)
+              AND lease_owner = \(lease.owner)::uuid
+              AND (lease_until < clock_timestamp() + \(self.lease * 2 / 3) OR lease_until > clock_timestamp() + \(self.lease))
+            RETURNING activity_key
         )
         SELECT wakes, cursor, completed_revision, lap_revision, lap_origin, alert_revision, alert_origin, failures,
             after_key, through_key,
             (SELECT count(*) FROM segments AS o WHERE o.activity_key = s.activity_key AND o.segment >= 0)
         FROM segments AS s
         WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
-          AND lease_owner = \(lease.owner)::uuid AND lease_until > clock_timestamp()
+          AND lease_owner = \(lease.owner)::uuid AND (lease_until > clock_timestamp() OR EXISTS (SELECT FROM renewed))
         """
+    }
+
+    /// Asks what is answered only under a lease that holds; once more if it had run out and nobody has taken it.
+    ///
+    /// - Throws: ``LeaseLost``; what `ask` throws.
+    func prolonging<Answer>(_ lease: SegmentLease, _ ask: () async throws -> Answer) async throws -> Answer {
+        do {
+            return try await ask()
+        } catch is LeaseLost {
+            try await renew(lease)
+            return try await ask()
+        }
     }
 
     private func progress(_ rows: Rows) throws -> SegmentProgress {
@@ -187,16 +210,18 @@ struct SegmentStore: Sendable {
     ///
     /// - Throws: ``LeaseLost``.
     func mayGoOn(_ lease: SegmentLease, with activity: ActivitySnapshot) async throws -> Bool {
-        let rows = try await database.query(
-            """
-            SELECT a.revision = \(activity.newest) AND (\(activity.isProbe) OR \(unescaped: Self.isNotHalted))
-            FROM segments AS s JOIN activities AS a USING (activity_key)
-            WHERE s.activity_key = \(lease.activityKey) AND s.segment = \(lease.segment)
-              AND s.lease_owner = \(lease.owner)::uuid AND s.lease_until > clock_timestamp()
-            """
-        )
-        guard let mayGoOn = try rows.single(Bool.self) else { throw LeaseLost() }
-        return mayGoOn
+        try await prolonging(lease) {
+            let rows = try await database.query(
+                """
+                SELECT a.revision = \(activity.newest) AND (\(activity.isProbe) OR \(unescaped: Self.isNotHalted))
+                FROM segments AS s JOIN activities AS a USING (activity_key)
+                WHERE s.activity_key = \(lease.activityKey) AND s.segment = \(lease.segment)
+                  AND s.lease_owner = \(lease.owner)::uuid AND s.lease_until > clock_timestamp()
+                """
+            )
+            guard let mayGoOn = try rows.single(Bool.self) else { throw LeaseLost() }
+            return mayGoOn
+        }
     }
 
     /// An SQL condition: sending does not stand still for the app of the activity `a`.

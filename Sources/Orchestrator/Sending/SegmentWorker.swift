@@ -43,7 +43,8 @@ struct SegmentWorker: Sendable {
 
     /// Keeps the lease alive while `body` runs: a batch may wait for APNs longer than the lease lasts.
     ///
-    /// - Throws: ``LeaseLost``, after `body` was cancelled; what `body` throws.
+    /// - Throws: ``LeaseLost`` once another has the lease: `body` was cancelled, which begins nothing more then, and what had
+    ///   left was answered; what `body` throws.
     func whileKeepingLease<Result: Sendable>(
         _ body: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
@@ -221,10 +222,24 @@ struct SegmentWorker: Sendable {
         return turn
     }
 
+    /// Without an answer of the database it tries again as long as the work goes on: what has left is to be answered and
+    /// stored, if nobody takes the lease, and nothing new leaves without a look of its own.
     private func keepLease() async throws -> Never {
+        var pause = orchestrator.settings.lease / 3
         while true {
-            try await Task.sleep(for: orchestrator.settings.lease / 3)
-            try await store.renew(lease)
+            try await Task.sleep(for: pause)
+            do {
+                try await store.renew(lease)
+                pause = orchestrator.settings.lease / 3
+            } catch is LeaseLost {
+                throw LeaseLost()
+            } catch {
+                orchestrator.logger.debug(
+                    "cannot prolong a lease",
+                    metadata: metadata.merging(["error": "\(error)"]) { $1 }
+                )
+                pause = orchestrator.settings.lease / 12
+            }
         }
     }
 

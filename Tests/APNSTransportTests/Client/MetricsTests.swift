@@ -55,9 +55,8 @@ struct MetricsTests {
             // A work that ends shows what the others have under way, right after its caller has heard: the second comes later.
             for _ in 1...2 { _ = try await world.send(1, deadline: .milliseconds(50)) }
             #expect(try gauge("tally_apns_streams") ?? 0 >= 7)
-            waiting.cancel()
-            _ = try await waiting.value
             await world.client.shutDown()
+            _ = try await waiting.value
             #expect(try gauge("tally_apns_connections") == 0)
             #expect(try gauge("tally_apns_streams") == 0)
         }

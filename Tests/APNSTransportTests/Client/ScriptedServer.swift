@@ -17,6 +17,8 @@ final class ScriptedServer: Sendable {
         case answerAfter(Duration, status: Int, body: String = "")
         /// RST_STREAM.
         case reset(HTTP2ErrorCode)
+        /// The same after a while.
+        case resetAfter(Duration, HTTP2ErrorCode)
         /// Nothing, ever.
         case silence
         /// GOAWAY that names this stream as the first one not processed.
@@ -151,6 +153,8 @@ final class ScriptedServer: Sendable {
                 }
             case .reset(let code):
                 responder.reset(code)
+            case .resetAfter(let delay, let code):
+                responder.connection?.loop.schedule(after: delay) { responder.reset(code) }
             case .silence:
                 break
             case .goAwayBefore(let code, let data):

@@ -56,7 +56,7 @@ struct SendingTests {
         try await ClientWorld.run(script: { _ in .silence }) { world async throws in
             let sending = Task { try await world.send(100) }
             await world.server.arrival(of: 1)
-            sending.cancel()
+            await world.client.shutDown()
             let outcome = try await sending.value
             #expect(world.server.received.count == 1)
             #expect(outcome.classes == ["unknown": 1, "not_sent": 99])
@@ -311,14 +311,39 @@ struct SendingTests {
         }
     }
 
-    @Test("a caller that is cancelled gets its answer at once")
+    @Test("a caller that is cancelled is told what became of what had left, and nothing more leaves")
     func cancelled() async throws {
-        try await ClientWorld.run(script: { _ in .silence }) { world async throws in
+        try await ClientWorld.run(script: { _ in .answerAfter(.seconds(1), status: 200) }) { world async throws in
             let task = Task { try await world.send(5) }
             await world.server.arrival(of: 1)
             task.cancel()
             let outcome = try await task.value
-            #expect(outcome.classes == ["unknown": 1, "not_sent": 4])
+            #expect(outcome.accepted == 1)
+            #expect(outcome.classes == ["not_sent": 4])
+            #expect(world.server.received.count == 1)
+        }
+    }
+
+    @Test("what comes back unprocessed to a caller that is cancelled does not leave again")
+    func cancelledAndRefused() async throws {
+        let script: ScriptedServer.Script = { $0.number == 0 ? .ok : .resetAfter(.seconds(1), .refusedStream) }
+        try await ClientWorld.run(configuration: .oneConnection, script: script) { world async throws in
+            #expect(try await world.send(1).accepted == 1)
+            let task = Task { try await world.send(3) }
+            await world.server.arrival(of: 4)
+            task.cancel()
+            #expect(try await task.value.classes == ["not_sent": 3])
+            #expect(world.server.received.count == 4)
+        }
+    }
+
+    @Test("a caller that is cancelled waits for an answer until its deadline at most")
+    func cancelledInSilence() async throws {
+        try await ClientWorld.run(script: { _ in .silence }) { world async throws in
+            let task = Task { try await world.send(5, deadline: .seconds(1)) }
+            await world.server.arrival(of: 1)
+            task.cancel()
+            #expect(try await task.value.classes == ["unknown": 1, "not_sent": 4])
         }
     }
 

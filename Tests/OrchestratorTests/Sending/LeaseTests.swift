@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import Postgres
+import Synchronization
 import Testing
 
 @testable import Orchestrator
@@ -111,6 +112,63 @@ struct LeaseTests {
             try await world.update(score: 1)
             #expect(try await segments.rest(lease, wakesSeen: seen) == false)
             #expect(try await segments.rest(lease, wakesSeen: segments.renew(lease).wakes))
+            await #expect(throws: LeaseLost.self) { try await segments.renew(lease) }
+        }
+    }
+
+    @Test("A lease that has run out is prolonged as long as nobody has taken it")
+    func prolonging() async throws {
+        try await withWorld { world in
+            try await world.start(to: World.devices("d1"))
+            let segments = world.orchestrator.segments
+            let lease = try #require(try await segments.claim(limit: 5).first)
+            try await world.expireLeases()
+            try await segments.renew(lease)
+            #expect(try await world.sibling().orchestrator.segments.claim(limit: 5).isEmpty)
+            try await world.expireLeases()
+            #expect(try await world.sibling().orchestrator.segments.claim(limit: 5).count == 1)
+            await #expect(throws: LeaseLost.self) { try await segments.renew(lease) }
+        }
+    }
+
+    @Test("A database that does not answer for a while takes no lease from who has work under way")
+    func unreachableDatabase() async throws {
+        try await withWorld { world in
+            try await world.start(to: World.devices("d1"))
+            let lease = try #require(try await world.orchestrator.segments.claim(limit: 5).first)
+            let (signs, sign) = AsyncStream.makeStream(of: Bool.self)
+            let tries = Atomic(0)
+            let gate = StatementGate { (_) async throws(PostgresError) in
+                let isAnswered = tries.add(1, ordering: .relaxed).newValue > 3
+                sign.yield(isAnswered)
+                if !isAnswered { throw PostgresError(.connectionLost) }
+            }
+            var settings = world.orchestrator.settings
+            settings.lease = .milliseconds(150)
+            let daemon = world.sibling(settings: settings, behind: gate).orchestrator
+            let worker = SegmentWorker(orchestrator: daemon, lease: lease)
+            let seen = try await worker.whileKeepingLease {
+                // What is under way is not broken off: it waits until the lease was prolonged again.
+                for await isAnswered in signs where isAnswered { return true }
+                return false
+            }
+            #expect(seen)
+        }
+    }
+
+    @Test("A clock that was set back makes no lease last longer: others take over, and who still works keeps it")
+    func clockSetBack() async throws {
+        try await withWorld { world in
+            try await world.start(to: World.devices("d1"))
+            let segments = world.orchestrator.segments
+            let lease = try #require(try await segments.claim(limit: 5).first)
+            let setBack: Query = "UPDATE segments SET lease_until = lease_until + interval '1 hour'"
+            try await world.database.execute(setBack)
+            try await segments.renew(lease)
+            #expect(try await segments.claim(limit: 5).isEmpty)
+            try await world.database.execute(setBack)
+            let other = try #require(try await segments.claim(limit: 5).first)
+            #expect(other.owner != lease.owner)
             await #expect(throws: LeaseLost.self) { try await segments.renew(lease) }
         }
     }

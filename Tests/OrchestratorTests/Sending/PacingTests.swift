@@ -63,6 +63,18 @@ struct PacingTests {
         }
     }
 
+    @Test("A clock that was set back by an hour holds a change back for its interval, not for the hour")
+    func clockSetBack() async throws {
+        try await withPaced { world in
+            try await world.database.execute("UPDATE segments SET pushed_at = pushed_at + interval '1 hour'")
+            try await world.update(score: 2)
+            try await world.settle()
+            #expect(world.recorder.take().isEmpty)
+            let wait = try await world.number("SELECT extract(epoch FROM due_at - now())::int8 FROM segments")
+            #expect((20...30).contains(wait ?? 0))
+        }
+    }
+
     @Test("What is not routine waits for nothing, and takes what was held back with it")
     func urgent() async throws {
         let urgent: [(String, (inout UpdateRequest) -> Void)] = [

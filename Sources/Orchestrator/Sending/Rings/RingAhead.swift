@@ -49,13 +49,15 @@ extension SegmentStore {
     ///
     /// - Throws: ``LeaseLost``.
     func read(_ pass: RingPass, after cursor: Int64, isFirst: Bool) async throws -> (RingLook, RingAhead) {
-        let results = try await database.pipeline([
-            .planningOnce, RingLook.selection(pass, isFirst: isFirst),
-            RingAhead.selection(pass, after: cursor, count: pass.sliceSize),
-        ])
-        return (
-            try RingLook(results[1]), try RingAhead(results[2], count: pass.sliceSize, sliceSize: pass.sliceSize)
-        )
+        try await prolonging(pass.lease) {
+            let results = try await database.pipeline([
+                .planningOnce, RingLook.selection(pass, isFirst: isFirst),
+                RingAhead.selection(pass, after: cursor, count: pass.sliceSize),
+            ])
+            return (
+                try RingLook(results[1]), try RingAhead(results[2], count: pass.sliceSize, sliceSize: pass.sliceSize)
+            )
+        }
     }
 
     /// Reads the next destinations of a pass behind a device key.

@@ -39,9 +39,11 @@ extension SegmentStore {
     ///
     /// - Throws: ``LeaseLost``.
     func look(ahead pass: RingPass) async throws -> RingLook {
-        // Planning takes three times as long as the rest.
-        let results = try await database.pipeline([.planningOnce, RingLook.selection(pass, isFirst: false)])
-        return try RingLook(results[1])
+        try await prolonging(pass.lease) {
+            // Planning takes three times as long as the rest.
+            let results = try await database.pipeline([.planningOnce, RingLook.selection(pass, isFirst: false)])
+            return try RingLook(results[1])
+        }
     }
 }
 

@@ -56,7 +56,7 @@ extension SegmentStore {
         \(onlyCompleted)
         """
 
-    /// Prolongs leases that hold still.
+    /// Prolongs leases that nobody else has taken.
     func renew(_ leases: [SegmentLease]) async throws {
         try await set(leases, to: lease)
     }
@@ -78,7 +78,6 @@ extension SegmentStore {
                     \(leases.map(\.activityKey)), \(leases.map(\.segment)), \(leases.map(\.owner))
                 ) AS u(activity_key, segment, owner)
                     ON s.activity_key = u.activity_key AND s.segment = u.segment AND s.lease_owner = u.owner::uuid
-                WHERE s.lease_until > clock_timestamp()
                 ORDER BY s.activity_key, s.segment FOR NO KEY UPDATE OF s
             )
             UPDATE segments AS s

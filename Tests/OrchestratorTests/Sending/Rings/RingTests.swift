@@ -82,6 +82,9 @@ struct RingTests {
             let second = try #require(try await world.snapshot(of: lease.activityKey))
             #expect(try await segments.mayGoOn(lease, with: second))
             try await world.expireLeases()
+            #expect(try await segments.mayGoOn(lease, with: second), "nobody has taken it")
+            try await world.expireLeases()
+            #expect(try await world.sibling().orchestrator.segments.claim(limit: 1).count == 1)
             await #expect(throws: LeaseLost.self) { try await segments.mayGoOn(lease, with: second) }
         }
     }
