@@ -347,7 +347,7 @@ let package = Package(
             dependencies: [
                 "APITypes", "APNSTransport", "ActivityModel", "Cryptography", "JSON", "Orchestrator",
                 "OrchestratorTestSupport", "Postgres", "Schema", "TestSupport", "tally-import", logging,
-                serviceLifecycle,
+                metricsTestKit, serviceLifecycle,
             ],
             swiftSettings: swiftSettings
         ),

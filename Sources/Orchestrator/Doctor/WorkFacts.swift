@@ -74,6 +74,7 @@ extension WorkFacts {
     static func read(app: String?, from database: Database) async throws -> WorkFacts {
         let answers = try await database.pipeline(
             [
+                // Of segments there are as many as of activities for a month; what is leased stays due meanwhile.
                 """
                 SELECT count(*) FILTER (WHERE s.lease_until > clock_timestamp()),
                        count(*) FILTER (WHERE s.lease_until < clock_timestamp() - interval '2 seconds'
@@ -82,7 +83,7 @@ extension WorkFacts {
                            FILTER (WHERE s.due_at < clock_timestamp()
                                AND (s.lease_until IS NULL OR s.lease_until < clock_timestamp())), 0)::float8
                 FROM segments AS s JOIN activities AS a USING (activity_key)
-                WHERE (s.due_at IS NOT NULL OR s.lease_until IS NOT NULL) AND (\(app)::text IS NULL OR a.bundle_id = \(app))
+                WHERE s.due_at IS NOT NULL AND (\(app)::text IS NULL OR a.bundle_id = \(app))
                 """,
                 """
                 SELECT coalesce(max(extract(epoch FROM clock_timestamp() - greatest(s.due_at, s.lease_until))), 0)::float8
