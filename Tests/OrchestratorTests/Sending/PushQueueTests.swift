@@ -28,6 +28,25 @@ struct PushQueueTests {
 
     private static let phone = PushRequest.Target.device(DeviceID(stored: "phone"))
 
+    @Test("What is not due yet is not read again and again")
+    func waitingPushes() async throws {
+        try await withWorld(connections: 1) { world in
+            try await world.register("phone", deviceToken: "aa01")
+            _ = try await world.orchestrator.push(world.app, request(Self.phone))
+            try await world.database.execute(
+                """
+                INSERT INTO pushes (push_id, bundle_id, environment, token, push_type, priority, body, deadline, due_at)
+                SELECT push_id, bundle_id, environment, token, push_type, priority, body, deadline, now() + interval '1 hour'
+                FROM pushes, generate_series(1, 3000)
+                """
+            )
+            try await world.database.execute("ANALYZE pushes")
+            let before = try await world.rowsRead("pushes")
+            #expect(try await PushQueue(orchestrator: world.orchestrator).claim(in: .production).count == 1)
+            #expect(try await world.rowsRead("pushes") - before < 100)
+        }
+    }
+
     @Test("A push goes to every device of a user that has a token, with the header fields that were asked for")
     func user() async throws {
         try await withWorld { world in

@@ -55,7 +55,7 @@ struct QueuedPush: Sendable {
                 SELECT p.push_key, p.deadline <= clock_timestamp() AS is_over, h.probes,
                        h.probe_at - clock_timestamp() AS probe_in
                 FROM pushes AS p LEFT JOIN sending_halts AS h USING (bundle_id, environment)
-                WHERE p.due_at <= clock_timestamp() AND p.environment = \(environment.rawValue)::apns_environment
+                WHERE p.due_at <= now() AND p.environment = \(environment.rawValue)::apns_environment
                 ORDER BY p.due_at LIMIT \(limit) FOR NO KEY UPDATE OF p SKIP LOCKED
             )
             UPDATE pushes AS p
