@@ -84,6 +84,16 @@ struct ActivityStateMachineTests {
         #expect(machine.update(update, now: 1_200) == .accept(revision: 6, timestamp: 1_200))
     }
 
+    @Test("While nobody could be owed a must-deliver change, none is a barrier")
+    func noBarriers() {
+        var machine = Self.machine(.scheduled) { $0.openBarriers = nil }
+        for score in Int64(1)...20 {
+            var update = ActivityStateMachine.Update(contentState: ["score": .number(JSONNumber(score))])
+            update.mustDeliver = true
+            #expect(machine.update(update, now: 1_100) == .accept(revision: 4 + score, timestamp: nil))
+        }
+    }
+
     @Test("Until it begins, updates are counted and not stamped")
     func scheduled() {
         var machine = Self.machine(.scheduled)

@@ -10,8 +10,9 @@ package struct ActivityStanding: Sendable, Hashable {
     package var contentState: JSONValue
     /// The newest accepted `event_time`, in microseconds since 1970.
     package var eventTime: Int64?
-    /// Accepted `must_deliver` changes that have not yet reached every destination.
-    package var openBarriers: Int
+    /// Accepted `must_deliver` changes that have not yet reached every destination; nil: no destination is owed any, because the
+    /// activity has not begun and nobody has a card of it.
+    package var openBarriers: Int?
 
     /// A standing of these parts.
     package init(
@@ -19,7 +20,7 @@ package struct ActivityStanding: Sendable, Hashable {
         lastTimestamp: Timestamp?,
         contentState: JSONValue,
         eventTime: Int64? = nil,
-        openBarriers: Int = 0
+        openBarriers: Int? = 0
     ) {
         self.revision = revision
         self.lastTimestamp = lastTimestamp

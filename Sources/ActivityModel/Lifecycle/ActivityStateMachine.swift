@@ -68,9 +68,9 @@ extension ActivityStateMachine {
             return .refuseLateEvent
         }
         let isUnchanged = !update.hasAlert && !update.force && update.contentState == standing.contentState
-        if !isUnchanged, update.mustDeliver {
-            guard standing.openBarriers < Self.maximumOpenBarriers else { return .refuseTooManyMustDeliver }
-            standing.openBarriers += 1
+        if !isUnchanged, update.mustDeliver, let open = standing.openBarriers {
+            guard open < Self.maximumOpenBarriers else { return .refuseTooManyMustDeliver }
+            standing.openBarriers = open + 1
         }
         standing.eventTime = update.eventTime ?? standing.eventTime
         guard !isUnchanged else { return .unchanged(revision: standing.revision) }

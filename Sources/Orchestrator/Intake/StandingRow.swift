@@ -19,7 +19,7 @@ struct StandingRow {
     private let stamp: Timestamp
     private let eventTime: PGTimestamp?
     private let content: JSONText
-    private let barriers: Int64
+    private let barriers: Int64?
     private let alerts: [String]
     private let alert: String?
 
@@ -29,7 +29,8 @@ struct StandingRow {
         SELECT a.activity_key, a.state::text, a.revision, a.stamp, a.event_time, c.content_state, c.timestamp, clock_timestamp(),
                g.segment, g.completed_revision,
                CASE WHEN \(unescaped: EmptyRing.isAtRest) AND \(unescaped: EmptyRing.isUnridden) THEN g.wakes END,
-               barriers.count, barriers.alerts, riding.alert
+               CASE WHEN NOT \(unescaped: ScheduledStart.isAwaited) THEN barriers.count END, barriers.alerts,
+               riding.alert
         FROM activities AS a
         JOIN changes AS c ON c.activity_key = a.activity_key AND c.revision = a.revision
         LEFT JOIN segments AS g ON g.activity_key = a.activity_key
@@ -55,7 +56,8 @@ struct StandingRow {
             alerts, alert
         ) = try row.decode(
             (
-                Int64, String, Int64, Int64, PGTimestamp?, JSONText, Int64?, PGTimestamp, Int16?, Int64?, Int64?, Int64,
+                Int64, String, Int64, Int64, PGTimestamp?, JSONText, Int64?, PGTimestamp, Int16?, Int64?, Int64?,
+                Int64?,
                 [String]?, String?
             ).self
         )
@@ -82,7 +84,7 @@ struct StandingRow {
                 lastTimestamp: stamp == 0 ? nil : stamp,
                 contentState: try JSONValue.parse(content.bytes),
                 eventTime: eventTime?.microseconds,
-                openBarriers: Int(barriers)
+                openBarriers: barriers.map(Int.init)
             )
         }
     }

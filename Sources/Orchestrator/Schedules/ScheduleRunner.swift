@@ -214,7 +214,7 @@ struct ScheduleRunner: Service, CustomStringConvertible {
                 ), stamped AS (
                     UPDATE changes AS c SET timestamp = begun.stamp, stamped_at = clock_timestamp()
                     FROM begun WHERE c.activity_key = begun.activity_key AND c.revision = begun.revision
-                )
+                ), \(unescaped: ScheduledStart.passing("begun"))
                 SELECT FROM run
                 """,
                 SegmentStore.wake(activityKeys: [activityKey]),

@@ -86,6 +86,42 @@ struct ScheduleTests {
         }
     }
 
+    @Test(
+        "Before its time an activity takes any number of must-deliver changes; who is started has the newest alone",
+        arguments: [Delivery.tokens, .channel]
+    )
+    func mustDeliver(delivery: Delivery) async throws {
+        try await withWorld { world in
+            try await world.register("d1", token: "5a01")
+            try await world.start(to: World.devices("d1"), delivery: delivery) { $0.startsAt = Self.later }
+            for score in Int64(1)...12 {
+                try await world.update(score: score, alert: "Line-up \(score)", mustDeliver: true)
+            }
+            try await world.runSchedules()
+            try await world.settle()
+            #expect(world.recorder.take().map { "\($0.destination) \($0.score ?? 0)" } == ["5a01 12"])
+            #expect(try await world.number("SELECT count(*) FROM changes WHERE merged_into = 13") == 11)
+            // They are not open any more.
+            for score in Int64(13)...20 { try await world.update(score: score, mustDeliver: true) }
+        }
+    }
+
+    @Test("A card that the app has started before the time is owed each must-deliver change, of which 8 may be open")
+    func mustDeliverToCard() async throws {
+        try await withWorld { world in
+            try await world.start { $0.startsAt = Self.later }
+            try await world.follow("d1", token: "aa01", known: 1)
+            for score in Int64(1)...8 { try await world.update(score: score, mustDeliver: true) }
+            await #expect(throws: Problem.self) { try await world.update(score: 9, mustDeliver: true) }
+            try await world.runSchedules()
+            for _ in 1...10 {
+                try await world.pass(5)
+                try await world.settle()
+            }
+            #expect(world.recorder.pushes(to: "aa01").compactMap(\.score) == Array(1...8))
+        }
+    }
+
     @Test("A start whose time has passed begins at once; one that is ended before its time never begins")
     func startTimes() async throws {
         try await withWorld { world in
