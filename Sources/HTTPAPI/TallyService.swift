@@ -65,7 +65,8 @@ package protocol TallyService: Sendable {
     func putDevice(_ app: BundleID, _ id: DeviceID, _ request: DeviceRequest) async throws -> DeviceResource
     /// The same for the bearer of a ticket, who is told nothing of the device.
     func registerDevice(_ app: BundleID, _ id: DeviceID, _ request: DeviceRequest) async throws
-    func devices(_ app: BundleID, _ page: PageRequest) async throws -> Page<DeviceResource>
+    /// All devices, or those of one user.
+    func devices(_ app: BundleID, user: UserID?, _ page: PageRequest) async throws -> Page<DeviceResource>
     func device(_ app: BundleID, _ id: DeviceID) async throws -> DeviceResource
     func deleteDevice(_ app: BundleID, _ id: DeviceID) async throws
     func eraseUser(_ app: BundleID, _ id: UserID) async throws
@@ -82,6 +83,13 @@ package protocol TallyService: Sendable {
         _ request: SubscriptionRequest
     ) async throws -> SubscriptionAnswer
     func unsubscribe(_ app: BundleID, _ activity: ActivityID, _ device: DeviceID) async throws
+    /// The cards of an activity, or those in one state.
+    func subscriptions(
+        _ app: BundleID,
+        _ activity: ActivityID,
+        state: SubscriptionState?,
+        _ page: PageRequest
+    ) async throws -> Page<SubscriptionResource>
 
     // MARK: Activities
 
@@ -149,8 +157,9 @@ package protocol TallyService: Sendable {
         idempotency: IdempotencyKey?
     ) async throws -> ChannelReport
 
+    /// All schedules, or those in one state.
+    func schedules(_ app: BundleID, state: ScheduleState?, _ page: PageRequest) async throws -> Page<ScheduleResource>
     /// `id` is a UUID in lower case.
-    func schedules(_ app: BundleID, _ page: PageRequest) async throws -> Page<ScheduleResource>
     func schedule(_ app: BundleID, _ id: String) async throws -> ScheduleResource
     func cancelSchedule(_ app: BundleID, _ id: String) async throws
     /// Runs it now, and only this once; one that has run already is answered as it is.

@@ -391,6 +391,17 @@ private func samples() throws -> [any APIValue & Hashable] {
             page: Page(items: [timelineEntry], nextCursor: "abc")
         ),
         Page(items: [schedule], nextCursor: "next"),
+        SubscriptionResource(
+            deviceID: phone,
+            mode: .token,
+            state: .due,
+            reason: "InternalServerError",
+            revision: 9,
+            updateToken: PushToken(hex: "7d1e55aa"),
+            startedAt: time,
+            registeredAt: time,
+            dueAt: time
+        ),
         Page<ScheduleResource>(items: []),
         APIKeyRequest(name: "backend", scopes: [.publish, .register], bundleID: app, expiresAt: time),
         APIKeyResource(

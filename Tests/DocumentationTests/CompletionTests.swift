@@ -42,6 +42,8 @@ struct CompletionTests {
             (["tally", "events", "--fo"], ["--follow"]),
             (["tally", "activities", "list", "--state", ""], ["ended", "live", "scheduled"]),
             (["tally", "payload", "match-1", "--format", "c"], ["curl"]),
+            (["tally", "schedules", "list", "--state", "p"], ["pending"]),
+            (["tally", "activities", "subscriptions", "match-1", "--state", "w"], ["waiting_for_token", "withheld"]),
             (["tallyd", "mi"], ["migrate"]), (["tallyd", "dev", "--sta"], ["--state"]),
             (["apns-sim", "phones", "cr"], ["create"]),
         ] as [([String], [String])]

@@ -268,6 +268,8 @@ struct CommandTests {
             ["activities", "audience", "m"], ["activities", "audience", "m", "--add-user", "u 1"],
             ["activities", "subscribe", "m", "d"], ["activities", "subscribe", "m", "d", "--channel", "--ended"],
             ["activities", "unsubscribe", "m"], ["devices", "erase-user"],
+            ["activities", "subscriptions"], ["activities", "subscriptions", "m", "--state", "lost"],
+            ["devices", "list", "--user", "u 1"], ["schedules", "list", "--state", "due"],
             ["apps", "delete", "com.example", "--deadline", "0"],
             ["activities", "list", "--limit", "0"],
             ["channels", "delete", "not-a-uuid"],

@@ -53,6 +53,7 @@ struct TableTests {
             ("devices", DeviceResource.columns, [36, 12, 10, 5, 8, 15, 27]),
             ("channels", ChannelResource.columns, [36, 24, 10, 11, 8, 20, 27]),
             ("schedules", ScheduleResource.columns, [36, 11, 6, 20, 7, 20]),
+            ("subscriptions", SubscriptionResource.columns, [36, 7, 17, 20, 8, 5, 27, 27, 27]),
         ] as [(String, [Table.Column], [Int])]
     )
     func lists(name: String, columns: [Table.Column], widths: [Int]) {

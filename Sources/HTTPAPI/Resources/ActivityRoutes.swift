@@ -66,10 +66,14 @@ extension Route {
         ]
     }
 
-    /// `…/subscriptions`: what phones report of their cards.
+    /// `…/subscriptions`: the cards of an activity, and what phones report of them.
     static func subscriptions(_ service: any TallyService) -> [Route] {
         let path = one + "/subscriptions/{device_id}"
         return [
+            Route(.get, one + "/subscriptions", .scope(.read), query: paging.union(["state"])) { call in
+                let state = try call.word("state", SubscriptionState.self)
+                return .ok(try await service.subscriptions(call.app(), call.activity(), state: state, call.page()))
+            },
             Route(.put, path, .registration, body: true) { call in
                 let app = try call.app()
                 let activity = try call.activity()

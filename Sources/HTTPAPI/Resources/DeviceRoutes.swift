@@ -17,8 +17,9 @@ extension Route {
                 try await service.registerDevice(app, device, ticket.admit(request))
                 return .ok(RegistrationReceipt(deviceID: device))
             },
-            Route(.get, "/v1/apps/{bundle_id}/devices", .scope(.read), query: paging) { call in
-                .ok(try await service.devices(call.app(), call.page()))
+            Route(.get, "/v1/apps/{bundle_id}/devices", .scope(.read), query: paging.union(["user_id"])) { call in
+                let user = try call.parameter("user_id", UserID.init)
+                return .ok(try await service.devices(call.app(), user: user, call.page()))
             },
             Route(.get, "/v1/apps/{bundle_id}/devices/{device_id}", .scope(.read)) { call in
                 .ok(try await service.device(call.app(), call.device()))

@@ -5,8 +5,9 @@ extension Route {
     /// `…/schedules`: what is due later.
     static func schedules(_ service: any TallyService) -> [Route] {
         [
-            Route(.get, "/v1/apps/{bundle_id}/schedules", .scope(.read), query: paging) { call in
-                .ok(try await service.schedules(call.app(), call.page()))
+            Route(.get, "/v1/apps/{bundle_id}/schedules", .scope(.read), query: paging.union(["state"])) { call in
+                let state = try call.word("state", ScheduleState.self)
+                return .ok(try await service.schedules(call.app(), state: state, call.page()))
             },
             Route(.get, "/v1/apps/{bundle_id}/schedules/{schedule_id}", .scope(.read)) { call in
                 .ok(try await service.schedule(call.app(), call.uuid("schedule_id")))

@@ -41,10 +41,14 @@ extension Orchestrator {
         }
     }
 
-    /// Schedules of an app in the order of their time.
+    /// Schedules of an app in the order of their time: all, or those in one state.
     ///
     /// - Throws: 404 for an unknown app; 422 for a cursor of another list.
-    package func schedules(_ app: BundleID, _ page: PageRequest) async throws -> Page<ScheduleResource> {
+    package func schedules(
+        _ app: BundleID,
+        state: ScheduleState? = nil,
+        _ page: PageRequest
+    ) async throws -> Page<ScheduleResource> {
         // The id of a schedule is a UUID like that of a channel.
         let place = try page.position(PGTimestamp.self, ChannelID.self)
         let after = place?.0
@@ -53,6 +57,7 @@ extension Orchestrator {
             SELECT s.activity_key, s.schedule_id::text, a.activity_id, s.kind::text, s.due_at, s.state::text, s.reason
             FROM schedules AS s JOIN activities AS a USING (activity_key)
             WHERE a.bundle_id = \(app.rawValue)
+              AND (\(state?.rawValue)::text IS NULL OR s.state::text = \(state?.rawValue))
               AND (\(after)::timestamptz IS NULL OR (s.due_at, s.schedule_id::text) > (\(after), \(place?.1.rawValue)))
             ORDER BY s.due_at, s.schedule_id::text LIMIT \(page.limit + 1)
             """

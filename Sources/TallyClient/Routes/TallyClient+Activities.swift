@@ -125,6 +125,18 @@ extension TallyClient {
         return try await answer(TimelineAnswer.self, to: call)
     }
 
+    /// The cards of an activity, in one state where that is asked for.
+    package func subscriptions(
+        _ app: BundleID,
+        _ id: ActivityID,
+        state: SubscriptionState? = nil,
+        _ page: PageRequest = PageRequest()
+    ) async throws(ClientError) -> Page<SubscriptionResource> {
+        let filter: [(name: String, value: String?)] = [("state", state?.rawValue)]
+        let call = APICall.get("/v1/apps/\(app)/activities/\(id)/subscriptions", query: filter + page.query)
+        return try await answer(Page<SubscriptionResource>.self, to: call)
+    }
+
     /// Reports a card: its update token, its channel, or that it is gone.
     package func subscribe(
         _ app: BundleID,

@@ -16,12 +16,15 @@ extension TallyClient {
         try await answer(DeviceResource.self, to: .get("/v1/apps/\(app)/devices/\(id)"))
     }
 
-    /// The devices of an app.
+    /// The devices of an app, of one user where that is asked for.
     package func devices(
         _ app: BundleID,
+        user: UserID? = nil,
         _ page: PageRequest = PageRequest()
     ) async throws(ClientError) -> Page<DeviceResource> {
-        try await answer(Page<DeviceResource>.self, to: .get("/v1/apps/\(app)/devices", query: page.query))
+        let filter: [(name: String, value: String?)] = [("user_id", user?.rawValue)]
+        let call = APICall.get("/v1/apps/\(app)/devices", query: filter + page.query)
+        return try await answer(Page<DeviceResource>.self, to: call)
     }
 
     /// Sends an ordinary push. The key is that of ``update(_:_:_:idempotencyKey:)``.

@@ -2,12 +2,15 @@ package import APITypes
 package import ActivityModel
 
 extension TallyClient {
-    /// The schedules of an app, of all activities.
+    /// The schedules of an app, of all activities; in one state where that is asked for.
     package func schedules(
         _ app: BundleID,
+        state: ScheduleState? = nil,
         _ page: PageRequest = PageRequest()
     ) async throws(ClientError) -> Page<ScheduleResource> {
-        try await answer(Page<ScheduleResource>.self, to: .get("/v1/apps/\(app)/schedules", query: page.query))
+        let filter: [(name: String, value: String?)] = [("state", state?.rawValue)]
+        let call = APICall.get("/v1/apps/\(app)/schedules", query: filter + page.query)
+        return try await answer(Page<ScheduleResource>.self, to: call)
     }
 
     /// One schedule.

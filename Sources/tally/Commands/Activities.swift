@@ -8,7 +8,7 @@ struct Activities: AsyncParsableCommand {
         abstract: "Live Activities: matches, orders.",
         subcommands: [
             Start.self, Update.self, End.self, ChangeAudience.self, Subscribe.self, Unsubscribe.self,
-            Show.self, List.self, Explain.self, Watch.self,
+            Subscriptions.self, Show.self, List.self, Explain.self, Watch.self,
         ]
     )
 

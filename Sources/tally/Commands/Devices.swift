@@ -52,6 +52,7 @@ struct Devices: AsyncParsableCommand {
     struct List: ClientCommand {
         static let configuration = CommandConfiguration(abstract: "The devices of an app.")
 
+        @Option(help: "Only those of one user.") var user: Checked<UserID>?
         @OptionGroup var app: AppOption
         @OptionGroup var page: PageOptions
         @OptionGroup var global: GlobalOptions
@@ -59,7 +60,7 @@ struct Devices: AsyncParsableCommand {
         var appName: String? { app.app }
 
         func run(_ session: Session) async throws {
-            session.show(try await session.client.devices(session.app(), page.request))
+            session.show(try await session.client.devices(session.app(), user: user?.value, page.request))
         }
     }
 

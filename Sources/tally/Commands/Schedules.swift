@@ -12,6 +12,7 @@ struct Schedules: AsyncParsableCommand {
     struct List: ClientCommand {
         static let configuration = CommandConfiguration(abstract: "The schedules of an app.")
 
+        @Option(help: "Only those in one state: pending, done, cancelled or failed.") var state: ScheduleState?
         @OptionGroup var app: AppOption
         @OptionGroup var page: PageOptions
         @OptionGroup var global: GlobalOptions
@@ -19,7 +20,7 @@ struct Schedules: AsyncParsableCommand {
         var appName: String? { app.app }
 
         func run(_ session: Session) async throws {
-            session.show(try await session.client.schedules(session.app(), page.request))
+            session.show(try await session.client.schedules(session.app(), state: state, page.request))
         }
     }
 
@@ -82,6 +83,8 @@ struct ScheduleName: CommandLineValue {
         self.text = id.rawValue
     }
 }
+
+extension ScheduleState: ExpressibleByArgument {}
 
 extension ScheduleResource: Listable, Presentable {
     static let columns: [Table.Column] = [

@@ -80,6 +80,51 @@ extension Activities {
     }
 }
 
+extension Activities {
+    struct Subscriptions: ClientCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "The cards of an activity, and why one is not sent to.",
+            discussion: "'tally activities explain --device' tells the story of one."
+        )
+
+        @Argument(help: "The activity.") var id: Checked<ActivityID>
+        @Option(
+            help: """
+                Only those in one state: \(SubscriptionState.allCases.map(\.rawValue).joined(separator: ", ")).
+                """
+        )
+        var state: SubscriptionState?
+        @OptionGroup var app: AppOption
+        @OptionGroup var page: PageOptions
+        @OptionGroup var global: GlobalOptions
+
+        var appName: String? { app.app }
+
+        func run(_ session: Session) async throws {
+            let client = session.client
+            session.show(try await client.subscriptions(session.app(), id.value, state: state, page.request))
+        }
+    }
+}
+
+extension SubscriptionState: ExpressibleByArgument {}
+
+extension SubscriptionResource: Listable {
+    static let columns: [Table.Column] = [
+        .init(title: "DEVICE"), .init(title: "MODE", isExtra: true), .init(title: "STATE"), .init(title: "REASON"),
+        .init(title: "REVISION", isNumber: true), .init(title: "TOKEN", isExtra: true),
+        .init(title: "STARTED", isExtra: true), .init(title: "REGISTERED", isExtra: true),
+        .init(title: "DUE", isExtra: true),
+    ]
+
+    var row: [String] {
+        [
+            deviceID.rawValue, mode.rawValue, state.rawValue, reason ?? "", String(revision), updateToken ?? "",
+            startedAt.description, registeredAt.description, dueAt?.description ?? "",
+        ]
+    }
+}
+
 extension SubscriptionAnswer: Presentable {
     var text: String {
         Card([

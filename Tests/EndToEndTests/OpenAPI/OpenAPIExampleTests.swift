@@ -82,6 +82,7 @@ struct OpenAPIExampleTests {
         try await api.send("putDevice", "switched_off", Self.device("phone-2"))
         try await api.send("listDevices", nil, Self.app, query: "?limit=1")
         try await api.send("listDevices", nil, Self.app, query: "?limit=0", status: 422)
+        try await api.send("listDevices", nil, Self.app, query: "?user_id=ada")
         try await api.send("getDevice", nil, Self.device("phone-1"))
         try await api.send("createTicket", "device", Self.app, status: 201)
         try await api.send("push", "user", Self.app, status: 202)
@@ -104,6 +105,7 @@ struct OpenAPIExampleTests {
         try await api.send("listActivities", nil, Self.app, query: "?state=live")
         let card = Self.activity("final").merging(["device_id": "phone-1"]) { $1 }
         try await api.send("subscribe", "token", card)
+        try await api.send("listSubscriptions", nil, Self.activity("final"), query: "?state=riding")
         try await api.send("getTimeline", nil, Self.activity("final"), query: "?device_id=phone-1")
         try await api.send("batch", "update_and_card", Self.app)
         try await api.send("subscribe", "unknown_device", card.merging(["device_id": "phone-3"]) { $1 })
@@ -127,7 +129,7 @@ struct OpenAPIExampleTests {
     }
 
     private func schedules(_ api: DocumentedAPI) async throws {
-        let page = try await api.send("listSchedules", nil, Self.app)
+        let page = try await api.send("listSchedules", nil, Self.app, query: "?state=pending")
         let updates = (page["items"]?.array ?? []).filter { $0["activity_id"] == "final" }
         #expect(updates.count == 2)
         let ids = updates.compactMap { $0["id"]?.string }

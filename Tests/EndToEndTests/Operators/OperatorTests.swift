@@ -111,7 +111,7 @@ struct OperatorTests {
                 )
                 #expect(posted.ending == .exited(0), "\(posted.errors)")
             }
-            let listed = try await stage.tally("schedules", "list", "--json")
+            let listed = try await stage.tally("schedules", "list", "--state", "pending", "--json")
             let items = try Page<ScheduleResource>(json: try JSONValue(parsing: listed.output)).items
             #expect(items.map(\.state) == [.pending, .pending])
             let cancelled = try await stage.tally("schedules", "cancel", try #require(items.last).id)

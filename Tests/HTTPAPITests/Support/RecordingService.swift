@@ -195,8 +195,8 @@ final class RecordingService: TallyService {
     func registerDevice(_ app: BundleID, _ id: DeviceID, _ request: DeviceRequest) async throws {
         try done("registerDevice \(app) \(id)")
     }
-    func devices(_ app: BundleID, _ page: PageRequest) async throws -> Page<DeviceResource> {
-        try reach("devices \(app) \(text(page))")
+    func devices(_ app: BundleID, user: UserID?, _ page: PageRequest) async throws -> Page<DeviceResource> {
+        try reach("devices \(app) \(user?.rawValue ?? "-") \(text(page))")
     }
     func device(_ app: BundleID, _ id: DeviceID) async throws -> DeviceResource { try reach("device \(app) \(id)") }
     func deleteDevice(_ app: BundleID, _ id: DeviceID) async throws { try done("deleteDevice \(app) \(id)") }
@@ -218,6 +218,14 @@ final class RecordingService: TallyService {
     ) async throws -> SubscriptionAnswer { try reach("subscribe \(app) \(activity) \(device)") }
     func unsubscribe(_ app: BundleID, _ activity: ActivityID, _ device: DeviceID) async throws {
         try done("unsubscribe \(app) \(activity) \(device)")
+    }
+    func subscriptions(
+        _ app: BundleID,
+        _ activity: ActivityID,
+        state: SubscriptionState?,
+        _ page: PageRequest
+    ) async throws -> Page<SubscriptionResource> {
+        try reach("subscriptions \(app) \(activity) \(state?.rawValue ?? "-") \(text(page))")
     }
 
     func start(
@@ -330,8 +338,8 @@ final class RecordingService: TallyService {
         return try reach("reconcileChannels \(app) \(request.dryRun)")
     }
 
-    func schedules(_ app: BundleID, _ page: PageRequest) async throws -> Page<ScheduleResource> {
-        try reach("schedules \(app) \(text(page))")
+    func schedules(_ app: BundleID, state: ScheduleState?, _ page: PageRequest) async throws -> Page<ScheduleResource> {
+        try reach("schedules \(app) \(state?.rawValue ?? "-") \(text(page))")
     }
     func schedule(_ app: BundleID, _ id: String) async throws -> ScheduleResource { try reach("schedule \(app) \(id)") }
     func cancelSchedule(_ app: BundleID, _ id: String) async throws { try done("cancelSchedule \(app) \(id)") }

@@ -91,7 +91,8 @@ struct RouteCase: CustomTestStringConvertible, Sendable {
 
     private static let devices: [RouteCase] = [
         .init(.put, mine + "/devices/d1", .scope(.register), body: Bodies.device, "putDevice com.example.mine d1"),
-        .init(.get, mine + "/devices?limit=7", .scope(.read), "devices com.example.mine 7 -"),
+        .init(.get, mine + "/devices?limit=7", .scope(.read), "devices com.example.mine - 7 -"),
+        .init(.get, mine + "/devices?user_id=u1&cursor=abc", .scope(.read), "devices com.example.mine u1 100 abc"),
         .init(.get, mine + "/devices/d1", .scope(.read), "device com.example.mine d1"),
         .init(.delete, mine + "/devices/d1", .scope(.register), "deleteDevice com.example.mine d1"),
         .init(.delete, mine + "/users/u1", .scope(.register), "eraseUser com.example.mine u1"),
@@ -114,6 +115,13 @@ struct RouteCase: CustomTestStringConvertible, Sendable {
             mine + "/activities/a1/subscriptions/d1",
             .scope(.register),
             "unsubscribe com.example.mine a1 d1"
+        ),
+        .init(.get, mine + "/activities/a1/subscriptions", .scope(.read), "subscriptions com.example.mine a1 - 100 -"),
+        .init(
+            .get,
+            mine + "/activities/a1/subscriptions?state=waiting_for_token&limit=7&cursor=abc",
+            .scope(.read),
+            "subscriptions com.example.mine a1 waiting_for_token 7 abc"
         ),
     ]
 
@@ -195,7 +203,8 @@ struct RouteCase: CustomTestStringConvertible, Sendable {
         .init(.get, mine + "/channels", .scope(.read), "channels com.example.mine 100 -"),
         .init(.get, mine + "/channels/\(uuid)", .scope(.read), "channel com.example.mine \(uuid)"),
         .init(.delete, mine + "/channels/\(uuid)", .scope(.operate), "deleteChannel com.example.mine \(uuid)"),
-        .init(.get, mine + "/schedules", .scope(.read), "schedules com.example.mine 100 -"),
+        .init(.get, mine + "/schedules", .scope(.read), "schedules com.example.mine - 100 -"),
+        .init(.get, mine + "/schedules?state=pending", .scope(.read), "schedules com.example.mine pending 100 -"),
         .init(.get, mine + "/schedules/\(uuid)", .scope(.read), "schedule com.example.mine \(uuid)"),
         .init(.delete, mine + "/schedules/\(uuid)", .scope(.operate), "cancelSchedule com.example.mine \(uuid)"),
         .init(.post, mine + "/schedules/\(uuid)/run", .scope(.operate), "runSchedule com.example.mine \(uuid)"),

@@ -195,6 +195,13 @@ struct DeviceTests {
                 cursor = page.nextCursor
             } while cursor != nil
             #expect(ids == ["d1", "d2", "d3", "d4", "d5"])
+            let user = UserID(stored: "u1")
+            let first = try await registry.devices(app, user: user, PageRequest(limit: 2))
+            #expect(first.items.map(\.deviceID.rawValue) == ["d3", "d4"])
+            let request = PageRequest(limit: 2, cursor: first.nextCursor)
+            let rest = try await registry.devices(app, user: user, request)
+            #expect(rest.items.map(\.deviceID.rawValue) == ["d5"] && rest.nextCursor == nil)
+            #expect(try await registry.devices(app, user: UserID(stored: "u2"), PageRequest()).items.isEmpty)
             try await registry.deleteDevice(app, device)
             #expect(try await problem { try await registry.deleteDevice(app, device) }?.status == 404)
             try await registry.eraseUser(app, UserID(stored: "u1"))

@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import JSON
+import Postgres
 import Testing
 
 @testable import Orchestrator
@@ -16,6 +17,7 @@ struct ListTests {
         ("versions", "number", true, { _ = try await $0.typeVersions($1, World.game, $2) }),
         ("devices", "number", true, { _ = try await $0.devices($1, $2) }),
         ("activities", "number", true, { _ = try await $0.activities($1, type: nil, state: nil, $2) }),
+        ("cards", "number", true, { _ = try await $0.subscriptions($1, ActivityID(stored: "final"), $2) }),
         ("channels", "time uuid", true, { _ = try await $0.channels($1, $2) }),
         ("schedules", "time uuid", true, { _ = try await $0.schedules($1, $2) }),
         ("keys", "time uuid", false, { _ = try await $0.apiKeys($2, only: nil) }),
@@ -76,6 +78,78 @@ struct ListTests {
             #expect(try await world.orchestrator.channels(world.app, PageRequest()).items.isEmpty)
             #expect(try await world.orchestrator.schedules(world.app, PageRequest()).items.isEmpty)
             #expect(try await world.orchestrator.devices(world.app, PageRequest()).items.isEmpty)
+        }
+    }
+
+    // MARK: Cards
+
+    @Test("Cards are listed page by page and by state, with what was sent to them and masked tokens")
+    func cards() async throws {
+        try await withWorld { world in
+            try await world.start(to: World.devices("d1"), score: 0)
+            try await world.register("d1", token: "aa01")
+            try await world.settle()
+            for number in 2...4 { try await world.follow("d\(number)", token: "bb0\(number)99") }
+            try await world.settle()
+            try await world.update(score: 1)
+            try await world.settle()
+            _ = try await world.database.execute(
+                """
+                UPDATE subscriptions SET state = 'rejected', reason = 'BadDeviceToken'
+                WHERE device_key = (SELECT device_key FROM devices WHERE device_id = 'd3')
+                """
+            )
+            try await world.update(score: 2)
+            try await world.settle()
+
+            func cards(
+                _ state: SubscriptionState? = nil,
+                _ page: PageRequest
+            ) async throws -> Page<SubscriptionResource> {
+                try await world.orchestrator.subscriptions(
+                    world.app,
+                    ActivityID(stored: "final"),
+                    state: state,
+                    page
+                )
+            }
+            func words(_ page: Page<SubscriptionResource>) -> [String] {
+                page.items.map { "\($0.deviceID) \($0.state.rawValue) \($0.revision) \($0.updateToken ?? "-")" }
+            }
+            let all = try await cards(nil, PageRequest())
+            #expect(
+                words(all) == [
+                    "d1 waiting_for_token 1 -", "d2 riding 3 bb02…", "d3 rejected 1 bb03…", "d4 riding 3 bb04…",
+                ]
+            )
+            #expect(all.items.map(\.mode) == [.token, .token, .token, .token])
+            let rejected = try await cards(.rejected, PageRequest())
+            #expect(rejected.items.map(\.deviceID.rawValue) == ["d3"])
+            #expect(rejected.items.first?.reason == "BadDeviceToken")
+            let first = try await cards(.riding, PageRequest(limit: 1))
+            #expect(words(first) == ["d2 riding 3 bb02…"])
+            let rest = try await cards(.riding, PageRequest(limit: 1, cursor: first.nextCursor))
+            #expect(words(rest) == ["d4 riding 3 bb04…"] && rest.nextCursor == nil)
+            #expect(try await cards(.over, PageRequest()).items.isEmpty)
+        }
+    }
+
+    @Test("On a channel every card has what was broadcast since it listens")
+    func cardsOfChannel() async throws {
+        try await withWorld { world in
+            let id = ActivityID(stored: "final")
+            try await world.start(delivery: .channel)
+            try await world.settle()
+            try await world.report("d1", .channel)
+            try await world.settle()
+            try await world.update(score: 1)
+            try await world.settle()
+            let page = try await world.orchestrator.subscriptions(world.app, id, PageRequest())
+            #expect(page.items.map(\.mode) == [.channel] && page.items.map(\.revision) == [2])
+            let none = try await problem {
+                _ = try await world.orchestrator.subscriptions(world.app, ActivityID(stored: "none"), PageRequest())
+            }
+            #expect(none?.status == 404)
         }
     }
 

@@ -265,6 +265,11 @@ struct ScheduleTests {
             #expect(refused?.code == "schedule_settled")
             let page = try await world.orchestrator.schedules(world.app, PageRequest())
             #expect(Set(page.items.map(\.state)) == [.cancelled, .done])
+            let waiting = try await schedule(world, score: 3)
+            for (state, id) in [(ScheduleState.pending, waiting), (.done, run), (.cancelled, cancelled)] {
+                let page = try await world.orchestrator.schedules(world.app, state: state, PageRequest())
+                #expect(page.items.map(\.id) == [id], "\(state)")
+            }
         }
     }
 

@@ -1,0 +1,85 @@
+package import ActivityModel
+package import JSON
+
+/// A card as the API lists it. Its token is masked: the first digits tell tokens apart.
+package struct SubscriptionResource: Sendable, Hashable {
+    package var deviceID: DeviceID
+    package var mode: SubscriptionMode
+    package var state: SubscriptionState
+    /// Why it is in this state, where that is known.
+    package var reason: String?
+    /// The newest that was sent to this card, as far as is known, or that its app said it shows.
+    package var revision: Revision
+    /// Masked; nil while the app has not reported it, and on a channel.
+    package var updateToken: String?
+    /// When the card was started, as far as is known.
+    package var startedAt: Instant
+    /// When the app last reported it; while it has not, when it was started.
+    package var registeredAt: Instant
+    /// When it is caught up, or tried again; nil unless it is due.
+    package var dueAt: Instant?
+
+    package init(
+        deviceID: DeviceID,
+        mode: SubscriptionMode,
+        state: SubscriptionState,
+        reason: String? = nil,
+        revision: Revision,
+        updateToken: PushToken? = nil,
+        startedAt: Instant,
+        registeredAt: Instant,
+        dueAt: Instant? = nil
+    ) {
+        self.deviceID = deviceID
+        self.mode = mode
+        self.state = state
+        self.reason = reason
+        self.revision = revision
+        self.updateToken = updateToken?.description
+        self.startedAt = startedAt
+        self.registeredAt = registeredAt
+        self.dueAt = dueAt
+    }
+}
+
+extension SubscriptionResource: APIAnswer {
+    package init?(reader: inout ObjectReader) {
+        let deviceID = reader.required("device_id", .deviceID)
+        let mode = reader.required("mode", .word(SubscriptionMode.self))
+        let state = reader.required("state", .word(SubscriptionState.self))
+        let reason = reader.optional("reason", .string)
+        let revision = reader.required("revision", .int64)
+        let updateToken = reader.optional("update_token", .string)
+        let startedAt = reader.required("started_at", .time)
+        let registeredAt = reader.required("registered_at", .time)
+        let dueAt = reader.optional("due_at", .time)
+        guard reader.finish(), let deviceID, let mode, let state, let revision, let startedAt, let registeredAt else {
+            return nil
+        }
+        self.init(
+            deviceID: deviceID,
+            mode: mode,
+            state: state,
+            reason: reason,
+            revision: revision,
+            startedAt: startedAt,
+            registeredAt: registeredAt,
+            dueAt: dueAt
+        )
+        self.updateToken = updateToken
+    }
+
+    package var json: JSONValue {
+        var fields = ObjectWriter()
+        fields.add("device_id", deviceID.rawValue)
+        fields.add("mode", mode.rawValue)
+        fields.add("state", state.rawValue)
+        fields.add("reason", reason)
+        fields.add("revision", revision)
+        fields.add("update_token", updateToken)
+        fields.add("started_at", startedAt)
+        fields.add("registered_at", registeredAt)
+        fields.add("due_at", dueAt)
+        return fields.json
+    }
+}

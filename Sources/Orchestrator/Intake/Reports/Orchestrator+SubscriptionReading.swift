@@ -1,0 +1,70 @@
+package import APITypes
+package import ActivityModel
+import Postgres
+
+extension Orchestrator {
+    /// The cards of an activity in the order in which their devices were first registered: all, or those in one state.
+    ///
+    /// Reads the activity's cards from the cursor on until the page is full, so a rare state of a large activity costs a look at
+    /// all of them.
+    ///
+    /// - Throws: 404 for an unknown activity; 422 for a cursor of another list.
+    package func subscriptions(
+        _ app: BundleID,
+        _ activity: ActivityID,
+        state: SubscriptionState? = nil,
+        _ page: PageRequest
+    ) async throws -> Page<SubscriptionResource> {
+        let after = try page.position(Int64.self)
+        let found = try await database.withConnection { connection in
+            let rows = try await connection.query(
+                """
+                SELECT activity_key FROM activities
+                WHERE bundle_id = \(app.rawValue) AND activity_id = \(activity.rawValue)
+                """
+            )
+            guard let key = try rows.single(Int64.self) else { throw Problem.notFound("the activity") }
+            return try Self.subscriptions(
+                try await connection.query(Self.list(key, state, after: after ?? 0, limit: page.limit + 1))
+            )
+        }
+        return .cut(found, limit: page.limit, item: \.subscription) { [String($0.key)] }
+    }
+
+    /// What a rider was sent says its ring, or its channel.
+    private static func list(_ activity: Int64, _ state: SubscriptionState?, after key: Int64, limit: Int) -> Query {
+        """
+        SELECT s.device_key, d.device_id, s.mode::text, s.state::text, s.reason,
+               CASE WHEN s.state <> 'riding' THEN s.known_revision
+                    WHEN s.mode = 'token' THEN \(unescaped: ReportRows.sentOnRing)
+                    ELSE (SELECT greatest(s.known_revision, g.completed_revision) FROM segments AS g
+                          WHERE g.activity_key = s.activity_key AND g.segment = \(SegmentLease.channelSegment)) END,
+               s.update_token, s.started_at, s.registered_at, s.due_at
+        FROM subscriptions AS s JOIN devices AS d USING (device_key)
+        WHERE s.activity_key = \(activity) AND s.device_key > \(key)
+          AND (\(state?.rawValue)::text IS NULL OR s.state::text = \(state?.rawValue))
+        ORDER BY s.device_key LIMIT \(limit)
+        """
+    }
+
+    private static func subscriptions(_ rows: Rows) throws -> [(key: Int64, subscription: SubscriptionResource)] {
+        try rows.decoded(
+            as: (
+                Int64, String, String, String, String?, Int64?, [UInt8]?, PGTimestamp, PGTimestamp, PGTimestamp?
+            ).self
+        ).map { key, device, mode, state, reason, revision, token, started, registered, due in
+            let subscription = SubscriptionResource(
+                deviceID: DeviceID(stored: device),
+                mode: try .stored(mode),
+                state: try .stored(state),
+                reason: reason,
+                revision: revision ?? 0,
+                updateToken: token.flatMap { PushToken(bytes: $0) },
+                startedAt: Instant(started),
+                registeredAt: Instant(registered),
+                dueAt: due.map { Instant($0) }
+            )
+            return (key, subscription)
+        }
+    }
+}
