@@ -42,9 +42,8 @@ struct ActivitySnapshot: Sendable {
     /// How many destinations a batch may have that could have `size`.
     func batch(_ size: Int) -> Int { isProbe ? min(size, AnswerWatch.probeSize) : size }
 
-    /// Whether there may be starts to send, to make, or to abandon. What a probe is to be made with is made due after the
-    /// look.
-    var mayHaveStarts: Bool { areStartsDue || isEnrolmentDue || state != .live || isProbe }
+    /// Whether there may be starts to send, or to make. What a probe is to be made with is made due after the look.
+    var mayHaveStarts: Bool { areStartsDue || isEnrolmentDue || isProbe }
 
     /// Whether there may be cards to be served by their own rows.
     var mayHaveCards: Bool { areCardsDue || isProbe }

@@ -8,24 +8,44 @@ struct PastActivity: Sendable {
     let range: RingRange
     let activity: ActivitySnapshot
 
-    /// Each ring gives up its own cards; what there is once, the first ring does, or the channel.
-    func close() async throws {
-        let cards: Query = """
-            UPDATE subscriptions SET state = 'over', due_at = NULL, reason = coalesce(reason, '\(unescaped: WatchedCard.expiry)')
-            WHERE activity_key = \(activity.key) AND state = 'due'
-              AND device_key > \(range.after) AND device_key <= \(range.through)
-            """
-        _ = try await orchestrator.database.pipeline([cards] + (lease.segment <= SegmentLease.firstRing ? common : []))
-    }
-
-    private var common: [Query] {
-        [
-            StartTurn.abandonment(of: activity.key),
+    /// Each ring gives up its own cards; what there is once, the first ring does, or the channel. Of many it is a part.
+    ///
+    /// - Returns: Whether there may be more.
+    func close() async throws -> Bool {
+        // Reports lock cards in an order of their own.
+        let count = try await orchestrator.database.withYieldingTransaction { connection in
+            try await connection.commit([.planningOnce, self.cards])[1].count
+        }
+        guard lease.segment <= SegmentLease.firstRing else { return count > 0 }
+        _ = try await orchestrator.database.pipeline([
             """
             UPDATE channels SET delete_at = clock_timestamp()
             WHERE activity_key = \(activity.key) AND state = 'ready' AND delete_at IS NULL
             """,
             ChannelTurn.withdrawal(of: activity.key),
-        ]
+        ])
+        let abandonment = StartAbandonment(database: orchestrator.database, activityKey: activity.key)
+        let isMore = try await abandonment.run()
+        return isMore || count > 0
+    }
+
+    /// Cards given up at once.
+    private static let atOnce = 2_000
+
+    private var cards: Query {
+        """
+        WITH due AS MATERIALIZED (
+            SELECT device_key FROM subscriptions
+            WHERE activity_key = \(activity.key) AND device_key = ANY(ARRAY(
+                SELECT device_key FROM subscriptions
+                WHERE activity_key = \(activity.key) AND state = 'due'
+                  AND device_key > \(range.after) AND device_key <= \(range.through) LIMIT \(Self.atOnce)
+            ))
+            ORDER BY device_key FOR NO KEY UPDATE
+        )
+        UPDATE subscriptions AS s SET state = 'over', due_at = NULL, reason = coalesce(s.reason, '\(unescaped: WatchedCard.expiry)')
+        FROM due WHERE s.activity_key = \(activity.key) AND s.device_key = due.device_key AND s.state = 'due'
+        RETURNING 1
+        """
     }
 }

@@ -165,13 +165,13 @@ struct SegmentWorker: Sendable {
     private func sendAll(_ first: Look) async throws -> Turn {
         if first.activity.state == .scheduled { return .idle }
         if first.activity.isPast {
-            try await PastActivity(
+            let past = PastActivity(
                 orchestrator: orchestrator,
                 lease: lease,
                 range: first.progress.range,
                 activity: first.activity
-            ).close()
-            return .idle
+            )
+            return try await past.close() ? .worked : .idle
         }
         if lease.isChannel {
             return try await ChannelTurn(
@@ -190,12 +190,21 @@ struct SegmentWorker: Sendable {
         result = result.joined(with: catchUp)
         if !catchUp.isIdle { current = try await look() }
         guard let third = current else { return .idle }
-        return result.joined(with: try await ring(third))
+        result = result.joined(with: try await ring(third))
+        if case .worked = result { return result }
+        return result.joined(with: try await abandonStarts(third))
+    }
+
+    /// What is left of them after the end, when nobody has to hear of it at once any more.
+    private func abandonStarts(_ look: Look) async throws -> Turn {
+        guard lease.isFirstRing, look.activity.state == .ended else { return .idle }
+        let abandonment = StartAbandonment(database: orchestrator.database, activityKey: lease.activityKey)
+        return try await abandonment.run() ? .worked : .idle
     }
 
     /// They are claimed by row, and one ring does it for all.
     private func starts(_ look: Look) async throws -> Turn {
-        guard lease.isFirstRing, look.activity.mayHaveStarts else { return .idle }
+        guard lease.isFirstRing, look.activity.state == .live, look.activity.mayHaveStarts else { return .idle }
         return try await StartTurn(orchestrator: orchestrator, lease: lease, activity: look.activity).run()
     }
 

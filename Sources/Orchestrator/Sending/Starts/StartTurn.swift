@@ -23,12 +23,6 @@ struct StartTurn: Sendable {
         if activity.isEnrolmentDue {
             try await orchestrator.enrolAudience(of: activity.key)
         }
-        guard activity.state == .live else {
-            let results = try await orchestrator.database.pipeline([
-                Self.abandonment(of: activity.key), AudienceRows.purge(activityKey: activity.key),
-            ])
-            return results[1].count == AudienceRows.purgedAtOnce ? .worked : .idle
-        }
         let (channel, isDue) = try await prospect()
         // The channel wakes the rings when it is ready.
         guard isDue, channel != nil || activity.delivery != .channel else { return .idle }
@@ -71,16 +65,6 @@ struct StartTurn: Sendable {
             }
             return try await group.reduce(.worked) { $0.joined(with: $1) }
         }
-    }
-
-    /// The statement for an activity that is over: no start leaves any more. One without an answer may have started a
-    /// card; its token will tell.
-    static func abandonment(of activityKey: Int64) -> Query {
-        """
-        UPDATE starts
-        SET state = CASE WHEN state IN ('pending', 'withheld') THEN 'cancelled'::start_state ELSE 'unknown' END, due_at = NULL
-        WHERE activity_key = \(activityKey) AND due_at IS NOT NULL
-        """
     }
 
     /// Looks at the channel, and whether a start is due.
