@@ -65,17 +65,36 @@ enum AudienceRows {
         return AudienceCounts(devices: Int(devices), unknownUsers: Int(unknownUsers))
     }
 
-    /// The statement that makes the starts due at once of which the audience does not want to hear any more; being due,
-    /// they are cancelled by ``StartTurn``. One that is claimed is on its way.
-    static func recall(activityKey: Int64) -> Query {
+    /// The statement that makes the starts due at once of which the audience does not want to hear any more, of those that it
+    /// has been told to remove; being due, they are cancelled by ``StartTurn``. One that is claimed is on its way, and one that
+    /// is due is looked at anyway; so is any other when its time comes, where they are too many for now.
+    static func recall(_ removed: Audience, activityKey: Int64) -> Query {
         """
+        WITH removed AS (
+            SELECT d.device_key FROM activities AS a CROSS JOIN unnest(\(removed.devices.map(\.rawValue))) AS r(member_id)
+            JOIN devices AS d ON d.bundle_id = a.bundle_id AND d.device_id = r.member_id
+            WHERE a.activity_key = \(activityKey)
+            UNION
+            SELECT d.device_key FROM activities AS a CROSS JOIN unnest(\(removed.users.map(\.rawValue))) AS r(member_id)
+            JOIN devices AS d ON d.bundle_id = a.bundle_id AND d.user_id = r.member_id
+            WHERE a.activity_key = \(activityKey)
+            UNION
+            (SELECT device_key FROM starts
+             WHERE \(removed.allOfType) AND activity_key = \(activityKey) AND due_at > clock_timestamp()
+             LIMIT \(recalledAtOnce))
+        ), recalled AS MATERIALIZED (
+            SELECT s.device_key FROM removed JOIN starts AS s ON s.activity_key = \(activityKey) AND s.device_key = removed.device_key
+            JOIN devices AS d ON d.device_key = s.device_key JOIN activities AS a ON a.activity_key = s.activity_key
+            WHERE s.due_at > clock_timestamp() AND s.state <> 'claimed' AND NOT \(unescaped: coverage)
+            ORDER BY s.device_key FOR NO KEY UPDATE OF s
+        )
         UPDATE starts AS s SET due_at = clock_timestamp()
-        FROM activities AS a, devices AS d
-        WHERE s.activity_key = \(activityKey) AND s.due_at IS NOT NULL AND s.state <> 'claimed'
-          AND a.activity_key = s.activity_key AND d.device_key = s.device_key
-          AND NOT \(unescaped: coverage)
+        FROM recalled WHERE s.activity_key = \(activityKey) AND s.device_key = recalled.device_key
         """
     }
+
+    /// Few enough not to hold back the changes that wait for the activity.
+    private static let recalledAtOnce = 2_000
 
     /// The statement that forgets the audience of an activity that is over, in parts.
     static func purge(activityKey: Int64) -> Query {

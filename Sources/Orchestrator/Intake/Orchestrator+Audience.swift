@@ -19,7 +19,8 @@ extension Orchestrator {
         let facts = try await facts(app, id)
         if let add = request.add, !add.isEmpty, facts.startAlert == nil { throw Problem.alertRequired() }
         let kept: AudienceCounts? = try await keepingAnswer {
-            try await database.withTransaction { connection in
+            // A report settles starts in an order of its own.
+            try await database.withYieldingTransaction { connection in
                 guard let idempotency else {
                     try await Self.changeAudience(of: facts.key, of: app, request, on: connection)
                     return nil
@@ -64,8 +65,8 @@ extension Orchestrator {
                 """
             )
         }
-        if remove != nil {
-            statements.append(AudienceRows.recall(activityKey: activityKey))
+        if let remove {
+            statements.append(AudienceRows.recall(remove, activityKey: activityKey))
         }
         statements.append(SegmentStore.wake(activityKeys: [activityKey], segments: .rings))
         _ = try await connection.pipeline(statements)
