@@ -135,6 +135,7 @@ let package = Package(
                 .embedInCode("V0020_lookups_by_id.sql"),
                 .embedInCode("V0021_audit_retention.sql"),
                 .embedInCode("V0022_ledger.sql"),
+                .embedInCode("V0023_enrolment.sql"),
             ],
             swiftSettings: swiftSettings
         ),

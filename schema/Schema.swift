@@ -26,5 +26,6 @@ package enum Schema {
         (20, "lookups_by_id", PackageResources.V0020_lookups_by_id_sql),
         (21, "audit_retention", PackageResources.V0021_audit_retention_sql),
         (22, "ledger", PackageResources.V0022_ledger_sql),
+        (23, "enrolment", PackageResources.V0023_enrolment_sql),
     ]
 }

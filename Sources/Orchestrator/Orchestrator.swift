@@ -108,6 +108,9 @@ package struct OrchestratorSettings: Sendable {
     package var concurrentSegments: Int
     /// A ring with more destinations is divided, so that several daemons can carry its activity.
     package var ringSize: Int
+    /// Members of an audience, and devices, that become starts in one transaction, and starts that become due again: few
+    /// enough for what has to leave meanwhile.
+    package var stretchSize: Int
     /// How long events and the timeline are kept at least.
     package var eventRetention: Duration
     /// How long an activity is kept after its end, at least a day, and at least as long as events; nil: for ever.
@@ -131,6 +134,7 @@ package struct OrchestratorSettings: Sendable {
         pollInterval: Duration = .milliseconds(200),
         concurrentSegments: Int = 8,
         ringSize: Int = 50_000,
+        stretchSize: Int = 2_000,
         eventRetention: Duration = .seconds(7 * 86_400),
         activityRetention: Duration? = .seconds(30 * 86_400),
         auditRetention: Duration? = .seconds(400 * 86_400),
@@ -146,6 +150,7 @@ package struct OrchestratorSettings: Sendable {
         self.pollInterval = pollInterval
         self.concurrentSegments = concurrentSegments
         self.ringSize = ringSize
+        self.stretchSize = stretchSize
         self.eventRetention = eventRetention
         self.activityRetention = activityRetention
         self.auditRetention = auditRetention

@@ -49,22 +49,6 @@ enum AudienceRows {
         WHERE m.activity_key = a.activity_key AND m.kind = 'user' AND d.environment = a.environment
         """
 
-    /// How many an audience reaches now, by way of `query`, which may be a transaction's.
-    static func counts(_ activityKey: Int64, on query: (Query) async throws -> Rows) async throws -> AudienceCounts {
-        let rows = try await query(
-            """
-            SELECT (SELECT count(*) FROM (\(unescaped: reached)) AS reached), (
-                SELECT count(*) FROM audience_members AS m
-                WHERE m.activity_key = a.activity_key AND m.kind = 'user' AND NOT EXISTS (
-                    SELECT FROM devices AS d WHERE d.bundle_id = a.bundle_id AND d.user_id = m.member_id)
-            )
-            FROM activities AS a WHERE a.activity_key = \(activityKey)
-            """
-        )
-        let (devices, unknownUsers) = try rows.first(as: (Int64, Int64).self) ?? (Int64(0), Int64(0))
-        return AudienceCounts(devices: Int(devices), unknownUsers: Int(unknownUsers))
-    }
-
     /// The statement that makes the starts due at once of which the audience does not want to hear any more, of those that it
     /// has been told to remove; being due, they are cancelled by ``StartTurn``. One that is claimed is on its way, and one that
     /// is due is looked at anyway; so is any other when its time comes, where they are too many for now.

@@ -27,14 +27,14 @@ extension Orchestrator {
                 }
                 return try await KeptAnswers.once(idempotency, on: connection) {
                     try await Self.changeAudience(of: facts.key, of: app, request, on: connection)
-                    return try await AudienceRows.counts(facts.key) { try await connection.query($0) }
+                    return try await AudienceCount.of(facts.key) { try await connection.pipeline($0) }
                 }
             }
         }
         wakeUps.signal()
         if let kept { return kept }
         // Counting many takes a while, in which the activity need not be locked.
-        return try await AudienceRows.counts(facts.key) { try await database.query($0) }
+        return try await AudienceCount.of(facts.key) { try await database.pipeline($0) }
     }
 
     private static func changeAudience(
@@ -60,7 +60,8 @@ extension Orchestrator {
             statements += AudienceRows.insertion(add, app: app, activityKey: activityKey)
             statements.append(
                 """
-                UPDATE activities SET enrolment_due = true, audience_all = audience_all OR \(add.allOfType)
+                UPDATE activities SET enrolment_due = true, audience_all = audience_all OR \(add.allOfType),
+                    enrolled_devices = CASE WHEN \(add.allOfType) THEN least(enrolled_devices, 0) - 1 ELSE enrolled_devices END
                 WHERE activity_key = \(activityKey)
                 """
             )

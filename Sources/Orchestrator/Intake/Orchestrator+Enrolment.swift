@@ -1,56 +1,102 @@
 import Postgres
 
 extension Orchestrator {
-    /// Turns the audience of an activity into starts that are due now.
+    /// Turns the next stretch of an audience that has changed into starts that are due now.
     ///
     /// Runs after the commit that changed the audience: a device that registers at the same moment is either seen here
-    /// or sees the audience in ``enrol(deviceKey:)``.
-    func enrolAudience(of activityKey: Int64) async throws {
-        // The erasure of a user locks devices before activities.
-        _ = try await database.withYieldingTransaction { connection in
-            try await connection.pipeline([
-                "UPDATE activities SET enrolment_due = false WHERE activity_key = \(activityKey)",
-                """
-                INSERT INTO starts (activity_key, device_key, state, due_at)
-                SELECT a.activity_key, d.device_key, 'pending', clock_timestamp()
-                FROM activities AS a
-                JOIN activity_types AS p USING (bundle_id, type_name)
-                CROSS JOIN LATERAL (
-                    SELECT d.device_key, d.environment, d.device_token FROM devices AS d
-                    WHERE a.audience_all AND d.bundle_id = a.bundle_id
-                      AND EXISTS (SELECT FROM start_tokens AS k
-                                  WHERE k.device_key = d.device_key AND k.type_name = a.type_name)
-                    UNION
-                    SELECT d.device_key, d.environment, d.device_token FROM audience_members AS m
-                    JOIN devices AS d ON d.bundle_id = a.bundle_id AND d.device_id = m.member_id
-                    WHERE m.activity_key = a.activity_key AND m.kind = 'device'
-                    UNION
-                    SELECT d.device_key, d.environment, d.device_token FROM audience_members AS m
-                    JOIN devices AS d ON d.bundle_id = a.bundle_id AND d.user_id = m.member_id
-                    WHERE m.activity_key = a.activity_key AND m.kind = 'user'
-                ) AS d
-                LEFT JOIN start_tokens AS t
-                    ON t.device_key = d.device_key AND t.type_name = a.type_name AND t.state = 'live'
-                WHERE a.activity_key = \(activityKey) AND a.state = 'live' AND d.environment = a.environment
-                  AND \(unescaped: Self.isReachable)
-                  AND NOT EXISTS (
-                      SELECT FROM subscriptions AS s
-                      WHERE s.activity_key = a.activity_key AND s.device_key = d.device_key
-                  )
-                  AND NOT EXISTS (
-                      SELECT FROM starts AS s
-                      WHERE s.activity_key = a.activity_key AND s.device_key = d.device_key
-                        AND NOT \(unescaped: Self.wasGivenUp("s"))
-                  )
-                ORDER BY d.device_key
-                ON CONFLICT (activity_key, device_key) DO UPDATE
-                SET state = CASE starts.state WHEN 'unknown' THEN starts.state ELSE 'pending' END,
-                    due_at = clock_timestamp(), reason = NULL
-                WHERE \(unescaped: Self.wasGivenUp("starts"))
-                """,
-            ])
+    /// or sees the audience in ``enrol(deviceKey:)``. The activity's row is only held while it is written how far this has
+    /// come: changes are accepted meanwhile, those of the audience, too. What they add is still to come: members have greater
+    /// keys, and where all are added ``AudienceStretch/Place/devices`` begins anew.
+    ///
+    /// - Returns: Whether there is more.
+    /// - Throws: ``LeaseLost``; then this stretch comes once more.
+    func enrolStretch(of activity: ActivitySnapshot, under lease: SegmentLease) async throws -> Bool {
+        guard let place = activity.enrolment else { return false }
+        let stretch = AudienceStretch(activityKey: activity.key, after: place, size: settings.stretchSize)
+        return try await seeingDeletions {
+            // The erasure of a user locks devices before activities.
+            try await database.withYieldingTransaction { connection in
+                let rows = try await connection.pipeline([.planningOnce, stretch.query(Self.enrolment)])[1]
+                guard
+                    let (members, memberCount, devices, deviceCount) = try rows.first(
+                        as: (Int64?, Int64, Int64?, Int64).self
+                    )
+                else { return false }
+                let extent = stretch.extent(members, memberCount, devices, deviceCount)
+                let results = try await connection.commit([
+                    // What was committed before this is seen by the next statement.
+                    "SELECT FROM activities WHERE activity_key = \(activity.key) FOR NO KEY UPDATE",
+                    Self.completion(of: stretch, extent, under: lease),
+                ])
+                guard let isMore = try results[1].single(Bool.self) else { throw LeaseLost() }
+                return isMore
+            }
         }
     }
+
+    /// The statement that says how far an audience has been turned into starts, unless the lease is another's.
+    private static func completion(
+        of stretch: AudienceStretch,
+        _ extent: AudienceStretch.Extent,
+        under lease: SegmentLease
+    ) -> Query {
+        """
+        UPDATE activities AS a
+        SET enrolled_members = greatest(enrolled_members, \(extent.end.members)),
+            enrolled_devices = CASE enrolled_devices WHEN \(stretch.after.devices) THEN \(extent.end.devices) ELSE enrolled_devices END,
+            enrolment_due = NOT \(extent.isLast) OR enrolled_devices <> \(stretch.after.devices) OR EXISTS (
+                SELECT FROM audience_members AS m
+                WHERE m.activity_key = a.activity_key AND m.member_key > \(extent.end.members))
+        WHERE activity_key = \(stretch.activityKey) AND EXISTS (
+            SELECT FROM segments AS s
+            WHERE s.activity_key = a.activity_key AND s.segment = \(lease.segment) AND s.lease_owner = \(lease.owner)::uuid)
+        RETURNING enrolment_due
+        """
+    }
+
+    /// What is made of an ``AudienceStretch``.
+    private static let enrolment = """
+        , wanted AS (
+            SELECT d.device_key FROM activity AS a CROSS JOIN everybody AS d WHERE \(AudienceStretch.isReachedWithAll)
+            UNION
+            SELECT d.device_key FROM activity AS a CROSS JOIN members AS m CROSS JOIN LATERAL (
+                SELECT device_key FROM devices WHERE bundle_id = a.bundle_id AND device_id = m.member_id OFFSET 0
+            ) AS d
+            WHERE m.kind = 'device'
+            UNION
+            SELECT d.device_key FROM activity AS a CROSS JOIN members AS m CROSS JOIN LATERAL (
+                SELECT device_key FROM devices WHERE bundle_id = a.bundle_id AND user_id = m.member_id OFFSET 0
+            ) AS d
+            WHERE m.kind = 'user'
+        ), enrolled AS (
+            INSERT INTO starts (activity_key, device_key, state, due_at)
+            SELECT a.activity_key, d.device_key, 'pending', clock_timestamp()
+            FROM activity AS a JOIN activity_types AS p USING (bundle_id, type_name)
+            CROSS JOIN wanted AS w CROSS JOIN LATERAL (
+                SELECT device_key, environment, device_token FROM devices WHERE device_key = w.device_key OFFSET 0
+            ) AS d
+            LEFT JOIN LATERAL (
+                SELECT token FROM start_tokens
+                WHERE device_key = d.device_key AND type_name = a.type_name AND state = 'live' OFFSET 0
+            ) AS t ON true
+            WHERE a.state = 'live' AND d.environment = a.environment AND \(isReachable)
+              AND NOT EXISTS (
+                  SELECT FROM subscriptions AS s
+                  WHERE s.activity_key = a.activity_key AND s.device_key = d.device_key OFFSET 0
+              )
+              AND NOT EXISTS (
+                  SELECT FROM starts AS s
+                  WHERE s.activity_key = a.activity_key AND s.device_key = d.device_key
+                    AND NOT \(wasGivenUp("s")) OFFSET 0
+              )
+            ORDER BY d.device_key
+            ON CONFLICT (activity_key, device_key) DO UPDATE
+            SET state = CASE starts.state WHEN 'unknown' THEN starts.state ELSE 'pending' END,
+                due_at = clock_timestamp(), reason = NULL
+            WHERE \(wasGivenUp("starts"))
+        )
+        SELECT \(AudienceStretch.extent)
+        """
 
     /// Starts what is running on a device that has just been registered: an audience is a standing rule until the end.
     ///

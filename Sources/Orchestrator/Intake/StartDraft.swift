@@ -33,7 +33,7 @@ struct StartDraft: Sendable {
             uncounted = activityKey
             return
         }
-        answer.audience = try await AudienceRows.counts(activityKey) { try await connection.query($0) }
+        answer.audience = try await AudienceCount.of(activityKey) { try await connection.pipeline($0) }
         var kept = try await KeptAnswers<StartAnswer>.read([key], on: connection)
         if let (answer, status) = try kept.answerAndStatus(to: key) {
             (self.answer, self.replay) = (answer, status == Self.replayStatus)
@@ -47,7 +47,7 @@ struct StartDraft: Sendable {
     func counted(in database: Database) async throws -> (answer: StartAnswer, replay: Bool) {
         guard let uncounted else { return (answer, replay) }
         var answer = answer
-        answer.audience = try await AudienceRows.counts(uncounted) { try await database.query($0) }
+        answer.audience = try await AudienceCount.of(uncounted) { try await database.pipeline($0) }
         return (answer, replay)
     }
 

@@ -19,8 +19,8 @@ struct ActivitySnapshot: Sendable {
     /// Whether the begun change is such a one: its lap is walked to the end before anything newer but the end.
     let isBarrierBegun: Bool
     let policy: Policy
-    /// Whether the audience has not been turned into starts yet.
-    let isEnrolmentDue: Bool
+    /// How far the audience has been turned into starts; nil if there is nothing left of it.
+    let enrolment: AudienceStretch.Place?
     /// Whether it ended so long ago that no phone shows it any more.
     let isPast: Bool
     /// How long routine changes are still held back, if nothing else has been accepted since the begun one: until the
@@ -43,7 +43,7 @@ struct ActivitySnapshot: Sendable {
     func batch(_ size: Int) -> Int { isProbe ? min(size, AnswerWatch.probeSize) : size }
 
     /// Whether there may be starts to send, or to make. What a probe is to be made with is made due after the look.
-    var mayHaveStarts: Bool { areStartsDue || isEnrolmentDue || isProbe }
+    var mayHaveStarts: Bool { areStartsDue || enrolment != nil || isProbe }
 
     /// Whether there may be cards to be served by their own rows.
     var mayHaveCards: Bool { areCardsDue || isProbe }
@@ -65,7 +65,7 @@ extension ActivitySnapshot {
                a.attributes::text, a.revision, t.policy::text, barrier.revision,
                EXISTS (SELECT FROM changes AS c
                 WHERE c.activity_key = a.activity_key AND c.must_deliver AND c.revision = begun.revision),
-               a.enrolment_due, coalesce(a.ended_at < clock_timestamp() - \(longestCard), false),
+               CASE WHEN a.enrolment_due THEN a.enrolled_members END, a.enrolled_devices, coalesce(a.ended_at < clock_timestamp() - \(longestCard), false),
                h.probes, h.probe_at - clock_timestamp(),
                (SELECT CASE WHEN bool_and(c.min_interval_seconds IS NOT NULL)
                     THEN \(unescaped: lastPush) + min(c.min_interval_seconds) * interval '1 second' - clock_timestamp() END
@@ -98,13 +98,14 @@ extension ActivitySnapshot {
     /// Reads the row of a ``selection(_:for:begun:)``; nil if the activity was deleted.
     static func read(_ key: Int64, _ rows: Rows) throws -> ActivitySnapshot? {
         for (
-            bundle, id, environment, type, delivery, state, attributes, newest, policy, barrier, isBegun, enrol, isPast,
-            probes, probeIn, hold, newAlert, areVersionsUnsettled, areStartsDue, areCardsDue
+            bundle, id, environment, type, delivery, state, attributes, newest, policy, barrier, isBegun,
+            enrolledMembers, enrolledDevices, isPast, probes, probeIn, hold, newAlert, areVersionsUnsettled,
+            areStartsDue, areCardsDue
         )
             in try rows.decoded(
                 as: (
-                    String, String, String, String, String, String, String, Int64, String, Int64?, Bool, Bool, Bool,
-                    Int16?, Duration?, Duration?, Int64?, Bool, Bool, Bool
+                    String, String, String, String, String, String, String, Int64, String, Int64?, Bool, Int64?, Int64,
+                    Bool, Int16?, Duration?, Duration?, Int64?, Bool, Bool, Bool
                 ).self
             )
         {
@@ -121,7 +122,7 @@ extension ActivitySnapshot {
                 barrier: barrier,
                 isBarrierBegun: isBegun,
                 policy: try Policy(json: JSONValue(parsing: policy)),
-                isEnrolmentDue: enrol,
+                enrolment: enrolledMembers.map { AudienceStretch.Place(members: $0, devices: enrolledDevices) },
                 isPast: isPast,
                 hold: hold.flatMap { $0 > .zero ? $0 : nil },
                 newAlert: newAlert,

@@ -233,7 +233,7 @@ struct AudienceTests {
             try await world.register("d1", token: "5a01")
             try await world.start(to: World.devices("d1"))
             let key = try #require(try await world.number("SELECT activity_key FROM activities"))
-            try await world.orchestrator.enrolAudience(of: key)
+            try await world.enrol(key)
             let before = try await world.snapshot(of: key)
             try await world.end()
             let claims = StartClaims(
@@ -255,7 +255,7 @@ struct AudienceTests {
             try await world.register("d1", token: "5a01")
             try await world.start(to: World.devices("d1"))
             let key = try #require(try await world.number("SELECT activity_key FROM activities"))
-            try await world.orchestrator.enrolAudience(of: key)
+            try await world.enrol(key)
             var claimed = 0
             // An app version that is met for the first time is judged for the newest state, and started at the next look.
             for score in 1...2 as ClosedRange<Int64> {

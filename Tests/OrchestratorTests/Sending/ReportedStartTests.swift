@@ -137,9 +137,7 @@ struct ReportedStartTests {
                     """
                 )
                 #expect(starts == 2)
-                try await world.orchestrator.enrolAudience(
-                    of: try #require(await world.number("SELECT activity_key FROM activities"))
-                )
+                try await world.enrol(try #require(await world.number("SELECT activity_key FROM activities")))
                 #expect(try await world.number("SELECT count(*) FROM starts WHERE state = 'pending'") == 2)
                 try await world.database.execute("UPDATE segments SET due_at = now()")
                 try await world.settle()

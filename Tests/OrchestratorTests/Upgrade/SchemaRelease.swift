@@ -11,7 +11,7 @@ struct SchemaRelease: Sendable {
     static let all = [
         first, events, destinations, cards, halts, pacing, channels, counts, timeline, channelAlerts, changeEvents,
         pushes, audit, versions, lookups, rings, origins, retention, accepting, lookupsByID,
-        auditRetention, ledger,
+        auditRetention, ledger, enrolment,
     ]
 
     /// An activity of each kind in the middle of its life. The signing key is written by the test, which knows the secret.
@@ -290,4 +290,6 @@ struct SchemaRelease: Sendable {
     private static let auditRetention = SchemaRelease(version: 21, rows: "")
 
     private static let ledger = SchemaRelease(version: 22, rows: "")
+
+    private static let enrolment = SchemaRelease(version: 23, rows: "")
 }

@@ -34,7 +34,7 @@ extension Orchestrator {
             let plan = try await PushPlan.read(key, revision: 1, on: connection)
             var answer = plan.answer
             answer.at = request.startsAt
-            answer.audience = try await AudienceRows.counts(key) { try await connection.query($0) }
+            answer.audience = try await AudienceCount.of(key) { try await connection.pipeline($0) }
             if !request.audience.isEmpty {
                 (answer.pushes, answer.withheld) = try await plan.starts(type, on: connection)
             }

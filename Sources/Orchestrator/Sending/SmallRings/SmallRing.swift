@@ -74,7 +74,7 @@ extension SmallRing {
             barrier: nil,
             isBarrierBegun: false,
             policy: policy,
-            isEnrolmentDue: false,
+            enrolment: nil,
             isPast: false,
             hold: nil,
             newAlert: nil,

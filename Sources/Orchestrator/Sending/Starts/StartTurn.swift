@@ -19,10 +19,14 @@ struct StartTurn: Sendable {
         let detail: TimelineDetail
     }
 
+    /// The first of a large audience leave while the last are still to be made.
     func run() async throws -> SegmentWorker.Turn {
-        if activity.isEnrolmentDue {
-            try await orchestrator.enrolAudience(of: activity.key)
-        }
+        let isMore = try await orchestrator.enrolStretch(of: activity, under: lease)
+        let turn = try await sendDue()
+        return isMore ? turn.joined(with: .worked) : turn
+    }
+
+    private func sendDue() async throws -> SegmentWorker.Turn {
         let (channel, isDue) = try await prospect()
         // The channel wakes the rings when it is ready.
         guard isDue, channel != nil || activity.delivery != .channel else { return .idle }

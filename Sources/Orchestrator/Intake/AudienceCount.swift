@@ -1,0 +1,56 @@
+import APITypes
+import Postgres
+
+/// Counts how many an audience reaches now, stretch by stretch: no statement takes long, however many they are.
+enum AudienceCount {
+    /// Counts so many members, and devices, by one statement, by way of `pipeline`, which may be a transaction's.
+    static func of(
+        _ activityKey: Int64,
+        stretchSize: Int = 20_000,
+        by pipeline: ([Query]) async throws -> [Rows]
+    ) async throws -> AudienceCounts {
+        var counts = AudienceCounts(devices: 0, unknownUsers: 0)
+        var place = AudienceStretch.Place()
+        while true {
+            let stretch = AudienceStretch(activityKey: activityKey, after: place, size: stretchSize)
+            let rows = try await pipeline([.planningOnce, stretch.query(counting)])[1]
+            guard
+                let (members, memberCount, devices, deviceCount, reached, unknownUsers) = try rows.first(
+                    as: (Int64?, Int64, Int64?, Int64, Int64, Int64).self
+                )
+            else { return counts }
+            counts.devices += Int(reached)
+            counts.unknownUsers += Int(unknownUsers)
+            let extent = stretch.extent(members, memberCount, devices, deviceCount)
+            if extent.isLast { return counts }
+            place = extent.end
+        }
+    }
+
+    /// A device counts once: with all, else by its own name, else by its user's.
+    private static let counting = """
+         SELECT \(AudienceStretch.extent), (
+            SELECT count(*) FROM activity AS a CROSS JOIN everybody AS d WHERE \(AudienceStretch.isReachedWithAll)
+        ) + (
+            SELECT count(*) FROM activity AS a CROSS JOIN members AS m CROSS JOIN LATERAL (
+                SELECT d.device_key FROM devices AS d
+                WHERE d.bundle_id = a.bundle_id AND d.device_id = m.member_id AND d.environment = a.environment OFFSET 0
+            ) AS d
+            WHERE m.kind = 'device' AND NOT \(AudienceStretch.isReachedWithAll)
+        ) + (
+            SELECT count(*) FROM activity AS a CROSS JOIN members AS m CROSS JOIN LATERAL (
+                SELECT d.device_key, d.device_id FROM devices AS d
+                WHERE d.bundle_id = a.bundle_id AND d.user_id = m.member_id AND d.environment = a.environment OFFSET 0
+            ) AS d
+            WHERE m.kind = 'user' AND NOT \(AudienceStretch.isReachedWithAll) AND NOT EXISTS (
+                SELECT FROM audience_members AS o
+                WHERE o.activity_key = a.activity_key AND o.kind = 'device' AND o.member_id = d.device_id OFFSET 0
+            )
+        ), (
+            SELECT count(*) FROM activity AS a CROSS JOIN members AS m
+            WHERE m.kind = 'user' AND NOT EXISTS (
+                SELECT FROM devices AS d WHERE d.bundle_id = a.bundle_id AND d.user_id = m.member_id OFFSET 0
+            )
+        )
+        """
+}

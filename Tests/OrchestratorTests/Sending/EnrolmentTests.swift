@@ -1,0 +1,185 @@
+import APITypes
+import ActivityModel
+import Postgres
+import Synchronization
+import Testing
+
+@testable import Orchestrator
+
+@Suite("Audiences become starts a stretch at a time", .timeLimit(.minutes(2)))
+struct EnrolmentTests {
+    private static let final = ActivityID(stored: "final")
+    /// Two members, or two devices.
+    private static let stretches = OrchestratorSettings(lease: .seconds(600), stretchSize: 2)
+
+    private func register(_ numbers: ClosedRange<Int>, in world: World) async throws {
+        for number in numbers { try await world.register("d\(number)", token: "5a0\(number)") }
+    }
+
+    /// Works on the starts until nothing is due, and says where each went to that has left since the last call.
+    private func sent(in world: World) async throws -> [String] {
+        try await world.settle()
+        return world.recorder.take().filter { $0.event == "start" }.map(\.destination).sorted()
+    }
+
+    private func enrolStretch(_ world: World, under lease: SegmentLease) async throws -> Bool {
+        let activity = try #require(try await world.snapshot(of: lease.activityKey))
+        return try await world.orchestrator.enrolStretch(of: activity, under: lease)
+    }
+
+    @Test(
+        "The first of a large audience are started while the last are still to be made starts",
+        arguments: [false, true]
+    )
+    func firstStretch(isToAll: Bool) async throws {
+        try await withWorld(settings: Self.stretches) { world in
+            try await register(1...5, in: world)
+            let named = Audience(devices: (1...5).map { DeviceID(stored: "d\($0)") })
+            try await world.start(to: isToAll ? Audience(allOfType: true) : named)
+            let gate = world.recorder.close()
+            async let sent = sent(in: world)
+            await gate.arrivals()
+            #expect(try await world.number("SELECT count(*) FROM starts") == 2)
+            world.recorder.open()
+            #expect(try await sent == ["5a01", "5a02", "5a03", "5a04", "5a05"])
+        }
+    }
+
+    @Test(
+        "While a stretch becomes starts an update is accepted, and whoever is added to the audience is started, too",
+        arguments: [false, true]
+    )
+    func changes(isToAll: Bool) async throws {
+        try await withWorld(settings: Self.stretches) { world in
+            try await register(1...4, in: world)
+            try await world.start(to: World.devices("d2"))
+            let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
+            let meanwhile = Gate()
+            let other = world.sibling(
+                behind: StatementGate { (moment) async throws(PostgresError) in
+                    if moment == .beforeCommit { await meanwhile.pass() }
+                }
+            )
+            async let isMore = enrolStretch(other, under: lease)
+            await meanwhile.arrivals()
+            #expect(try await world.update(score: 1).revision == 2)
+            let added = isToAll ? Audience(allOfType: true) : World.devices("d4")
+            _ = try await world.orchestrator.changeAudience(world.app, Self.final, AudienceRequest(add: added))
+            meanwhile.open()
+            #expect(try await isMore)
+            try await world.orchestrator.segments.release(lease)
+            #expect(try await sent(in: world) == (isToAll ? ["5a01", "5a02", "5a03", "5a04"] : ["5a02", "5a04"]))
+        }
+    }
+
+    @Test("All that are added once more begin anew, also those that were removed in a stretch that is done")
+    func addedAgain() async throws {
+        try await withWorld(settings: Self.stretches) { world in
+            try await register(1...3, in: world)
+            try await world.start(to: Audience(allOfType: true))
+            let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
+            #expect(try await enrolStretch(world, under: lease))
+            let all = Audience(allOfType: true)
+            _ = try await world.orchestrator.changeAudience(world.app, Self.final, AudienceRequest(remove: all))
+            try await world.orchestrator.segments.release(lease)
+            #expect(try await sent(in: world) == [])
+            #expect(try await world.number("SELECT count(*) FROM starts WHERE state = 'cancelled'") == 2)
+            _ = try await world.orchestrator.changeAudience(world.app, Self.final, AudienceRequest(add: all))
+            #expect(try await sent(in: world) == ["5a01", "5a02", "5a03"])
+        }
+    }
+
+    @Test("A daemon that dies at a stretch, before its COMMIT or after it, loses nobody and starts nobody twice")
+    func crash() async throws {
+        try await withWorld(settings: Self.stretches) { world in
+            try await register(1...7, in: world)
+            try await world.start(to: Audience(allOfType: true))
+            for moment in [StatementGate.Moment.inTransaction, .beforeCommit, .afterCommit] {
+                let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
+                let other = world.sibling(
+                    behind: StatementGate { (passed) async throws(PostgresError) in
+                        if passed == moment { throw PostgresError(.connectionLost) }
+                    }
+                )
+                await #expect(throws: PostgresError.self) { try await enrolStretch(other, under: lease) }
+                try await world.expireLeases()
+            }
+            #expect(try await sent(in: world) == (1...7).map { "5a0\($0)" })
+            #expect(try await world.show().starts.repeated == 0)
+        }
+    }
+
+    @Test("A daemon that has lost its lease does not say how far an audience has become starts")
+    func lostLease() async throws {
+        try await withWorld(settings: Self.stretches) { world in
+            try await register(1...3, in: world)
+            try await world.start(to: Audience(allOfType: true))
+            let segments = world.orchestrator.segments
+            let lost = try #require(try await segments.claim(limit: 1).first)
+            let before = try #require(try await world.snapshot(of: lost.activityKey))
+            try await world.expireLeases()
+            let lease = try #require(try await segments.claim(limit: 1).first)
+            await #expect(throws: LeaseLost.self) { try await world.orchestrator.enrolStretch(of: before, under: lost) }
+            #expect(try await world.snapshot(of: lost.activityKey)?.enrolment == AudienceStretch.Place())
+            try await segments.release(lease)
+            #expect(try await sent(in: world) == ["5a01", "5a02", "5a03"])
+        }
+    }
+
+    @Test("Between two stretches, who registers is started once, who is deleted or removed not at all")
+    func betweenStretches() async throws {
+        try await withWorld(settings: Self.stretches) { world in
+            try await register(1...4, in: world)
+            let members = Audience(users: [UserID(stored: "u5")], devices: (1...4).map { DeviceID(stored: "d\($0)") })
+            try await world.start(to: members)
+            let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
+            #expect(try await enrolStretch(world, under: lease))
+            try await world.register("d5", token: "5a05", user: "u5")
+            try await world.register("d2", token: "5b02")
+            try await world.orchestrator.deleteDevice(world.app, DeviceID(stored: "d1"))
+            let removed = AudienceRequest(remove: World.devices("d3"))
+            _ = try await world.orchestrator.changeAudience(world.app, Self.final, removed)
+            try await world.orchestrator.segments.release(lease)
+            #expect(try await sent(in: world) == ["5a04", "5a05", "5b02"])
+        }
+    }
+
+    @Test("Stretches hold only devices of the app and its environment, though others are between and behind them")
+    func otherDevices() async throws {
+        try await withWorld(settings: Self.stretches) { world in
+            try await register(1...9, in: world)
+            _ = try await world.database.pipeline([
+                "UPDATE devices SET environment = 'sandbox' WHERE substr(device_id, 2)::int % 3 = 0",
+                "INSERT INTO apps (bundle_id, team_id) VALUES ('com.example.zoo', 'ABCDE12345')",
+                "UPDATE devices SET bundle_id = 'com.example.zoo' WHERE substr(device_id, 2)::int % 3 = 1",
+            ])
+            let (answer, _) = try await world.start(to: Audience(allOfType: true))
+            #expect(answer.audience.devices == 3)
+            #expect(try await sent(in: world) == ["5a02", "5a05", "5a08"])
+        }
+    }
+
+    @Test("An audience is counted stretch by stretch, and each device once", arguments: [1, 2, 100])
+    func counting(stretchSize: Int) async throws {
+        try await withWorld { world in
+            try await register(1...4, in: world)
+            try await world.register("d5", user: "u1")
+            try await world.register("d6", user: "u1")
+            try await world.register("d4", user: "u1")
+            func count(_ id: String, _ audience: Audience) async throws -> AudienceCounts {
+                try await world.start(id, to: audience)
+                let key = try #require(
+                    await world.number("SELECT activity_key FROM activities WHERE activity_id = \(id)")
+                )
+                return try await AudienceCount.of(key, stretchSize: stretchSize) {
+                    try await world.database.pipeline($0)
+                }
+            }
+            var audience = World.devices("d1", "d5", "nobody")
+            audience.users = ["u1", "u2", "u3"].map(UserID.init(stored:))
+            #expect(try await count("named", audience) == AudienceCounts(devices: 4, unknownUsers: 2))
+            audience.allOfType = true
+            #expect(try await count("all", audience) == AudienceCounts(devices: 6, unknownUsers: 2))
+        }
+    }
+}
