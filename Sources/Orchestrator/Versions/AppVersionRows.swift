@@ -230,14 +230,28 @@ enum AppVersionRows {
         (s.state = 'rejected' OR (s.state = 'withheld' AND coalesce(s.rejected_at >= s.registered_at, false)))
         """
 
-    /// The statement that tries the starts anew which were withheld from apps that can decode the newest state now.
-    static func startsAgain(unsettledOf activityKey: Int64) -> Query {
+    /// The statement that tries the starts anew which were withheld from apps that can decode the newest state now, of those
+    /// behind a device so many. It says which device was the last, and how many starts were looked at.
+    static func startsAgain(unsettledOf activityKey: Int64, after deviceKey: Int64, limit: Int) -> Query {
         """
-        UPDATE starts AS s SET state = 'pending', due_at = clock_timestamp(), failures = 0, reason = NULL
-        FROM activity_app_versions AS v, devices AS d
-        WHERE v.activity_key = \(activityKey) AND NOT v.is_settled AND NOT v.is_withheld
-          AND s.activity_key = v.activity_key AND s.state = 'withheld' AND s.reason = '\(unescaped: reason)'
-          AND d.device_key = s.device_key AND v.app_version = \(unescaped: appVersion)
+        WITH stretch AS MATERIALIZED (
+            SELECT device_key, state, reason FROM starts
+            WHERE activity_key = \(activityKey) AND device_key > \(deviceKey) ORDER BY device_key LIMIT \(limit)
+        ), withheld AS MATERIALIZED (
+            SELECT s.device_key FROM stretch AS r
+            JOIN devices AS d ON d.device_key = r.device_key
+            JOIN activity_app_versions AS v
+                ON v.activity_key = \(activityKey) AND v.app_version = \(unescaped: appVersion)
+            JOIN starts AS s ON s.activity_key = v.activity_key AND s.device_key = r.device_key
+            WHERE r.state = 'withheld' AND r.reason = '\(unescaped: reason)' AND NOT v.is_settled AND NOT v.is_withheld
+            ORDER BY s.device_key FOR NO KEY UPDATE OF s
+        ), again AS (
+            UPDATE starts AS s SET state = 'pending', due_at = clock_timestamp(), failures = 0, reason = NULL
+            FROM withheld AS w
+            WHERE s.activity_key = \(activityKey) AND s.device_key = w.device_key
+              AND s.state = 'withheld' AND s.reason = '\(unescaped: reason)'
+        )
+        SELECT max(device_key), count(*) FROM stretch
         """
     }
 }

@@ -31,8 +31,28 @@ struct VersionSettlement: Sendable {
             let alignment = AppVersionRows.alignment(unsettledOf: lease, range, limit: Self.batchSize)
             count = try await orchestrator.database.query(alignment).count
         } while count == Self.batchSize
-        let starts = lease.isFirstRing ? [AppVersionRows.startsAgain(unsettledOf: key)] : []
-        try await orchestrator.segments.store(starts + [settled(unsettled)], under: lease)
+        if lease.isFirstRing, unsettled.contains(where: { !$0.isWithheld }) {
+            try await startAgain()
+        }
+        try await orchestrator.segments.store([settled(unsettled)], under: lease)
+    }
+
+    private func startAgain() async throws {
+        var deviceKey: Int64 = 0
+        while true {
+            let again = AppVersionRows.startsAgain(
+                unsettledOf: lease.activityKey,
+                after: deviceKey,
+                limit: orchestrator.settings.stretchSize
+            )
+            let rows = try await orchestrator.database.withYieldingTransaction { connection in
+                try await connection.commit([.planningOnce, again])[1]
+            }
+            guard let (last, count) = try rows.first(as: (Int64?, Int64).self), let last,
+                count == orchestrator.settings.stretchSize
+            else { return }
+            deviceKey = last
+        }
     }
 
     /// What was changed again meanwhile stays to be settled. The last ring says that it is settled for all.
