@@ -99,6 +99,16 @@ final class NGHTTP2ClientSession: ClientSession {
         session.reset(stream: stream, code: .cancel)
     }
 
+    /// Gives back what was submitted and not encoded: the library keeps it until there is room, which there may never be.
+    private func withdrawQueued() {
+        for slot in unsafe streams.slots.indices {
+            let stream = unsafe streams.slots[slot].stream
+            guard stream != 0, unsafe StreamKey.slot(session.raw, stream) == nil else { continue }
+            session.reset(stream: stream, code: .cancel)
+            streams.notes.append(.notSent(slot: slot, stream: stream))
+        }
+    }
+
     func ping(_ number: UInt64) {
         let bytes = unsafe withUnsafeBytes(of: number.bigEndian) { unsafe Array($0) }
         // Fails only without memory; the answer is then missed, as for a lost one.
@@ -125,7 +135,9 @@ final class NGHTTP2ClientSession: ClientSession {
         // Handlers submit while we hand out, which may add notes; nothing is removed meanwhile.
         while index < streams.notes.count {
             switch streams.notes[index] {
-            case .settings(let limit): body(.settings(maximumConcurrentStreams: limit))
+            case .settings(let limit):
+                if limit == 0 { withdrawQueued() }
+                body(.settings(maximumConcurrentStreams: limit))
             case .goAway(let last, let code, let data):
                 body(.goAway(lastStreamID: last, code: HTTP2ErrorCode(rawValue: code), debugData: data))
             case .pong(let number): body(.pong(number))

@@ -133,6 +133,25 @@ struct ClientSessionTests {
         #expect(pair.client.openStreams == 0)
     }
 
+    @Test("a request that is still queued when the server takes none any more is given back, and never leaves")
+    func queuedAtLimitOfZero() throws {
+        let pair = try MemoryPair()
+        try pair.submit(1)
+        while try pair.client.nextOutput() != nil {}
+        try pair.submit(2)
+        // The new limit arrives before the second is encoded.
+        for limit in [0, 10] as [UInt32] {
+            try RawFrame.settings([(3, limit)]).withUnsafeBytes { try pair.client.receive($0) }
+            var failed: [UInt64] = []
+            pair.client.takeEvents { if case .failed(let tag, .notProcessed) = $0 { failed.append(tag) } }
+            #expect(failed == (limit == 0 ? [2] : []))
+            #expect(pair.client.openStreams == 1)
+        }
+        var output: [UInt8] = []
+        while let bytes = try pair.client.nextOutput() { output += bytes }
+        #expect(!RawFrame.read(output).contains { $0.type == 1 })
+    }
+
     @Test("a request that is cancelled before it was encoded never leaves")
     func cancelledInQueue() throws {
         let pair = try MemoryPair()
