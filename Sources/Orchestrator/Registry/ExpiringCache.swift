@@ -21,8 +21,20 @@ final class ExpiringCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
 
     private struct State {
+        /// What was stored since the last turn.
         var entries: [Key: Entry] = [:]
+        /// What was stored between the last two turns, and not again since: at the next nobody may go on with it.
+        var older: [Key: Entry] = [:]
+        var turned: ContinuousClock.Instant?
         var generation = 0
+
+        var count: Int { entries.count + older.count }
+
+        /// - Returns: What is let go.
+        mutating func turn(at time: ContinuousClock.Instant) -> [Key: Entry] {
+            defer { (older, entries, turned) = (entries, [:], time) }
+            return older
+        }
     }
 
     private let lifetime: Duration
@@ -34,7 +46,8 @@ final class ExpiringCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// - Parameters:
     ///   - lifetime: how long a value is believed.
     ///   - grace: how much longer the others go on with it while one of them looks it up.
-    ///   - limit: the most values kept; when there are more, the expired ones go, and if that is not enough, all.
+    ///   - limit: the most values kept; when there are more, the expired ones go, and if that is not enough, all. Those that
+    ///     are stored no more go by and by also below it.
     ///   - now: the clock.
     init(
         lifetime: Duration,
@@ -51,10 +64,11 @@ final class ExpiringCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     func lookUp(_ key: Key) -> Lookup {
         let time = now()
         return state.withLock { state in
-            guard let entry = state.entries[key] else { return .missing }
+            guard let entry = state.entries[key] ?? state.older[key] else { return .missing }
             let end = entry.stored + lifetime
             if time < end || entry.isBeingLookedUp && time < end + grace { return .fresh(entry.value) }
             state.entries[key]?.isBeingLookedUp = true
+            state.older[key]?.isBeingLookedUp = true
             return .outdated(entry.value)
         }
     }
@@ -65,23 +79,32 @@ final class ExpiringCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// Keeps a value, unless everything was removed since it began to be looked up: it may be older than the reason for that.
     func store(_ value: Value, for key: Key, lookedUpIn generation: Int) {
         let time = now()
-        state.withLock { state in
-            guard state.generation == generation else { return }
-            if state.entries.count >= limit, state.entries[key] == nil {
+        // What is let go is freed when nobody waits for the lock any more.
+        _ = state.withLock { state -> [Key: Entry] in
+            guard state.generation == generation else { return [:] }
+            let isTurn = state.turned.map { $0 + lifetime + grace <= time } ?? true
+            let gone = isTurn ? state.turn(at: time) : [:]
+            state.older[key] = nil
+            if state.count >= limit, state.entries[key] == nil {
                 state.entries = state.entries.filter { $0.value.stored + lifetime > time }
-                if state.entries.count >= limit { state.entries.removeAll() }
+                state.older = state.older.filter { $0.value.stored + lifetime > time }
+                if state.count >= limit { (state.entries, state.older) = ([:], [:]) }
             }
             state.entries[key] = Entry(value: value, stored: time)
+            return gone
         }
     }
 
     func remove(_ key: Key) {
-        state.withLock { _ = $0.entries.removeValue(forKey: key) }
+        state.withLock { state in
+            state.entries[key] = nil
+            state.older[key] = nil
+        }
     }
 
     func removeAll() {
         state.withLock { state in
-            state.entries.removeAll()
+            (state.entries, state.older) = ([:], [:])
             state.generation += 1
         }
     }

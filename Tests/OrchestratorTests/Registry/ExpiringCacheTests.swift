@@ -94,6 +94,21 @@ struct ExpiringCacheTests {
         #expect(text(cache.lookUp("d")) == "fresh 4")
     }
 
+    @Test("What is stored no more is let go by and by, far below the limit; what is stored again stays")
+    func oldValues() {
+        let cache = cache(limit: 1_000)
+        cache.store(1, for: "once", lookedUpIn: cache.generation)
+        for round in 1...3 {
+            clock.advance(by: .seconds(4))
+            cache.store(round, for: "often", lookedUpIn: cache.generation)
+        }
+        #expect(text(cache.lookUp("once")) == "missing")
+        #expect(text(cache.lookUp("often")) == "fresh 3")
+        clock.advance(by: .seconds(2))
+        cache.store(9, for: "other", lookedUpIn: cache.generation)
+        #expect(text(cache.lookUp("often")) == "fresh 3")
+    }
+
     @Test("A removed value is missing")
     func removal() {
         let cache = cache()
