@@ -71,6 +71,12 @@ final class DocumentedAPI: Sendable {
         return value
     }
 
+    /// The answer 200 that is shown for an operation, by its name where there are several.
+    func shownAnswer(to id: String, _ name: String) -> JSONValue? {
+        let content = operations[id]?.json["responses"]?["200"]?["content"]?["application/json"]
+        return content?["example"] ?? content?["examples"]?[name]?["value"]
+    }
+
     /// The operations and examples that were never sent.
     var unsent: Set<String> {
         let all = document.operations.flatMap { operation in

@@ -90,13 +90,12 @@ struct OpenAPIExampleTests {
     }
 
     private func activities(_ api: DocumentedAPI) async throws {
-        try await api.send("startActivity", "match", Self.activity("final"), query: "?dry_run=true")
+        try await dryRun(api, "startActivity", "match", "final")
         try await api.send("startActivity", "match", Self.activity("final"), status: 202)
         try await api.send("startActivity", "match", Self.activity("final"))
         try await api.send("startActivity", "self_started", Self.activity("final"), status: 409)
         try await api.send("startActivity", "self_started", Self.activity("semi"), status: 202)
         try await api.send("startActivity", "scheduled", Self.activity("opening"), status: 202)
-        try await api.send("updateActivity", "goal", Self.activity("final"), query: "?dry_run=true")
         for example in ["goal", "clock", "later"] {
             try await api.send("updateActivity", example, Self.activity("final"), status: 202)
         }
@@ -106,6 +105,8 @@ struct OpenAPIExampleTests {
         let card = Self.activity("final").merging(["device_id": "phone-1"]) { $1 }
         try await api.send("subscribe", "token", card)
         try await api.send("listSubscriptions", nil, Self.activity("final"), query: "?state=riding")
+        try await dryRun(api, "updateActivity", "goal", "final")
+        try await dryRun(api, "endActivity", "final_state", "final")
         try await api.send("getTimeline", nil, Self.activity("final"), query: "?device_id=phone-1")
         try await api.send("batch", "update_and_card", Self.app)
         try await api.send("subscribe", "unknown_device", card.merging(["device_id": "phone-3"]) { $1 })
@@ -113,9 +114,23 @@ struct OpenAPIExampleTests {
         try await api.send("unsubscribe", nil, card, status: 204)
         try await api.send("endActivity", "later", Self.activity("final"), status: 202)
         try await api.send("getActivity", nil, Self.activity("final"))
-        try await api.send("endActivity", "final_state", Self.activity("semi"), query: "?dry_run=true")
         try await api.send("endActivity", "final_state", Self.activity("semi"), status: 202)
         try await api.send("updateActivity", "clock", Self.activity("semi"), status: 409)
+    }
+
+    /// Sends a change that is not to be made. What the document shows of its pushes is of the same kind as what comes back.
+    private func dryRun(_ api: DocumentedAPI, _ operation: String, _ example: String, _ activity: String) async throws {
+        let answer = try await api.send(operation, example, Self.activity(activity), query: "?dry_run=true")
+        let shown = try #require(api.shownAnswer(to: operation, "dry_run"))
+        func outline(_ push: JSONValue) -> [String] {
+            let fields = ["event", "to", "class", "priority", "reason", "path"].map { push[$0] }
+            let headers = push["headers"]?.object?.entries.map(\.0).sorted() ?? []
+            return (fields + [push["body"]?["aps"]?["event"]]).map { $0?.text ?? "-" } + headers
+        }
+        let planned = (answer["pushes"]?.array ?? []).map(outline)
+        let pushes = shown["pushes"]?.array ?? []
+        #expect(!pushes.isEmpty, "\(operation)")
+        for push in pushes { #expect(planned.contains(outline(push)), "\(operation): \(answer.text)") }
     }
 
     private func channels(_ api: DocumentedAPI) async throws {
