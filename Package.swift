@@ -218,7 +218,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "apns-sim",
-            dependencies: ["APNSSimulator", argumentParser, logging, serviceLifecycle, unixSignals],
+            dependencies: ["APITypes", "APNSSimulator", argumentParser, logging, serviceLifecycle, unixSignals],
             swiftSettings: swiftSettings
         ),
 
@@ -309,7 +309,8 @@ let package = Package(
         .testTarget(
             name: "DocumentationTests",
             dependencies: [
-                "ActivityKit", "ActivityModel", "JSON", "TallyClient", "TestSupport", "UIKit", "apns-sim", "tally",
+                "APITypes", "ActivityKit", "ActivityModel", "JSON", "TallyClient", "TestSupport", "UIKit", "apns-sim",
+                "tally",
                 "tally-chaos", "tallyd",
                 argumentParser,
                 hummingbird,
@@ -348,7 +349,7 @@ let package = Package(
             dependencies: [
                 "APITypes", "APNSTransport", "ActivityModel", "Cryptography", "JSON", "Orchestrator",
                 "OrchestratorTestSupport", "Postgres", "Schema", "TestSupport", "tally-import", logging,
-                metricsTestKit, serviceLifecycle,
+                metrics, metricsTestKit, serviceLifecycle,
             ],
             swiftSettings: swiftSettings
         ),

@@ -1,5 +1,6 @@
 import Cryptography
 package import Logging
+package import Metrics
 package import Postgres
 package import ServiceLifecycle
 import SwiftImporter
@@ -31,6 +32,8 @@ package final class Orchestrator: Sendable {
     let skews = ClockSkewWatch()
     let sweeps: ChannelSweepStore
     let timeline: Timeline
+    let deliveries: DeliveryTimes
+    let channelGauges: ChannelGauges
     let importer = SwiftImporter()
     let eventStore: EventStore
     let eventFeed: EventFeed
@@ -42,7 +45,8 @@ package final class Orchestrator: Sendable {
         sender: any PushSender,
         masterKeys: MasterKeys,
         settings: OrchestratorSettings,
-        logger: Logger
+        logger: Logger,
+        metrics: any MetricsFactory = MetricsSystem.factory
     ) {
         self.database = database
         halts = SendingHalts(
@@ -64,6 +68,8 @@ package final class Orchestrator: Sendable {
         ledger = BudgetLedger(database: database)
         sweeps = ChannelSweepStore(database: database)
         timeline = Timeline(database: database)
+        deliveries = DeliveryTimes(factory: metrics)
+        channelGauges = ChannelGauges(factory: metrics)
         eventStore = EventStore(database: database)
         eventFeed = EventFeed(store: eventStore, interval: settings.pollInterval, logger: logger)
         facts = ExpiringCache(lifetime: .seconds(60), limit: 100_000) { ContinuousClock().now }

@@ -3,9 +3,9 @@ import Synchronization
 
 /// Observations counted in fixed buckets, with their sum.
 final class HistogramSeries: TimerHandler, RecorderHandler, MetricSeries {
-    /// Upper bounds in seconds for timers: half a millisecond to ten seconds.
+    /// Upper bounds in seconds for timers: half a millisecond to a minute.
     static let secondBounds: [Double] = [
-        0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+        0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
     ]
     /// Upper bounds for sizes and counts: 1, 2, 5 per decade up to a million.
     static let countBounds: [Double] = [

@@ -26,7 +26,7 @@ struct ChannelSweeper: Service, CustomStringConvertible {
             group.addTask {
                 await repeating("sweep channels", every: Self.interval * Self.looksPerSweep, logger: logger) {
                     try await sweepDue()
-                    try await ChannelGauges.update(from: orchestrator.database)
+                    try await orchestrator.channelGauges.update(from: orchestrator.database)
                 }
             }
         }

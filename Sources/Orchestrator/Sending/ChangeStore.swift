@@ -212,7 +212,7 @@ struct ChangeStore: Sendable {
     private static let columns = """
         SELECT c.revision, c.kind::text, c.content_state::text, c.alert::text, c.urgency::text, c.must_deliver,
                c.stale_after_seconds, c.relevance_score, c.dismiss_after_seconds, extract(epoch FROM c.dismiss_at)::bigint,
-               extract(epoch FROM c.accepted_at)::bigint, c.timestamp,
+               clock_timestamp() - c.accepted_at, c.timestamp,
                coalesce(extract(epoch FROM clock_timestamp() - c.stamped_at), 0)::float8,
                clock_timestamp(), coalesce(\(isInOrder), false), a.stamp, given.classes, given.priorities,
                given.reasons, given.ages
@@ -227,12 +227,12 @@ struct ChangeStore: Sendable {
 
     private static func read(_ rows: Rows) throws -> Row? {
         for (
-            revision, kind, content, alert, urgency, mustDeliver, stale, score, dismissAfter, dismissAt, accepted,
+            revision, kind, content, alert, urgency, mustDeliver, stale, score, dismissAfter, dismissAt, standing,
             stamp, age, now, isInOrder, last, classes, given, reasons, ages
         )
             in try rows.decoded(
                 as: (
-                    Int64, String, String, String?, String, Bool, Int32?, Double?, Int32?, Int64?, Int64, Int64?,
+                    Int64, String, String, String?, String, Bool, Int32?, Double?, Int32?, Int64?, Duration, Int64?,
                     Double, PGTimestamp, Bool, Int64, [String], [Int16], [String], [Double]
                 ).self
             )
@@ -246,6 +246,7 @@ struct ChangeStore: Sendable {
                 )
             }
             let known = priorities
+            let accepted = ContinuousClock.now - standing
             let kind: ChangeKind = try .stored(kind)
             let contentState = CompactJSON(stored: Array(content.utf8))
             let alert = try alert.map { try AlertContent(json: JSONValue(parsing: $0)) }

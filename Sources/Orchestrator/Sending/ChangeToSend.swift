@@ -18,7 +18,8 @@ struct ChangeToSend: Sendable {
     let dismissAfterSeconds: Int?
     /// UNIX seconds.
     let dismissAt: Timestamp?
-    let acceptedAt: Timestamp
+    /// When it was accepted, as this daemon's own clock would have said.
+    let acceptedAt: ContinuousClock.Instant
     /// The priorities that it was given already.
     let priorities: [BudgetClass: GivenPriority]
     /// When it was read, by the database's clock.

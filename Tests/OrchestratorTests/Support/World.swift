@@ -4,6 +4,7 @@ import ActivityModel
 import Cryptography
 import JSON
 import Logging
+import Metrics
 import Postgres
 import Schema
 import Synchronization
@@ -393,14 +394,19 @@ extension World {
     }
 
     /// Another daemon on the same database, with the same key and sender; what it asks of the database passes a gate.
-    func sibling(settings: OrchestratorSettings? = nil, behind gate: StatementGate? = nil) -> World {
+    func sibling(
+        settings: OrchestratorSettings? = nil,
+        behind gate: StatementGate? = nil,
+        metrics: any MetricsFactory = MetricsSystem.factory
+    ) -> World {
         World(
             orchestrator: Orchestrator(
                 database: gate.map { Database(database, behind: $0) } ?? database,
                 sender: recorder,
                 masterKeys: orchestrator.masterKeys,
                 settings: settings ?? orchestrator.settings,
-                logger: orchestrator.logger
+                logger: orchestrator.logger,
+                metrics: metrics
             ),
             app: app
         )

@@ -137,6 +137,9 @@ struct ChannelTurn: Sendable {
                     metadata: ["activity.key": "\(activity.key)", "apns.reason": "\(outcome.words)"]
                 )
             }
+            if outcome.isAccepted, !isRepeat {
+                orchestrator.deliveries.record(change, in: activity.environment, by: .broadcast)
+            }
             carousel.acknowledge(through: nil, reachedBound: true)
             statements.append(caughtUp(revision, channel.readAt))
             if alertRevision != nil { statements.append(alertTold(under: change.timestamp)) }

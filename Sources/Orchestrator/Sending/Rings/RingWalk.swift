@@ -164,6 +164,10 @@ struct RingWalk: Sendable {
     }
 
     private func send(_ part: RingForms.Part) async -> BatchOutcome {
-        await part.outgoing.send(part.form, to: part.slice.tokens, of: part.slice.deviceKeys)
+        let outcome = await part.outgoing.send(part.form, to: part.slice.tokens, of: part.slice.deviceKeys)
+        if outcome.accepted > 0 {
+            orchestrator.deliveries.record(pass.change, in: pass.activity.environment, by: .device)
+        }
+        return outcome
     }
 }

@@ -223,6 +223,9 @@ struct SegmentGroup: Sendable {
             to: TokenBuffer(ring.riders.map(\.token)),
             of: ring.riders.map(\.deviceKey)
         )
+        if outcome.accepted > 0 {
+            orchestrator.deliveries.record(ring.change, in: ring.activity.environment, by: .device)
+        }
         var exceptions = PushExceptions(activityKey: ring.activity.key, backoff: orchestrator.settings.backoff)
         exceptions.add(outcome) {
             PushExceptions.Place(TokenPushes.Push(ring.riders[$0], alert: nil, heardIfRefused: heard))

@@ -49,7 +49,7 @@ extension SmallRing {
 
     private typealias Row = (
         Int64, Int64, Int64, Int16, String, String, String, String, String, String, Int64, String, Int32?, Double?,
-        Int64, Int64, [Int64], [[UInt8]], [Bool], [Int16], [Int64], [Int64], [Int64], PGTimestamp, String
+        Int64, Duration, [Int64], [[UInt8]], [Bool], [Int16], [Int64], [Int64], [Int64], PGTimestamp, String
     )
 
     private init(_ lease: SegmentLease, _ row: Row, _ policy: Policy) {
@@ -94,7 +94,7 @@ extension SmallRing {
             relevanceScore: row.13.flatMap(JSONNumber.init),
             dismissAfterSeconds: nil,
             dismissAt: nil,
-            acceptedAt: row.15,
+            acceptedAt: .now - row.15,
             priorities: [:],
             readAt: row.23
         )
@@ -122,7 +122,7 @@ extension SmallRing {
         """
         SELECT s.activity_key, s.wakes, s.completed_revision, s.failures, a.bundle_id, a.activity_id, a.environment::text,
                a.type_name, a.attributes::text, t.policy::text, a.revision, c.content_state::text, c.stale_after_seconds,
-               c.relevance_score, c.timestamp, extract(epoch FROM c.accepted_at)::bigint,
+               c.relevance_score, c.timestamp, clock_timestamp() - c.accepted_at,
                r.keys, r.tokens, r.frequent, r.failures, r.known, r.confirmed, r.heard,
                clock_timestamp(), s.lease_owner::text
         FROM unnest(\(keys)) AS l(activity_key)
