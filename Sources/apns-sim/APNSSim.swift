@@ -1,3 +1,4 @@
+import APITypes
 import ArgumentParser
 import Foundation
 
@@ -7,6 +8,7 @@ struct APNSSim: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "apns-sim",
         abstract: "Apple's push service as far as a server can see, with phones behind it.",
+        version: ProgramVersion.current,
         subcommands: [ServeCommand.self, PhonesCommand.self, ReportCommand.self, RulesCommand.self, ShowCommand.self]
     )
 }

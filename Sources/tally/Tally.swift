@@ -1,3 +1,4 @@
+import APITypes
 import ArgumentParser
 
 /// The admin command line: everything it does goes through Tally's HTTP API.
@@ -19,6 +20,7 @@ struct Tally: AsyncParsableCommand {
 
             Completions: tally --generate-completion-script bash (or zsh, fish).
             """,
+        version: ProgramVersion.current,
         subcommands: [
             Apps.self, Keys.self, Types.self, Devices.self, Activities.self, Channels.self,
             Schedules.self, Events.self, Audit.self, Send.self, Payload.self, Replay.self, Doctor.self,

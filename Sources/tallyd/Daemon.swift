@@ -1,3 +1,4 @@
+import APITypes
 import APNSTransport
 import Glibc
 import HTTPAPI
@@ -25,6 +26,8 @@ struct Daemon: Sendable {
         let logger = Self.logger(level: configuration.logLevel, configuration.logFormat)
         let metrics = PrometheusMetrics()
         MetricsSystem.bootstrap(metrics)
+        logger.info("tallyd begins", metadata: ["version": "\(ProgramVersion.current)"])
+        Gauge(label: "tally_build_info", dimensions: [("version", ProgramVersion.current)]).record(1)
         var pool = Database.Configuration()
         pool.maximumConnections = configuration.databaseConnections
         let database = try Database(url: configuration.databaseURL, configuration: pool, logger: logger)

@@ -1,3 +1,4 @@
+import APITypes
 import ArgumentParser
 
 /// The daemon.
@@ -6,6 +7,7 @@ struct Tallyd: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "tallyd",
         abstract: "Tells phones what is happening: keeps iOS Live Activities on the newest state.",
+        version: ProgramVersion.current,
         subcommands: [Serve.self, Migrate.self, ShowConfiguration.self, Health.self, Dev.self]
     )
 }

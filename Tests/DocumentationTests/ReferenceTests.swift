@@ -1,3 +1,4 @@
+import APITypes
 import Foundation
 import JSON
 import TestSupport
@@ -48,6 +49,44 @@ struct ReferenceTests {
         #expect(names.count > 10)
         #expect(names == sections)
         for name in names { #expect(alerts.contains("docs/runbook.md#\(name.lowercased())")) }
+    }
+
+    @Test("the dashboard and the alerts tell no answer of success from another, and none calls one a failure")
+    func successes() throws {
+        let samples = try ["alerts.yaml", "dashboard.json"].map {
+            try Document(path: "docs/samples/monitoring/\($0)").text().replacing(#"\""#, with: "\"")
+        }
+        let matchers = samples.joined().matches(of: /status(=~|!~|!=|=)"([^"]*)"/)
+        #expect(matchers.count > 5)
+        for matcher in matchers {
+            let sign = matcher.output.1
+            let status = try Regex(String(matcher.output.2))
+            for success in ["200", "201", "204"] {
+                #expect((success.wholeMatch(of: status) != nil) == sign.hasPrefix("!"), "\(matcher.output.0)")
+            }
+        }
+    }
+
+    @Test("somebody is paged when most pushes come to nothing")
+    func pages() throws {
+        let alerts = try Document(path: "docs/samples/monitoring/alerts.yaml").text()
+        let rule = try #require(alerts.split(separator: "- alert: ").first { $0.hasPrefix("TallyAPNsDown") })
+        for part in ["> 0.5 *", "for: 2m", "severity: page"] { #expect(rule.contains(part), "\(part)") }
+    }
+
+    @Test("what the runbook quotes from the log is logged")
+    func logLines() throws {
+        let quoted = try Document(path: "docs/runbook.md").text().matches(of: /"([a-z][a-z ]+)"/).map(\.output.1)
+        #expect(quoted.count >= 3)
+        let sources = try Document.files(in: "Sources", ending: ".swift").map { try Document(path: $0).text() }
+        for line in quoted { #expect(sources.contains { $0.contains("\"\(line)\"") }, "\(line)") }
+    }
+
+    @Test("the changelog begins with the version of the programs")
+    func version() throws {
+        let changelog = try Document(path: "CHANGELOG.md").text()
+        let newest = changelog.firstMatch(of: /\n## (\S+)/)?.output.1
+        #expect(newest.map(String.init) == ProgramVersion.current)
     }
 
     @Test("every answer of APNs that an operator has to act upon raises the alert, and has its word in the runbook")

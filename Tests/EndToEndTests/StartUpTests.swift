@@ -1,3 +1,4 @@
+import APITypes
 import Foundation
 import Glibc
 import JSON
@@ -59,6 +60,15 @@ struct StartUpTests {
             #expect(refused.ending != .exited(0))
             #expect(!refused.output.contains("listening"))
         }
+    }
+
+    @Test("every program says which version it is", arguments: ["tallyd", "tally", "apns-sim"])
+    func version(program: String) async throws {
+        let folder = try PrivateFolder()
+        defer { folder.remove() }
+        let told = try await RunningProgram.run(program, ["--version"], in: folder)
+        #expect(told.ending == .exited(0))
+        #expect(told.output == ProgramVersion.current)
     }
 
     @Test("serve without its settings says which one is missing")

@@ -42,6 +42,7 @@ struct Examination: Sendable {
         } catch {
             checks.append(Self.unanswered(error))
         }
+        if installation { checks.append(DoctorCheck("version", .ok, "tallyd \(ProgramVersion.current)")) }
         checks += await connectionChecks(of: keys)
         if request.triesChannels { checks += await channelTrials(of: keys ?? []) }
         return checks

@@ -1,3 +1,4 @@
+import APITypes
 import Foundation
 import SystemSupport
 import Testing
@@ -16,6 +17,7 @@ struct MetricsTests {
             ]
             let other = try await system.startAnotherDaemon(environment: settings)
             try await eventually("the address is in the log") { Self.metricsAddress(in: other.log) != nil }
+            #expect(other.log.contains("version=\(ProgramVersion.current) tallyd begins"))
             let address = try #require(Self.metricsAddress(in: other.log))
             #expect(address.hasPrefix("http://\(url.host() ?? ""):"))
             let metrics = HTTPCaller(base: address)
@@ -63,6 +65,8 @@ struct MetricsTests {
                 )
             }
             #expect(text.contains("tally_database_reachable 1"))
+            #expect(text.contains(#"tally_build_info{version="\#(ProgramVersion.current)"} 1"#))
+            #expect(text.contains(#"tally_delivery_seconds_count{api="device",environment="production",urgency="#))
         }
     }
 }

@@ -28,7 +28,8 @@ struct ExaminationTests {
                 names == [
                     "database_version", "database_settings", "database_connections", "disk", "clock",
                     "migrations",
-                    "partitions", "signing_key", "leases", "due_work", "stamps", "sending", "apns",
+                    "partitions", "signing_key", "leases", "due_work", "stamps", "sending", "version",
+                    "apns",
                 ]
             )
             #expect(checks.allSatisfy { ($0.verdict == .ok) == ($0.advice == nil) })
