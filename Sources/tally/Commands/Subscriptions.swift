@@ -112,7 +112,7 @@ extension SubscriptionState: ExpressibleByArgument {}
 extension SubscriptionResource: Listable {
     static let columns: [Table.Column] = [
         .init(title: "DEVICE"), .init(title: "MODE", isExtra: true), .init(title: "STATE"), .init(title: "REASON"),
-        .init(title: "REVISION", isNumber: true), .init(title: "TOKEN", isExtra: true),
+        .init(title: "REVISION", isNumber: true, isExtra: true), .init(title: "TOKEN", isExtra: true),
         .init(title: "STARTED", isExtra: true), .init(title: "REGISTERED", isExtra: true),
         .init(title: "DUE", isExtra: true),
     ]
