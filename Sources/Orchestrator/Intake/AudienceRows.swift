@@ -50,8 +50,9 @@ enum AudienceRows {
         """
 
     /// The statement that makes the starts due at once of which the audience does not want to hear any more, of those that it
-    /// has been told to remove; being due, they are cancelled by ``StartTurn``. One that is claimed is on its way, and one that
-    /// is due is looked at anyway; so is any other when its time comes, where they are too many for now.
+    /// has been told to remove; being due, they are cancelled by ``StartTurn``. One that is claimed is on its way, one without
+    /// an answer has the time that its phone may take to report it, whatever is wanted meanwhile (promise 6), and one that is
+    /// due is looked at anyway; so is any other when its time comes, where they are too many for now.
     static func recall(_ removed: Audience, activityKey: Int64) -> Query {
         """
         WITH removed AS (
@@ -69,7 +70,7 @@ enum AudienceRows {
         ), recalled AS MATERIALIZED (
             SELECT s.device_key FROM removed JOIN starts AS s ON s.activity_key = \(activityKey) AND s.device_key = removed.device_key
             JOIN devices AS d ON d.device_key = s.device_key JOIN activities AS a ON a.activity_key = s.activity_key
-            WHERE s.due_at > clock_timestamp() AND s.state <> 'claimed' AND NOT \(unescaped: coverage)
+            WHERE s.due_at > clock_timestamp() AND s.state NOT IN ('claimed', 'unknown') AND NOT \(unescaped: coverage)
             ORDER BY s.device_key FOR NO KEY UPDATE OF s
         )
         UPDATE starts AS s SET due_at = clock_timestamp()

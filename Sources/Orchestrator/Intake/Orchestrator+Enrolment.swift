@@ -1,3 +1,4 @@
+import ActivityModel
 import Postgres
 
 extension Orchestrator {
@@ -92,7 +93,7 @@ extension Orchestrator {
             ORDER BY d.device_key
             ON CONFLICT (activity_key, device_key) DO UPDATE
             SET state = CASE starts.state WHEN 'unknown' THEN starts.state ELSE 'pending' END,
-                due_at = clock_timestamp(), reason = NULL
+                due_at = \(dueAgain), reason = NULL
             WHERE \(wasGivenUp("starts"))
         )
         SELECT \(AudienceStretch.extent)
@@ -135,7 +136,7 @@ extension Orchestrator {
                 ORDER BY a.activity_key
                 ON CONFLICT (activity_key, device_key) DO UPDATE
                 SET state = CASE WHEN starts.state IN ('claimed', 'unknown') THEN starts.state ELSE 'pending' END,
-                    due_at = CASE starts.state WHEN 'claimed' THEN starts.due_at ELSE clock_timestamp() END,
+                    due_at = CASE starts.state WHEN 'claimed' THEN starts.due_at ELSE \(unescaped: Self.dueAgain) END,
                     failures = 0, reason = NULL, renewed = true
                 WHERE starts.state IN ('withheld', 'failed', 'claimed') OR \(unescaped: Self.wasGivenUp("starts"))
                 RETURNING activity_key
@@ -156,6 +157,15 @@ extension Orchestrator {
         (t.token IS NOT NULL
          OR (d.device_token IS NOT NULL
              AND coalesce(\(StoredJSON.text(at: "{fallback_alert}", of: "p.policy"))::boolean, false)))
+        """
+
+    /// An SQL expression: when a start that came to nothing, or was given up, may be sent. One without an answer leaves its
+    /// phone the time to report it, as it would have if it had always been wanted (promise 6).
+    private static let dueAgain = """
+        greatest(clock_timestamp(), CASE starts.state WHEN 'unknown' THEN starts.claimed_at + (
+            SELECT coalesce(\(StoredJSON.text(at: "{start_retry_seconds}", of: "t.policy"))::integer, \(Policy().startRetrySeconds)) * interval '1 second'
+            FROM activities AS o JOIN activity_types AS t USING (bundle_id, type_name)
+            WHERE o.activity_key = starts.activity_key) END)
         """
 
     /// The condition that a start was given up because its device had been removed from the audience; it may be wanted

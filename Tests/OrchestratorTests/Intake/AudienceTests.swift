@@ -62,6 +62,37 @@ struct AudienceTests {
         }
     }
 
+    @Test(
+        "A start that may have left gives its phone the time to report it, though its device is removed and added again",
+        arguments: [false, true]
+    )
+    func removalAndAddition(isGivenUp: Bool) async throws {
+        try await withWorld(policy: { $0.startRetrySeconds = 100 }) { world in
+            try await world.register("d1", token: "5a01")
+            world.recorder.answer("5a01", with: .noAnswer)
+            try await world.start(to: World.devices("d1"))
+            try await world.settle()
+            _ = world.recorder.take()
+            _ = try await change(world, remove: World.devices("d1"))
+            if isGivenUp {
+                // As another daemon would, had the start become due meanwhile.
+                try await world.database.execute("UPDATE starts SET due_at = NULL")
+            }
+            try await world.pass(2)
+            _ = try await change(world, add: World.devices("d1"))
+            try await world.settle()
+            if isGivenUp {
+                try await world.register("d1", token: "5a01")
+                try await world.settle()
+            }
+            #expect(world.recorder.take().isEmpty)
+            try await world.pass(99)
+            try await world.settle()
+            #expect(world.recorder.take().map(\.destination) == ["5a01"])
+            #expect(try await world.show().starts.repeated == 1)
+        }
+    }
+
     @Test("An audience is counted when its start is committed; nobody waits for the type meanwhile")
     func counting() async throws {
         try await withWorld { world in
