@@ -131,6 +131,8 @@ package struct OrchestratorSettings: Sendable {
     package var jitter: @Sendable () -> Double
     /// How long this daemon has run, by a clock that only goes on; for what is counted within a minute.
     package var uptime: @Sendable () -> Duration
+    /// Returns after a time; throws when cancelled. For tries that are repeated.
+    package var pause: @Sendable (Duration) async throws -> Void
 
     package init(
         bootstrapKey: String? = nil,
@@ -147,7 +149,8 @@ package struct OrchestratorSettings: Sendable {
         intakeLimit: Int = 20_000,
         intakeWait: Duration = .seconds(1),
         jitter: @escaping @Sendable () -> Double = { .random(in: 0...1) },
-        uptime: @escaping @Sendable () -> Duration = Self.processTime
+        uptime: @escaping @Sendable () -> Duration = Self.processTime,
+        pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     ) {
         self.bootstrapKey = bootstrapKey
         self.retryCap = retryCap
@@ -164,6 +167,7 @@ package struct OrchestratorSettings: Sendable {
         self.intakeWait = intakeWait
         self.jitter = jitter
         self.uptime = uptime
+        self.pause = pause
     }
 
     private static let beginning = ContinuousClock.now

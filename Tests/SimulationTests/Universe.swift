@@ -180,7 +180,9 @@ final class Universe {
                 settings: OrchestratorSettings(
                     ringSize: ringSize,
                     jitter: { jitter.next() },
-                    uptime: { [apple] in .milliseconds(apple.with { $0.uptime }) }
+                    uptime: { [apple] in .milliseconds(apple.with { $0.uptime }) },
+                    // Only a daemon that is dead finds the database away.
+                    pause: { _ in throw CancellationError() }
                 )
             )
         )

@@ -67,12 +67,16 @@ struct StartResults: Sendable {
 
     /// Records it. A start that was settled meanwhile stays so, and one that was claimed again belongs to that claim. Of a
     /// device that was deleted meanwhile there is nothing left to record.
-    func store(for activity: ActivitySnapshot, on connection: PostgresConnection) async throws {
+    ///
+    /// `isRepeat`: it may be recorded already, as nobody has heard what became of a COMMIT. Then no start is claimed any more.
+    func store(for activity: ActivitySnapshot, isRepeat: Bool, on connection: PostgresConnection) async throws {
+        // They stay until this is committed. Locked first, as reports and deletions do: nobody waits in another's way.
+        let devices: Query = """
+            SELECT device_key FROM devices WHERE device_key = ANY(\(deviceKeys)) ORDER BY device_key FOR KEY SHARE
+            """
+        if isRepeat, try await connection.pipeline([devices, look(activity)])[1].isEmpty { return }
         let results = try await connection.pipeline(
-            [
-                // They stay until this is committed. Locked first, as reports and deletions do: nobody waits in another's way.
-                "SELECT device_key FROM devices WHERE device_key = ANY(\(deviceKeys)) ORDER BY device_key FOR KEY SHARE"
-            ]
+            [devices]
                 + (deadDeviceTokens.isEmpty ? [] : [DeviceTokens.forget(deadDeviceTokens)])
                 // Judged before the look: whether a start is tried again depends on the tokens that are left.
                 + (deadTokens.isEmpty ? [] : [tokenDeaths(activity)]) + [look(activity)]

@@ -61,10 +61,11 @@ struct StartTurn: Sendable {
             for place in 0..<Self.batchesAtOnce {
                 // The batches before are still waiting for their answers.
                 if place > 0, !(try await orchestrator.segments.mayGoOn(lease, with: activity)) { break }
+                let end = orchestrator.settings.uptime() + .seconds(activity.policy.startRetrySeconds)
                 guard let batch = try await claims.claim() else { break }
                 // What is due is locked: another activity is starting the same devices, or they are registering.
                 if batch.count == 0, place == 0 { return .early(.milliseconds(50)) }
-                group.addTask { try await send(batch, content) }
+                group.addTask { try await send(batch, content, until: end) }
                 if batch.count < StartClaims.batchSize { break }
             }
             return try await group.reduce(.worked) { $0.joined(with: $1) }
@@ -86,7 +87,12 @@ struct StartTurn: Sendable {
         return (channel, try results[0].single(Bool.self) ?? false)
     }
 
-    private func send(_ batch: StartClaims.Batch, _ content: Content) async throws -> SegmentWorker.Turn {
+    /// The claims of the batch are over at `end`, as ``OrchestratorSettings/uptime``.
+    private func send(
+        _ batch: StartClaims.Batch,
+        _ content: Content,
+        until end: Duration
+    ) async throws -> SegmentWorker.Turn {
         var results = StartResults(backoff: orchestrator.settings.backoff)
         for (capability, members) in Dictionary(grouping: batch.starts, by: \.capability) {
             switch capability {
@@ -107,7 +113,7 @@ struct StartTurn: Sendable {
             await send(push, as: .alert, batch.alerts, content.detail) { results.answerAlert($0, $1) }
         }
         if !batch.starts.isEmpty || !batch.alerts.isEmpty {
-            try await settle(results)
+            try await StartSettlement(orchestrator: orchestrator, activity: activity, results: results, end: end).run()
         }
         return results.credentialFailure.map { .failed(reason: $0) } ?? .worked
     }
@@ -163,17 +169,5 @@ struct StartTurn: Sendable {
         for (index, member) in members.enumerated() {
             answer(member, exceptions[index])
         }
-    }
-
-    /// Records the answers, in a task of its own: when the lease is lost meanwhile they are no less true, and a start
-    /// whose answer is forgotten would be sent twice.
-    private func settle(_ results: StartResults) async throws {
-        let database = orchestrator.database
-        try await Task {
-            try await seeingDeletions {
-                // To a registration or a deletion of the same devices.
-                try await database.withYieldingTransaction { try await results.store(for: activity, on: $0) }
-            }
-        }.value
     }
 }
