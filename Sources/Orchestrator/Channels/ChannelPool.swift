@@ -30,10 +30,14 @@ struct ChannelPool: Sendable {
                 lease.environment,
                 storage,
                 signing: identity
-            ) { apnsID in
-                _ = try await orchestrator.database.query(
-                    ChannelRows.insertion(of: apnsID, app: lease.app, lease.environment, storage)
-                )
+            ) { ask in
+                let outcome = await ask()
+                if case .created(let apnsID) = outcome {
+                    _ = try await ChannelRows.insert(apnsID, app: lease.app, lease.environment, storage) {
+                        try await orchestrator.database.query($0)
+                    }
+                }
+                return outcome
             }
             if case .failed(let outcome) = outcome { return outcome }
         }

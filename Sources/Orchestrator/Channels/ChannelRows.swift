@@ -31,19 +31,31 @@ enum ChannelRows {
         ]
     }
 
-    /// Adds a channel that Apple has made and that has never been used.
-    static func insertion(
-        of apnsID: APNSChannelID,
+    /// Adds a channel that Apple has made and that has never been used. A deletion of the app waits, and then sees it.
+    ///
+    /// - Throws: ``SigningKeyMissing`` if the deletion was first.
+    static func insert(
+        _ apnsID: APNSChannelID,
         app: BundleID,
         _ environment: APNSEnvironment,
-        _ storage: ChannelStorage
-    ) -> Query {
-        """
-        INSERT INTO channels (bundle_id, environment, storage, state, apns_channel_id, ready_at)
-        VALUES (\(app.rawValue), \(environment.rawValue)::apns_environment, \(storage.rawValue)::channel_storage,
-                'ready', \(apnsID.rawValue), clock_timestamp())
-        RETURNING channel_id::text
-        """
+        _ storage: ChannelStorage,
+        by query: (Query) async throws -> Rows
+    ) async throws -> ChannelID {
+        let rows = try await query(
+            """
+            INSERT INTO channels (bundle_id, environment, storage, state, apns_channel_id, ready_at)
+            SELECT p.bundle_id, k.environment, \(storage.rawValue)::channel_storage, 'ready', \(apnsID.rawValue),
+                   clock_timestamp()
+            FROM apps AS p JOIN signing_keys AS k USING (bundle_id)
+            WHERE p.bundle_id = \(app.rawValue) AND k.environment = \(environment.rawValue)::apns_environment
+            FOR KEY SHARE
+            RETURNING channel_id::text
+            """
+        )
+        guard let id = try rows.first(as: String.self) else {
+            throw SigningKeyMissing(bundleID: app, environment: environment)
+        }
+        return ChannelID(stored: id)
     }
 
     /// An SQL expression: how long Apple's channel API is left alone after another failure beside those in the column

@@ -17,20 +17,22 @@ extension Orchestrator {
         idempotency: IdempotencyKey? = nil
     ) async throws -> ChannelResource {
         let environment = try await environment(request.environment, of: app)
-        guard let idempotency else {
-            let apnsID = try await makeChannel(app, environment, request.storage)
-            return try await database.withTransaction { connection in
-                try await Self.store(apnsID, app, environment, request.storage, on: connection)
-            }
-        }
-        return try await database.withTransaction { connection in
-            try await Self.holdKey(idempotency, on: connection)
-            return try await KeptAnswers.once(idempotency, status: 201, on: connection) {
-                let apnsID = try await Self.whileHolding(on: connection) {
-                    try await self.makeChannel(app, environment, request.storage)
+        do {
+            let identity = try await signing.identity(of: app, environment)
+            return try await makeChannel(app, environment, request.storage, signing: identity) { ask in
+                try await self.database.withTransaction { connection in
+                    if let idempotency { try await Self.holdKey(idempotency, on: connection) }
+                    return try await KeptAnswers.once(idempotency, status: 201, on: connection) {
+                        switch try await Self.whileHolding(on: connection, ask) {
+                        case .failed(let outcome): throw Self.problem(outcome)
+                        case .created(let apnsID):
+                            return try await Self.store(apnsID, app, environment, request.storage, on: connection)
+                        }
+                    }
                 }
-                return try await Self.store(apnsID, app, environment, request.storage, on: connection)
             }
+        } catch is SigningKeyMissing {
+            throw Problem.notFound("the app")
         }
     }
 
@@ -65,23 +67,6 @@ extension Orchestrator {
         }
     }
 
-    private func makeChannel(
-        _ app: BundleID,
-        _ environment: APNSEnvironment,
-        _ storage: ChannelStorage
-    ) async throws -> APNSChannelID {
-        let outcome = await sender.createChannel(
-            environment: environment,
-            identity: try await signing.identity(of: app, environment),
-            bundleID: app,
-            storage: storage
-        )
-        switch outcome {
-        case .failed(let outcome): throw Self.problem(outcome)
-        case .created(let apnsID): return apnsID
-        }
-    }
-
     private static func store(
         _ apnsID: APNSChannelID,
         _ app: BundleID,
@@ -89,10 +74,9 @@ extension Orchestrator {
         _ storage: ChannelStorage,
         on connection: PostgresConnection
     ) async throws -> ChannelResource {
-        let rows = try await connection.query(ChannelRows.insertion(of: apnsID, app: app, environment, storage))
-        guard let id = try rows.single(String.self) else { throw Problem.internalError() }
-        let channel = try await channel(app, ChannelID(stored: id), on: { try await connection.query($0) })
-        try await AuditRows.record(.channelCreated, of: app, id, after: channel.json, on: connection)
+        let id = try await ChannelRows.insert(apnsID, app: app, environment, storage) { try await connection.query($0) }
+        let channel = try await channel(app, id, on: { try await connection.query($0) })
+        try await AuditRows.record(.channelCreated, of: app, id.rawValue, after: channel.json, on: connection)
         return channel
     }
 

@@ -68,6 +68,21 @@ struct ChannelPoolTests {
         }
     }
 
+    @Test("So is one that is made by hand")
+    func shutdownByHand() async throws {
+        try await withWorld { world in
+            let gate = world.recorder.close()
+            let making = Task { try await world.orchestrator.createChannel(world.app, ChannelRequest()) }
+            await gate.arrivals()
+            making.cancel()
+            world.recorder.open()
+            _ = try? await making.value  // what a cancelled task throws is not asked here
+            #expect(world.recorder.channels == ["channel1"])
+            let unused = try await world.unused()
+            #expect(unused == 1)
+        }
+    }
+
     @Test(
         "A pool holds what the app's activities want by default: channels that store, unless no type wants that",
         arguments: [ChannelStorage.mostRecent, .none]

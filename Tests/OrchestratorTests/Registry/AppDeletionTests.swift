@@ -35,6 +35,69 @@ struct AppDeletionTests {
         }
     }
 
+    @Test(
+        "A channel that Apple is asked for while its app is deleted is given back to Apple",
+        arguments: [false, true]
+    )
+    func channelUnderWay(isByHand: Bool) async throws {
+        try await withWorld { world in
+            var app = AppRequest.production(key: nil)
+            app.channelPool = isByHand ? 0 : 1
+            _ = try await world.orchestrator.putApp(world.app, app)
+            try await world.register("d1")
+            let gate = world.recorder.close()
+            let making = Task {
+                try await problem {
+                    if isByHand {
+                        _ = try await world.orchestrator.createChannel(world.app, ChannelRequest())
+                    } else {
+                        // Without the comparison with Apple's list, which would be asked for first.
+                        for lease in try await world.orchestrator.sweeps.claimDue() {
+                            let pool = ChannelPool(orchestrator: world.orchestrator, lease: lease)
+                            await #expect(throws: SigningKeyMissing.self) { try await pool.fill() }
+                        }
+                    }
+                }
+            }
+            await gate.arrivals()
+            #expect(world.recorder.channels == ["channel1"])
+            try await world.sibling().orchestrator.deleteApp(world.app)
+            world.recorder.open()
+            #expect(try await making.value?.code == (isByHand ? "not_found" : nil))
+            #expect(world.recorder.channels.isEmpty)
+            #expect(try await world.number("SELECT count(*) FROM channels") == 0)
+        }
+    }
+
+    @Test("A channel that is stored while the deletion of its app begins waits, and then finds the app's keys gone")
+    func channelStored() async throws {
+        try await withWorld { world in
+            let (begun, hasBegun) = AsyncStream.makeStream(of: Void.self)
+            let (goingOn, goesOn) = AsyncStream.makeStream(of: Void.self)
+            let beginning = Task {
+                try await world.database.withTransaction { connection in
+                    _ = try await connection.execute("SELECT FROM apps FOR UPDATE")
+                    _ = try await connection.execute("DELETE FROM signing_keys")
+                    hasBegun.yield()
+                    for await _ in goingOn { break }
+                }
+            }
+            for await _ in begun { break }
+            let storing = Task {
+                _ = try await ChannelRows.insert(
+                    APNSChannelID(stored: "channel1"),
+                    app: world.app,
+                    .production,
+                    .none
+                ) { try await world.database.query($0) }
+            }
+            try await world.someoneWaits()
+            goesOn.yield()
+            try await beginning.value
+            await #expect(throws: SigningKeyMissing.self) { try await storing.value }
+        }
+    }
+
     @Test("Activities go in parts, and a deletion that was cut off goes on behind them")
     func activities() async throws {
         try await withWorld { world in

@@ -39,7 +39,11 @@ struct ChannelTurn: Sendable {
             activity.environment,
             channel.storage,
             signing: try await orchestrator.signing.identity(of: activity.bundleID, activity.environment)
-        ) { try await keep($0, as: channel) }
+        ) { ask in
+            let outcome = await ask()
+            if case .created(let apnsID) = outcome { try await keep(apnsID, as: channel) }
+            return outcome
+        }
         switch outcome {
         case .created:
             orchestrator.wakeUps.signal()
