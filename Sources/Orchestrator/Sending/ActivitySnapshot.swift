@@ -90,9 +90,12 @@ extension ActivitySnapshot {
         """
     }
 
-    /// An SQL expression: when the segment `s` last pushed; not in the future, although the clock may have been set back.
+    /// An SQL expression: when the segment `s` last pushed; not in the future, although the clock may have been set back. On a
+    /// channel not after the oldest of the changes `c` was accepted: what is repeated for late joiners while they are held back
+    /// must not hold them back for longer.
     private static let lastPush = """
-        (CASE WHEN s.pushed_at > clock_timestamp() THEN clock_timestamp() ELSE s.pushed_at END)
+        (CASE WHEN s.pushed_at IS NOT NULL THEN least(s.pushed_at, clock_timestamp(),
+             CASE s.segment WHEN \(SegmentLease.channelSegment) THEN min(c.accepted_at) END) END)
         """
 
     /// Reads the row of a ``selection(_:for:begun:)``; nil if the activity was deleted.

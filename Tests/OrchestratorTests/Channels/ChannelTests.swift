@@ -119,7 +119,7 @@ struct ChannelTests {
             for number in 1...3 { try await world.report("d\(number)", .channel, known: 1) }
             try await world.report("d4", .channelID(APNSChannelID(stored: "channel1")), known: 2)
             #expect(try await world.subscription("d4") == "riding")
-            try await world.pass(5)
+            try await world.pass(11)
             try await world.settle()
             let again = world.recorder.take()
             #expect(again.map(\.score) == [1])
@@ -162,7 +162,7 @@ struct ChannelTests {
             await gate.arrivals(2)
             world.recorder.open()
             _ = try await (walk, broadcast)
-            try await world.pass(5)
+            try await world.pass(11)
             try await world.settle()
             #expect(world.recorder.pushes(to: "5a01").map(\.score) == [0])
             #expect(world.recorder.pushes(to: "channel1").map(\.score) == [1, 1])
@@ -205,15 +205,54 @@ struct ChannelTests {
             try await world.settle()
             for device in ["d1", "d2"] {
                 try await world.report(device, .channel)
-                try await world.pass(2)
+                try await world.pass(11)
                 try await world.settle()
             }
             let pushes = world.recorder.take().suffix(3)
             #expect(pushes.map(\.score) == [2, 2, 2])
             #expect(pushes.map(\.alert) == ["Messi", nil, nil])
+            #expect(pushes.map(\.priority) == [.ten, .five, .five])
             let stamps = pushes.map(\.timestamp)
             #expect(stamps[0] < stamps[1])
             #expect(stamps[1] == stamps[2])
+        }
+    }
+
+    @Test("However many join late, one broadcast in ten seconds is repeated for them, and phones spend no budget on it")
+    func manyJoin() async throws {
+        try await withWorld { world in
+            try await world.start(delivery: .channel)
+            try await world.settle()
+            for second in 0..<30 {
+                try await world.report("d\(second)", .channel, known: 0)
+                try await world.pass(1)
+                try await world.settle()
+            }
+            try await world.pass(11)
+            try await world.settle()
+            let pushes = world.recorder.take()
+            #expect((3...4).contains(pushes.count))
+            #expect(Set(pushes.map(\.priority)) == [.five])
+            #expect(try await world.number("SELECT count(*) FROM subscriptions WHERE state = 'due'") == 0)
+        }
+    }
+
+    @Test("The end is repeated with the priority of an end for who reports after it")
+    func endRepeats() async throws {
+        try await withWorld { world in
+            try await world.start(delivery: .channel)
+            try await world.settle()
+            try await world.end()
+            try await world.settle()
+            try await world.report("d1", .channel, known: 1)
+            try await world.pass(5)
+            try await world.settle()
+            #expect(world.recorder.take().map(\.event) == ["end"])
+            try await world.pass(6)
+            try await world.settle()
+            let pushes = world.recorder.take()
+            #expect(pushes.map(\.event) == ["end"])
+            #expect(pushes.map(\.priority) == [.ten])
         }
     }
 

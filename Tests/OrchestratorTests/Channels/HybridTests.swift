@@ -120,7 +120,7 @@ struct HybridTests {
             try await world.settle()
             #expect(world.recorder.take().map(\.destination) == ["7a18"])
             try await world.report("older", .channel, known: 1)
-            try await world.pass(5)
+            try await world.pass(11)
             try await world.settle()
             #expect(world.recorder.take().map(\.destination) == ["channel1"])
         }

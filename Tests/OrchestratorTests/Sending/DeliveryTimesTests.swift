@@ -42,7 +42,7 @@ struct DeliveryTimesTests {
             try await world.pass(3)
             try await daemon.settle()
             try await world.report("late", .channel, known: 0)
-            try await world.pass(2)
+            try await world.pass(11)
             try await daemon.settle()
             #expect(world.recorder.take().map(\.score) == [1, 1])
             #expect(try Self.seconds(metrics, "broadcast", .notable) == [3])

@@ -116,6 +116,19 @@ struct PacingTests {
         }
     }
 
+    @Test("What is repeated for those who join a channel late puts off no change that is held back")
+    func repeats() async throws {
+        try await withPaced(.channel) { world in
+            try await world.update(score: 2)
+            for number in 1...3 {
+                try await world.report("late\(number)", .channel, known: 1)
+                try await world.pass(11)
+                try await world.settle()
+            }
+            #expect(world.recorder.take().map(\.score) == [1, 1, 2])
+        }
+    }
+
     @Test("A push that has to be repeated does not wait for the interval of the others")
     func retry() async throws {
         try await withPaced { world in

@@ -16,6 +16,8 @@ struct BroadcastChannel: Sendable {
     let isSettled: Bool
     /// The stamp under which it last told an alert.
     let alertStamp: Timestamp?
+    /// How long ago something was broadcast last; nil: never.
+    let sincePush: Duration?
 }
 
 extension BroadcastChannel {
@@ -28,14 +30,16 @@ extension BroadcastChannel {
                clock_timestamp(),
                coalesce(c.ready_at < clock_timestamp() - \(Duration.seconds(ChannelComparison.settlingTime)), false),
                (SELECT g.alert_stamp FROM segments AS g
+                WHERE g.activity_key = c.activity_key AND g.segment = \(SegmentLease.channelSegment)),
+               (SELECT clock_timestamp() - g.pushed_at FROM segments AS g
                 WHERE g.activity_key = c.activity_key AND g.segment = \(SegmentLease.channelSegment))
         FROM channels AS c WHERE c.activity_key = \(activityKey) AND c.lost_at IS NULL
         """
     }
 
     static func read(_ rows: Rows) throws -> BroadcastChannel? {
-        for (id, apnsID, storage, state, behind, readAt, isSettled, alertStamp) in try rows.decoded(
-            as: (String, String?, String, String, Int64, PGTimestamp, Bool, Int64?).self
+        for (id, apnsID, storage, state, behind, readAt, isSettled, alertStamp, sincePush) in try rows.decoded(
+            as: (String, String?, String, String, Int64, PGTimestamp, Bool, Int64?, Duration?).self
         ) {
             return BroadcastChannel(
                 id: ChannelID(stored: id),
@@ -45,7 +49,8 @@ extension BroadcastChannel {
                 behind: Int(behind),
                 readAt: readAt,
                 isSettled: isSettled,
-                alertStamp: alertStamp
+                alertStamp: alertStamp,
+                sincePush: sincePush
             )
         }
         return nil

@@ -126,13 +126,15 @@ struct ChannelTurn: Sendable {
         let (revision, alertRevision, isRepeat): (Revision, Revision?, Bool)
         switch carousel.next {
         case .send(let next, let alert, _, _): (revision, alertRevision, isRepeat) = (next, alert, false)
-        case .rest where channel.behind > 0: (revision, alertRevision, isRepeat) = (carousel.completed, nil, true)
+        case .rest where channel.behind > 0:
+            // What is held back leaves when its own time comes, and reaches them, too.
+            if let wait = repeatWait(on: channel) { return .early(min(wait, activity.hold ?? wait)) }
+            (revision, alertRevision, isRepeat) = (carousel.completed, nil, true)
         case .rest: return .idle
         }
         guard let change = try await changeToSend(revision, isRepeat: isRepeat, on: channel) else { return .idle }
-        guard let outcome = try await push(change, alertRevision, to: apnsID, storage: channel.storage) else {
-            return .worked
-        }
+        let sent = try await push(change, alertRevision, isRepeat: isRepeat, on: channel.storage, to: apnsID)
+        guard let outcome = sent else { return .worked }
         switch outcome.class {
         case .accepted, .requestInvalid:
             if !outcome.isAccepted {
@@ -159,6 +161,18 @@ struct ChannelTurn: Sendable {
             }
             return .failed(reason: outcome.words)
         }
+    }
+
+    /// What everybody who listens has to pay for those who are behind: a repeat leaves no sooner than this after whatever was
+    /// broadcast last.
+    private static let repeatInterval = Duration.seconds(10)
+
+    /// How long nothing is repeated yet; nil: it may be now. Nobody waits longer for the newest state than for a push that
+    /// is tried again (promise 2), also where the clock was set back.
+    private func repeatWait(on channel: BroadcastChannel) -> Duration? {
+        guard let sincePush = channel.sincePush else { return nil }
+        let wait = min(Self.repeatInterval, orchestrator.settings.retryCap) - max(sincePush, .zero)
+        return wait > .zero ? wait : nil
     }
 
     /// If that was all, the segment rests with it.
@@ -215,12 +229,22 @@ struct ChannelTurn: Sendable {
         """
     }
 
+    /// A repeat is no news to most who listen, so it spends none of their budget (promise 10).
+    private func priority(of change: ChangeToSend, alert: Revision?, isRepeat: Bool) async throws -> PushPriority {
+        guard isRepeat else {
+            return try await orchestrator.ledger
+                .priority(of: change, PriorityCase(.channel, alert: alert), in: activity)
+        }
+        return change.kind == .end ? .ten : .five
+    }
+
     /// Nil if something newer was accepted meanwhile: then nothing has left.
     private func push(
         _ change: ChangeToSend,
         _ alertRevision: Revision?,
-        to channel: APNSChannelID,
-        storage: ChannelStorage
+        isRepeat: Bool,
+        on storage: ChannelStorage,
+        to channel: APNSChannelID
     ) async throws -> PushOutcome? {
         var alert: AlertContent?
         if let alertRevision {
@@ -228,8 +252,7 @@ struct ChannelTurn: Sendable {
                 alertRevision == change.revision
                 ? change.alert : try await orchestrator.changes.alert(activity.key, revision: alertRevision)
         }
-        let priority = try await orchestrator.ledger
-            .priority(of: change, PriorityCase(.channel, alert: alert == nil ? nil : alertRevision), in: activity)
+        let priority = try await priority(of: change, alert: alert == nil ? nil : alertRevision, isRepeat: isRepeat)
         let push = BroadcastPush(
             environment: activity.environment,
             identity: try await orchestrator.signing.identity(of: activity.bundleID, activity.environment),
