@@ -78,21 +78,24 @@ struct ChannelTurn: Sendable {
     /// If another daemon has made the activity's channel meanwhile, this one joins those that are ready for use, so that
     /// no channel is forgotten at Apple (promise 11).
     private func keep(_ apnsID: APNSChannelID, as channel: BroadcastChannel) async throws {
-        _ = try await orchestrator.database.pipeline([
-            """
-            WITH made AS (
+        try await orchestrator.database.withTransaction { connection in
+            let made = try await connection.execute(
+                """
                 UPDATE channels
                 SET state = 'ready', apns_channel_id = \(apnsID.rawValue), ready_at = clock_timestamp(), reason = NULL
                 WHERE channel_id = \(channel.id.rawValue)::uuid AND state = 'creating'
-                RETURNING channel_id
+                """
             )
-            INSERT INTO channels (bundle_id, environment, storage, state, apns_channel_id, ready_at)
-            SELECT \(activity.bundleID.rawValue), \(activity.environment.rawValue)::apns_environment,
-                   \(channel.storage.rawValue)::channel_storage, 'ready', \(apnsID.rawValue), clock_timestamp()
-            WHERE NOT EXISTS (SELECT FROM made)
-            """,
-            SegmentStore.wake(activityKeys: [activity.key], segments: .rings),
-        ])
+            if made == 0 {
+                _ = try await ChannelRows.insert(
+                    apnsID,
+                    app: activity.bundleID,
+                    activity.environment,
+                    channel.storage
+                ) { try await connection.query($0) }
+            }
+            _ = try await connection.execute(SegmentStore.wake(activityKeys: [activity.key], segments: .rings))
+        }
     }
 
     /// The statement for an activity that ended before its channel was made: it needs none. Apple may have made one all the
