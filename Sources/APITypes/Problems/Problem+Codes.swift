@@ -216,13 +216,12 @@ extension Problem {
         Problem(status: 503, code: "unavailable", detail: detail, retryAfter: retryAfter)
     }
 
-    /// 503: the database did not say what became of the request. The same request again, under its `Idempotency-Key`, settles it.
-    package static func outcomeUnknown(retryAfter: Int = 1) -> Problem {
-        Problem(
-            status: 503,
-            code: "outcome_unknown",
-            detail: "The database did not answer in time; the request may have been carried out.",
-            retryAfter: retryAfter
-        )
+    /// 503: who was to carry the request out did not say what became of it. Of the database, the same request again, under its
+    /// `Idempotency-Key`, learns it; of APNs, a look at its channels does.
+    package static func outcomeUnknown(
+        _ detail: String = "The database did not answer in time; the request may have been carried out.",
+        retryAfter: Int = 1
+    ) -> Problem {
+        Problem(status: 503, code: "outcome_unknown", detail: detail, retryAfter: retryAfter)
     }
 }

@@ -9,8 +9,8 @@ extension Orchestrator {
     /// Apple cannot be asked twice for the same channel, so with an `Idempotency-Key` one request at a time asks; the others
     /// are told to wait, and get the same answer afterwards.
     ///
-    /// - Throws: 404, 422; 409 `idempotency_key_reused`, `idempotency_in_progress`; 502 `apns_refused` with Apple's word, 503
-    ///   if Apple did not answer.
+    /// - Throws: 404, 422; 409 `idempotency_key_reused`, `idempotency_in_progress`; 502 `apns_refused` with Apple's word; 503
+    ///   `unavailable` if Apple could not now, `outcome_unknown` if it did not answer and may have made one.
     package func createChannel(
         _ app: BundleID,
         _ request: ChannelRequest,
@@ -178,8 +178,11 @@ extension Orchestrator {
         }
     }
 
-    static func problem(_ outcome: PushOutcome) -> Problem {
+    /// What the caller hears. Where Apple was only asked for a look, nothing was carried out, whatever became of the answer.
+    static func problem(_ outcome: PushOutcome, ofLook isLook: Bool = false) -> Problem {
         switch outcome.class {
+        case .unknown where !isLook:
+            .outcomeUnknown("APNs did not say what became of it (\(outcome.words)); it may have been carried out.")
         case .unknown, .notSent, .retry:
             .unavailable("APNs could not do it now (\(outcome.words)).")
         case .accepted, .tokenDead, .tokenRejected, .channelGone, .requestInvalid, .credential:

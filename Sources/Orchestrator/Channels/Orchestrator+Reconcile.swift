@@ -59,7 +59,7 @@ extension Orchestrator {
             return try await ChannelReconciliation(orchestrator: self, app: app, environment: environment, lease: lease)
                 .run()
         } catch let refusal as ChannelReconciliation.ListRefused {
-            throw Self.problem(refusal.outcome)
+            throw Self.problem(refusal.outcome, ofLook: true)
         } catch is LeaseLost {
             throw Problem.sweepInProgress()
         }

@@ -420,4 +420,28 @@ struct ChannelTests {
             #expect(world.recorder.createdChannels == 1)
         }
     }
+
+    @Test(
+        "Who makes or deletes a channel is told whether Apple may have done it; a look leaves nothing open",
+        arguments: [(.unavailable, "unavailable"), (.notSent, "unavailable"), (.noAnswer, "outcome_unknown")]
+            as [(PushOutcome, String)]
+    )
+    func openOutcome(answer: PushOutcome, code: String) async throws {
+        try await withWorld { world in
+            world.recorder.answerCreation(with: .failed(answer))
+            let making = try await problem {
+                _ = try await world.orchestrator.createChannel(world.app, ChannelRequest())
+            }
+            #expect(making?.code == code)
+            let channel = try await world.orchestrator.createChannel(world.app, ChannelRequest())
+            world.recorder.answerDeletion(with: .failed(answer))
+            let deleting = try await problem { try await world.orchestrator.deleteChannel(world.app, channel.id) }
+            #expect(deleting?.code == code)
+            world.recorder.answerList(with: .failed(answer))
+            let looking = try await problem {
+                _ = try await world.orchestrator.reconcileChannels(world.app, ReconcileRequest())
+            }
+            #expect(looking?.code == "unavailable")
+        }
+    }
 }
