@@ -42,7 +42,7 @@ let package = Package(
             ].map { .embedInCode("MetaSchemas/\($0).json") },
             swiftSettings: swiftSettings
         ),
-        .target(name: "SwiftContent", dependencies: ["JSON"], swiftSettings: swiftSettings),
+        .target(name: "SwiftContent", dependencies: ["JSON", "JSONSchema"], swiftSettings: swiftSettings),
         .target(name: "LocalPostgres", dependencies: ["Reactor"], swiftSettings: swiftSettings),
         // Without its database, which would bring half of the project, and without logging.
         .target(
