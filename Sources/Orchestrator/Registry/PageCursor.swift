@@ -75,17 +75,13 @@ extension PGTimestamp: CursorColumn {
     }
 }
 
-extension BundleID: CursorColumn {
+extension CursorColumn where Self: TextIdentifier {
     init?(cursor text: String) { self.init(text) }
 }
 
-extension ActivityTypeName: CursorColumn {
-    init?(cursor text: String) { self.init(text) }
-}
-
-extension ChannelID: CursorColumn {
-    init?(cursor text: String) { self.init(text) }
-}
+extension BundleID: CursorColumn {}
+extension ActivityTypeName: CursorColumn {}
+extension ChannelID: CursorColumn {}
 
 extension Page {
     /// The first `limit` of `found`, which holds one more where the list goes on; `place` gives an item's columns.
