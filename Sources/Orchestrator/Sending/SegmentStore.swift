@@ -208,12 +208,19 @@ struct SegmentStore: Sendable {
     /// Whether a worker may begin to send more of a revision: its lease holds, nothing newer has been accepted, and sending
     /// was not halted meanwhile.
     ///
+    /// - `isFirst`: nothing has left since it looked. Then of what is newer only an end keeps the revision back: where
+    ///   updates come fast there is always another one, and none would ever leave.
     /// - Throws: ``LeaseLost``.
-    func mayGoOn(_ lease: SegmentLease, with activity: ActivitySnapshot) async throws -> Bool {
+    func mayGoOn(
+        _ lease: SegmentLease,
+        with activity: ActivitySnapshot,
+        isFirst: Bool = false
+    ) async throws -> Bool {
         try await prolonging(lease) {
             let rows = try await database.query(
                 """
-                SELECT a.revision = \(activity.newest) AND (\(activity.isProbe) OR \(unescaped: Self.isNotHalted))
+                SELECT (a.revision = \(activity.newest) OR (\(isFirst) AND a.state = 'live'))
+                       AND (\(activity.isProbe) OR \(unescaped: Self.isNotHalted))
                 FROM segments AS s JOIN activities AS a USING (activity_key)
                 WHERE s.activity_key = \(lease.activityKey) AND s.segment = \(lease.segment)
                   AND s.lease_owner = \(lease.owner)::uuid AND s.lease_until > clock_timestamp()

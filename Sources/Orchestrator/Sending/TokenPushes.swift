@@ -57,7 +57,7 @@ struct TokenPushes: Sendable {
             for start in stride(from: 0, to: pushes.count, by: Self.sliceSize) {
                 // Those before may have waited for their answers, or still do; and the stamp and the priority may have
                 // waited for the accept of an end.
-                guard try await orchestrator.segments.mayGoOn(lease, with: activity) else { break }
+                guard try await orchestrator.segments.mayGoOn(lease, with: activity, isFirst: start == 0) else { break }
                 let slice = start..<min(start + Self.sliceSize, pushes.count)
                 for (group, members) in Dictionary(grouping: slice, by: { groups[$0] }) {
                     let form = outgoing.form(

@@ -41,18 +41,20 @@ struct BroadcastTurnTests {
             try await world.settle()
             try await world.update(score: 1)
             try await world.pass(40)
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                try await world.database.withTransaction { connection in
-                    _ = try await connection.query("SELECT FROM activities FOR UPDATE")
-                    group.addTask { try await world.end(score: 9) }
-                    try await world.someoneWaits()
-                    group.addTask { try await world.settle() }
-                    try await world.someoneWaits(atLeast: 2)
-                }
-                try await group.waitForAll()
-            }
-            try await world.settle()
+            try await world.settle(behind: { try await world.end(score: 9) })
             #expect(world.recorder.take().map(\.event) == ["end"])
+        }
+    }
+
+    @Test("An update that is accepted meanwhile keeps nothing back: where they come fast nothing would ever leave")
+    func updateBeforeStamp() async throws {
+        try await withWorld { world in
+            try await world.start(delivery: .channel)
+            try await world.settle()
+            try await world.update(score: 1)
+            try await world.pass(40)
+            try await world.settle(behind: { try await world.update(score: 9) })
+            #expect(world.recorder.take().count == 2)
         }
     }
 

@@ -24,4 +24,19 @@ extension World {
             try await Task.sleep(for: .milliseconds(2))
         }
     }
+
+    /// Lets the workers wait for a stamp behind a change of the only activity that is just being accepted, and settles.
+    func settle(behind change: @escaping @Sendable () async throws -> Void) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            try await database.withTransaction { connection in
+                _ = try await connection.query("SELECT FROM activities FOR UPDATE")
+                group.addTask { try await change() }
+                try await someoneWaits()
+                group.addTask { try await settle() }
+                try await someoneWaits(atLeast: 2)
+            }
+            try await group.waitForAll()
+        }
+        try await settle()
+    }
 }

@@ -241,7 +241,7 @@ struct ChannelTurn: Sendable {
         return change.kind == .end ? .ten : .five
     }
 
-    /// Nil if something newer was accepted meanwhile: then nothing has left.
+    /// Nil if the end was accepted or sending was halted meanwhile: then nothing has left.
     private func push(
         _ change: ChangeToSend,
         _ alertRevision: Revision?,
@@ -268,7 +268,7 @@ struct ChannelTurn: Sendable {
             deadline: orchestrator.settings.pushDeadline
         )
         // The stamp and the priority may have waited for the accept of an end.
-        guard try await orchestrator.segments.mayGoOn(lease, with: activity) else { return nil }
+        guard try await orchestrator.segments.mayGoOn(lease, with: activity, isFirst: true) else { return nil }
         let departure = ContinuousClock.now
         let outcome = await WorkerSlot.awaiting { await orchestrator.sender.broadcast(push) }
         orchestrator.timeline.record(
