@@ -34,6 +34,7 @@ package final class Orchestrator: Sendable {
     let timeline: Timeline
     let deliveries: DeliveryTimes
     let channelGauges: ChannelGauges
+    let heldConnections: HeldConnections
     let importer = SwiftImporter()
     let eventStore: EventStore
     let eventFeed: EventFeed
@@ -70,6 +71,7 @@ package final class Orchestrator: Sendable {
         timeline = Timeline(database: database)
         deliveries = DeliveryTimes(factory: metrics)
         channelGauges = ChannelGauges(factory: metrics)
+        heldConnections = HeldConnections(of: database.configuration.maximumConnections)
         eventStore = EventStore(database: database)
         eventFeed = EventFeed(store: eventStore, interval: settings.pollInterval, logger: logger)
         facts = ExpiringCache(lifetime: .seconds(60), limit: 100_000) { ContinuousClock().now }

@@ -208,7 +208,8 @@ extension Problem {
         Problem(status: 502, code: "apns_refused", detail: "APNs refused it: \(words).")
     }
 
-    /// 503: the database is away, the daemon is stopping, or what reads Swift sources cannot be run. Nothing was carried out.
+    /// 503: the database or APNs is away, too many wait for APNs, the daemon is stopping, or what reads Swift sources
+    /// cannot be run. Nothing was carried out.
     package static func unavailable(
         _ detail: String = "The database cannot be reached.",
         retryAfter: Int = 1

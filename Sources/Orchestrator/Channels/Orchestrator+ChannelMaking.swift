@@ -1,6 +1,8 @@
+import APITypes
 import APNSTransport
 import ActivityModel
 import Logging
+import Postgres
 import Synchronization
 
 extension Orchestrator {
@@ -8,8 +10,9 @@ extension Orchestrator {
     /// own, so that a channel of which Apple has told is stored when the daemon stops, too. Else none but a comparison with
     /// Apple's list would find it (promise 11).
     ///
-    /// - Throws: What `body` throws. If Apple has told of a channel then, the log has its id; for ``SigningKeyMissing`` it is
-    ///   deleted again: the app was deleted meanwhile, and nobody could do so later.
+    /// - Throws: What `body` throws. If Apple has told of a channel then, the log has its id; for ``SigningKeyMissing``
+    ///   it is deleted again: the app was deleted meanwhile, and nobody could do so later. A `PostgresError`, which may
+    ///   say that nothing was carried out, becomes 503 `outcome_unknown` then.
     func makeChannel<R: Sendable>(
         _ app: BundleID,
         _ environment: APNSEnvironment,
@@ -33,10 +36,12 @@ extension Orchestrator {
                     return outcome
                 }
             } catch {
-                if let apnsID = made.withLock({ $0 }) {
-                    await dispose(of: apnsID, app, environment, signing: identity, because: error)
-                }
-                throw error
+                guard let apnsID = made.withLock({ $0 }) else { throw error }
+                await dispose(of: apnsID, app, environment, signing: identity, because: error)
+                guard error is PostgresError else { throw error }
+                throw Problem.outcomeUnknown(
+                    "APNs has made the channel '\(apnsID.rawValue)', and the database did not say that it is stored."
+                )
             }
         }.value
     }

@@ -6,33 +6,49 @@ import Postgres
 extension Orchestrator {
     /// Makes a channel ahead of the activity that will use it.
     ///
-    /// Apple cannot be asked twice for the same channel, so with an `Idempotency-Key` one request at a time asks; the others
-    /// are told to wait, and get the same answer afterwards.
+    /// Apple cannot be asked twice for the same channel, so with an `Idempotency-Key` one request at a time asks; the
+    /// others are told to wait, and get the same answer afterwards. The key is held by a transaction, which takes a
+    /// connection from the pool for as long as Apple is silent, so few may ask at the same time. Without a key nothing
+    /// is held meanwhile.
     ///
-    /// - Throws: 404, 422; 409 `idempotency_key_reused`, `idempotency_in_progress`; 502 `apns_refused` with Apple's word; 503
-    ///   `unavailable` if Apple could not now, `outcome_unknown` if it did not answer and may have made one.
+    /// - Throws: 404, 422; 409 `idempotency_key_reused`, `idempotency_in_progress`; 502 `apns_refused` with Apple's
+    ///   word; 503 `unavailable` if Apple could not now, or too many ask with a key; `outcome_unknown` if Apple did not
+    ///   answer and may have made one, or has made one that may not be stored.
     package func createChannel(
         _ app: BundleID,
         _ request: ChannelRequest,
         idempotency: IdempotencyKey? = nil
     ) async throws -> ChannelResource {
         let environment = try await environment(request.environment, of: app)
+        let storage = request.storage
         do {
             let identity = try await signing.identity(of: app, environment)
-            return try await makeChannel(app, environment, request.storage, signing: identity) { ask in
-                try await self.database.withTransaction { connection in
-                    if let idempotency { try await Self.holdKey(idempotency, on: connection) }
+            return try await makeChannel(app, environment, storage, signing: identity) { ask in
+                guard let idempotency else {
+                    let apnsID = try Self.made(await ask())
+                    return try await self.database.withTransaction { connection in
+                        try await Self.store(apnsID, app, environment, storage, on: connection)
+                    }
+                }
+                return try await self.database.withTransaction { connection in
+                    try await Self.holdKey(idempotency, on: connection)
                     return try await KeptAnswers.once(idempotency, status: 201, on: connection) {
-                        switch try await Self.whileHolding(on: connection, ask) {
-                        case .failed(let outcome): throw Self.problem(outcome)
-                        case .created(let apnsID):
-                            return try await Self.store(apnsID, app, environment, request.storage, on: connection)
+                        let outcome = try await self.heldConnections.holding {
+                            try await Self.whileHolding(on: connection, ask)
                         }
+                        return try await Self.store(Self.made(outcome), app, environment, storage, on: connection)
                     }
                 }
             }
         } catch is SigningKeyMissing {
             throw Problem.notFound("the app")
+        }
+    }
+
+    private static func made(_ outcome: ChannelCreationOutcome) throws(Problem) -> APNSChannelID {
+        switch outcome {
+        case .created(let apnsID): apnsID
+        case .failed(let outcome): throw problem(outcome)
         }
     }
 

@@ -1,0 +1,109 @@
+import APITypes
+import ActivityModel
+import Postgres
+import Testing
+
+@testable import Orchestrator
+
+/// Requests for channels, made by hand, that Apple does not answer for a while.
+@Suite("Requests for channels while Apple is silent", .timeLimit(.minutes(2)))
+struct SilentAppleTests {
+    private func key(_ text: String) -> IdempotencyKey {
+        IdempotencyKey(apiKeyID: "k", method: "POST", path: "/channels", key: text, bodyHash: [1])
+    }
+
+    @Test("A request without a key holds no connection: changes are accepted over the only one")
+    func withoutKey() async throws {
+        try await withWorld(connections: 1) { world in
+            try await world.start()
+            let gate = world.recorder.close()
+            defer { world.recorder.open() }
+            let making = (1...3).map { _ in
+                Task { try await world.orchestrator.createChannel(world.app, ChannelRequest()) }
+            }
+            await gate.arrivals()
+            #expect(try await world.update(score: 1).revision == 2)
+            await gate.arrivals(3)
+            world.recorder.open()
+            for made in making { #expect(try await made.value.state == .ready) }
+        }
+    }
+
+    @Test("Requests with keys leave connections to the others: one that comes above is told to come again")
+    func withKeys() async throws {
+        try await withWorld(connections: 2) { world in
+            func make(_ name: String?) async throws -> ChannelResource {
+                try await world.orchestrator.createChannel(
+                    world.app,
+                    ChannelRequest(),
+                    idempotency: name.map { key($0) }
+                )
+            }
+            try await world.start()
+            let known = try await make("known")
+            let gate = world.recorder.close()
+            let first = Task { try await make("first") }
+            await gate.arrivals()
+            // The next one that asks ends the silence.
+            let ending = Task {
+                await gate.arrivals(2)
+                world.recorder.open()
+            }
+            let second = try await problem { _ = try await make("second") }
+            #expect(second?.code == "unavailable")
+            #expect(second?.retryAfter == 1)
+            #expect(world.recorder.createdChannels == 2)
+            #expect(try await problem { _ = try await make("first") }?.code == "idempotency_in_progress")
+            #expect(try await make("known") == known)
+            #expect(try await world.update(score: 1).revision == 2)
+            _ = try await make(nil)
+            await ending.value
+            let made = try await first.value
+            #expect(try await make("first") == made)
+            _ = try await make("second")
+            #expect(world.recorder.createdChannels == 4)
+        }
+    }
+
+    @Test(
+        "Where a channel that Apple has made cannot be stored, the answer does not say that nothing was carried out",
+        arguments: [
+            (isKeyed: false, error: PostgresError(.poolExhausted)),
+            (isKeyed: true, error: PostgresError(.server, sqlState: "25P03")),
+        ]
+    )
+    func notStored(isKeyed: Bool, error: PostgresError) async throws {
+        try await withWorld { world in
+            let gate = StatementGate { (_) async throws(PostgresError) in
+                if world.recorder.createdChannels > 0 { throw error }
+            }
+            let cutOff = world.sibling(behind: gate)
+            let answer = try await problem {
+                _ = try await cutOff.orchestrator.createChannel(
+                    world.app,
+                    ChannelRequest(),
+                    idempotency: isKeyed ? key("a") : nil
+                )
+            }
+            #expect(answer?.code == "outcome_unknown")
+            #expect(answer?.detail.contains("channel1") == true)
+            #expect(try await world.number("SELECT count(*) FROM channels") == 0)
+        }
+    }
+
+    @Test(
+        "A quarter of the connections may be held, and one of a few",
+        arguments: [(2, 1), (7, 1), (16, 4), (500, 125)]
+    )
+    func share(poolSize: Int, limit: Int) async throws {
+        let held = HeldConnections(of: poolSize)
+        func hold(_ count: Int) async throws {
+            guard count > 0 else { return }
+            try await held.holding { try await hold(count - 1) }
+        }
+        try await hold(limit)
+        #expect(try await problem { try await hold(limit + 1) }?.status == 503)
+        // What was held is given back, whatever came of it.
+        try await hold(limit)
+    }
+}
