@@ -70,6 +70,28 @@ struct ProblemTests {
         #expect(problem.json.text.utf8.count < 150_000)
     }
 
+    @Test("who reads looks for one error more than is told, and no further")
+    func lookedFor() throws {
+        let many = JSONValue.object(JSONObject((0..<20_000).map { ("f\($0)", .bool(true)) }))
+        let invalid = try #require(throws: InvalidFields.self) { _ = try Policy(json: many) }
+        let body: JSONValue = ["list": .array(Array(repeating: 1, count: 20_000)), "map": many, "policy": ["f": 1]]
+        var readers = (0..<4).map { _ in ObjectReader(body, refusesUnknownFields: true) }
+        _ = readers[0].required("list", .list(of: .string))
+        _ = readers[1].required("map", .map("A key", \.self, of: .string))
+        _ = readers[2].required("map", .map("A key", { _ in String?.none }, of: .bool))
+        _ = readers[3].required(
+            "policy",
+            FieldType<Policy> { _, context in
+                context.adopt(invalid)
+                return nil
+            }
+        )
+        var unknown = ObjectReader(many, refusesUnknownFields: true)
+        let isFine = unknown.finish()
+        #expect(!isFine)
+        #expect((readers + [unknown]).map(\.errors.count) == Array(repeating: 101, count: 5))
+    }
+
     @Test("one hundred errors are all told, without a word of more")
     func all() throws {
         let fields = JSONObject([("content_state", [:])] + (0..<100).map { ("f\($0)", .bool(true)) })

@@ -136,6 +136,25 @@ struct BatchRouteTests {
         #expect(!answer.body.contains("secret"))
     }
 
+    @Test("Of an operation in which very much is wrong ten errors are told, and that there are more")
+    func manyErrors() async throws {
+        let api = API()
+        let invalid = Problem.invalidContentState(
+            (0..<100).map { FieldError(pointer: .init(tokens: ["\($0)"]), code: "type", message: "It is wrong.") }
+        )
+        api.service.answerOperations([.failure(invalid)])
+        let unknown = (0..<100).map { #""f\#($0)":1"# }.joined(separator: ",")
+        let unreadable = #"{"op":"update","id":"a1","body":{"content_state":{},\#(unknown)}}"#
+        let update = #"{"op":"update","id":"a1","body":\#(Bodies.update)}"#
+        let answer = try await api.send(.post, Self.path, body: #"{"operations":[\#(unreadable),\#(update)]}"#)
+        let problems = try #require(answer.json?["results"]?.array).compactMap { $0["body"] }
+        #expect(problems.map { $0["code"]?.string } == ["invalid_request", "invalid_content_state"])
+        for problem in problems {
+            #expect(problem["errors"]?.array?.count == 10)
+            #expect(problem["detail"]?.string?.contains("more errors") == true)
+        }
+    }
+
     @Test("A batch of none, of more than 1,000, or of no array is refused as a whole")
     func size() async throws {
         let many = Array(repeating: #"{"op":"end","id":"a","body":{}}"#, count: 1_001).joined(separator: ",")

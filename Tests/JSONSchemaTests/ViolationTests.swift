@@ -1,6 +1,7 @@
 import JSON
-import JSONSchema
 import Testing
+
+@testable import JSONSchema
 
 @Suite("Violations")
 struct ViolationTests {
@@ -123,4 +124,22 @@ struct ViolationTests {
             ]
         )
     }
+
+    @Test("However much is wrong, 100 violations are told and no more is looked for", arguments: hopeless)
+    func bounded(rule: JSONValue, value: JSONValue) throws {
+        // To look at everything would take more work than this.
+        let violations = Validator.violations(of: value, try CompiledSchema(rule).program, effort: 10_000)
+        #expect(violations.count == 100)
+    }
+
+    /// One violation at a time, two, and three, of which not all find room.
+    static let hopeless: [(rule: JSONValue, value: JSONValue)] = {
+        let items = JSONValue.array(Array(repeating: 1, count: 20_000))
+        let members = JSONValue.object(JSONObject((0..<20_000).map { ("k\($0)", .bool(true)) }))
+        return [
+            (["items": ["type": "string"]], items),
+            (["items": ["allOf": [["type": "string"], ["minimum": 3]]]], items),
+            (["patternProperties": ["k": false, "^k": false, "k.": false]], members),
+        ]
+    }()
 }
