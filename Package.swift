@@ -375,7 +375,7 @@ let package = Package(
             name: "TallyClientTests",
             dependencies: [
                 "APITypes", "ActivityModel", "Cryptography", "JSON", "TLSEngine", "TallyClient", "TestSupport",
-                nioCore, nioPosix,
+                nioCore, nioEmbedded, nioHTTP1, nioPosix,
             ],
             swiftSettings: swiftSettings
         ),

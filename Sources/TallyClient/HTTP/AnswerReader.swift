@@ -8,7 +8,7 @@ final class AnswerReader: ChannelDuplexHandler {
     typealias OutboundOut = HTTPClientRequestPart
 
     /// So many parts may wait; a part of a body is as much as came with one read of the socket.
-    private static let mostWaiting = 16
+    static let mostWaiting = 16
 
     private var parts: CircularBuffer<HTTPClientResponsePart> = []
     private var asking: EventLoopPromise<HTTPClientResponsePart>?
