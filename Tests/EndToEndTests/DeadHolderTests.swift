@@ -84,6 +84,27 @@ struct DeadHolderTests {
         }
     }
 
+    @Test("the database gives up what a killed daemon has it wait for, although nothing comes to an end there")
+    func abandoned() async throws {
+        try await TallySystem.with { system in
+            try await start(in: system)
+            let lost = try await system.database.withTransaction { connection in
+                _ = try await connection.query("SELECT FROM activities FOR UPDATE")
+                let lost = Task { try await system.api().send("POST", Self.updates, Self.goal, headers: Self.headers) }
+                try await eventually("the request waits") { try await !waiting(in: system).isEmpty }
+                await system.killDaemon()
+                try await eventually("nobody waits any more") {
+                    // Else the lock would be free after 9 s.
+                    _ = try await connection.query("SELECT")
+                    return try await waiting(in: system).isEmpty
+                }
+                return lost
+            }
+            await #expect(throws: (any Error).self, "its daemon died with it") { try await lost.value }
+            #expect(try await system.database.query("SELECT 1 FROM changes").count == 1)
+        }
+    }
+
     @Test(
         "a key that a daemon held while it asked Apple is free soon after the daemon was killed, or is heard of no more",
         arguments: [SIGKILL, SIGSTOP]
