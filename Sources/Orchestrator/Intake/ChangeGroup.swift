@@ -99,6 +99,73 @@ private struct IntakeDesk {
             completed = row.completed
             segments = row.segments
         }
+
+        /// Takes the step of an update to `contentState`.
+        ///
+        /// - Returns: What is to be written; nil: the state is the newest one already.
+        /// - Throws: 409 after the end or for a late event; 429 `too_many_must_deliver`.
+        mutating func update(_ command: ChangeCommand, to contentState: JSONValue?) throws(Problem) -> AcceptedChange? {
+            // Every update brings a content state.
+            guard case .update(_, let urgency, let mustDeliver, let eventTime, let force) = command.kind,
+                let contentState
+            else { throw .internalError() }
+            let rule = command.policy.rule(from: machine.standing.contentState, to: contentState)
+            var update = ActivityStateMachine.Update(contentState: contentState)
+            update.hasAlert = command.alert != nil
+            update.mustDeliver = mustDeliver || (urgency == nil && rule?.mustDeliver == true)
+            update.force = force
+            update.eventTime = eventTime?.microseconds
+            switch machine.update(update, now: now) {
+            case .accept(let revision, let timestamp):
+                return AcceptedChange(
+                    activityKey: command.activity.key,
+                    revision: revision,
+                    kind: .update,
+                    contentState: CompactJSON(contentState),
+                    urgency: urgency ?? rule?.urgency ?? .routine,
+                    mustDeliver: update.mustDeliver,
+                    minimumIntervalSeconds: urgency == nil && !update.hasAlert && !update.mustDeliver
+                        ? rule?.minimumIntervalSeconds : nil,
+                    timestamp: timestamp,
+                    command: command
+                )
+            case .unchanged: return nil
+            case .refuseEnded: throw .activityEnded()
+            case .refuseLateEvent: throw .lateEvent()
+            case .refuseTooManyMustDeliver:
+                throw .tooManyMustDeliver(limit: ActivityStateMachine.maximumOpenBarriers, retryAfter: 1)
+            }
+        }
+
+        /// Takes the step of an end; without a content state it keeps the newest accepted one.
+        ///
+        /// - Returns: What is to be written.
+        /// - Throws: 409 after the end.
+        mutating func end(_ command: ChangeCommand, with contentState: JSONValue?) throws(Problem) -> AcceptedChange {
+            let contentState = contentState ?? machine.standing.contentState
+            switch machine.end(contentState: contentState, now: now) {
+            case .accept(let revision, let timestamp):
+                return AcceptedChange(
+                    activityKey: command.activity.key,
+                    revision: revision,
+                    kind: .end,
+                    contentState: CompactJSON(contentState),
+                    urgency: .critical,
+                    mustDeliver: false,
+                    timestamp: timestamp,
+                    command: command
+                )
+            case .refuseEnded: throw .activityEnded()
+            }
+        }
+
+        /// A change was accepted: destinations may still have to hear its alert.
+        mutating func accepted(_ change: AcceptedChange) {
+            timestamp = change.timestamp
+            guard let alert = change.command.alert else { return }
+            ridingAlert = alert
+            if change.mustDeliver { openBarrierAlerts.append(alert) }
+        }
     }
 
     private var places: [Int64: Place] = [:]
@@ -176,81 +243,42 @@ private struct IntakeDesk {
         }
         try followers.check(command.type)
         let settled = try command.contentState.map { try followers.settle($0, of: command.activity) }
-        let before = place.machine.standing
         let change: AcceptedChange
         switch command.kind {
-        case .update(_, let urgency, let mustDeliver, let eventTime, let force):
-            guard let contentState = settled?.content else { throw Problem.internalError() }
-            let rule = command.policy.rule(from: before.contentState, to: contentState)
-            var update = ActivityStateMachine.Update(contentState: contentState)
-            update.hasAlert = command.alert != nil
-            update.mustDeliver = mustDeliver || (urgency == nil && rule?.mustDeliver == true)
-            update.force = force
-            update.eventTime = eventTime?.microseconds
-            switch place.machine.update(update, now: place.now) {
-            case .accept(let revision, let timestamp):
-                change = AcceptedChange(
-                    activityKey: command.activity.key,
-                    revision: revision,
-                    kind: .update,
-                    contentState: CompactJSON(contentState),
-                    urgency: urgency ?? rule?.urgency ?? .routine,
-                    mustDeliver: update.mustDeliver,
-                    minimumIntervalSeconds: urgency == nil && !update.hasAlert && !update.mustDeliver
-                        ? rule?.minimumIntervalSeconds : nil,
-                    timestamp: timestamp,
-                    command: command
-                )
-            case .unchanged(let revision):
-                places[command.activity.key] = place
-                eventTimes[command.activity.key] = place.machine.standing.eventTime
+        case .update:
+            guard let update = try place.update(command, to: settled?.content) else {
+                keep(place, of: command)
                 return .accepted(
                     activityID: command.activityID,
-                    revision: revision,
+                    revision: place.machine.standing.revision,
                     timestamp: place.timestamp,
                     unchanged: true
                 )
-            case .refuseEnded: throw Problem.activityEnded()
-            case .refuseLateEvent: throw Problem.lateEvent()
-            case .refuseTooManyMustDeliver:
-                throw Problem.tooManyMustDeliver(limit: ActivityStateMachine.maximumOpenBarriers, retryAfter: 1)
             }
+            change = update
         case .end:
-            let contentState = settled?.content
-            switch place.machine.end(contentState: contentState, now: place.now) {
-            case .accept(let revision, let timestamp):
-                change = AcceptedChange(
-                    activityKey: command.activity.key,
-                    revision: revision,
-                    kind: .end,
-                    contentState: CompactJSON(contentState ?? before.contentState),
-                    urgency: .critical,
-                    mustDeliver: false,
-                    timestamp: timestamp,
-                    command: command
-                )
-            case .refuseEnded: throw Problem.activityEnded()
-            }
+            change = try place.end(command, with: settled?.content)
         }
         try Self.checkSize(of: change, place.ridingAlert, place.openBarrierAlerts)
-        place.timestamp = change.timestamp
-        if let alert = command.alert {
-            place.ridingAlert = alert
-            if change.mustDeliver { place.openBarrierAlerts.append(alert) }
-        }
-        places[command.activity.key] = place
+        place.accepted(change)
+        keep(place, of: command)
         accepted.append(change)
         if let settled {
             followers.accepted(settled, by: command.type, of: command.activity.key, as: change.revision)
         }
         if change.kind == .end { followers.ended(command.activity.key, as: change.revision) }
-        eventTimes[command.activity.key] = place.machine.standing.eventTime
         return .accepted(
             activityID: command.activityID,
             revision: change.revision,
             timestamp: change.timestamp,
             unchanged: false
         )
+    }
+
+    /// What a change made of its activity is what the next change of the group meets, and is to be written.
+    private mutating func keep(_ place: Place, of command: ChangeCommand) {
+        places[command.activity.key] = place
+        eventTimes[command.activity.key] = place.machine.standing.eventTime
     }
 
     private static func checkSize(
