@@ -64,18 +64,22 @@ extension WatchedCard {
         )
         let policies = try await policies(of: Set(found.map { TypeKey(app: $0.7, name: $0.10) }), on: connection)
         return try found.map { row in
-            WatchedCard(
-                activityKey: row.0,
-                deviceKey: row.1,
-                watch: CardWatch(isWaiting: row.2, isWoken: row.3, isOverdue: row.4),
-                age: row.5,
-                deviceToken: row.6.flatMap(PushToken.init(bytes:)),
-                app: BundleID(stored: row.7),
-                environment: try .stored(row.8),
-                activityID: ActivityID(stored: row.9),
-                typeName: ActivityTypeName(stored: row.10),
+            let (
+                activityKey, deviceKey, isWaiting, isWoken, isOverdue, age, deviceToken, app, environment, activityID,
+                type
+            ) = row
+            return WatchedCard(
+                activityKey: activityKey,
+                deviceKey: deviceKey,
+                watch: CardWatch(isWaiting: isWaiting, isWoken: isWoken, isOverdue: isOverdue),
+                age: age,
+                deviceToken: deviceToken.flatMap(PushToken.init(bytes:)),
+                app: BundleID(stored: app),
+                environment: try .stored(environment),
+                activityID: ActivityID(stored: activityID),
+                typeName: ActivityTypeName(stored: type),
                 // A foreign key holds the type of every activity.
-                policy: policies[TypeKey(app: row.7, name: row.10)] ?? Policy()
+                policy: policies[TypeKey(app: app, name: type)] ?? Policy()
             )
         }
     }

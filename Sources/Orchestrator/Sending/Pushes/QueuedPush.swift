@@ -39,7 +39,9 @@ struct QueuedPush: Sendable {
 
     /// How long a daemon keeps what it has taken: the outcome must be stored before another takes it for abandoned.
     static func lease(_ settings: OrchestratorSettings) -> Duration { settings.pushDeadline + .seconds(5) }
+}
 
+extension QueuedPush {
     /// Takes what is due in one environment for as long as `lease`, the longest due first. What cannot leave, because
     /// sending is halted and no probe is due, is put off past the next one as ``SendingHalt/wait(jitter:)`` does, so that a
     /// crowd of it is seldom met; it is among the result all the same. Whoever lifts the halt sees to it (``freeing(_:afterLeaseOf:)``).
@@ -49,71 +51,64 @@ struct QueuedPush: Sendable {
         for lease: Duration,
         from database: Database
     ) async throws -> [QueuedPush] {
-        let rows = try await database.query(
-            """
-            WITH due AS MATERIALIZED (
-                SELECT p.push_key, p.deadline <= clock_timestamp() AS is_over, h.probes,
-                       h.probe_at - clock_timestamp() AS probe_in
-                FROM pushes AS p LEFT JOIN sending_halts AS h USING (bundle_id, environment)
-                WHERE p.due_at <= now() AND p.environment = \(environment.rawValue)::apns_environment
-                ORDER BY p.due_at LIMIT \(limit) FOR NO KEY UPDATE OF p SKIP LOCKED
-            )
-            UPDATE pushes AS p
-            SET due_at = clock_timestamp() + CASE WHEN NOT due.is_over AND due.probe_in > interval '0'
-                THEN least(
-                    least(greatest(due.probe_in, interval '1 second'), \(SendingHalt.longestWait)) * (1 + random()),
-                    p.deadline - clock_timestamp()
-                ) ELSE \(lease) END
-            FROM due WHERE p.push_key = due.push_key
-            RETURNING p.push_key, p.push_id::text, p.apns_id::text, p.bundle_id, p.environment::text, p.device_key, p.token,
-                      p.push_type, p.priority, p.expiration, p.collapse_id, p.body, p.failures, due.is_over, due.probes,
-                      due.probe_in
-            """
+        let rows = try await database.query(claiming(limit, in: environment, for: lease))
+        return try rows.decoded(as: Row.self).compactMap { try QueuedPush($0) }
+    }
+
+    private static func claiming(_ limit: Int, in environment: APNSEnvironment, for lease: Duration) -> Query {
+        """
+        WITH due AS MATERIALIZED (
+            SELECT p.push_key, p.deadline <= clock_timestamp() AS is_over, h.probes,
+                   h.probe_at - clock_timestamp() AS probe_in
+            FROM pushes AS p LEFT JOIN sending_halts AS h USING (bundle_id, environment)
+            WHERE p.due_at <= now() AND p.environment = \(environment.rawValue)::apns_environment
+            ORDER BY p.due_at LIMIT \(limit) FOR NO KEY UPDATE OF p SKIP LOCKED
         )
-        return try rows.decoded(
-            as: (
-                Int64, String, String, String, String, Int64?, [UInt8], String, Int16, Int64?, String?, [UInt8], Int16,
-                Bool, Int16?, Duration?
-            ).self
-        ).compactMap {
-            key,
-            id,
-            apnsID,
-            app,
-            environment,
-            deviceKey,
-            token,
-            type,
-            priority,
-            expiration,
-            collapseID,
-            body,
-            failures,
-            isOver,
-            probes,
-            probeIn in
-            // CHECKs and the insertion keep all three within what makes these nil.
-            guard let token = PushToken(bytes: token), let priority = PushPriority(rawValue: Int(priority)),
-                let type = PushType(rawValue: type)
-            else { return nil }
-            return QueuedPush(
-                key: key,
-                id: id,
-                apnsID: APNSRequestID(stored: apnsID),
-                app: BundleID(stored: app),
-                environment: try .stored(environment),
-                deviceKey: deviceKey,
-                token: token,
-                pushType: type,
-                priority: priority,
-                expiration: expiration,
-                collapseID: collapseID,
-                body: body,
-                failures: Int(failures),
-                isOver: isOver,
-                halt: probes.map { SendingHalt(probes: Int($0), probeIn: probeIn ?? .zero) }
-            )
-        }
+        UPDATE pushes AS p
+        SET due_at = clock_timestamp() + CASE WHEN NOT due.is_over AND due.probe_in > interval '0'
+            THEN least(
+                least(greatest(due.probe_in, interval '1 second'), \(SendingHalt.longestWait)) * (1 + random()),
+                p.deadline - clock_timestamp()
+            ) ELSE \(lease) END
+        FROM due WHERE p.push_key = due.push_key
+        RETURNING p.push_key, p.push_id::text, p.apns_id::text, p.bundle_id, p.environment::text, p.device_key, p.token,
+                  p.push_type, p.priority, p.expiration, p.collapse_id, p.body, p.failures, due.is_over, due.probes,
+                  due.probe_in
+        """
+    }
+
+    /// What ``claiming(_:in:for:)`` returns, in its order.
+    private typealias Row = (
+        Int64, String, String, String, String, Int64?, [UInt8], String, Int16, Int64?, String?, [UInt8], Int16,
+        Bool, Int16?, Duration?
+    )
+
+    /// Nil for what CHECKs and the insertion keep out of the table.
+    private init?(_ row: Row) throws {
+        let (
+            key, id, apnsID, app, environment, deviceKey, token, type, priority, expiration, collapseID, body, failures,
+            isOver, probes, probeIn
+        ) = row
+        guard let token = PushToken(bytes: token), let priority = PushPriority(rawValue: Int(priority)),
+            let type = PushType(rawValue: type)
+        else { return nil }
+        self.init(
+            key: key,
+            id: id,
+            apnsID: APNSRequestID(stored: apnsID),
+            app: BundleID(stored: app),
+            environment: try .stored(environment),
+            deviceKey: deviceKey,
+            token: token,
+            pushType: type,
+            priority: priority,
+            expiration: expiration,
+            collapseID: collapseID,
+            body: body,
+            failures: Int(failures),
+            isOver: isOver,
+            halt: probes.map { SendingHalt(probes: Int($0), probeIn: probeIn ?? .zero) }
+        )
     }
 
     /// The statement that lets go what a halt has put off. What is due within a lease may be in some daemon's hands; so all is

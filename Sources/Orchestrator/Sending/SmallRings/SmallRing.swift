@@ -47,16 +47,17 @@ extension SmallRing {
         }
     }
 
+    /// What ``selection(_:of:)`` selects, in its order.
     private typealias Row = (
         Int64, Int64, Int64, Int16, String, String, String, String, String, String, Int64, String, Int32?, Double?,
         Int64, Duration, [Int64], [[UInt8]], [Bool], [Int16], [Int64], [Int64], [Int64], PGTimestamp, String
     )
 
     private init(_ lease: SegmentLease, _ row: Row, _ policy: Policy) {
-        let (_, wakes, begun, failures, bundle, activity, environment, type, attributes, _, revision, content, stale) =
-            (
-                row.0, row.1, row.2, row.3, row.4, row.5, row.6, row.7, row.8, row.9, row.10, row.11, row.12
-            )
+        let (
+            _, wakes, begun, failures, bundle, activity, environment, type, attributes, _, revision, content, stale,
+            score, stamp, standing, keys, tokens, frequent, tries, known, confirmed, heard, now, _
+        ) = row
         self.lease = lease
         self.wakes = wakes
         self.begun = begun
@@ -89,26 +90,26 @@ extension SmallRing {
             alert: nil,
             urgency: .routine,
             mustDeliver: false,
-            timestamp: row.14,
+            timestamp: stamp,
             staleAfterSeconds: stale.map(Int.init),
-            relevanceScore: row.13.flatMap(JSONNumber.init),
+            relevanceScore: score.flatMap(JSONNumber.init),
             dismissAfterSeconds: nil,
             dismissAt: nil,
-            acceptedAt: .now - row.15,
+            acceptedAt: .now - standing,
             priorities: [:],
-            readAt: row.23
+            readAt: now
         )
-        riders = row.16.indices.compactMap { index in
+        riders = keys.indices.compactMap { index in
             // A CHECK keeps the length within the bounds that make this nil.
-            guard let token = PushToken(bytes: row.17[index]) else { return nil }
+            guard let token = PushToken(bytes: tokens[index]) else { return nil }
             return Destination(
-                deviceKey: row.16[index],
+                deviceKey: keys[index],
                 token: token,
-                frequent: row.18[index],
-                failures: Int(row.19[index]),
-                knownRevision: row.20[index],
-                confirmedRevision: row.21[index],
-                heardRevision: row.22[index],
+                frequent: frequent[index],
+                failures: Int(tries[index]),
+                knownRevision: known[index],
+                confirmedRevision: confirmed[index],
+                heardRevision: heard[index],
                 leaving: false
             )
         }

@@ -121,6 +121,39 @@ struct StartClaims: Sendable {
         let spending: StartSpending
         /// The database's clock.
         let now: PGTimestamp
+
+        /// What ``StartClaims/read(_:on:)`` selects, in its order.
+        typealias Row = (
+            Int64, String, Int16, Int16, Bool, [UInt8]?, String?, Bool, Bool, [UInt8]?, Bool, [PGTimestamp], [Int16],
+            PGTimestamp, String, Bool?, Int64?, Bool
+        )
+
+        init(_ row: Row) throws {
+            let (
+                deviceKey, state, attempts, failures, hasFallenBack, token, osVersion, activitiesEnabled, frequent,
+                deviceToken, isWanted, spentAt, spentCounts, now, appVersion, isWithheld, decodesFrom, isReported
+            ) = row
+            self.deviceKey = deviceKey
+            machine = StartStateMachine(
+                state: try .stored(state),
+                attempts: Int(attempts),
+                failures: Int(failures),
+                hasFallenBack: hasFallenBack
+            )
+            self.token = token.flatMap(PushToken.init(bytes:))
+            self.osVersion = osVersion.flatMap(OSVersion.init)
+            self.appVersion = appVersion
+            decoding = isWithheld.map { StartVersions.Decoding(isWithheld: $0, since: decodesFrom ?? 0) }
+            self.activitiesEnabled = activitiesEnabled
+            self.frequent = frequent
+            self.deviceToken = deviceToken.flatMap(PushToken.init(bytes:))
+            self.isWanted = isWanted
+            self.isReported = isReported
+            spending = StartSpending(
+                zip(spentAt, spentCounts).map { StartSpending.Unit(at: $0.microseconds, count: Int($1)) }
+            )
+            self.now = now
+        }
     }
 
     private func read(_ keys: [Int64], on connection: PostgresConnection) async throws -> [Due] {
@@ -145,36 +178,7 @@ struct StartClaims: Sendable {
             ORDER BY s.device_key
             """
         )
-        return try rows.decoded(
-            as: (
-                Int64, String, Int16, Int16, Bool, [UInt8]?, String?, Bool, Bool, [UInt8]?, Bool, [PGTimestamp],
-                [Int16],
-                PGTimestamp, String, Bool?, Int64?, Bool
-            ).self
-        ).map { row in
-            Due(
-                deviceKey: row.0,
-                machine: StartStateMachine(
-                    state: try .stored(row.1),
-                    attempts: Int(row.2),
-                    failures: Int(row.3),
-                    hasFallenBack: row.4
-                ),
-                token: row.5.flatMap(PushToken.init(bytes:)),
-                osVersion: row.6.flatMap(OSVersion.init),
-                appVersion: row.14,
-                decoding: row.15.map { StartVersions.Decoding(isWithheld: $0, since: row.16 ?? 0) },
-                activitiesEnabled: row.7,
-                frequent: row.8,
-                deviceToken: row.9.flatMap(PushToken.init(bytes:)),
-                isWanted: row.10,
-                isReported: row.17,
-                spending: StartSpending(
-                    zip(row.11, row.12).map { StartSpending.Unit(at: $0.microseconds, count: Int($1)) }
-                ),
-                now: row.13
-            )
-        }
+        return try rows.decoded(as: Due.Row.self).map { try Due($0) }
     }
 
     /// The condition that there is a card of the start `s` already. A report settles the starts that it finds; one that is
