@@ -33,60 +33,15 @@ struct Daemon: Sendable {
         let database = try Database(url: configuration.databaseURL, configuration: pool, logger: logger)
         try await checkSchema(logger)
         let masterKeys = MasterKeys(configuration.masterKey, previous: configuration.previousMasterKey)
-        // Promise 2 counts from the longest wait of all, and a push waits for its connection, too.
-        var transport = APNSClientConfiguration()
-        transport.maximumReconnectDelay = configuration.apnsRetryMaximum
-        let client = try APNSClient(
-            endpoints: configuration.endpoints,
-            caFile: configuration.apnsCAFile,
-            providerTokens: SharedProviderTokens(
-                database: database,
-                masterKeys: masterKeys,
-                logger: logger
-            ),
-            configuration: transport,
-            logger: logger
-        )
+        let client = try client(on: database, masterKeys, logger)
         let orchestrator = Orchestrator(
             database: database,
             sender: client,
             masterKeys: masterKeys,
-            settings: OrchestratorSettings(
-                bootstrapKey: configuration.bootstrapKey,
-                retryCap: configuration.apnsRetryMaximum,
-                ringSize: configuration.ringSize,
-                eventRetention: configuration.eventRetention,
-                activityRetention: configuration.activityRetention,
-                auditRetention: configuration.auditRetention,
-                intakeLimit: configuration.intakeLimit,
-                intakeWait: configuration.intakeWait
-            ),
+            settings: settings,
             logger: logger
         )
-        let server = HTTPServer(
-            service: orchestrator,
-            configuration: HTTPServerConfiguration(
-                host: configuration.httpHost,
-                port: configuration.httpPort,
-                metricsListener: configuration.metricsListener,
-                requestsPerSecond: configuration.httpRateLimit,
-                drainDelay: configuration.drainDelay
-            ),
-            metrics: metrics,
-            readiness: { await Self.readiness(of: orchestrator) },
-            onListening: { address in
-                guard address.purpose == .api else {
-                    logger.info("serving metrics without a key", metadata: ["address": "\(address)"])
-                    return
-                }
-                do {
-                    try await onListening(address.url, orchestrator)
-                } catch {
-                    logger.error("cannot announce the address", metadata: ["error": "\(error)"])
-                }
-            },
-            logger: logger
-        )
+        let server = server(of: orchestrator, metrics, onListening, logger)
         var group = ServiceGroupConfiguration(
             services: companions + [database, client] + orchestrator.services + [server],
             gracefulShutdownSignals: [.sigterm, .sigint],
@@ -120,6 +75,70 @@ struct Daemon: Sendable {
         }
         logger.logLevel = level
         return logger
+    }
+
+    // MARK: Its parts
+
+    private func client(on database: Database, _ masterKeys: MasterKeys, _ logger: Logger) throws -> APNSClient {
+        var transport = APNSClientConfiguration()
+        // Promise 2 counts from the longest wait of all, and a push waits for its connection, too.
+        transport.maximumReconnectDelay = configuration.apnsRetryMaximum
+        return try APNSClient(
+            endpoints: configuration.endpoints,
+            caFile: configuration.apnsCAFile,
+            providerTokens: SharedProviderTokens(
+                database: database,
+                masterKeys: masterKeys,
+                logger: logger
+            ),
+            configuration: transport,
+            logger: logger
+        )
+    }
+
+    private var settings: OrchestratorSettings {
+        OrchestratorSettings(
+            bootstrapKey: configuration.bootstrapKey,
+            retryCap: configuration.apnsRetryMaximum,
+            ringSize: configuration.ringSize,
+            eventRetention: configuration.eventRetention,
+            activityRetention: configuration.activityRetention,
+            auditRetention: configuration.auditRetention,
+            intakeLimit: configuration.intakeLimit,
+            intakeWait: configuration.intakeWait
+        )
+    }
+
+    private func server(
+        of orchestrator: Orchestrator,
+        _ metrics: PrometheusMetrics,
+        _ onListening: @escaping @Sendable (String, Orchestrator) async throws -> Void,
+        _ logger: Logger
+    ) -> HTTPServer {
+        HTTPServer(
+            service: orchestrator,
+            configuration: HTTPServerConfiguration(
+                host: configuration.httpHost,
+                port: configuration.httpPort,
+                metricsListener: configuration.metricsListener,
+                requestsPerSecond: configuration.httpRateLimit,
+                drainDelay: configuration.drainDelay
+            ),
+            metrics: metrics,
+            readiness: { await Self.readiness(of: orchestrator) },
+            onListening: { address in
+                guard address.purpose == .api else {
+                    logger.info("serving metrics without a key", metadata: ["address": "\(address)"])
+                    return
+                }
+                do {
+                    try await onListening(address.url, orchestrator)
+                } catch {
+                    logger.error("cannot announce the address", metadata: ["error": "\(error)"])
+                }
+            },
+            logger: logger
+        )
     }
 
     private static func readiness(of orchestrator: Orchestrator) async -> Readiness {

@@ -114,28 +114,12 @@ extension Orchestrator {
             version += 1
             try await insertVersion(version, app, name, wanted.schemas, wanted.minAppVersion, connection)
         } else if newLeast {
-            _ = try await connection.execute(
-                """
-                UPDATE type_versions SET min_app_version = \(wanted.minAppVersion?.description)
-                WHERE bundle_id = \(app.rawValue) AND type_name = \(name.rawValue) AND version = \(Int32(version))
-                """
-            )
+            try await storeLeastVersion(wanted.minAppVersion, of: version, app, name, connection)
         }
-        _ = try await connection.execute(
-            """
-            UPDATE activity_types SET policy = \(wanted.policy.json.text)::json, updated_at = clock_timestamp()
-            WHERE bundle_id = \(app.rawValue) AND type_name = \(name.rawValue)
-            """
-        )
+        try await storePolicy(wanted.policy, app, name, connection)
         if newSchemas || newLeast {
-            let after = TypeContext(
-                app: app,
-                name: name,
-                versions: try await TypeVersionRows.compiled(app, name) { try await connection.query($0) }
-            )
-            let rejudgement = Rejudgement(before: versions, after: after)
-            let withheld = try await rejudgement.run(wanted.foreseen, on: connection)
-            findings += withheld.sorted().map { SchemaFinding(withheldFrom: $0) }
+            let withheld = try await rejudge(app, name, versions, wanted.foreseen, connection)
+            findings += withheld
             if !withheld.isEmpty, !force { throw Problem.incompatibleSchema(findings.map(\.fieldError)) }
         }
         return TypeRegistration(
@@ -179,6 +163,56 @@ extension Orchestrator {
             throw Problem.incompatibleSchema(findings.map(\.fieldError))
         }
         return findings
+    }
+
+    /// Judges the newest states of running activities by the versions that are stored now.
+    ///
+    /// - Returns: A finding for each app version from which the newest state is withheld now and was not before.
+    private static func rejudge(
+        _ app: BundleID,
+        _ name: ActivityTypeName,
+        _ before: TypeVersions,
+        _ foreseen: Rejudgement.Verdicts?,
+        _ connection: PostgresConnection
+    ) async throws -> [SchemaFinding] {
+        let after = TypeContext(
+            app: app,
+            name: name,
+            versions: try await TypeVersionRows.compiled(app, name) { try await connection.query($0) }
+        )
+        let withheld = try await Rejudgement(before: before, after: after).run(foreseen, on: connection)
+        return withheld.sorted().map { SchemaFinding(withheldFrom: $0) }
+    }
+
+    // MARK: Rows
+
+    private static func storePolicy(
+        _ policy: Policy,
+        _ app: BundleID,
+        _ name: ActivityTypeName,
+        _ connection: PostgresConnection
+    ) async throws {
+        _ = try await connection.execute(
+            """
+            UPDATE activity_types SET policy = \(policy.json.text)::json, updated_at = clock_timestamp()
+            WHERE bundle_id = \(app.rawValue) AND type_name = \(name.rawValue)
+            """
+        )
+    }
+
+    private static func storeLeastVersion(
+        _ least: AppVersion?,
+        of version: Int,
+        _ app: BundleID,
+        _ name: ActivityTypeName,
+        _ connection: PostgresConnection
+    ) async throws {
+        _ = try await connection.execute(
+            """
+            UPDATE type_versions SET min_app_version = \(least?.description)
+            WHERE bundle_id = \(app.rawValue) AND type_name = \(name.rawValue) AND version = \(Int32(version))
+            """
+        )
     }
 
     private static func insertVersion(
