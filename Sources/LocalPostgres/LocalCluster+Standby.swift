@@ -17,7 +17,7 @@ extension LocalCluster {
         guard try await psql("ALTER SYSTEM SET synchronous_standby_names = '*'") == 0,
             try await psql("SELECT pg_reload_conf()") == 0
         else { throw failed("ALTER SYSTEM") }
-        let deadline = ContinuousClock.now + options.timeout
+        let deadline = ContinuousClock.now + Self.timeout
         // The server tells of a standby in a view, and nobody of a change of it. What is not so makes psql fail.
         let question = "SELECT 1 / count(*) FROM pg_stat_replication WHERE sync_state = 'sync'"
         while try await psql(question) != 0 {

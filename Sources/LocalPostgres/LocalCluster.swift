@@ -20,8 +20,6 @@ package final class LocalCluster: Sendable {
         /// The server that this one follows, as a standby that can be read from; nil for one that stands alone. It must run
         /// when this one is started for the first time.
         package var primary: LocalCluster?
-        /// How long the server may take to be ready or to stop; default 60 s.
-        package var timeout = Duration.seconds(60)
 
         /// - Parameter folder: relative paths count from the current folder.
         package init(folder: String) {
@@ -33,6 +31,9 @@ package final class LocalCluster: Sendable {
         var server: ChildProcess?
         var lock: FileLock?
     }
+
+    /// How long the server may take to be ready or to stop.
+    static let timeout = Duration.seconds(60)
 
     /// The superuser; nobody is asked for a password.
     package static let user = "tally"
@@ -53,9 +54,6 @@ package final class LocalCluster: Sendable {
         folder = try await ClusterFolder.prepare(options.folder, for: account)
         installation = try await Installation.find(version: Self.dataVersion(folder.data))
     }
-
-    /// Where the data really are.
-    package var dataFolder: String { folder.data }
 
     /// The socket that the server listens on.
     package var socketPath: String { folder.socketFolder + "/.s.PGSQL.5432" }
@@ -79,7 +77,7 @@ package final class LocalCluster: Sendable {
     package func start() async throws(LocalPostgresError) {
         guard running == nil else { return }
         let lock = try await takeLock()
-        let deadline = ContinuousClock.now + options.timeout
+        let deadline = ContinuousClock.now + Self.timeout
         let remains = ServerRemains(data: folder.data)
         try await remains.stopServer(until: deadline)
         if !FileManager.default.fileExists(atPath: folder.data) { try await initialise() }
@@ -98,7 +96,7 @@ package final class LocalCluster: Sendable {
         guard let server = state.withLock({ $0.server }) else { return }
         defer { forget() }
         server.signal(SIGINT)
-        guard await server.end(within: options.timeout) == nil else { return }
+        guard await server.end(within: Self.timeout) == nil else { return }
         server.signal(SIGKILL)
         throw LocalPostgresError(.timedOut, "PostgreSQL did not stop in time and was killed")
     }
@@ -109,7 +107,7 @@ package final class LocalCluster: Sendable {
     package func kill() async throws(LocalPostgresError) {
         guard let server = running else { return }
         server.signal(SIGKILL)
-        guard await server.end(within: options.timeout) == nil else { return }
+        guard await server.end(within: Self.timeout) == nil else { return }
         throw LocalPostgresError(.timedOut, "PostgreSQL could not be killed")
     }
 
@@ -171,7 +169,7 @@ package final class LocalCluster: Sendable {
             }
         if !options.isDurable { arguments.append("--no-sync") }
         let command = account.commandLine(arguments, signalAtParentDeath: "KILL")
-        guard try await ServerProgram.run(command, log: folder.log, timeout: options.timeout) == 0 else {
+        guard try await ServerProgram.run(command, log: folder.log, timeout: Self.timeout) == 0 else {
             throw failed(options.primary == nil ? "initdb" : "pg_basebackup")
         }
         guard rename(fresh, folder.data) == 0 else {
@@ -230,7 +228,7 @@ package final class LocalCluster: Sendable {
             installation.program("psql"), "--no-psqlrc", "--quiet", "--host=\(folder.socketFolder)",
             "--username=\(Self.user)", "--dbname=\(database)", "--command=\(sql)",
         ]
-        return try await ServerProgram.run(command, log: folder.log, timeout: options.timeout)
+        return try await ServerProgram.run(command, log: folder.log, timeout: Self.timeout)
     }
 
     private func forget() {

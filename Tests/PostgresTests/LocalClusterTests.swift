@@ -71,7 +71,7 @@ struct LocalClusterTests {
     @Test("A second user of the same folder is turned away")
     func inUse() async throws {
         try await withCluster { cluster in
-            let folder = URL(fileURLWithPath: cluster.dataFolder).deletingLastPathComponent().path
+            let folder = URL(fileURLWithPath: cluster.folder.data).deletingLastPathComponent().path
             let second = try await LocalCluster(LocalCluster.Options(folder: folder))
             let error = await #expect(throws: LocalPostgresError.self) { try await second.start() }
             #expect(error?.code == .inUse)
@@ -108,7 +108,7 @@ struct LocalClusterTests {
             let account = try ServerAccount.find()
             try ClusterFolder.makePrivateFolder(socketFolder, for: account)
             let orphan = try ServerProgram.start(account.commandLine(arguments), log: cluster.folder.log)
-            let remains = ServerRemains(data: cluster.dataFolder)
+            let remains = ServerRemains(data: cluster.folder.data)
             while !remains.isReady(processID: orphan.processID) { await Task.yield() }
             try await cluster.start()
             #expect(orphan.status != nil)
@@ -123,8 +123,8 @@ struct LocalClusterTests {
     func staleProcessID() async throws {
         try await withCluster { cluster in
             try await cluster.stop()
-            let file = cluster.dataFolder + "/postmaster.pid"
-            try Data("\(getpid())\n\(cluster.dataFolder)\n".utf8).write(to: URL(fileURLWithPath: file))
+            let file = cluster.folder.data + "/postmaster.pid"
+            try Data("\(getpid())\n\(cluster.folder.data)\n".utf8).write(to: URL(fileURLWithPath: file))
             try await cluster.start()
             #expect(cluster.processID != nil)
         }
@@ -133,7 +133,7 @@ struct LocalClusterTests {
     @Test("Where the server's account may not go, the data lie under /var/tmp", .enabled(if: geteuid() == 0))
     func closedFolder() async throws {
         try await withCluster(in: NSHomeDirectory()) { cluster in
-            #expect(cluster.dataFolder.hasPrefix("/var/tmp/tally-"))
+            #expect(cluster.folder.data.hasPrefix("/var/tmp/tally-"))
             #expect(cluster.connectionString().utf8.count < 100)
         }
     }
@@ -153,7 +153,7 @@ struct LocalClusterTests {
     func failing() async throws {
         try await withCluster { cluster in
             try await cluster.stop()
-            let configuration = cluster.dataFolder + "/postgresql.conf"
+            let configuration = cluster.folder.data + "/postgresql.conf"
             let text = try #require(FileManager.default.contents(atPath: configuration))
             try (text + Data("nonsense = 1\n".utf8)).write(to: URL(fileURLWithPath: configuration))
             let error = await #expect(throws: LocalPostgresError.self) { try await cluster.start() }
