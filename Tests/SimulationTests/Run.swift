@@ -134,7 +134,8 @@ extension Universe {
     /// The duties of a daemon besides its segments.
     private static func lookAfter(_ orchestrator: Orchestrator) async throws {
         while try await ScheduleRunner(orchestrator: orchestrator).runDue() {}
-        _ = try await CardWatcher(orchestrator: orchestrator).watch()
+        let look = try await CardWatcher(orchestrator: orchestrator).look(mostWakes: CardWatcher.wakesAtOnce)
+        for wakes in look.wakes { await wakes.send() }
         let sweeper = ChannelSweeper(orchestrator: orchestrator)
         try await sweeper.sweepDue()
         try await sweeper.deleteDue()

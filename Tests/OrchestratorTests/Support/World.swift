@@ -60,6 +60,19 @@ struct World: Sendable {
         Issue.record("The segments never come to rest.", sourceLocation: sourceLocation)
     }
 
+    /// Looks after one batch of cards that are due, and returns when the apps that it wakes were answered.
+    ///
+    /// - Returns: How many there were.
+    func watchCards() async throws -> Int {
+        let look = try await CardWatcher(orchestrator: orchestrator).look(mostWakes: CardWatcher.wakesAtOnce)
+        await withDiscardingTaskGroup { group in
+            for wakes in look.wakes {
+                group.addTask { await wakes.send() }
+            }
+        }
+        return look.count
+    }
+
     /// As if so much time had passed: everything in the database happened so much earlier. Leases stay as they are.
     func pass(_ seconds: Int64) async throws {
         let columns: [(table: String, times: [String], stamps: [String])] = [

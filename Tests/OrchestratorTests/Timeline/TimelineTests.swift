@@ -210,7 +210,7 @@ struct TimelineTests {
             try await world.settle()
             #expect(try await world.explain("d1").verdict.code == "waiting_for_token")
             try await world.pass(4_000)
-            #expect(try await CardWatcher(orchestrator: world.orchestrator).watch() == 1)
+            #expect(try await world.watchCards() == 1)
             let story = try await world.explain("d1")
             #expect(story.verdict.code == "token_overdue")
             #expect(story.page.items.contains { $0.kind == "token_wait_overdue" })

@@ -18,7 +18,7 @@ struct CardWatcher: Service, CustomStringConvertible {
     private static let interval = Duration.seconds(1)
     private static let batchSize = 2_000
     /// Activities whose apps are woken at the same time; the cards of others are looked at again a little later.
-    private static let wakesAtOnce = 32
+    static let wakesAtOnce = 32
     private static let crowding = Duration.seconds(5)
 
     var description: String { "card-watcher" }
@@ -57,19 +57,6 @@ struct CardWatcher: Service, CustomStringConvertible {
             await body()
             state.withLock { $0 -= 1 }
         }
-    }
-
-    /// Looks after one batch of cards that are due, and wakes their apps.
-    ///
-    /// - Returns: How many there were.
-    func watch() async throws -> Int {
-        let look = try await look(mostWakes: Self.wakesAtOnce)
-        await withDiscardingTaskGroup { group in
-            for wakes in look.wakes {
-                group.addTask { await wakes.send() }
-            }
-        }
-        return look.count
     }
 
     /// What was decided about a batch of cards.
@@ -113,8 +100,8 @@ struct CardWatcher: Service, CustomStringConvertible {
 
     /// Decides what is to be done with one batch of cards that are due, and stores it.
     ///
-    /// - Returns: How many there were, and the wake-ups, which are claimed.
-    private func look(mostWakes: Int) async throws -> (count: Int, wakes: [AppWakes]) {
+    /// - Returns: How many there were, and the wake-ups, which are claimed and still to be sent.
+    func look(mostWakes: Int) async throws -> (count: Int, wakes: [AppWakes]) {
         let decisions = try await orchestrator.database.withTransaction { connection in
             var decisions = Decisions(mostWakes: mostWakes, lease: AppWakes.lease(orchestrator.settings))
             for card in try await WatchedCard.due(limit: Self.batchSize, on: connection) { decisions.decide(card) }

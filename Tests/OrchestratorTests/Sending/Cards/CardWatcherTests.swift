@@ -10,7 +10,7 @@ import Testing
 @Suite("Cards as time passes", .timeLimit(.minutes(2)))
 struct CardWatcherTests {
     private func watch(_ world: World) async throws {
-        while try await CardWatcher(orchestrator: world.orchestrator).watch() > 0 {}
+        while try await world.watchCards() > 0 {}
     }
 
     private func started(_ world: World, _ devices: String...) async throws {
@@ -126,7 +126,7 @@ struct CardWatcherTests {
             #expect(world.recorder.take().count == 1)
             let end = Task {
                 try await world.pass(16)
-                return try await CardWatcher(orchestrator: other.orchestrator).watch()
+                return try await other.watchCards()
             }
             await gate.arrivals(2)
             #expect(world.recorder.take().map(\.destination) == ["de01"])
@@ -339,7 +339,7 @@ struct CardWatcherTests {
             try await withThrowingTaskGroup { group in
                 for _ in 1...4 {
                     let daemon = world.sibling()
-                    group.addTask { _ = try await CardWatcher(orchestrator: daemon.orchestrator).watch() }
+                    group.addTask { _ = try await daemon.watchCards() }
                 }
                 try await group.waitForAll()
             }
