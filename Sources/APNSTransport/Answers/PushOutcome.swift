@@ -24,20 +24,35 @@ package struct PushOutcome: Sendable, Hashable {
         /// It certainly did not leave, or was certainly not processed: safe to send again.
         case notSent
 
-        /// A word for logs and metrics.
-        package var name: String {
+        /// A word for logs, metrics and the timeline.
+        package var name: String { word.rawValue }
+
+        private var word: Word {
             switch self {
-            case .accepted: "accepted"
-            case .tokenDead: "token_dead"
-            case .tokenRejected: "token_rejected"
-            case .retry: "retry"
-            case .channelGone: "channel_gone"
-            case .requestInvalid: "request_invalid"
-            case .credential: "credential"
-            case .unknown: "unknown"
-            case .notSent: "not_sent"
+            case .accepted: .accepted
+            case .tokenDead: .tokenDead
+            case .tokenRejected: .tokenRejected
+            case .retry: .retry
+            case .channelGone: .channelGone
+            case .requestInvalid: .requestInvalid
+            case .credential: .credential
+            case .unknown: .unknown
+            case .notSent: .notSent
             }
         }
+    }
+
+    /// A ``Class`` as it is written down: without what it carries.
+    package enum Word: String, Sendable, Hashable, CaseIterable {
+        case accepted
+        case tokenDead = "token_dead"
+        case tokenRejected = "token_rejected"
+        case retry
+        case channelGone = "channel_gone"
+        case requestInvalid = "request_invalid"
+        case credential
+        case unknown
+        case notSent = "not_sent"
     }
 
     package let `class`: Class

@@ -33,6 +33,21 @@ package struct StartStateMachine: Sendable, Hashable {
         case cancelled
     }
 
+    /// Why a start is withheld or cancelled, as it is stored and shown; besides, there are the words of a
+    /// ``DeviceCapability/WithheldReason`` and those of APNs.
+    package enum Reason: String, Sendable, Hashable, CaseIterable {
+        /// Its app could not decode what would be sent.
+        case incompatibleVersion = "incompatible_version"
+        /// There is nothing to send it to.
+        case noStartToken = "no_start_token"
+        /// The phone's starts of the window are used up.
+        case startBudget = "start_budget"
+        /// The device was taken out of the audience.
+        case notInAudience = "not_in_audience"
+        /// The device was installed anew in the other environment.
+        case environmentChanged = "environment_changed"
+    }
+
     /// What stands against a start.
     package enum Obstacle: Sendable, Hashable {
         /// The device cannot show the activity at all.
@@ -48,9 +63,9 @@ package struct StartStateMachine: Sendable, Hashable {
         package var word: String {
             switch self {
             case .incapable(let reason): reason.rawValue
-            case .incompatibleVersion: "incompatible_version"
-            case .noStartToken: "no_start_token"
-            case .budget: "start_budget"
+            case .incompatibleVersion: Reason.incompatibleVersion.rawValue
+            case .noStartToken: Reason.noStartToken.rawValue
+            case .budget: Reason.startBudget.rawValue
             }
         }
 
@@ -144,7 +159,7 @@ extension StartStateMachine {
         }
         guard isWanted else {
             state = .cancelled
-            reason = "not_in_audience"
+            reason = Reason.notInAudience.rawValue
             return .rest
         }
         guard let obstacle else {

@@ -69,7 +69,8 @@ extension Orchestrator {
         if let activityKey {
             subscribers = try await connection.execute(
                 """
-                UPDATE subscriptions SET state = 'over', due_at = NULL, check_at = NULL, reason = 'channel_lost'
+                UPDATE subscriptions SET state = 'over', due_at = NULL, check_at = NULL,
+                    reason = '\(unescaped: OverReason.channelLost.rawValue)'
                 WHERE activity_key = \(activityKey) AND mode = 'channel' AND state IN ('riding', 'due')
                 """
             )

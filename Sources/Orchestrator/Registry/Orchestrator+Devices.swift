@@ -145,13 +145,15 @@ extension Orchestrator {
         [
             "DELETE FROM start_tokens WHERE device_key = \(deviceKey)",
             """
-            UPDATE subscriptions AS s SET state = 'over', due_at = NULL, reason = 'environment_changed'
+            UPDATE subscriptions AS s SET state = 'over', due_at = NULL,
+                reason = '\(unescaped: OverReason.environmentChanged.rawValue)'
             FROM activities AS a
             WHERE s.device_key = \(deviceKey) AND s.state <> 'over' AND a.activity_key = s.activity_key
               AND a.environment <> \(environment.rawValue)::apns_environment
             """,
             """
-            UPDATE starts AS s SET state = 'cancelled', due_at = NULL, reason = 'environment_changed'
+            UPDATE starts AS s SET state = 'cancelled', due_at = NULL,
+                reason = '\(unescaped: StartStateMachine.Reason.environmentChanged.rawValue)'
             FROM activities AS a
             WHERE s.device_key = \(deviceKey) AND s.state NOT IN ('sent', 'settled', 'cancelled')
               AND a.activity_key = s.activity_key AND a.environment <> \(environment.rawValue)::apns_environment

@@ -43,7 +43,8 @@ struct PastActivity: Sendable {
             ))
             ORDER BY device_key FOR NO KEY UPDATE
         )
-        UPDATE subscriptions AS s SET state = 'over', due_at = NULL, reason = coalesce(s.reason, '\(unescaped: WatchedCard.expiry)')
+        UPDATE subscriptions AS s SET state = 'over', due_at = NULL,
+            reason = coalesce(s.reason, '\(unescaped: OverReason.expired.rawValue)')
         FROM due WHERE s.activity_key = \(activity.key) AND s.device_key = due.device_key AND s.state = 'due'
         RETURNING 1
         """

@@ -4,7 +4,7 @@ import Postgres
 /// The rows of `activity_app_versions`: which app versions follow an activity, and whether the newest state may go to them.
 enum AppVersionRows {
     /// The reason of a card, or a start, that is withheld because its app could not decode what would be sent.
-    static let reason = StartStateMachine.Obstacle.incompatibleVersion.word
+    static let reason = StartStateMachine.Reason.incompatibleVersion.rawValue
 
     /// One row to be made.
     struct New: Sendable {

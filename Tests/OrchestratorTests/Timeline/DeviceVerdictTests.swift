@@ -1,4 +1,5 @@
 import APITypes
+import APNSTransport
 import ActivityModel
 import Testing
 
@@ -148,7 +149,7 @@ struct DeviceVerdictTests {
         },
         Case("dead token", "token_dead", "no longer active (410 Unregistered)", "at \(noonText)", "reports a new one") {
             $0.card = card(.dead, sent: 13, reason: "410 Unregistered")
-            $0.lastPush = .init(revision: 14, outcome: "token_dead", words: "410 Unregistered", at: noon)
+            $0.lastPush = .init(revision: 14, outcome: .tokenDead, words: "410 Unregistered", at: noon)
         },
         Case("rejected token", "token_rejected", "400 BadDeviceToken", "other environment") {
             $0.card = card(.rejected, reason: "400 BadDeviceToken")
@@ -175,7 +176,7 @@ struct DeviceVerdictTests {
         },
         Case("refused for good", "refused", "revision 15", "400 BadPath") {
             $0.card = card(.riding)
-            $0.lastPush = .init(revision: 15, outcome: "request_invalid", words: "400 BadPath", at: noon)
+            $0.lastPush = .init(revision: 15, outcome: .requestInvalid, words: "400 BadPath", at: noon)
         },
         Case("known by its start", "current", "revision 15") { $0.card = card(.riding) },
         Case("priority 5", "sent_low_priority", "at priority 5", "nothing about it is urgent", "later") {

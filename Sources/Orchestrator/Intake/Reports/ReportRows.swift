@@ -111,7 +111,7 @@ struct ReportRows {
             (state, reason, due_at, known_revision, confirmed_revision, heard_revision, started_at, check_at) = (
                 SELECT
                     CASE WHEN is_over THEN 'over' WHEN is_same THEN s.state ELSE 'due' END,
-                    CASE WHEN is_over THEN '\(unescaped: WatchedCard.expiry)' END,
+                    CASE WHEN is_over THEN '\(unescaped: OverReason.expired.rawValue)' END,
                     CASE WHEN NOT is_over AND (NOT is_same OR s.state = 'due') THEN EXCLUDED.due_at END,
                     CASE WHEN is_same OR (NOT is_news AND NOT is_other AND s.mode = 'token') THEN
                             CASE WHEN s.state = 'riding' AND NOT is_same THEN \(unescaped: Self.sentOnRing)
@@ -149,7 +149,7 @@ struct ReportRows {
     /// that the one before is gone, or its 8 hours are over and this token is not its.
     private static let isOtherCard = """
         (\(namesOtherCard)
-         OR (s.state = 'over' AND s.reason IS DISTINCT FROM '\(WatchedCard.expiry)')
+         OR (s.state = 'over' AND s.reason IS DISTINCT FROM '\(OverReason.expired.rawValue)')
          OR (\(WatchedCard.isExpired) AND coalesce(s.update_token <> EXCLUDED.update_token, false)
              AND NOT coalesce(s.activitykit_id = EXCLUDED.activitykit_id, false)))
         """
@@ -198,7 +198,7 @@ struct ReportRows {
             (state, reason, due_at, known_revision, confirmed_revision, started_at, check_at) = (
                 SELECT
                     CASE WHEN is_over THEN 'over' WHEN is_same THEN s.state ELSE EXCLUDED.state END,
-                    CASE WHEN is_over THEN '\(unescaped: WatchedCard.expiry)' END,
+                    CASE WHEN is_over THEN '\(unescaped: OverReason.expired.rawValue)' END,
                     CASE WHEN NOT is_over THEN CASE WHEN is_same THEN s.due_at ELSE EXCLUDED.due_at END END,
                     CASE WHEN is_same THEN s.known_revision ELSE EXCLUDED.known_revision END,
                     CASE WHEN is_same THEN s.confirmed_revision ELSE EXCLUDED.confirmed_revision END,

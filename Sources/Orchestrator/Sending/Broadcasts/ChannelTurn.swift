@@ -115,7 +115,8 @@ struct ChannelTurn: Sendable {
     private func abandonSubscribers() async throws {
         _ = try await orchestrator.database.execute(
             """
-            UPDATE subscriptions SET state = 'over', due_at = NULL, reason = 'channel_deleted'
+            UPDATE subscriptions SET state = 'over', due_at = NULL,
+                reason = '\(unescaped: OverReason.channelDeleted.rawValue)'
             WHERE activity_key = \(activity.key) AND mode = 'channel' AND state = 'due'
             """
         )

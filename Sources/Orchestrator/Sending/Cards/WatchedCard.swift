@@ -117,7 +117,8 @@ extension WatchedCard {
             check_at = CASE WHEN s.state NOT IN ('over', 'dead')
                 THEN coalesce(clock_timestamp() + r.pause, s.started_at + r.next_age * interval '1 microsecond') END,
             state = CASE WHEN r.is_expired AND s.state <> 'dead' THEN 'over' ELSE s.state END,
-            reason = CASE WHEN r.is_expired AND s.state NOT IN ('over', 'dead') THEN '\(unescaped: expiry)' ELSE s.reason END,
+            reason = CASE WHEN r.is_expired AND s.state NOT IN ('over', 'dead')
+                THEN '\(unescaped: OverReason.expired.rawValue)' ELSE s.reason END,
             due_at = CASE WHEN NOT r.is_expired THEN s.due_at END
         FROM unnest(
             \(checked.map(\.card.activityKey)), \(checked.map(\.card.deviceKey)), \(checked.map(\.watch.isOverdue)),
@@ -152,9 +153,6 @@ extension WatchedCard {
         WHERE s.activity_key = r.activity_key AND s.device_key = r.device_key AND s.state = 'waiting_for_token'
         """
     }
-
-    /// The reason of a card that is over because its 8 hours are.
-    static let expiry = "expired"
 
     /// The condition that the 8 hours of the subscription `s` are over.
     static let isExpired = "s.started_at <= clock_timestamp() - interval '\(CardWatch.lifetimeSeconds) seconds'"

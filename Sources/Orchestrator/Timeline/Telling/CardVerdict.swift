@@ -1,4 +1,5 @@
 import APITypes
+import APNSTransport
 import ActivityModel
 
 /// Why a card shows what it shows.
@@ -28,31 +29,31 @@ struct CardVerdict {
     // MARK: Not sent to
 
     private var over: Verdict {
-        switch card.reason {
-        case "expired":
+        switch card.reason.flatMap(OverReason.init) {
+        case .expired:
             Verdict(
                 code: "expired",
                 text: "The card was started at \(card.startedAt), more than 8 hours ago: the system has ended it, and "
                     + "nothing is sent any more."
             )
-        case "environment_changed":
+        case .environmentChanged:
             Verdict(
                 code: "other_environment",
                 text: "The device was installed anew in the other environment, so its card is gone."
             )
-        case "channel_lost":
+        case .channelLost:
             Verdict(
                 code: "channel_gone",
                 text:
                     "Apple has lost the activity's channel. A card cannot move to another one, so this one hears nothing any "
                     + "more."
             )
-        case "channel_deleted":
+        case .channelDeleted:
             Verdict(
                 code: "channel_gone",
                 text: "The activity's channel was deleted before this phone could be told the newest state."
             )
-        default:
+        case nil:
             Verdict(code: "card_gone", text: "The phone reported that its card is gone. Nothing is sent any more.")
         }
     }
@@ -68,7 +69,7 @@ struct CardVerdict {
     }
 
     private var dead: Verdict {
-        let push = story.lastPush.flatMap { $0.outcome == "token_dead" ? $0 : nil }
+        let push = story.lastPush.flatMap { $0.outcome == .tokenDead ? $0 : nil }
         let time = push.map { " at \($0.at)" } ?? ""
         return Verdict(
             code: "token_dead",
@@ -121,7 +122,7 @@ struct CardVerdict {
     // MARK: Sent
 
     private var delivered: Verdict {
-        if let push = story.lastPush, push.outcome == "request_invalid", push.revision == newest {
+        if let push = story.lastPush, push.outcome == .requestInvalid, push.revision == newest {
             return Verdict(
                 code: "refused",
                 text:
@@ -161,7 +162,7 @@ struct CardVerdict {
                 text: "The card has \(newestWords.lowercasedFirst): its start carried it, or its app reported it."
             )
         }
-        if let push = story.lastPush, push.revision == newest, push.outcome == "accepted",
+        if let push = story.lastPush, push.revision == newest, push.outcome == .accepted,
             let priority = push.priority, priority != spending.priority
         {
             return acceptedApart(at: priority)

@@ -1,4 +1,5 @@
 import APITypes
+import APNSTransport
 import ActivityModel
 import Postgres
 
@@ -46,7 +47,13 @@ extension DeviceStory {
             Channel(state: try .stored(state), storage: try .stored(storage), sentRevision: sent, reason: reason)
         }
         story.lastPush = try results[3].first(as: (Int64?, String?, String, PGTimestamp, Int16?).self).map {
-            Push(revision: $0, outcome: $1, words: $2, at: Instant($3), priority: $4.map(Int.init))
+            Push(
+                revision: $0,
+                outcome: $1.flatMap(PushOutcome.Word.init),
+                words: $2,
+                at: Instant($3),
+                priority: $4.map(Int.init)
+            )
         }
         let budget = subject.policy.budget
         story.spending = try results[4].first(as: (Int16, String, String, Int64).self).map {

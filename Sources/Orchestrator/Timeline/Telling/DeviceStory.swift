@@ -1,4 +1,5 @@
 import APITypes
+import APNSTransport
 import ActivityModel
 
 /// All that is known of one device's part in an activity, for ``DeviceVerdict`` to judge.
@@ -64,8 +65,7 @@ struct DeviceStory: Sendable, Hashable {
     /// The newest push that the timeline has a row of.
     struct Push: Sendable, Hashable {
         var revision: Revision?
-        /// The name of a `PushOutcome.Class`.
-        var outcome: String?
+        var outcome: PushOutcome.Word?
         /// The status and the reason.
         var words: String
         var at: Instant

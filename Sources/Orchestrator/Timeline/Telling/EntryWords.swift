@@ -1,4 +1,5 @@
 import APITypes
+import APNSTransport
 import ActivityModel
 
 /// What an entry of the timeline says to people. Pure: everything it says stands in the entry's fields.
@@ -14,13 +15,14 @@ enum EntryWords {
         case "lost":
             "\(grouped(entry.counts?.values.reduce(0, +) ?? 0)) entries are missing here: there was more to tell than could be written."
         case "registered": registered(entry)
-        case "token_died": "APNs says that the \(entry.event ?? "") token is no longer active (\(reason(entry)))."
-        case "token_wait_overdue": "The update token was not reported in time. It is still waited for."
-        case "schedule_failed": "\(article(entry.event)) that was due was refused: \(reason(entry))."
-        case "channel_lost": "Apple has lost the channel. Its cards cannot be told anything any more."
-        case "incompatible_version":
+        case Event.Kind.tokenDied.word:
+            "APNs says that the \(entry.event ?? "") token is no longer active (\(reason(entry)))."
+        case Event.Kind.tokenWaitOverdue.word: "The update token was not reported in time. It is still waited for."
+        case Event.Kind.scheduleFailed.word: "\(article(entry.event)) that was due was refused: \(reason(entry))."
+        case Event.Kind.channelLost.word: "Apple has lost the channel. Its cards cannot be told anything any more."
+        case Event.Kind.incompatibleVersion.word:
             "\(revision(entry)) is withheld from apps \(entry.reason.map { "of version \($0)" } ?? "that do not say their version"): they could not decode it."
-        case "channel_refused": "Apple refuses to make the channel: \(reason(entry))."
+        case Event.Kind.channelRefused.word: "Apple refuses to make the channel: \(reason(entry))."
         default: "\(entry.kind.split(separator: "_").joined(separator: " "))."
         }
     }
@@ -70,7 +72,7 @@ enum EntryWords {
     // MARK: Pushes
 
     private static func push(_ entry: TimelineEntry) -> String {
-        let said = answer(entry.outcome, reason(entry))
+        let said = answer(entry.outcome.flatMap(PushOutcome.Word.init), reason(entry))
         let text = "\(what(entry)) \(said)"
         var notes: [String] = []
         if let priority = entry.priority { notes.append("priority \(priority)") }
@@ -91,19 +93,19 @@ enum EntryWords {
         }
     }
 
-    /// What APNs' answer means, as the end of a sentence. `outcome` is the name of a ``PushOutcome/Class``.
-    static func answer(_ outcome: String?, _ reason: String) -> String {
+    /// What APNs' answer means, as the end of a sentence.
+    static func answer(_ outcome: PushOutcome.Word?, _ reason: String) -> String {
         switch outcome {
-        case "accepted": "was accepted by APNs"
-        case "token_dead": "was refused by APNs: the token is no longer active, \(reason)"
-        case "token_rejected": "was refused by APNs: it does not take this token here, \(reason)"
-        case "channel_gone": "was refused by APNs: the channel does not exist, \(reason)"
-        case "request_invalid": "was refused by APNs for good: \(reason)"
-        case "credential": "was refused by APNs, an operator has to act: \(reason)"
-        case "retry": "was refused by APNs for now: \(reason)"
-        case "unknown": "left, and no answer came: \(reason)"
-        case "not_sent": "did not leave: \(reason)"
-        default: "was answered: \(reason)"
+        case .accepted: "was accepted by APNs"
+        case .tokenDead: "was refused by APNs: the token is no longer active, \(reason)"
+        case .tokenRejected: "was refused by APNs: it does not take this token here, \(reason)"
+        case .channelGone: "was refused by APNs: the channel does not exist, \(reason)"
+        case .requestInvalid: "was refused by APNs for good: \(reason)"
+        case .credential: "was refused by APNs, an operator has to act: \(reason)"
+        case .retry: "was refused by APNs for now: \(reason)"
+        case .unknown: "left, and no answer came: \(reason)"
+        case .notSent: "did not leave: \(reason)"
+        case nil: "was answered: \(reason)"
         }
     }
 

@@ -75,26 +75,34 @@ struct StartVerdict {
     }
 
     private var obstacle: String {
-        switch start.reason {
-        case "needs_ios_17_2": "it has an iOS before 17.2, which cannot start a Live Activity by push."
-        case "needs_ios_18":
-            "the activity is served by a channel only, which needs iOS 18, and the device has an older or unknown version."
-        case "activities_disabled": "its user has switched Live Activities off for the app."
-        case "incompatible_version":
-            "its app \(story.device?.appVersion.map { "(version \($0)) " } ?? "")could not decode the attributes or the newest state. "
+        guard let reason = start.reason else { return "no reason is known." }
+        if let incapacity = DeviceCapability.WithheldReason(rawValue: reason) { return Self.words(incapacity) }
+        switch StartStateMachine.Reason(rawValue: reason) {
+        case .incompatibleVersion:
+            let version = story.device?.appVersion.map { "(version \($0)) " } ?? ""
+            return "its app \(version)could not decode the attributes or the newest state. "
                 + "It is when a state comes that it can, or when the app was updated."
-        case "no_start_token": "its app has reported no start token that is alive for this activity type."
-        case "start_budget":
-            "the starts that a phone accepts within the window are used up. It is started"
+        case .noStartToken: return "its app has reported no start token that is alive for this activity type."
+        case .startBudget:
+            return "the starts that a phone accepts within the window are used up. It is started"
                 + (start.dueAt.map { " at \($0)." } ?? " when it registers anew.")
-        case let reason?: "\(reason)."
-        case nil: "no reason is known."
+        case .notInAudience, .environmentChanged, nil: return "\(reason)."
+        }
+    }
+
+    private static func words(_ reason: DeviceCapability.WithheldReason) -> String {
+        switch reason {
+        case .needsIOS172: "it has an iOS before 17.2, which cannot start a Live Activity by push."
+        case .needsIOS18:
+            "the activity is served by a channel only, which needs iOS 18, and the device has an older or unknown "
+                + "version."
+        case .activitiesDisabled: "its user has switched Live Activities off for the app."
         }
     }
 
     private var cancelled: Verdict {
-        switch start.reason {
-        case "environment_changed":
+        switch start.reason.flatMap(StartStateMachine.Reason.init) {
+        case .environmentChanged:
             Verdict(
                 code: "other_environment",
                 text: "The device was installed anew in the other environment, so its start was given up."

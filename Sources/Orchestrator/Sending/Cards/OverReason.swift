@@ -1,0 +1,12 @@
+/// Why nothing is sent to a card any more, as the row of a subscription that is `over` says it. A card that its app
+/// reported as gone has none.
+enum OverReason: String, Sendable, CaseIterable {
+    /// Its 8 hours are over.
+    case expired
+    /// The device was installed anew in the other environment.
+    case environmentChanged = "environment_changed"
+    /// Apple has lost the channel that it listened to.
+    case channelLost = "channel_lost"
+    /// The channel that it listened to was deleted before the newest state was sent.
+    case channelDeleted = "channel_deleted"
+}
