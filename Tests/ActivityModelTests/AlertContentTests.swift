@@ -40,7 +40,7 @@ struct AlertContentTests {
     func refused(json: JSONValue, pointer: String, code: String) throws {
         let error = try #require(throws: InvalidFields.self) { try AlertContent(json: json) }
         #expect(error.pointer.description == pointer)
-        #expect(error.issues.first?.code == code)
+        #expect(error.issues.first?.code.rawValue == code)
         #expect(!"\(error)".contains("loc"))
     }
 

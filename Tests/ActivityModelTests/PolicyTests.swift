@@ -94,7 +94,7 @@ struct PolicyTests {
     func refused(json: JSONValue, pointer: String, code: String) throws {
         let error = try #require(throws: PolicyError.self) { try Policy(json: json) }
         #expect(error.pointer.description == pointer)
-        #expect(error.issues.map(\.code) == [code])
+        #expect(error.issues.map(\.code.rawValue) == [code])
         #expect(error.message.hasSuffix("."))
     }
 

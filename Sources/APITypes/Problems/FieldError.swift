@@ -1,3 +1,4 @@
+import ActivityModel
 package import JSON
 
 /// One thing that is wrong with a request, at one place in its body.
@@ -19,15 +20,15 @@ package struct FieldError: Sendable, Hashable {
     }
 
     /// The field is not one that this request knows.
-    package static let unknownField = "unknown_field"
+    package static let unknownField = InvalidFields.Issue.Code.unknownField.rawValue
     /// A field that must be there is not.
-    package static let missing = "missing"
+    package static let missing = InvalidFields.Issue.Code.missing.rawValue
     /// The value is of another JSON type.
-    package static let wrongType = "wrong_type"
+    package static let wrongType = InvalidFields.Issue.Code.wrongType.rawValue
     /// A number, a length or a time that is too small or too large.
-    package static let outOfRange = "out_of_range"
+    package static let outOfRange = InvalidFields.Issue.Code.outOfRange.rawValue
     /// The type is right, the value is not: an identifier, a token, a time, a word that is not on the list.
-    package static let invalidValue = "invalid_value"
+    package static let invalidValue = InvalidFields.Issue.Code.invalidValue.rawValue
     /// Two fields that exclude each other.
     package static let conflict = "conflict"
 

@@ -102,7 +102,7 @@ extension FieldContext {
     package mutating func adopt(_ invalid: InvalidFields) {
         for issue in invalid.issues.prefix(FieldError.maximumCount + 1) {
             let place = pointer.appending(contentsOf: issue.pointer)
-            errors.append(FieldError(pointer: place, code: issue.code, message: issue.message))
+            errors.append(FieldError(pointer: place, code: issue.code.rawValue, message: issue.message))
         }
     }
 }

@@ -66,12 +66,12 @@ package enum AlertText: Sendable, Hashable {
         }
         guard json.object != nil else {
             let message = "A text or {loc_key, loc_args} is expected."
-            throw InvalidFields(InvalidFields.Issue(pointer: place, code: "wrong_type", message: message))
+            throw InvalidFields(InvalidFields.Issue(pointer: place, code: .wrongType, message: message))
         }
         var reader = FieldReader(json, at: place)
         let key = reader.required("loc_key")
         if let key, key.string?.isEmpty != false {
-            reader.report("loc_key", "wrong_type", "'loc_key' must be a text that is not empty.")
+            reader.report("loc_key", .wrongType, "'loc_key' must be a text that is not empty.")
         }
         let arguments = reader.texts("loc_args")
         try reader.finish()

@@ -16,7 +16,7 @@ struct FieldReader {
         self.place = place
         object = value.object ?? JSONObject()
         isObject = value.object != nil
-        if !isObject { report("wrong_type", "An object is expected.", at: place) }
+        if !isObject { report(.wrongType, "An object is expected.", at: place) }
     }
 
     /// A member that is an object of its own; `nil` if it is absent.
@@ -33,7 +33,7 @@ struct FieldReader {
     /// A member that must be there.
     mutating func required(_ key: String) -> JSONValue? {
         if let value = value(key) { return value }
-        if isObject { report("missing", "'\(key)' is required.", at: place.appending(key)) }
+        if isObject { report(.missing, "'\(key)' is required.", at: place.appending(key)) }
         return nil
     }
 
@@ -53,7 +53,7 @@ struct FieldReader {
     mutating func flag(_ key: String, default fallback: Bool = false) -> Bool {
         guard let value = value(key) else { return fallback }
         if let flag = value.bool { return flag }
-        report("wrong_type", "'\(key)' must be true or false.", at: place.appending(key))
+        report(.wrongType, "'\(key)' must be true or false.", at: place.appending(key))
         return fallback
     }
 
@@ -61,12 +61,12 @@ struct FieldReader {
     mutating func number(_ key: String, in range: ClosedRange<JSONNumber>) -> JSONNumber? {
         guard let value = value(key), !value.isNull else { return nil }
         guard let number = value.number else {
-            report(key, "wrong_type", "'\(key)' must be a number.")
+            report(key, .wrongType, "'\(key)' must be a number.")
             return nil
         }
         guard range.contains(number) else {
             let message = "'\(key)' must be from \(range.lowerBound.digits) to \(range.upperBound.digits)."
-            report(key, "out_of_range", message)
+            report(key, .outOfRange, message)
             return nil
         }
         return number
@@ -76,7 +76,7 @@ struct FieldReader {
     mutating func text(_ key: String) -> String? {
         guard let value = value(key), !value.isNull else { return nil }
         if let text = value.string, !text.isEmpty { return text }
-        report(key, "wrong_type", "'\(key)' must be a text that is not empty.")
+        report(key, .wrongType, "'\(key)' must be a text that is not empty.")
         return nil
     }
 
@@ -85,7 +85,7 @@ struct FieldReader {
         guard let value = value(key), !value.isNull else { return [] }
         let texts = value.array?.compactMap(\.string) ?? []
         if value.array?.count != texts.count {
-            report(key, "wrong_type", "'\(key)' must be an array of texts.")
+            report(key, .wrongType, "'\(key)' must be an array of texts.")
         }
         return texts
     }
@@ -105,7 +105,7 @@ struct FieldReader {
         if let word = value.string, let choice = Choice(rawValue: word) { return choice }
         let words = Choice.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
         report(
-            value.string == nil ? "wrong_type" : "invalid_value",
+            value.string == nil ? .wrongType : .invalidValue,
             "'\(key)' must be one of \(words).",
             at: place.appending(key)
         )
@@ -116,22 +116,22 @@ struct FieldReader {
     mutating func adopt(_ error: InvalidFields) { issues += error.issues }
 
     /// Records an issue with a member.
-    mutating func report(_ key: String, _ code: String, _ message: String) {
+    mutating func report(_ key: String, _ code: InvalidFields.Issue.Code, _ message: String) {
         report(code, message, at: place.appending(key))
     }
 
-    private mutating func report(_ code: String, _ message: String, at pointer: JSONPointer) {
+    private mutating func report(_ code: InvalidFields.Issue.Code, _ message: String, at pointer: JSONPointer) {
         issues.append(InvalidFields.Issue(pointer: pointer, code: code, message: message))
     }
 
     private mutating func integer(_ value: JSONValue, _ key: String, _ range: ClosedRange<Int>) -> Int? {
         guard let number = value.number, number.isInteger else {
-            report("wrong_type", "'\(key)' must be a whole number.", at: place.appending(key))
+            report(.wrongType, "'\(key)' must be a whole number.", at: place.appending(key))
             return nil
         }
         guard let integer = number.int64.map(Int.init), range.contains(integer) else {
             let message = "'\(key)' must be from \(range.lowerBound) to \(range.upperBound)."
-            report("out_of_range", message, at: place.appending(key))
+            report(.outOfRange, message, at: place.appending(key))
             return nil
         }
         return integer
@@ -140,7 +140,7 @@ struct FieldReader {
     /// Throws if anything was wrong, members that nobody asked for included.
     mutating func finish() throws(InvalidFields) {
         for key in object.keys where !known.contains(key) {
-            report("unknown_field", "'\(key)' is not known here.", at: place.appending(key))
+            report(.unknownField, "'\(key)' is not known here.", at: place.appending(key))
         }
         if let first = issues.first { throw InvalidFields(first, Array(issues.dropFirst())) }
     }

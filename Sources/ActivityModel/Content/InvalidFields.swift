@@ -4,10 +4,23 @@ package import JSON
 package struct InvalidFields: Error, Sendable, Hashable, CustomStringConvertible {
     /// One wrong field.
     package struct Issue: Sendable, Hashable {
+        /// What is wrong, in a stable word for programs.
+        package enum Code: String, Sendable, Hashable, CaseIterable {
+            /// The field is not one that is known there.
+            case unknownField = "unknown_field"
+            /// A field that must be there is not.
+            case missing
+            /// The value is of another JSON type.
+            case wrongType = "wrong_type"
+            /// A number, a length or a time that is too small or too large.
+            case outOfRange = "out_of_range"
+            /// The type is right, the value is not.
+            case invalidValue = "invalid_value"
+        }
+
         /// Where it is, from the root of the document that was read.
         package let pointer: JSONPointer
-        /// A stable word: `unknown_field`, `missing`, `wrong_type`, `out_of_range` or `invalid_value`.
-        package let code: String
+        package let code: Code
         /// A sentence for the author of the document.
         package let message: String
     }
@@ -25,7 +38,7 @@ package struct InvalidFields: Error, Sendable, Hashable, CustomStringConvertible
     package var message: String { issues[0].message }
 
     /// Safe for logs: codes only, since places and sentences can quote what the caller wrote.
-    package var description: String { "invalid fields: " + issues.map(\.code).joined(separator: ", ") }
+    package var description: String { "invalid fields: " + issues.map(\.code.rawValue).joined(separator: ", ") }
 }
 
 /// What ``Policy/init(json:)`` throws.

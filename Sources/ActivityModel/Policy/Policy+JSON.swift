@@ -41,7 +41,7 @@ extension Policy {
         guard let value = reader.value("id_attribute"), !value.isNull else { return }
         idAttribute = value.string
         if idAttribute?.isEmpty != false {
-            reader.report("id_attribute", "wrong_type", "'id_attribute' must be the name of an attribute.")
+            reader.report("id_attribute", .wrongType, "'id_attribute' must be the name of an attribute.")
         }
     }
 
@@ -78,9 +78,9 @@ extension Policy {
 
     private mutating func readRules(_ reader: inout FieldReader) {
         guard let value = reader.value("rules") else { return }
-        guard let items = value.array else { return reader.report("rules", "wrong_type", "'rules' must be an array.") }
+        guard let items = value.array else { return reader.report("rules", .wrongType, "'rules' must be an array.") }
         guard items.count <= Self.maximumRules else {
-            return reader.report("rules", "out_of_range", "'rules' may have at most \(Self.maximumRules) items.")
+            return reader.report("rules", .outOfRange, "'rules' may have at most \(Self.maximumRules) items.")
         }
         for (index, item) in items.enumerated() {
             do {

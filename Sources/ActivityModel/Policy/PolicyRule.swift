@@ -43,7 +43,7 @@ extension PolicyRule {
             if let pointer = value.string.flatMap({ JSONPointer($0) }) {
                 changed = pointer
             } else {
-                let code = value.string == nil ? "wrong_type" : "invalid_value"
+                let code: InvalidFields.Issue.Code = value.string == nil ? .wrongType : .invalidValue
                 reader.report("changed", code, "'changed' must be a JSON pointer, such as \"/home_score\".")
             }
         }
@@ -53,7 +53,7 @@ extension PolicyRule {
         if interval != nil, urgency != .routine {
             let message =
                 "'min_interval_seconds' holds back routine changes only; this rule makes them \(urgency.rawValue)."
-            reader.report("min_interval_seconds", "invalid_value", message)
+            reader.report("min_interval_seconds", .invalidValue, message)
         }
         try reader.finish()
         self.init(changed: changed, urgency: urgency, mustDeliver: mustDeliver, minimumIntervalSeconds: interval)

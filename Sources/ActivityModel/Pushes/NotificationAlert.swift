@@ -48,7 +48,7 @@ package struct NotificationAlert: Sendable, Hashable {
         try reader.finish()
         guard title != nil || subtitle != nil || body != nil else {
             let message = "An alert needs a text: 'title', 'subtitle' or 'body', or one of their '…loc-key'."
-            throw InvalidFields(InvalidFields.Issue(pointer: place, code: "missing", message: message))
+            throw InvalidFields(InvalidFields.Issue(pointer: place, code: .missing, message: message))
         }
     }
 
@@ -82,10 +82,10 @@ private struct Line {
         let localized = reader.text(key)
         let values = reader.texts(arguments)
         if localized == nil, !values.isEmpty {
-            reader.report(arguments, "invalid_value", "'\(arguments)' needs '\(key)'.")
+            reader.report(arguments, .invalidValue, "'\(arguments)' needs '\(key)'.")
         }
         if localized != nil, text != nil {
-            reader.report(key, "invalid_value", "'\(key)' stands instead of '\(plain)', not beside it.")
+            reader.report(key, .invalidValue, "'\(key)' stands instead of '\(plain)', not beside it.")
         }
         return localized.map { .localized(key: $0, arguments: values) } ?? text.map(AlertText.plain)
     }

@@ -16,7 +16,7 @@ package enum NotificationSound: Sendable, Hashable {
         }
         guard json.object != nil else {
             let message = "A text that is not empty, or {critical, name, volume}, is expected."
-            throw InvalidFields(InvalidFields.Issue(pointer: place, code: "wrong_type", message: message))
+            throw InvalidFields(InvalidFields.Issue(pointer: place, code: .wrongType, message: message))
         }
         var reader = FieldReader(json, at: place)
         // There is no other value: a sound that is not critical is a text.

@@ -41,7 +41,7 @@ package struct PushPayload: Sendable, Hashable {
             throw InvalidFields(
                 InvalidFields.Issue(
                     pointer: PayloadRules.custom,
-                    code: "wrong_type",
+                    code: .wrongType,
                     message: "An object is expected."
                 )
             )

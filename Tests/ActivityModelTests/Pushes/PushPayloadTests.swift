@@ -97,7 +97,7 @@ struct PushPayloadTests {
         let aps = try wrong.aps.map { try JSONValue(parsing: $0) }
         let custom = try wrong.custom.map { try JSONValue(parsing: $0) }
         let error = try #require(throws: InvalidFields.self) { try PushPayload(wrong.type, aps: aps, custom: custom) }
-        #expect(error.issues.map { "\($0.pointer) \($0.code)" } == wrong.issues)
+        #expect(error.issues.map { "\($0.pointer) \($0.code.rawValue)" } == wrong.issues)
     }
 
     @Test("a background push is marked as one, and has nothing to see or hear")

@@ -29,7 +29,7 @@ extension Orchestrator {
             body = try PushPayload(request.pushType, aps: request.aps, custom: custom).body
         } catch {
             throw .invalidRequest(
-                error.issues.map { FieldError(pointer: $0.pointer, code: $0.code, message: $0.message) }
+                error.issues.map { FieldError(pointer: $0.pointer, code: $0.code.rawValue, message: $0.message) }
             )
         }
         if let excess = request.pushType.sizeLimit.excess(body.count) {
