@@ -404,8 +404,8 @@ let package = Package(
     ]
 )
 
-// The programs of tools/bench. Not part of an ordinary build, so that measuring costs nothing where nothing is measured;
-// in this package and no other, because they measure what only it may call.
+// The programs of tools/bench. Not part of an ordinary build, so that measuring costs nothing where nothing is
+// measured; in this package and no other, because they measure what only it may call.
 if Context.environment["TALLY_BENCHES"] != nil {
     package.targets += [
         // What the programs that measure Tally share: their options, and metrics at the daemon's price.

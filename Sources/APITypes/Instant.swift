@@ -33,9 +33,9 @@ package struct Instant: Sendable, Hashable, Comparable {
 extension Instant: LosslessStringConvertible {
     /// Reads `2022-12-18T15:00:00.123456+01:00`.
     ///
-    /// `T` and `Z` may be small, a space may stand for `T` (RFC 3339 §5.6). Digits beyond microseconds are dropped. A leap
-    /// second counts as the first second of the next minute. Nil for what is not a time, also for 30 February, and for what
-    /// is in another year than 0001 to 9999 in UTC.
+    /// `T` and `Z` may be small, a space may stand for `T` (RFC 3339 §5.6). Digits beyond microseconds are dropped. A
+    /// leap second counts as the first second of the next minute. Nil for what is not a time, also for 30 February, and
+    /// for what is in another year than 0001 to 9999 in UTC.
     package init?(_ text: String) {
         var scanner = TimeScanner(bytes: Array(text.utf8))
         guard let year = scanner.number(digits: 4), year > 0, scanner.take("-"),

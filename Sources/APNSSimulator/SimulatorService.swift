@@ -63,7 +63,8 @@ package final class SimulatorService: Service, CustomStringConvertible {
     /// - Parameters:
     ///   - configuration: Ports, files, limits.
     ///   - logger: Told of failed reports.
-    ///   - onControlListening: Called once, when everything listens: the address of the control API, and those of the rest.
+    ///   - onControlListening: Called once, when everything listens: the address of the control API, and those of the
+    ///     rest.
     /// - Throws: when the system gives no thread, or Tally's address is none.
     package init(
         configuration: SimulatorConfiguration,

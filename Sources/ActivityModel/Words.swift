@@ -62,8 +62,8 @@ package enum ChannelStorage: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// How long after an activity's end its channel stays, unless the policy says otherwise: as long as a message may be
-    /// stored, and else as long as pushes may be under way.
+    /// How long after an activity's end its channel stays, unless the policy says otherwise: as long as a message may
+    /// be stored, and else as long as pushes may be under way.
     package var defaultGraceSeconds: Int {
         switch self {
         case .none: 300

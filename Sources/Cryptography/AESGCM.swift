@@ -2,8 +2,8 @@ internal import COpenSSL
 
 /// AES-256-GCM: encryption that notices changes (NIST SP 800-38D).
 ///
-/// Sealed bytes are nonce (12) | ciphertext (as long as the plaintext) | tag (16). The nonce is random, so one key is good for some
-/// billions of seals.
+/// Sealed bytes are nonce (12) | ciphertext (as long as the plaintext) | tag (16). The nonce is random, so one key is
+/// good for some billions of seals.
 package enum AESGCM {
     private static let nonceCount = 12
     private static let tagCount = 16
@@ -46,7 +46,8 @@ package enum AESGCM {
         return plaintext
     }
 
-    /// Seals under a nonce of the caller's; only for known-answer tests, since a nonce used twice gives the key's secrets away.
+    /// Seals under a nonce of the caller's; only for known-answer tests, since a nonce used twice gives the key's
+    /// secrets away.
     static func seal(
         _ plaintext: [UInt8],
         key: SymmetricKey,

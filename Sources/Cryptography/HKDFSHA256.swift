@@ -5,8 +5,9 @@ package enum HKDFSHA256 {
 
     /// Derives `count` bytes (0 to ``maximumByteCount``, else an error `operationFailed`) from `secret`.
     ///
-    /// `secret` must already hold enough entropy: this is not for passwords. `salt` is public and best random; empty means
-    /// a block of zeros, as the RFC says. `info` names what the derived key is for and keeps keys of different use apart.
+    /// `secret` must already hold enough entropy: this is not for passwords. `salt` is public and best random; empty
+    /// means a block of zeros, as the RFC says. `info` names what the derived key is for and keeps keys of different
+    /// use apart.
     package static func derive(
         from secret: [UInt8],
         salt: [UInt8] = [],

@@ -23,7 +23,8 @@ package struct P256PublicKey: Sendable {
         }
     }
 
-    /// Whether `signature` (64 bytes R | S) is one of `message` by the private half. Anything malformed is just not valid.
+    /// Whether `signature` (64 bytes R | S) is one of `message` by the private half. Anything malformed is just not
+    /// valid.
     package func isValidSignature(_ signature: [UInt8], for message: [UInt8]) -> Bool {
         guard let der = ECDSASignature.der(raw: signature), let context = unsafe EVP_MD_CTX_new() else {
             return false

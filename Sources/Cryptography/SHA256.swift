@@ -5,8 +5,8 @@ package enum SHA256 {
     /// The number of bytes of a digest.
     package static let byteCount = 32
 
-    /// Looked up once. `EVP_sha256()` would have every digest look through OpenSSL's providers, which takes longer than hashing
-    /// a short text does (OpenSSL manual, crypto(7), "Implicit fetching").
+    /// Looked up once. `EVP_sha256()` would have every digest look through OpenSSL's providers, which takes longer than
+    /// hashing a short text does (OpenSSL manual, crypto(7), "Implicit fetching").
     // Not checked by the compiler: what was fetched never changes, and any thread may read it.
     private static nonisolated(unsafe) let algorithm = unsafe EVP_MD_fetch(nil, "SHA256", nil)
 

@@ -15,8 +15,8 @@ package struct SelfSignedCertificate: Sendable {
 
     /// Makes both, with P-256 keys, valid for `validDays` from one hour ago on.
     ///
-    /// The server goes by `localhost`, `127.0.0.1`, `::1` and by `hosts`, DNS names or IP addresses; one that is neither is
-    /// an error `operationFailed`.
+    /// The server goes by `localhost`, `127.0.0.1`, `::1` and by `hosts`, DNS names or IP addresses; one that is
+    /// neither is an error `operationFailed`.
     package static func make(
         hosts: [String] = [],
         validDays: Int = 30
@@ -58,7 +58,8 @@ package struct SelfSignedCertificate: Sendable {
     private static func alternativeNames(_ hosts: [String]) throws(CryptographyError) -> String {
         var names: [String] = []
         for host in ["localhost", "127.0.0.1", "::1"] + hosts {
-            // The value goes through OpenSSL's configuration syntax, where a comma or line break would start another name.
+            // The value goes through OpenSSL's configuration syntax, where a comma or line break would start another
+            // name.
             guard host.utf8.allSatisfy({ isHostByte($0) }), !host.isEmpty else {
                 throw CryptographyError(code: .operationFailed, message: "not a host name for a certificate")
             }

@@ -27,7 +27,8 @@ package protocol TallyService: Sendable {
     func apiKeys(_ page: PageRequest, only: BundleID?) async throws -> Page<APIKeyResource>
     func revokeAPIKey(_ id: String, only: BundleID?) async throws
 
-    /// Looks at everything that sending depends on. `installation`: whether what concerns more than one app is told, too.
+    /// Looks at everything that sending depends on. `installation`: whether what concerns more than one app is told,
+    /// too.
     func examine(_ request: DoctorRequest, installation: Bool) async throws -> DoctorReport
 
     /// What operators did, the newest first; or what was done to one app.
@@ -171,7 +172,8 @@ package protocol TallyService: Sendable {
     func events(matching filter: EventFilter, _ page: PageRequest) async throws -> Page<EventResource>
     /// Where a reader goes on that remembers the text of a place; nil: from now on.
     func eventPlace(_ text: String?) async throws -> EventCursor
-    /// What happens after a place, as soon as something does; after `patience` perhaps nothing but a place to go on from.
+    /// What happens after a place, as soon as something does; after `patience` perhaps nothing but a place to go on
+    /// from.
     func nextEvents(
         after place: EventCursor,
         matching filter: EventFilter,

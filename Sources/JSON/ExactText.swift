@@ -13,8 +13,8 @@ package struct ExactText: Hashable, Sendable {
 
     package func hash(into hasher: inout Hasher) { Self.hash(text, into: &hasher) }
 
-    /// Feeds the bytes of a text. Not `String`'s own hash: texts that differ in normalization alone all have the same one
-    /// there, and a document may hold as many of those as it likes.
+    /// Feeds the bytes of a text. Not `String`'s own hash: texts that differ in normalization alone all have the same
+    /// one there, and a document may hold as many of those as it likes.
     package static func hash(_ text: String, into hasher: inout Hasher) {
         let bytes = text.utf8.span.bytes
         bytes.withUnsafeBytes { hasher.combine(bytes: $0) }

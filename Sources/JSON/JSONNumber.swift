@@ -1,8 +1,8 @@
 /// A JSON number that keeps its digits as written.
 ///
 /// Equality and order are those of the mathematical value, exact at any size. The exponent has at most
-/// ``maximumExponentDigits``, so that arithmetic on it stays within `Int`; the work of every operation is bounded by the
-/// length of the text, never by the size of the value.
+/// ``maximumExponentDigits``, so that arithmetic on it stays within `Int`; the work of every operation is bounded by
+/// the length of the text, never by the size of the value.
 package struct JSONNumber: Sendable {
     /// How many digits an exponent may have, leading zeros apart.
     package static let maximumExponentDigits = 9
@@ -55,8 +55,8 @@ package struct JSONNumber: Sendable {
         return isNegative ? -value : value
     }
 
-    /// The value as a count of units of which one is 10 to the power of minus `fractionDigits`, if it is written without an exponent
-    /// and with few enough digits for `Int64`, which nearly every number is.
+    /// The value as a count of units of which one is 10 to the power of minus `fractionDigits`, if it is written
+    /// without an exponent and with few enough digits for `Int64`, which nearly every number is.
     package var fixedPoint: (units: Int64, fractionDigits: Int)? {
         let bytes = digits.utf8.span
         let isNegative = bytes.count > 0 && bytes[0] == UInt8(ascii: "-")

@@ -167,8 +167,8 @@ struct JSONParser {
     }
 }
 
-/// Which kinds of keys an object has had, as 64 classes by length and first and last byte: a key of a new kind is new, and
-/// need not be looked for.
+/// Which kinds of keys an object has had, as 64 classes by length and first and last byte: a key of a new kind is new,
+/// and need not be looked for.
 private struct KeyKinds {
     private var seen: UInt64 = 0
 
@@ -191,8 +191,8 @@ extension JSONValue {
     ///
     /// Refused beyond the grammar: repeated keys, bytes that are not UTF-8, halves of surrogate pairs, a byte order
     /// mark, more than `maximumDepth` arrays and objects inside each other, exponents of more than
-    /// ``JSONNumber/maximumExponentDigits``. With `refusesNUL` also the escape `\u0000`, which is JSON, and which Postgres
-    /// takes into a column of type `json` and then cannot read.
+    /// ``JSONNumber/maximumExponentDigits``. With `refusesNUL` also the escape `\u0000`, which is JSON, and which
+    /// Postgres takes into a column of type `json` and then cannot read.
     package static func parse(
         _ bytes: [UInt8],
         maximumDepth: Int = 64,

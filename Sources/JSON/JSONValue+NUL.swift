@@ -1,6 +1,6 @@
 extension JSONValue {
-    /// Where the first text with the character U+0000 is: that text, or the object that has it in the name of a member. Nil if
-    /// there is none.
+    /// Where the first text with the character U+0000 is: that text, or the object that has it in the name of a member.
+    /// Nil if there is none.
     package var placeOfNUL: JSONPointer? {
         switch self {
         case .null, .bool, .number: return nil

@@ -1,5 +1,6 @@
 extension JSONValue {
-    /// The document in its compact form: no white space, `/` not escaped, digits of numbers and order of members intact.
+    /// The document in its compact form: no white space, `/` not escaped, digits of numbers and order of members
+    /// intact.
     ///
     /// `JSONEncoder` would write `/` as `\/`, which costs bytes of the little that a push may have.
     package func serialized() -> [UInt8] {

@@ -2,7 +2,8 @@
 enum PlainBytes {
     /// Passes over plain bytes, eight at a time where there are as many.
     ///
-    /// - Returns: Where the first byte from `start` on is that is not plain, else the end; whether all before it are ASCII.
+    /// - Returns: Where the first byte from `start` on is that is not plain, else the end; whether all before it are
+    ///   ASCII.
     static func skip(_ bytes: Span<UInt8>, from start: Int) -> (end: Int, areASCII: Bool) {
         // In variables of its own, which the loops keep in registers.
         var (all, place): (UInt64, Int) = (0, start)

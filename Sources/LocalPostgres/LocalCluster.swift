@@ -17,8 +17,8 @@ package final class LocalCluster: Sendable {
         package var isDurable = true
         /// The server's `max_connections`; default 100.
         package var maximumConnections = 100
-        /// The server that this one follows, as a standby that can be read from; nil for one that stands alone. It must run
-        /// when this one is started for the first time.
+        /// The server that this one follows, as a standby that can be read from; nil for one that stands alone. It must
+        /// run when this one is started for the first time.
         package var primary: LocalCluster?
 
         /// - Parameter folder: relative paths count from the current folder.
@@ -46,8 +46,8 @@ package final class LocalCluster: Sendable {
 
     /// Finds the programs and prepares the folder; starts nothing.
     ///
-    /// - Throws: ``LocalPostgresError/Code/notInstalled``, with what to install, ``LocalPostgresError/Code/wrongVersion`` or
-    ///   ``LocalPostgresError/Code/unusableFolder``.
+    /// - Throws: ``LocalPostgresError/Code/notInstalled``, with what to install,
+    ///   ``LocalPostgresError/Code/wrongVersion`` or ``LocalPostgresError/Code/unusableFolder``.
     package init(_ options: Options) async throws(LocalPostgresError) {
         self.options = options
         account = try ServerAccount.find()
@@ -72,8 +72,8 @@ package final class LocalCluster: Sendable {
     /// Starts the server and waits until it takes connections. Makes the cluster if there is none yet.
     ///
     /// A server that a killed process has left on this folder is stopped first.
-    /// - Throws: ``LocalPostgresError/Code/inUse`` when another process runs it; ``LocalPostgresError/Code/failed`` with the
-    ///   end of the log; ``LocalPostgresError/Code/timedOut``.
+    /// - Throws: ``LocalPostgresError/Code/inUse`` when another process runs it; ``LocalPostgresError/Code/failed``
+    ///   with the end of the log; ``LocalPostgresError/Code/timedOut``.
     package func start() async throws(LocalPostgresError) {
         guard running == nil else { return }
         let lock = try await takeLock()
@@ -111,7 +111,8 @@ package final class LocalCluster: Sendable {
         throw LocalPostgresError(.timedOut, "PostgreSQL could not be killed")
     }
 
-    /// Stops the server without a checkpoint and waits for it, blocking. For the end of a process whose data nobody wants.
+    /// Stops the server without a checkpoint and waits for it, blocking. For the end of a process whose data nobody
+    /// wants.
     package func stopAtExit() {
         guard let server = state.withLock({ $0.server }) else { return }
         server.signal(SIGQUIT)

@@ -44,8 +44,8 @@ struct ServerAccount: Sendable, Hashable {
 
     /// The command line that runs `arguments` as this user.
     ///
-    /// `signalAtParentDeath` is sent to the program when the *thread* that started it ends, where the system has a tool for
-    /// that. It makes sure that a killed daemon leaves no server behind.
+    /// `signalAtParentDeath` is sent to the program when the *thread* that started it ends, where the system has a tool
+    /// for that. It makes sure that a killed daemon leaves no server behind.
     func commandLine(_ arguments: [String], signalAtParentDeath: String? = nil) -> [String] {
         guard hasParentDeathSignal, let signalAtParentDeath else {
             // setpriv without any option would change nothing and is left out.

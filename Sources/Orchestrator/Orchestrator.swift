@@ -116,8 +116,8 @@ package struct OrchestratorSettings: Sendable {
     package var concurrentSegments: Int
     /// A ring with more destinations is divided, so that several daemons can carry its activity.
     package var ringSize: Int
-    /// Members of an audience, and devices, that become starts in one transaction, and starts that become due again: few
-    /// enough for what has to leave meanwhile.
+    /// Members of an audience, and devices, that become starts in one transaction, and starts that become due again:
+    /// few enough for what has to leave meanwhile.
     package var stretchSize: Int
     /// How long events and the timeline are kept at least.
     package var eventRetention: Duration

@@ -3,12 +3,13 @@ import Synchronization
 extension EventLoop {
     /// Waits until `fd` is ready for something in `interest`, once. Any task.
     ///
-    /// When this returns or throws, the descriptor is no longer watched, so it may be closed or waited for again at once.
-    /// One wait at a time per descriptor: give both interests in one call.
+    /// When this returns or throws, the descriptor is no longer watched, so it may be closed or waited for again at
+    /// once. One wait at a time per descriptor: give both interests in one call.
     ///
     /// - `deadline`: nil means for ever.
-    /// - `goOn`: called on the loop when it is ready, so that what takes several turns does not wake the task for each: what to
-    ///   wait for next, nil to return. It must not block, nor touch what the task may touch before this returns or throws.
+    /// - `goOn`: called on the loop when it is ready, so that what takes several turns does not wake the task for each:
+    ///   what to wait for next, nil to return. It must not block, nor touch what the task may touch before this returns
+    ///   or throws.
     /// - Returns: what it is ready for; an error or a hang-up counts as everything that was asked for.
     /// - Throws: ``ReactorError/Code/timedOut``, ``ReactorError/Code/cancelled`` when the task is cancelled,
     ///   ``ReactorError/Code/shutDown``, or ``ReactorError/Code/system`` when the descriptor cannot be watched.

@@ -16,7 +16,8 @@ package final class Registration {
 }
 
 extension EventLoop {
-    /// Calls `handler` on the loop whenever `fd` is ready for something in `interest`, until cancelled. Only on the loop.
+    /// Calls `handler` on the loop whenever `fd` is ready for something in `interest`, until cancelled. Only on the
+    /// loop.
     ///
     /// Level-triggered: a handler that leaves bytes unread is called again in the next pass, so it may stop early to be
     /// fair to others, and must take write interest away when it has nothing to write. Errors and hang-ups count as

@@ -22,7 +22,8 @@ extension EventLoop {
 
     func runTimers() {
         guard timers.count > 0 else { return }
-        // One reading of the clock: a timer that schedules another for "now" does not keep the loop from its descriptors.
+        // One reading of the clock: a timer that schedules another for "now" does not keep the loop from its
+        // descriptors.
         let now = Self.nanoseconds()
         while let work = timers.popDue(at: now) { work() }
     }

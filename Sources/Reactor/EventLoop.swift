@@ -56,7 +56,8 @@ package final class EventLoop: @unchecked Sendable {
 
     /// Has `work` called on the loop, after what was handed over before it. Any thread.
     ///
-    /// Many calls cost one wake-up. What is handed over on the loop itself runs in its next pass, never inside the call.
+    /// Many calls cost one wake-up. What is handed over on the loop itself runs in its next pass, never inside the
+    /// call.
     ///
     /// - Returns: false when the loop is shutting down; `work` is then dropped.
     @discardableResult
@@ -84,10 +85,11 @@ package final class EventLoop: @unchecked Sendable {
         return result
     }
 
-    /// Runs what was handed over so far, then ends the thread; waits that are open fail with ``ReactorError/Code/shutDown``.
+    /// Runs what was handed over so far, then ends the thread; waits that are open fail with
+    /// ``ReactorError/Code/shutDown``.
     ///
-    /// Registrations and timers are dropped without a call: their owners must have been closed before. Any thread but the
-    /// loop's own; a second call waits for the first.
+    /// Registrations and timers are dropped without a call: their owners must have been closed before. Any thread but
+    /// the loop's own; a second call waits for the first.
     package func shutDown() async {
         precondition(!isCurrent, "a loop cannot wait for its own end")
         await withCheckedContinuation { continuation in

@@ -1,6 +1,7 @@
 /// What a file descriptor is watched for, and what it turned out to be ready for.
 ///
-/// An error or a hang-up is reported as readiness for whatever was asked for: the next read or write then tells which it was.
+/// An error or a hang-up is reported as readiness for whatever was asked for: the next read or write then tells which
+/// it was.
 package struct Interest: OptionSet, Sendable, Hashable {
     package let rawValue: UInt8
 

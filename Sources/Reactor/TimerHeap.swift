@@ -5,7 +5,8 @@ package struct TimerID: Sendable, Hashable {
 
 /// Work ordered by due time, with cancellation. Pure: time is an argument, in nanoseconds of any steady clock.
 ///
-/// A binary heap of (due, number); cancelled entries stay in the heap until they surface, or until they are the majority.
+/// A binary heap of (due, number); cancelled entries stay in the heap until they surface, or until they are the
+/// majority.
 struct TimerHeap<Work> {
     private struct Entry {
         let due: UInt64

@@ -62,7 +62,8 @@ package final class SwiftImporter: Sendable {
     private func run(
         _ request: ImportRequest
     ) async throws(SwiftImporterError) -> (ending: ChildProcess.Ending, text: String) {
-        // The libraries of Swift may be found by this alone, and the report of a crash would take longer than the import.
+        // The libraries of Swift may be found by this alone, and the report of a crash would take longer than the
+        // import.
         var environment = ["SWIFT_BACKTRACE": "enable=no"]
         environment["LD_LIBRARY_PATH"] = ProcessInfo.processInfo.environment["LD_LIBRARY_PATH"]
         do {

@@ -82,7 +82,8 @@ package final class TLSContext: @unchecked Sendable {
     ///
     /// - `certificatePEM`: the server's certificate, followed by intermediate ones.
     /// - `privateKeyPEM`: the key of the first certificate, not encrypted.
-    /// - Throws: ``TLSError/Code/invalidMaterial`` when a text holds nothing of the kind or they do not belong together.
+    /// - Throws: ``TLSError/Code/invalidMaterial`` when a text holds nothing of the kind or they do not belong
+    ///   together.
     package static func server(certificatePEM: String, privateKeyPEM: String) throws(TLSError) -> TLSContext {
         let context = try TLSContext(.server, .http2)
         try context.use(certificatePEM: certificatePEM)

@@ -2,8 +2,9 @@ import COpenSSL
 
 /// One TLS connection without a socket: ciphertext in, plaintext out, and the other way round.
 ///
-/// The owner moves bytes: it calls ``feed(_:)`` with what the peer sent, takes a step, then sends ``output`` and reports
-/// ``consumeOutput(_:)``. Not thread-safe. Every step may leave something in the output, also one that failed (an alert).
+/// The owner moves bytes: it calls ``feed(_:)`` with what the peer sent, takes a step, then sends ``output`` and
+/// reports ``consumeOutput(_:)``. Not thread-safe. Every step may leave something in the output, also one that failed
+/// (an alert).
 @safe
 package final class TLSSession {
     private let ssl: OpaquePointer

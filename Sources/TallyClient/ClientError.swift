@@ -22,7 +22,8 @@ package struct ClientError: Error, Sendable {
         package static let invalidAddress = Code(kind: .invalidAddress)
         /// The file of trusted certificates cannot be read, or holds none. Nothing was sent.
         package static let invalidCAFile = Code(kind: .invalidCAFile)
-        /// The server's certificate is not for the host that was asked, or signed by nobody who is trusted. Nothing was sent.
+        /// The server's certificate is not for the host that was asked, or signed by nobody who is trusted. Nothing was
+        /// sent.
         package static let untrusted = Code(kind: .untrusted)
         /// No connection, or it broke before an answer; or a proxy says so with 502, 503 or 504.
         package static let unreachable = Code(kind: .unreachable)
@@ -44,8 +45,8 @@ package struct ClientError: Error, Sendable {
     /// For people: the address and what went wrong there. Holds no key and no body.
     package let detail: String
     package let cause: (any Error)?
-    /// Whether the request may have taken effect all the same, by the last try or by one before it. Never for a look, which
-    /// has no effect.
+    /// Whether the request may have taken effect all the same, by the last try or by one before it. Never for a look,
+    /// which has no effect.
     package fileprivate(set) var isUnknown = false
     /// Whether the same request may succeed later.
     package fileprivate(set) var isRetryable = false
@@ -84,8 +85,8 @@ extension ClientError {
 
     /// The same after earlier tries of which one may have taken effect.
     ///
-    /// Tally judges a request by what it says only when it knows that it is no repeat: with 409 and 422, no try before it was
-    /// carried out. Of every other answer that is not known.
+    /// Tally judges a request by what it says only when it knows that it is no repeat: with 409 and 422, no try before
+    /// it was carried out. Of every other answer that is not known.
     func afterUnknownTry() -> ClientError {
         let isJudged = code == .refused && [409, 422].contains(problem?.status)
         return isJudged ? self : mayHaveArrived()

@@ -10,8 +10,8 @@ package struct RetryPolicy: Sendable, Hashable {
         self.longestDelay = longestDelay
     }
 
-    /// The wait after so many failures (1 for the first), shortened by up to a half so that clients that failed together
-    /// do not come back together.
+    /// The wait after so many failures (1 for the first), shortened by up to a half so that clients that failed
+    /// together do not come back together.
     ///
     /// `jitter` is from 0, the longest wait, to 1. `retryAfter`, in seconds, is what the server asked for; it is never
     /// undercut.

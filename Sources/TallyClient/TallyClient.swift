@@ -5,9 +5,9 @@ import TLSEngine
 
 /// Calls Tally's HTTP API: one method per route, typed both ways.
 ///
-/// A copy shares the connections. Every call goes on trying until it has an answer or its deadline passes: after a failed
-/// connection, and after 429 and 503 at the pace that the server asks for. A POST carries an `Idempotency-Key`, so that a
-/// repeated one takes effect once.
+/// A copy shares the connections. Every call goes on trying until it has an answer or its deadline passes: after a
+/// failed connection, and after 429 and 503 at the pace that the server asks for. A POST carries an `Idempotency-Key`,
+/// so that a repeated one takes effect once.
 package struct TallyClient: Sendable {
     /// Where Tally is and how patient to be.
     package struct Configuration: Sendable {
@@ -102,7 +102,8 @@ package struct TallyClient: Sendable {
     /// So long the server works on one request at most, and so long a proxy before it has to wait.
     static let longestRequest = Duration.seconds(300)
 
-    /// What ends a header, or is not shown, is a slip of the caller's; sent, it would look like a connection that breaks.
+    /// What ends a header, or is not shown, is a slip of the caller's; sent, it would look like a connection that
+    /// breaks.
     private static func checkHeader(_ text: String, _ what: String) throws(ClientError) {
         guard !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
             let detail = "\(what) holds a control character, such as the end of a line"

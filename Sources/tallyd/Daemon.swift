@@ -18,7 +18,8 @@ struct Daemon: Sendable {
     /// - Parameters:
     ///   - companions: Services that stop after all others.
     ///   - onListening: Told the address of the API, once it takes requests.
-    /// - Throws: What keeps it from starting: a database that is away, not migrated or too new; an address that is taken.
+    /// - Throws: What keeps it from starting: a database that is away, not migrated or too new; an address that is
+    ///   taken.
     func run(
         companions: [any Service] = [],
         onListening: @escaping @Sendable (String, Orchestrator) async throws -> Void
@@ -51,7 +52,8 @@ struct Daemon: Sendable {
         try await ServiceGroup(configuration: group).run()
     }
 
-    /// Refuses a database that is not migrated or too new. One that is away may come back: it is waited for, half a minute.
+    /// Refuses a database that is not migrated or too new. One that is away may come back: it is waited for, half a
+    /// minute.
     private func checkSchema(_ logger: Logger) async throws {
         var pool = Database.Configuration()
         pool.maximumConnections = 1

@@ -162,8 +162,8 @@ private let keptRequests: [(String, APNSRequest, Acceptance)] = [
     ("list", .list, .listChannels(bundleID: StubWorld.bundleID)),
 ]
 
-/// Apple, Handling notification responses from APNs and Handling error responses from Apple Push Notification service; of
-/// two spellings the one that comes over the wire.
+/// Apple, Handling notification responses from APNs and Handling error responses from Apple Push Notification service;
+/// of two spellings the one that comes over the wire.
 private let applesReasons: Set<String> = [
     "BadCollapseId", "BadDeviceToken", "BadExpirationDate", "BadMessageId", "BadPriority", "BadTopic",
     "DeviceTokenNotForTopic", "DuplicateHeaders", "IdleTimeout", "InvalidPushType", "MissingDeviceToken",

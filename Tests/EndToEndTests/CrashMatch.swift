@@ -5,10 +5,12 @@ import SystemSupport
 import TallyClient
 import TestSupport
 
-/// The World Cup final with a daemon that is killed again and again while phones join, rotate their tokens and are started.
+/// The World Cup final with a daemon that is killed again and again while phones join, rotate their tokens and are
+/// started.
 ///
-/// A start is repeated once, so two crashes of the same start may leave a phone without a card, and that is as promised.
-/// Here no start meets two crashes: a crash waits until the starts that the one before left in doubt are through.
+/// A start is repeated once, so two crashes of the same start may leave a phone without a card, and that is as
+/// promised. Here no start meets two crashes: a crash waits until the starts that the one before left in doubt are
+/// through.
 final class CrashMatch {
     private let system: TallySystem
     private let recording: Recording

@@ -6,7 +6,8 @@ import Synchronization
 import SystemSupport
 import Testing
 
-/// More comes than can be accepted: the least urgent is refused, nothing that was accepted is lost, and it is over at once.
+/// More comes than can be accepted: the least urgent is refused, nothing that was accepted is lost, and it is over at
+/// once.
 @Suite("Overload", .timeLimit(.minutes(4)))
 struct OverloadTests {
     @Test("Under pressure routine changes stay outside, then alerts, then ends; starts come in, and what is in arrives")

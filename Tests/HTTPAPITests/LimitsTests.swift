@@ -93,8 +93,8 @@ struct LimitsTests {
 
     // MARK: Raw connections
 
-    /// Sends `begin`, then a byte every tenth of a second, if there is `more`; returns all that came back when the server has
-    /// closed.
+    /// Sends `begin`, then a byte every tenth of a second, if there is `more`; returns all that came back when the
+    /// server has closed.
     ///
     /// - Throws: ``ConnectionLeftOpen``.
     private static func dribble(_ begin: String, to port: Int, more: Bool = true) async throws -> String {

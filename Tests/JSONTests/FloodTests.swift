@@ -6,7 +6,8 @@ import Testing
 /// Documents that are small to send and would be dear to read, if reading were not linear.
 @Suite("Floods of JSON", .timeLimit(.minutes(2)))
 struct FloodTests {
-    /// Every order of these marks makes the same letter to Unicode: canonically equivalent, and different texts to JSON.
+    /// Every order of these marks makes the same letter to Unicode: canonically equivalent, and different texts to
+    /// JSON.
     private static let marks: [Unicode.Scalar] = [
         "\u{323}", "\u{307}", "\u{328}", "\u{31B}", "\u{345}", "\u{334}", "\u{5B0}", "\u{5B1}",
     ]

@@ -1,8 +1,8 @@
 import JSON
 import Testing
 
-/// What RFC 8259 leaves to the parser, under the names that JSONTestSuite has for these cases, and what it allows but is
-/// refused here.
+/// What RFC 8259 leaves to the parser, under the names that JSONTestSuite has for these cases, and what it allows but
+/// is refused here.
 @Suite("What a JSON parser may choose")
 struct ParserChoiceTests {
     @Test(

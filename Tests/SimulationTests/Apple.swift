@@ -192,7 +192,8 @@ struct Line: PushSender {
             }
             return (outcomes, Int.random(in: 0...3, using: &state.random))
         }
-        // Batches that left side by side are answered in any order. What a daemon does with an answer waits at its gate.
+        // Batches that left side by side are answered in any order. What a daemon does with an answer waits at its
+        // gate.
         for _ in 0..<delay { await Task.yield() }
         let exceptions = outcomes.enumerated().compactMap { index, outcome in
             outcome.isAccepted ? nil : BatchOutcome.Exception(index: index, outcome: outcome)

@@ -104,7 +104,8 @@ extension Universe {
         }
     }
 
-    /// The revision whose state a card shows: an app that starts a card itself says so, else its card is taken for the start's.
+    /// The revision whose state a card shows: an app that starts a card itself says so, else its card is taken for the
+    /// start's.
     private func revision(of card: Card) async throws -> Revision? {
         try await clock.database.query(
             """
@@ -114,7 +115,8 @@ extension Universe {
         ).first(as: Int64?.self) ?? nil
     }
 
-    /// An app does not wait for the start of a match that its phone has no card of; least of all for one that Tally puts off.
+    /// An app does not wait for the start of a match that its phone has no card of; least of all for one that Tally
+    /// puts off.
     func startOwnCard() async throws {
         guard let match = matches.filter({ !$0.hasEnded && $0.delivery != .channel }).randomElement(using: &random),
             let score = match.accepted.first?.score

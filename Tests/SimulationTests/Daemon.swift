@@ -5,8 +5,8 @@ import Synchronization
 
 @testable import Orchestrator
 
-/// One run of `tallyd`, from its start to its death. Its connections are those of all daemons: what was open on one when
-/// its daemon died is rolled back, as the server does where a connection breaks.
+/// One run of `tallyd`, from its start to its death. Its connections are those of all daemons: what was open on one
+/// when its daemon died is rolled back, as the server does where a connection breaks.
 final class Daemon: Sendable {
     let name: String
     let orchestrator: Orchestrator

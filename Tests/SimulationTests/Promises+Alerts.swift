@@ -24,8 +24,8 @@ extension Universe {
         }
     }
 
-    /// Each alert reaches a card that was there when it was accepted: the newest of all, and each that must be delivered; but
-    /// an end waits for nothing but what rides on it.
+    /// Each alert reaches a card that was there when it was accepted: the newest of all, and each that must be
+    /// delivered; but an end waits for nothing but what rides on it.
     private func checkTold(_ card: Card, of phone: Phone, _ match: Match, _ sendings: Sendings) throws {
         // Of tokens that were replaced nobody knows what became of the pushes to them.
         guard card.isKnown, !card.isGone, card.tokens.count <= 1, let since = card.knownSince else { return }

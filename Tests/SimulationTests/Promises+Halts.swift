@@ -10,7 +10,8 @@ extension Universe {
         let from: Int64
         let to: Int64
 
-        /// Whether it went on at any moment between the two, of which the later may be the earlier by a clock that was set back.
+        /// Whether it went on at any moment between the two, of which the later may be the earlier by a clock that was
+        /// set back.
         func touches(_ one: Int64, _ other: Int64) -> Bool { from <= max(one, other) && min(one, other) <= to }
     }
 
@@ -21,7 +22,8 @@ extension Universe {
         for halt in halts {
             let (from, to) = (halt.from - VirtualClock.beginning, halt.to - VirtualClock.beginning)
             note("sending was halted from \(Double(from) / 1_000) to \(Double(to) / 1_000)")
-            // What began before the halt may still have sent a slice. Where the clock had one time twice, it may be either.
+            // What began before the halt may still have sent a slice. Where the clock had one time twice, it may be
+            // either.
             let (begins, ends) = (uptimes(of: halt.from), uptimes(of: halt.to))
             let answered = sent.filter {
                 $0.turn.uptime > begins.upperBound && $0.uptime > begins.upperBound && $0.uptime < ends.lowerBound

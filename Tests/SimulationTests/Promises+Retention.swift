@@ -6,8 +6,8 @@ import Postgres
 extension Universe {
     private static let hour: Int64 = 3_600_000
 
-    /// They are deleted when their time has come, whatever was left of them and whoever dies over it; the others stay as
-    /// they are. The last that is checked: of those that go on, too, weeks pass.
+    /// They are deleted when their time has come, whatever was left of them and whoever dies over it; the others stay
+    /// as they are. The last that is checked: of those that go on, too, weeks pass.
     func checkRetention() async throws {
         try await outlast()
         let ended = try await activities(thatEnded: true)

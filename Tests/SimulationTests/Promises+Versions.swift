@@ -5,7 +5,8 @@ extension Universe {
         !hasTwoVersions || hasMinute || phone.appVersion != Self.newerApp
     }
 
-    /// What went to a phone is what its app decodes, as far as Tally knows the app; and what went to a channel every app does.
+    /// What went to a phone is what its app decodes, as far as Tally knows the app; and what went to a channel every
+    /// app does.
     func checkVersions() throws {
         let (phones, sent) = apple.with { ($0.phones, $0.sent) }
         let owners = Dictionary(

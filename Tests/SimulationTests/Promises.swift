@@ -36,8 +36,8 @@ extension Universe {
         try await checkRetention()
     }
 
-    /// Promise 2: a worker that finds nothing to send rests, until time has passed or there is something. So it does where sending
-    /// is halted (promise 9). To be looked at on the way: else the life would never end.
+    /// Promise 2: a worker that finds nothing to send rests, until time has passed or there is something. So it does
+    /// where sending is halted (promise 9). To be looked at on the way: else the life would never end.
     func checkTurnsEnd() async throws {
         guard stage.hasEndlessTurn else { return }
         throw try await isHalted()

@@ -166,8 +166,8 @@ extension Universe {
 
     // MARK: The end of all faults
 
-    /// Faults stop, the apps report what is due, and so much time passes as the promises allow: the longest wait between
-    /// two tries and 5 s (promise 2), after the repeat of starts that are in doubt.
+    /// Faults stop, the apps report what is due, and so much time passes as the promises allow: the longest wait
+    /// between two tries and 5 s (promise 2), after the repeat of starts that are in doubt.
     func calmDown() async throws {
         note("the faults stop")
         endStorm()
@@ -207,8 +207,8 @@ extension Universe {
         try await clock.database.query("SELECT EXISTS (SELECT FROM sending_halts)").first(as: Bool.self) ?? false
     }
 
-    /// Milliseconds in which everything must be well: starts in doubt are repeated after 20 s, then come the longest wait
-    /// between two tries and 5 s, twice, because what a start brings has to be sent, too.
+    /// Milliseconds in which everything must be well: starts in doubt are repeated after 20 s, then come the longest
+    /// wait between two tries and 5 s, twice, because what a start brings has to be sent, too.
     private static let patience: Int64 = 90_000
 
     /// How long it is until a lease ends or something is due; at least 1 s.

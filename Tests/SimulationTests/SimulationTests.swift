@@ -5,7 +5,8 @@ import Schema
 import TestSupport
 import Testing
 
-/// The promises of the design, tried on random lives of daemons, phones and Apple. `tools/simulate` runs one seed, or more.
+/// The promises of the design, tried on random lives of daemons, phones and Apple. `tools/simulate` runs one seed, or
+/// more.
 @Suite("A simulated life", .serialized)
 struct SimulationTests {
     @Test("keeps the promises, whatever happens in whatever order")

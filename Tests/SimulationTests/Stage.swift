@@ -1,11 +1,11 @@
 import Postgres
 import Synchronization
 
-/// Where the daemons of a simulation act, one at a time: a task that wants to go to the database between two transactions
-/// waits here until it is its turn.
+/// Where the daemons of a simulation act, one at a time: a task that wants to go to the database between two
+/// transactions waits here until it is its turn.
 ///
-/// Whoever drives the simulation chooses whose turn it is, so one seed is one order of events. What runs in a transaction
-/// is not stopped: it holds locks that others would wait for.
+/// Whoever drives the simulation chooses whose turn it is, so one seed is one order of events. What runs in a
+/// transaction is not stopped: it holds locks that others would wait for.
 final class Stage: Sendable {
     /// A task of a daemon that works step by step.
     struct Actor: Hashable, Sendable, CustomStringConvertible {
@@ -74,7 +74,8 @@ final class Stage: Sendable {
         }
     }
 
-    /// Takes note that the current turn goes to the database; false if it has gone there so often that it would go on for ever.
+    /// Takes note that the current turn goes to the database; false if it has gone there so often that it would go on
+    /// for ever.
     func takesStep() -> Bool {
         guard Turn.current.number > 0 else { return true }
         return state.withLock { state in

@@ -47,8 +47,8 @@ final class Universe {
     static let newerApp = "2.0"
     /// One life in so many has a crowd of phones.
     private static let livesPerCrowd: UInt64 = 25
-    /// Enough for mass rejections, with the answers of a minute before; and few enough to be one batch, so that nothing of a
-    /// turn goes on beside the step that it waits for.
+    /// Enough for mass rejections, with the answers of a minute before; and few enough to be one batch, so that nothing
+    /// of a turn goes on beside the step that it waits for.
     private static let crowdSize = StartClaims.batchSize - 1
 
     let clock: VirtualClock

@@ -12,8 +12,8 @@ struct VirtualClock: Sendable {
 
     /// What a daemon's connection string has to end with.
     ///
-    /// Plans depend on nothing but the statement: neither on the values nor on how full the tables are just then, else one
-    /// seed would not be one order of rows. They are kept as long as the connection.
+    /// Plans depend on nothing but the statement: neither on the values nor on how full the tables are just then, else
+    /// one seed would not be one order of rows. They are kept as long as the connection.
     static let sessionOptions =
         "?options=-csearch_path%3Dsim%2Cpg_catalog%2Cpublic%20-cplan_cache_mode%3Dforce_generic_plan"
         + "%20-cenable_seqscan%3Doff%20-cjit%3Doff"

@@ -121,7 +121,8 @@ struct ImportTests {
         }
     }
 
-    /// Extensions as they are written, before or behind what they are of; all of them make a state whose key is renamed.
+    /// Extensions as they are written, before or behind what they are of; all of them make a state whose key is
+    /// renamed.
     @Test(arguments: [
         "extension Game.Status { enum CodingKeys: String, CodingKey { case score = \"s\" } }",
         "typealias Shown = Game.Status\nextension Shown { enum CodingKeys: String, CodingKey { case score = \"s\" } }",

@@ -26,8 +26,8 @@ package final class RunningProgram: Sendable {
 
     /// Starts a program of the build, `tallyd`, `tally` or `apns-sim`, or of another one in the folder `programs`.
     ///
-    /// `environment` is all that it gets of Tally's settings; the rest of its environment is ours. It runs in the folder, and
-    /// its standard error goes to a file there.
+    /// `environment` is all that it gets of Tally's settings; the rest of its environment is ours. It runs in the
+    /// folder, and its standard error goes to a file there.
     package static func start(
         _ name: String,
         _ arguments: [String],

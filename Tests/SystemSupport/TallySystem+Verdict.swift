@@ -67,8 +67,8 @@ extension TallySystem {
         return cardless.filter { lost.contains("\($0.device) \($0.activity)") }
     }
 
-    /// Promise 3: for one destination time never goes back. A start token is another destination than the channel or the
-    /// update token of its card, so what was on its way there when the card was started may be older.
+    /// Promise 3: for one destination time never goes back. A start token is another destination than the channel or
+    /// the update token of its card, so what was on its way there when the card was started may be older.
     private func judgeOldPushes(_ verdict: inout Verdict) async throws {
         for phone in try await simulator.phones() {
             let pushes = try await simulator.phone(phone.id).pushes

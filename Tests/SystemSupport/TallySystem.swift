@@ -9,8 +9,8 @@ package import Postgres
 import Synchronization
 package import TallyClient
 
-/// Everything of Tally as processes of its own: a database of the private cluster, the simulator, the daemon. The app and
-/// the type of the samples are registered, and phones report.
+/// Everything of Tally as processes of its own: a database of the private cluster, the simulator, the daemon. The app
+/// and the type of the samples are registered, and phones report.
 package final class TallySystem: Sendable {
     package static let app = knownGood(BundleID("com.example.matchday"))
     package static let type = knownGood(ActivityTypeName("GameAttributes"))
@@ -128,8 +128,8 @@ package final class TallySystem: Sendable {
     /// Kills the first daemon.
     package func killDaemon() async { await first.kill() }
 
-    /// Starts another daemon, of the version of the first, on the same database if no setting says otherwise, with an address
-    /// of its own.
+    /// Starts another daemon, of the version of the first, on the same database if no setting says otherwise, with an
+    /// address of its own.
     package func startAnotherDaemon(environment: [String: String] = [:]) async throws -> DaemonProcess {
         let daemon = DaemonProcess(settings: settings.merging(environment) { $1 }, in: folder)
         daemon.change(programs: first.programs)

@@ -1,5 +1,5 @@
-/// What the promises of the design came to in one run of the system, by the phones' own view, by what callers were told and
-/// by what is on record.
+/// What the promises of the design came to in one run of the system, by the phones' own view, by what callers were told
+/// and by what is on record.
 package struct Verdict: Sendable {
     /// What a run may do to the promises without breaking them, because of what was done to it.
     package struct Allowances: OptionSet, Sendable {

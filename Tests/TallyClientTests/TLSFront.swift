@@ -8,8 +8,8 @@ struct TLSFront {
     /// The authority's certificate.
     let caFile: String
 
-    /// Listens on all of 127.0.0.0/8; the certificate is for `localhost`, 127.0.0.1 and ::1. `options` follow in the line
-    /// `bind`, such as `alpn h2`.
+    /// Listens on all of 127.0.0.0/8; the certificate is for `localhost`, 127.0.0.1 and ::1. `options` follow in the
+    /// line `bind`, such as `alpn h2`.
     static func with(
         _ server: ScriptedServer,
         options: String = "alpn h2,http/1.1",

@@ -4,8 +4,8 @@ import Logging
 package import Postgres
 import Synchronization
 
-/// The one private PostgreSQL server of this test process: started when the first test asks for it, stopped at the end of
-/// the process, its data removed then.
+/// The one private PostgreSQL server of this test process: started when the first test asks for it, stopped at the end
+/// of the process, its data removed then.
 package final class TestCluster: Sendable {
     private static let starting = Task { try await TestCluster() }
     private static let running = Mutex<TestCluster?>(nil)
@@ -126,7 +126,8 @@ private actor Templates {
     }
 }
 
-/// Lends a fresh database of the process's private server, with the given migrations applied. Tests may run in parallel.
+/// Lends a fresh database of the process's private server, with the given migrations applied. Tests may run in
+/// parallel.
 ///
 /// - Parameters:
 ///   - migrations: applied once per list; each database is a copy.

@@ -1,9 +1,10 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The modules that peers' and callers' bytes reach, and their tests, as a package of their own: `tools/test` builds it with
-// AddressSanitizer, which for the whole project would cost minutes. The importer of Swift sources is not among them: for
-// swift-syntax that alone would be minutes, and it runs in a process of its own. Folders and settings are those of the root package.
+// The modules that peers' and callers' bytes reach, and their tests, as a package of their own: `tools/test` builds it
+// with AddressSanitizer, which for the whole project would cost minutes. The importer of Swift sources is not among
+// them: for swift-syntax that alone would be minutes, and it runs in a process of its own. Folders and settings are
+// those of the root package.
 let swiftSettings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .enableUpcomingFeature("ExistentialAny"),

@@ -1,7 +1,8 @@
 package import ActivityModel
 package import JSON
 
-// Every code of the contract, once; those of 409 are in `Problem+Conflicts.swift`. `detail` says what to do where that is known.
+// Every code of the contract, once; those of 409 are in `Problem+Conflicts.swift`. `detail` says what to do where that
+// is known.
 extension Problem {
     // MARK: The request as such
 
@@ -217,8 +218,8 @@ extension Problem {
         Problem(status: 503, code: "unavailable", detail: detail, retryAfter: retryAfter)
     }
 
-    /// 503: who was to carry the request out did not say what became of it. Of the database, the same request again, under its
-    /// `Idempotency-Key`, learns it; of APNs, a look at its channels does.
+    /// 503: who was to carry the request out did not say what became of it. Of the database, the same request again,
+    /// under its `Idempotency-Key`, learns it; of APNs, a look at its channels does.
     package static func outcomeUnknown(
         _ detail: String = "The database did not answer in time; the request may have been carried out.",
         retryAfter: Int = 1

@@ -11,8 +11,8 @@ package struct Problem: Error, Sendable, Hashable {
     package var code: String
     /// One sentence for people: what is wrong and, where it is known, what to do.
     package var detail: String
-    /// The places in the input that are wrong, at most ``FieldError/maximumCount``; empty where the problem is not about the
-    /// input.
+    /// The places in the input that are wrong, at most ``FieldError/maximumCount``; empty where the problem is not
+    /// about the input.
     package var errors: [FieldError]
     /// Further members of the answer, such as `bytes` and `limit`.
     package var extra: JSONObject

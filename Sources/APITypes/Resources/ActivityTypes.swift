@@ -7,8 +7,8 @@ package struct TypeRequest: Sendable, Hashable {
     package enum Source: Sendable, Hashable {
         /// JSON Schema documents, objects or booleans.
         case schemas(attributes: JSONValue, contentState: JSONValue)
-        /// A Swift file that declares the `ActivityAttributes` struct, and JSON Schemas by the names of types that it cannot
-        /// explain.
+        /// A Swift file that declares the `ActivityAttributes` struct, and JSON Schemas by the names of types that it
+        /// cannot explain.
         case swift(String, supplied: [String: JSONValue] = [:])
     }
 
@@ -84,8 +84,8 @@ package enum SchemaPart: String, Sendable, Hashable, CaseIterable {
 package struct SchemaFinding: Sendable, Hashable {
     /// How much a difference matters.
     package enum Severity: String, Sendable, Hashable, CaseIterable {
-        /// What runs now would be refused, or withheld from its phones, or sent to apps that cannot decode it; or phones
-        /// follow that cannot decode content which makes use of it, so that it is refused.
+        /// What runs now would be refused, or withheld from its phones, or sent to apps that cannot decode it; or
+        /// phones follow that cannot decode content which makes use of it, so that it is refused.
         case breaking
         /// It hurts nothing that runs now, as far as is known.
         case warning
@@ -348,8 +348,8 @@ extension TypeVersionResource: APIAnswer {
 
 /// `PUT /v1/apps/{b}/types/{type}/versions/{version}`: what an operator decides about a version.
 package struct TypeVersionRequest: Sendable, Hashable {
-    /// Whether the phones that decode nothing newer are given up: what they cannot decode is withheld from them instead of
-    /// being refused for all.
+    /// Whether the phones that decode nothing newer are given up: what they cannot decode is withheld from them instead
+    /// of being refused for all.
     package var retired: Bool
 
     package init(retired: Bool) { self.retired = retired }

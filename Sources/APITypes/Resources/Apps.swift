@@ -4,10 +4,11 @@ package import JSON
 /// `PUT /v1/apps/{bundle_id}`.
 package struct AppRequest: Sendable, Hashable {
     package var teamID: TeamID
-    /// Whether no other system makes channels for this app, so that unknown ones may be deleted; nil keeps what is stored,
-    /// false for a new app.
+    /// Whether no other system makes channels for this app, so that unknown ones may be deleted; nil keeps what is
+    /// stored, false for a new app.
     package var channelsExclusive: Bool?
-    /// Channels kept ready per environment, 0: made when an activity needs one; nil keeps what is stored, 0 for a new app.
+    /// Channels kept ready per environment, 0: made when an activity needs one; nil keeps what is stored, 0 for a new
+    /// app.
     package var channelPool: Int?
     package var environments: [APNSEnvironment: SigningKeyRequest]
 

@@ -75,8 +75,8 @@ extension BatchOperation {
 
     /// Reads one operation.
     ///
-    /// - Throws: 422 `invalid_request`. Pointers lead into the operation, or, if its own fields are right, into its `body`,
-    ///   as those of the route of its own do.
+    /// - Throws: 422 `invalid_request`. Pointers lead into the operation, or, if its own fields are right, into its
+    ///   `body`, as those of the route of its own do.
     package init(json: JSONValue) throws(Problem) {
         var reader = ObjectReader(json, refusesUnknownFields: true)
         let op = reader.required("op", .word(Op.self))

@@ -134,7 +134,8 @@ extension ChannelFinding: APIAnswer {
 
 /// The channels of an app in one environment, compared with Apple's list.
 package struct ChannelReport: Sendable, Hashable {
-    /// The most channels that Apple gives an app in one environment (Apple, "Sending channel management requests to APNs").
+    /// The most channels that Apple gives an app in one environment (Apple, "Sending channel management requests to
+    /// APNs").
     package static let quota = 10_000
 
     package var environment: APNSEnvironment

@@ -63,7 +63,8 @@ package enum ReportedUser: Sendable, Hashable {
 /// A start token with the count that orders reports of it.
 package struct StartTokenRequest: Sendable, Hashable {
     package var token: PushToken
-    /// Grows with every token that the app gets; a report with a smaller one is stale. Nil: the order of arrival decides.
+    /// Grows with every token that the app gets; a report with a smaller one is stale. Nil: the order of arrival
+    /// decides.
     package var generation: Int64?
 
     package init(token: PushToken, generation: Int64? = nil) {

@@ -7,8 +7,8 @@ package struct DoctorRequest: Sendable, Hashable {
     package var bundleID: BundleID?
     /// The only environment that is looked at; nil: all that are configured.
     package var environment: APNSEnvironment?
-    /// Whether a channel is made at Apple and deleted again for each app and environment, which proves key, team and the
-    /// broadcast capability.
+    /// Whether a channel is made at Apple and deleted again for each app and environment, which proves key, team and
+    /// the broadcast capability.
     package var triesChannels: Bool
 
     package init(bundleID: BundleID? = nil, environment: APNSEnvironment? = nil, triesChannels: Bool = false) {

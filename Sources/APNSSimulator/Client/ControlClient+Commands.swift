@@ -93,8 +93,8 @@ extension ControlClient {
 
     /// Lets something happen at phones; returns how many.
     ///
-    /// The action is a ``PhoneAction/Kind`` by its name. Phones are named by ids and by what ids begin with; without any
-    /// of them it is for all. `join` and `swipe-away` need the activity; `channelID` is Apple's, on `join`.
+    /// The action is a ``PhoneAction/Kind`` by its name. Phones are named by ids and by what ids begin with; without
+    /// any of them it is for all. `join` and `swipe-away` need the activity; `channelID` is Apple's, on `join`.
     package func act(
         _ action: String,
         phones: [String],
@@ -117,7 +117,8 @@ extension ControlClient {
         try await send("GET", path).text
     }
 
-    /// Compares the phones with the posts in a file of JSON lines, again and again until all are right or the time is over.
+    /// Compares the phones with the posts in a file of JSON lines, again and again until all are right or the time is
+    /// over.
     package func report(postsFile: String, waiting limit: Duration) async throws(SimulatorError) -> ReplayReport {
         let posts: Data
         do {

@@ -176,7 +176,8 @@ package struct ControlAPI: Sendable {
         }
     }
 
-    /// `PUT /certificate`: from now on Apple shows a certificate that has expired, or a valid one. Connections are dropped.
+    /// `PUT /certificate`: from now on Apple shows a certificate that has expired, or a valid one. Connections are
+    /// dropped.
     package func show(_ request: CertificateRequest) async {
         await showCertificate(request.expired)
     }

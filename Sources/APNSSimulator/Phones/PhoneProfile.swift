@@ -59,8 +59,8 @@ package struct PhoneLimits: Sendable, Hashable {
     package var startBudget = 10
     /// The window's length is not published; one hour is an assumption.
     package var startWindow: Int64 = 3_600_000
-    /// Updates and ends at priority 10 to the app's cards within the window, for phones whose person has switched frequent
-    /// updates off. Apple publishes no number; about 15 per hour is what people report.
+    /// Updates and ends at priority 10 to the app's cards within the window, for phones whose person has switched
+    /// frequent updates off. Apple publishes no number; about 15 per hour is what people report.
     package var highPriorityBudget = 15
     /// The same with frequent updates; about 230 were seen left on a device.
     package var frequentHighPriorityBudget = 230

@@ -88,7 +88,8 @@ package final class ReportDesk: Service {
         }
     }
 
-    /// Sends until the program shuts down or the task is cancelled. Unsent reports are then lost, as on a phone that is switched off.
+    /// Sends until the program shuts down or the task is cancelled. Unsent reports are then lost, as on a phone that is
+    /// switched off.
     package func run() async {
         await cancelWhenGracefulShutdown {
             await withTaskGroup(of: Void.self) { group in

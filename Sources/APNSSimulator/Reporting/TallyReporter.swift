@@ -6,7 +6,8 @@ package import TallyClient
 package struct TallyReporter: TallyReporting {
     private let client: TallyClient
 
-    /// Connects to nothing yet. Throws when the URL is none like `http://127.0.0.1:8080`; `key` needs the scope `register`.
+    /// Connects to nothing yet. Throws when the URL is none like `http://127.0.0.1:8080`; `key` needs the scope
+    /// `register`.
     package init(url: String, key: String, connections: Int = 64) throws(ClientError) {
         client = try TallyClient(
             TallyClient.Configuration(

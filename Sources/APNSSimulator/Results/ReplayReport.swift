@@ -27,7 +27,8 @@ package struct ReplayReport: Sendable, Hashable {
         package var p50: Int64?
         package var p99: Int64?
         package var maximum: Int64?
-        /// Pushes that were measured: each post once per phone, and only where the phone could be reached when it was posted.
+        /// Pushes that were measured: each post once per phone, and only where the phone could be reached when it was
+        /// posted.
         package var measured: Int
         /// Pushes that brought a phone a state that was posted before the phone could be reached.
         package var caughtUp: Int

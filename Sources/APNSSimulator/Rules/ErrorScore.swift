@@ -3,7 +3,8 @@
 /// Apple, Establishing a connection to APNs: errors lower the throughput by way of SETTINGS, too many of them end the
 /// connection, and bad device tokens end it sooner; a 410 is none. No number is published, so these are assumptions.
 package struct PenaltyLimits: Sendable, Hashable {
-    /// Points within the window that halve the concurrent streams, and halve them again each time; 0: nothing is ever done.
+    /// Points within the window that halve the concurrent streams, and halve them again each time; 0: nothing is ever
+    /// done.
     package var slowDown = 100
     /// Points within the window that end the connection.
     package var close = 1000

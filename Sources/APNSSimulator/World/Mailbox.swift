@@ -14,8 +14,8 @@ struct Mail {
     var until: Int64
 }
 
-/// What waits for phones that are offline: for each, one push by token (Apple, Sending notification requests to APNs: one
-/// per device and bundle id, normally the latest), and one per channel that stores its most recent message.
+/// What waits for phones that are offline: for each, one push by token (Apple, Sending notification requests to APNs:
+/// one per device and bundle id, normally the latest), and one per channel that stores its most recent message.
 struct Mailbox {
     /// Where it comes from.
     enum Source: Hashable {

@@ -11,8 +11,8 @@ struct AnswerBody: Sendable, Hashable {
 
     /// Reads the body.
     init(_ bytes: [UInt8]) {
-        // A body that is not JSON says nothing beyond its status, which is known already. Words are kept in the database, which
-        // does not take U+0000.
+        // A body that is not JSON says nothing beyond its status, which is known already. Words are kept in the
+        // database, which does not take U+0000.
         guard !bytes.isEmpty, let value = try? JSONValue.parse(bytes, refusesNUL: true) else {
             return
         }

@@ -22,8 +22,8 @@ package enum ConnectionAdvice: String, Sendable, Hashable, CaseIterable {
     case keep
     /// Use it no more; open another.
     case replace
-    /// The same, unless it is young: APNs binds a connection to the apps that the team had when it was made ("Establishing
-    /// a connection to APNs"), so that an app of later is refused on it.
+    /// The same, unless it is young: APNs binds a connection to the apps that the team had when it was made
+    /// ("Establishing a connection to APNs"), so that an app of later is refused on it.
     case replaceOld
     /// Its provider token is too old: a new one, on a new connection.
     case renewToken

@@ -64,8 +64,8 @@ package struct BatchOutcome: Sendable {
     /// How many pushes the batch had.
     package var count: Int { accepted + exceptions.count }
 
-    /// How many tokens APNs did not take (`BadDeviceToken`, `DeviceTokenNotForTopic`): many of these mean a wrong key, host
-    /// or topic rather than wrong tokens. Dead tokens (410) are not among them.
+    /// How many tokens APNs did not take (`BadDeviceToken`, `DeviceTokenNotForTopic`): many of these mean a wrong key,
+    /// host or topic rather than wrong tokens. Dead tokens (410) are not among them.
     package var rejected: Int { exceptions.count(where: \.isRejection) }
 
     /// How many pushes got an answer of Apple's, whatever it said.

@@ -12,8 +12,8 @@ enum ChannelAnswer {
         return ChannelStorage.allCases.first { Int64($0.policyNumber) == policy }
     }
 
-    /// All channels of an app: `{"channels": ["…", …]}`. Nil if any id is not one: a list with holes must not be taken for
-    /// the truth about what exists.
+    /// All channels of an app: `{"channels": ["…", …]}`. Nil if any id is not one: a list with holes must not be taken
+    /// for the truth about what exists.
     static func list(in body: [UInt8]) -> [APNSChannelID]? {
         // As above.
         guard let items = try? JSONValue.parse(body)["channels"]?.array else {

@@ -4,7 +4,8 @@ package import ActivityModel
 package enum ChannelCreationOutcome: Sendable, Hashable {
     /// There is a new channel of this id.
     case created(APNSChannelID)
-    /// There is none that we know of. With class ``PushOutcome/Class/unknown`` one may exist all the same, to be found by listing.
+    /// There is none that we know of. With class ``PushOutcome/Class/unknown`` one may exist all the same, to be found
+    /// by listing.
     case failed(PushOutcome)
 }
 

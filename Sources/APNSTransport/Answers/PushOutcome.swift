@@ -6,10 +6,11 @@ package struct PushOutcome: Sendable, Hashable {
     package enum Class: Sendable, Hashable {
         /// APNs took it; not a proof of delivery.
         case accepted
-        /// The token is dead since the given time (milliseconds since 1970), which is Apple's and may be missing. If the app
-        /// reported the token later than that, it lives.
+        /// The token is dead since the given time (milliseconds since 1970), which is Apple's and may be missing. If
+        /// the app reported the token later than that, it lives.
         case tokenDead(at: Int64?)
-        /// APNs does not take this token here. Wrong environment or topic look the same, so the token is kept, not sent to.
+        /// APNs does not take this token here. Wrong environment or topic look the same, so the token is kept, not sent
+        /// to.
         case tokenRejected
         /// May be sent again, later.
         case retry
@@ -58,12 +59,13 @@ package struct PushOutcome: Sendable, Hashable {
     package let `class`: Class
     /// The HTTP status; nil where no answer came, or where the request was refused before it left.
     package let status: Int?
-    /// Apple's word (or the one that Apple would have used, where `status` is nil). Unknown words are kept as they came.
+    /// Apple's word (or the one that Apple would have used, where `status` is nil). Unknown words are kept as they
+    /// came.
     package let reason: String?
     /// The id that Apple gave the request: `apns-id` or `apns-request-id`.
     package let apnsID: String?
-    /// `apns-unique-id`, by which the delivery log of Apple's Push Notifications Console finds the push; sent in the sandbox
-    /// only.
+    /// `apns-unique-id`, by which the delivery log of Apple's Push Notifications Console finds the push; sent in the
+    /// sandbox only.
     package let uniqueID: String?
     /// Words for people where the fault was on the way, such as "connection refused". Never holds tokens or payloads.
     package let detail: String?

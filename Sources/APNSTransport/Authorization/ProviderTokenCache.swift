@@ -30,8 +30,8 @@ struct ProviderTokenCache {
         return .use(held.token)
     }
 
-    /// Until when the store may take to answer for a request that is to be over by `due`: where a token serves meanwhile, a
-    /// third of the time, so that a store that hangs does not cost the request.
+    /// Until when the store may take to answer for a request that is to be over by `due`: where a token serves
+    /// meanwhile, a third of the time, so that a store that hangs does not cost the request.
     static func patience(
         meanwhile: ProviderToken?,
         until due: ContinuousClock.Instant,
@@ -47,7 +47,8 @@ struct ProviderTokenCache {
         return .ask(meanwhile: nil)
     }
 
-    /// Apple complained of too many new tokens. Whether the store is to be told: every batch hears it, for as long as it lasts.
+    /// Apple complained of too many new tokens. Whether the store is to be told: every batch hears it, for as long as
+    /// it lasts.
     mutating func tooMany(now: ContinuousClock.Instant) -> Bool {
         if let complaintKnownUntil, now < complaintKnownUntil { return false }
         complaintKnownUntil = now + Self.patience

@@ -3,8 +3,9 @@ package import Cryptography
 
 /// Holds the provider token of one identity and makes a new one when it is time.
 ///
-/// Apple takes a token for an hour, wants a new one at least that often, and answers 429 `TooManyProviderTokenUpdates` to
-/// new ones more often than every 20 minutes ("Establishing a token-based connection to APNs"). The clock is the caller's.
+/// Apple takes a token for an hour, wants a new one at least that often, and answers 429 `TooManyProviderTokenUpdates`
+/// to new ones more often than every 20 minutes ("Establishing a token-based connection to APNs"). The clock is the
+/// caller's.
 package struct ProviderTokenIssuer: Sendable {
     /// The age, in seconds, at which a token is replaced: well before Apple's hour, whatever the clocks differ by.
     package static let refreshAge: Int64 = 50 * 60
@@ -50,7 +51,8 @@ package struct ProviderTokenIssuer: Sendable {
 
     /// Apple called the current token expired: makes a new one if that is allowed. Whether there is a new one.
     ///
-    /// A token that is younger than 20 minutes and yet expired means that a clock is wrong, which a new one would not mend.
+    /// A token that is younger than 20 minutes and yet expired means that a clock is wrong, which a new one would not
+    /// mend.
     package mutating func tokenExpired(now: Timestamp) throws(CryptographyError) -> Bool {
         guard let current, !isYoung(current, now: now) else {
             return false

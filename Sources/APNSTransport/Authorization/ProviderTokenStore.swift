@@ -3,14 +3,14 @@ package import ActivityModel
 
 /// Where provider tokens come from.
 ///
-/// Apple wants one token at a time for a team and key, whatever sends with it, so all who share a key share a store. What
-/// is remembered of a token on the way, and when another is asked for, is the transport's business.
+/// Apple wants one token at a time for a team and key, whatever sends with it, so all who share a key share a store.
+/// What is remembered of a token on the way, and when another is asked for, is the transport's business.
 package protocol ProviderTokenStore: Sendable {
     /// The token to send with now, made anew if it is time.
     ///
     /// `expired` is one that Apple called expired: another is wanted. It comes back if a new one would be too early.
-    /// Throws `CryptographyError` if the key cannot sign, anything else if the store is away. Cancelled at the deadline of what
-    /// is to be sent.
+    /// Throws `CryptographyError` if the key cannot sign, anything else if the store is away. Cancelled at the deadline
+    /// of what is to be sent.
     func token(for identity: SigningIdentity, replacing expired: ProviderToken?) async throws -> IssuedProviderToken
 
     /// Apple complained of too many new tokens: the present one is to stay.

@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// Lets whoever asks for something that another is asking for already wait for that answer, so that a crowd which comes at
-/// once asks once.
+/// Lets whoever asks for something that another is asking for already wait for that answer, so that a crowd which comes
+/// at once asks once.
 ///
 /// Nothing is remembered beyond the answer: who comes later asks anew.
 package final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
@@ -18,8 +18,8 @@ package final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sen
 
     /// The answer to a question, which is asked by `ask` unless somebody else is at it.
     ///
-    /// Who waits does so until the other's answer, cancelled or not, so `ask` has to have a deadline; who was cancelled then
-    /// throws. If the one who asks is cancelled, the next who waits asks.
+    /// Who waits does so until the other's answer, cancelled or not, so `ask` has to have a deadline; who was cancelled
+    /// then throws. If the one who asks is cancelled, the next who waits asks.
     ///
     /// - Throws: What `ask` throws, also that of another; `CancellationError`.
     package func value(

@@ -9,9 +9,9 @@ internal import TLSEngine
 
 /// Sends to Apple: pushes to tokens and channels, and the management of channels.
 ///
-/// Everything is done by one thread, which lives as long as ``run()`` or until ``shutDown()``; sending works as soon as the
-/// client is made. Every call ends by its deadline, and no answer of Apple's is ever thrown. When the calling task is
-/// cancelled, what has not left is not sent, and what has left is still waited for.
+/// Everything is done by one thread, which lives as long as ``run()`` or until ``shutDown()``; sending works as soon as
+/// the client is made. Every call ends by its deadline, and no answer of Apple's is ever thrown. When the calling task
+/// is cancelled, what has not left is not sent, and what has left is still waited for.
 package final class APNSClient: Service, CustomStringConvertible, Sendable {
     /// How long a request about channels may take.
     package static let channelDeadline: Duration = .seconds(10)
@@ -23,8 +23,8 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
 
     /// Makes a client and starts its thread. Nothing is sent.
     ///
-    /// `caFile` names further trust roots beside the system's, in PEM. `providerTokens` are shared with all that send with the
-    /// same keys.
+    /// `caFile` names further trust roots beside the system's, in PEM. `providerTokens` are shared with all that send
+    /// with the same keys.
     package init(
         endpoints: APNSEndpoints = APNSEndpoints(),
         caFile: String? = nil,
@@ -102,7 +102,8 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
 
     // MARK: Pushes
 
-    /// Sends the same push to many tokens and returns when each of them has an outcome, by the batch's deadline at the latest.
+    /// Sends the same push to many tokens and returns when each of them has an outcome, by the batch's deadline at the
+    /// latest.
     package func send(_ batch: PushBatch) async -> BatchOutcome {
         if let refusal = batch.refusal {
             return BatchOutcome(count: batch.tokens.count, allAre: refusal)
@@ -343,7 +344,8 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
         return answer ?? SingleAnswer(outcome: Self.isShutDown)
     }
 
-    /// Sends with the identity's provider token, and what Apple calls expired once more with its successor, if there is one.
+    /// Sends with the identity's provider token, and what Apple calls expired once more with its successor, if there is
+    /// one.
     private func underProviderToken<Result, Outcomes: Sequence<PushOutcome>>(
         of identity: SigningIdentity,
         until due: ContinuousClock.Instant,

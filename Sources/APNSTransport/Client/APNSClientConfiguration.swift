@@ -2,8 +2,8 @@
 package struct APNSClientConfiguration: Sendable, Hashable {
     /// How many connections one (endpoint, team, key) may use at a time, 1 to 64.
     ///
-    /// They are opened when the work needs them. With Apple's usual 1,000 streams and a round trip of 50 ms, sixteen carry
-    /// 320,000 requests a second, which is more than one thread makes.
+    /// They are opened when the work needs them. With Apple's usual 1,000 streams and a round trip of 50 ms, sixteen
+    /// carry 320,000 requests a second, which is more than one thread makes.
     package var maximumConnections = 16
     /// How many requests one connection carries in its life, at most the 2³⁰ − 1 stream numbers that there are.
     package var maximumRequestsPerConnection = 1_000_000_000

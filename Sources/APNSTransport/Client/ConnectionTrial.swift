@@ -9,8 +9,8 @@ final class ConnectionTrial: HTTP2ClientHandler {
     private var completion: ((ReachabilityOutcome) -> Void)?
     private let ended: (ConnectionTrial) -> Void
 
-    /// Prepares a trial; `completion` is called once, and `ended` last of all, when nothing is left of the connection. Whoever
-    /// makes a trial keeps it until then.
+    /// Prepares a trial; `completion` is called once, and `ended` last of all, when nothing is left of the connection.
+    /// Whoever makes a trial keeps it until then.
     init(
         completion: @escaping (ReachabilityOutcome) -> Void,
         ended: @escaping (ConnectionTrial) -> Void

@@ -64,8 +64,8 @@ final class TransportMetrics {
         }
     }
 
-    /// Tells how many connections there are in `environment`, those being opened or closed included, and how many requests
-    /// are under way on them.
+    /// Tells how many connections there are in `environment`, those being opened or closed included, and how many
+    /// requests are under way on them.
     func setConnections(_ connections: Int, streams: Int, environment: APNSEnvironment) {
         let gauges = gauges(environment)
         gauges.connections.record(connections)

@@ -12,8 +12,8 @@ package struct APNSEndpoint: Sendable, Hashable {
 
     /// Reads `https://host[:port][/]`; `name` is the setting that an error names.
     ///
-    /// - Throws: ``APNSTransportError/Code/invalidEndpoint`` for another scheme, a missing host, a bad port, credentials, a
-    ///   path, a query or a fragment.
+    /// - Throws: ``APNSTransportError/Code/invalidEndpoint`` for another scheme, a missing host, a bad port,
+    ///   credentials, a path, a query or a fragment.
     package init(url text: String, name: String) throws(APNSTransportError) {
         func refusal(_ reason: String) -> APNSTransportError {
             APNSTransportError(.invalidEndpoint, "\(name): \(reason)")

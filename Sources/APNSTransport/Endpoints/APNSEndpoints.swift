@@ -35,8 +35,8 @@ package struct APNSEndpoints: Sendable, Hashable {
 
     /// Apple's endpoint.
     ///
-    /// Broadcasts go to the ordinary host: Apple's pages contradict each other, and the answers that senders recorded came
-    /// from it. Channel management has a host of its own, and a port that differs by environment.
+    /// Broadcasts go to the ordinary host: Apple's pages contradict each other, and the answers that senders recorded
+    /// came from it. Channel management has a host of its own, and a port that differs by environment.
     package static func standard(_ environment: APNSEnvironment, _ api: APNSAPI) -> APNSEndpoint {
         switch (environment, api) {
         case (.production, .device), (.production, .broadcast): APNSEndpoint(host: "api.push.apple.com")

@@ -63,7 +63,8 @@ extension ConnectionPool {
         }
     }
 
-    /// Where there is no connection, and the next is not tried before a moment, whoever cannot wait for it learns at once.
+    /// Where there is no connection, and the next is not tried before a moment, whoever cannot wait for it learns at
+    /// once.
     func failWaiting(until moment: ContinuousClock.Instant) {
         guard connections.allSatisfy({ $0.state.phase == .draining }) else {
             return
@@ -78,8 +79,8 @@ extension ConnectionPool {
         finishSoon(work)
     }
 
-    /// Called now and then: pings and closes what is idle. Whether the pool is to be kept: for its connections, its work, or
-    /// for what it knows of failures, without which the next one would hammer a server that is away.
+    /// Called now and then: pings and closes what is idle. Whether the pool is to be kept: for its connections, its
+    /// work, or for what it knows of failures, without which the next one would hammer a server that is away.
     ///
     /// - `isAbandoned`: whether every app that used the pool has changed to another key.
     func tidy(isAbandoned: Bool, now: ContinuousClock.Instant) -> Bool {

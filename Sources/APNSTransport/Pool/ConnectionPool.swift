@@ -4,7 +4,8 @@ internal import Logging
 internal import Reactor
 internal import TLSEngine
 
-/// All connections to one endpoint for one team and key, and the work that waits for them. Belongs to the transport's loop.
+/// All connections to one endpoint for one team and key, and the work that waits for them. Belongs to the transport's
+/// loop.
 ///
 /// A request leaves as soon as a connection has room. What was certainly not processed goes back to the queue until its
 /// batch's deadline; what left and stayed without an answer is ``PushOutcome/Class/unknown``.
@@ -244,7 +245,8 @@ final class ConnectionPool {
         report(.finished)
     }
 
-    /// Settles what is in flight for `age` ticks or more as unknown, and looks after connections that leave things open.
+    /// Settles what is in flight for `age` ticks or more as unknown, and looks after connections that leave things
+    /// open.
     private func giveUp(_ work: Work, age: UInt8, suspectAge: UInt8, _ detail: String) {
         let outcome = PushOutcome(.unknown, detail: detail)
         for flight in work.ledger.settleAloft(at: tick, age: age, outcome) {

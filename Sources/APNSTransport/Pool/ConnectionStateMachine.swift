@@ -1,7 +1,8 @@
 /// How many requests one connection may carry now. Pure: time is an argument.
 ///
 /// With provider tokens Apple allows one stream until one request with a valid token has succeeded ("Establishing a
-/// token-based connection to APNs"), so a new connection carries one request at a time until an answer proves its token.
+/// token-based connection to APNs"), so a new connection carries one request at a time until an answer proves its
+/// token.
 struct ConnectionStateMachine {
     enum Phase: Equatable {
         case connecting

@@ -2,8 +2,8 @@ internal import ActivityModel
 
 /// Which key each app signs with now. Pure.
 ///
-/// An app has one key in an environment. When it turns up with another, its operator has changed the key, and connections
-/// that were made with the old one serve nobody unless another app has it too.
+/// An app has one key in an environment. When it turns up with another, its operator has changed the key, and
+/// connections that were made with the old one serve nobody unless another app has it too.
 struct KeysInUse {
     private struct Owner: Hashable {
         let app: BundleID

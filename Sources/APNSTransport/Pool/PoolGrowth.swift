@@ -26,9 +26,9 @@ struct PoolGrowth {
 
     /// Whether to open a connection because `waiting` pushes found no room on `connections`.
     ///
-    /// By Little's law connections with room for `capacity` requests answer capacity / answer time in a second. Another one
-    /// is worth its handshakes if the waiting pushes would take longer than it takes to open. One at a time: whether the
-    /// next is needed shows once the last has proved itself.
+    /// By Little's law connections with room for `capacity` requests answer capacity / answer time in a second. Another
+    /// one is worth its handshakes if the waiting pushes would take longer than it takes to open. One at a time:
+    /// whether the next is needed shows once the last has proved itself.
     func decide(
         waiting: Int,
         capacity: Int,

@@ -1,7 +1,7 @@
 /// How long a pool waits before it connects again. Pure: time and chance are arguments.
 ///
-/// Apple may take connections that are opened and closed in quick succession for an attack ("Establishing a connection to
-/// APNs"). So every connection that did not last counts, also one that came up and answered.
+/// Apple may take connections that are opened and closed in quick succession for an attack ("Establishing a connection
+/// to APNs"). So every connection that did not last counts, also one that came up and answered.
 struct ReconnectPause {
     private let shortest: Duration
     private let longest: Duration
@@ -11,7 +11,8 @@ struct ReconnectPause {
 
     /// A pause of `shortest` after the first failure, doubled with each further one up to `longest`.
     ///
-    /// A connection that served for `longest` was no failure, and twice as long without a failure forgives the earlier ones.
+    /// A connection that served for `longest` was no failure, and twice as long without a failure forgives the earlier
+    /// ones.
     init(shortest: Duration, longest: Duration) {
         self.shortest = shortest
         self.longest = longest
@@ -29,8 +30,8 @@ struct ReconnectPause {
 
     /// A connection is of no more use, and not because we had none for it.
     ///
-    /// - `opened`: when the attempt began. Connections that were there at the last failure ended with it and do not count
-    ///   again, so that a restart of the server is one failure however many connections it costs.
+    /// - `opened`: when the attempt began. Connections that were there at the last failure ended with it and do not
+    ///   count again, so that a restart of the server is one failure however many connections it costs.
     /// - `connected`: when it came up, if it did.
     /// - `chance`: from 0 to 1, spreads the attempts of many daemons over half of the pause.
     mutating func lost(

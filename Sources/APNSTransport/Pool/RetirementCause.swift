@@ -17,7 +17,8 @@ enum RetirementCause {
     /// It came to an end by itself, or never came up.
     case lost(HTTP2Error?)
 
-    /// The cause that a GOAWAY is. APNs puts a JSON object with a `reason` into its debug data, the same words as in answers.
+    /// The cause that a GOAWAY is. APNs puts a JSON object with a `reason` into its debug data, the same words as in
+    /// answers.
     init(goAway code: HTTP2ErrorCode, debugData: [UInt8]) {
         self = .goAway(code, reason: AnswerBody(debugData).reason ?? Self.printable(debugData))
     }

@@ -1,8 +1,8 @@
 /// Which of a key's provider tokens the connections of a pool carry. Pure.
 ///
-/// A work brings the token that was the newest when it came, and may wait while that is renewed. APNs takes amiss how often
-/// the token of a connection changes (`TooManyProviderTokenUpdates`), so the new one goes with those that wait, too, and the
-/// old one never comes back.
+/// A work brings the token that was the newest when it came, and may wait while that is renewed. APNs takes amiss how
+/// often the token of a connection changes (`TooManyProviderTokenUpdates`), so the new one goes with those that wait,
+/// too, and the old one never comes back.
 struct TokenInUse {
     private var current: ProviderToken?
     private var earlier: ProviderToken?

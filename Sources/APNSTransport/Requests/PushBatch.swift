@@ -10,8 +10,8 @@ package struct PushBatch: Sendable {
     package var tokens: TokenBuffer
     /// When the answer is due at the latest, from the call on. What has not left by then never will.
     package var deadline: Duration
-    /// Whether ``BatchOutcome/receipts`` are wanted of every push, with how long its answer took. Costs a look at the clock
-    /// and a row per push, so it is meant for small batches.
+    /// Whether ``BatchOutcome/receipts`` are wanted of every push, with how long its answer took. Costs a look at the
+    /// clock and a row per push, so it is meant for small batches.
     package var wantsReceipts: Bool
 
     /// A batch.

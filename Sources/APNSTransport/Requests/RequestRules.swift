@@ -3,9 +3,9 @@ internal import HTTP2Engine
 
 /// Apple's rules for requests, kept before anything is sent.
 ///
-/// Each refusal is the outcome that Apple's answer would have been, in Apple's words, without a status; its detail names
-/// the header field or the size. Sources: Apple, "Sending notification requests to APNs" and "Sending broadcast push
-/// notification requests to APNs".
+/// Each refusal is the outcome that Apple's answer would have been, in Apple's words, without a status; its detail
+/// names the header field or the size. Sources: Apple, "Sending notification requests to APNs" and "Sending broadcast
+/// push notification requests to APNs".
 enum RequestRules {
     /// A body is not empty and within its limit, counted in the bytes that are sent.
     static func body(_ count: Int, _ limit: SizeLimit) -> PushOutcome? {
@@ -62,8 +62,8 @@ enum RequestRules {
         return refused("BadMessageId", "apns-id names one push, and there are \(requests)")
     }
 
-    /// The app is a bundle id, which is a step of its own in a path, and no field has control characters, or blanks at its
-    /// ends: a row of the database that somebody else wrote leads to no other place than its own.
+    /// The app is a bundle id, which is a step of its own in a path, and no field has control characters, or blanks at
+    /// its ends: a row of the database that somebody else wrote leads to no other place than its own.
     static func head(_ head: RequestHead) -> PushOutcome? {
         guard BundleID.accepts(head.app.rawValue) else {
             return refused("BadTopic", "the app is not named by a bundle id")

@@ -4,7 +4,8 @@ package struct BundleID: TextIdentifier {
 
     package init(stored text: String) { rawValue = text }
 
-    /// Letters, digits, hyphens and inner periods, at most 155 characters (Apple, `CFBundleIdentifier` and App Store Connect).
+    /// Letters, digits, hyphens and inner periods, at most 155 characters (Apple, `CFBundleIdentifier` and App Store
+    /// Connect).
     package static func accepts(_ text: String) -> Bool {
         text.utf8.first != UInt8(ascii: ".") && text.utf8.last != UInt8(ascii: ".")
             && Alphabet.consists(text, maximum: 155) {
@@ -58,7 +59,8 @@ package struct ChannelID: TextIdentifier {
     package static func accepts(_ text: String) -> Bool { isUUID(text) }
 }
 
-/// Our own name of one request, which Apple echoes: `apns-id` of a push to a device, `apns-request-id` of one to a channel.
+/// Our own name of one request, which Apple echoes: `apns-id` of a push to a device, `apns-request-id` of one to a
+/// channel.
 package struct APNSRequestID: TextIdentifier {
     package let rawValue: String
 

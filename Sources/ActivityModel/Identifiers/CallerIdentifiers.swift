@@ -25,7 +25,8 @@ package struct UserID: TextIdentifier {
     package static func accepts(_ text: String) -> Bool { Alphabet.isCallerID(text) }
 }
 
-/// The name of a Swift `ActivityAttributes` struct, as `attributes-type` carries it: bare, without its module, exact case.
+/// The name of a Swift `ActivityAttributes` struct, as `attributes-type` carries it: bare, without its module, exact
+/// case.
 package struct ActivityTypeName: TextIdentifier {
     package let rawValue: String
 

@@ -1,4 +1,5 @@
-/// A start, update or device token: opaque bytes whose length Apple does not fix (Apple, ActivityKit), written as hex text.
+/// A start, update or device token: opaque bytes whose length Apple does not fix (Apple, ActivityKit), written as hex
+/// text.
 package struct PushToken: Hashable, Sendable, CustomStringConvertible {
     /// The most bytes that are accepted.
     package static let maximumBytes = 256

@@ -6,7 +6,8 @@ package protocol TextIdentifier: Hashable, Sendable, Comparable, CustomStringCon
     /// Whether a text follows the grammar of this kind of identifier.
     static func accepts(_ text: String) -> Bool
 
-    /// Takes text that passed ``accepts(_:)`` before, as what comes out of our own database did; it is not checked again.
+    /// Takes text that passed ``accepts(_:)`` before, as what comes out of our own database did; it is not checked
+    /// again.
     init(stored text: String)
 }
 

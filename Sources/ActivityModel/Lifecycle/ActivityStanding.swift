@@ -10,8 +10,8 @@ package struct ActivityStanding: Sendable, Hashable {
     package var contentState: JSONValue
     /// The newest accepted `event_time`, in microseconds since 1970.
     package var eventTime: Int64?
-    /// Accepted `must_deliver` changes that have not yet reached every destination; nil: no destination is owed any, because the
-    /// activity has not begun and nobody has a card of it.
+    /// Accepted `must_deliver` changes that have not yet reached every destination; nil: no destination is owed any,
+    /// because the activity has not begun and nobody has a card of it.
     package var openBarriers: Int?
 
     /// A standing of these parts.

@@ -2,9 +2,9 @@ package import JSON
 
 /// Decides what an update or an end does to one activity, and takes the step.
 ///
-/// It has no clock and stores nothing: it is built from the stored row, asked once per request, in the order of
-/// accept, and what it then holds is written back. Requests of one group commit run through one machine. How an activity
-/// begins is not decided here: a start makes the row, and the time of a scheduled one makes it live, each in one statement
+/// It has no clock and stores nothing: it is built from the stored row, asked once per request, in the order of accept,
+/// and what it then holds is written back. Requests of one group commit run through one machine. How an activity begins
+/// is not decided here: a start makes the row, and the time of a scheduled one makes it live, each in one statement
 /// that asks for nothing else.
 ///
 /// ```

@@ -21,7 +21,8 @@ package enum DeviceCapability: Sendable, Hashable {
 
     /// Decides for one device.
     ///
-    /// To an unknown version nothing is sent that only iOS 18 understands; an unknown `activitiesEnabled` counts as yes.
+    /// To an unknown version nothing is sent that only iOS 18 understands; an unknown `activitiesEnabled` counts as
+    /// yes.
     package init(osVersion: OSVersion?, activitiesEnabled: Bool? = nil, delivery: Delivery) {
         if activitiesEnabled == false {
             self = .withheld(.activitiesDisabled)

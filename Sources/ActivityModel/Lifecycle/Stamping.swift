@@ -1,8 +1,8 @@
 /// Gives the `aps.timestamp` of pushes (promise 3).
 ///
 /// iOS drops a push whose timestamp is not newer than what it shows, and APNs still answers 200; one that lies far in
-/// the future blocks all that come after (Apple forum 776165). So stamps of one activity only grow, differ between revisions
-/// and stay close to the clock, which is the database's.
+/// the future blocks all that come after (Apple forum 776165). So stamps of one activity only grow, differ between
+/// revisions and stay close to the clock, which is the database's.
 package enum Stamping {
     /// How far a stamp may run ahead of the clock, in seconds.
     package static let maximumLead: Int64 = 2
@@ -39,7 +39,7 @@ package enum Stamping {
         return last - now
     }
 
-    /// Whether a send must take a fresh stamp of its revision because the one it has is older than ``maximumAge``, by that
-    /// age in seconds.
+    /// Whether a send must take a fresh stamp of its revision because the one it has is older than ``maximumAge``, by
+    /// that age in seconds.
     package static func needsFreshStamp(age: Double) -> Bool { age > Double(maximumAge) }
 }

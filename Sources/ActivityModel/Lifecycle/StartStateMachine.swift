@@ -1,8 +1,8 @@
 /// Decides what becomes of one device's start when its time has come and when its push was answered (promise 6).
 ///
 /// It has no clock and stores nothing: it is built from the stored row, asked, and written back. Three things need no
-/// decision and are not asked about: the phone's own report settles a start, whatever its state; a registration makes one
-/// that came to nothing due again; the end of the activity leaves none due.
+/// decision and are not asked about: the phone's own report settles a start, whatever its state; a registration makes
+/// one that came to nothing due again; the end of the activity leaves none due.
 ///
 /// ```
 /// pending ──▶ claimed ──▶ sent
@@ -69,8 +69,8 @@ package struct StartStateMachine: Sendable, Hashable {
             }
         }
 
-        /// What is told, and goes by, where several things stand against a start: first what the phone itself rules out,
-        /// last what passes with time. What costs something to find out is asked for only where it decides.
+        /// What is told, and goes by, where several things stand against a start: first what the phone itself rules
+        /// out, last what passes with time. What costs something to find out is asked for only where it decides.
         package static func first(
             capability: DeviceCapability,
             isDecodable: @autoclosure () throws -> Bool,
@@ -209,7 +209,8 @@ extension StartStateMachine {
     /// The push of a claimed start was answered.
     ///
     /// What failed for the old registration of a device that has registered since (`isRenewed`) is tried again; what
-    /// failed for its token's sake also if there is one that is believed to live (`hasLiveToken`), the answer considered.
+    /// failed for its token's sake also if there is one that is believed to live (`hasLiveToken`), the answer
+    /// considered.
     package mutating func answered(_ answer: Answer, isRenewed: Bool, hasLiveToken: Bool) -> Again {
         switch answer {
         case .accepted:

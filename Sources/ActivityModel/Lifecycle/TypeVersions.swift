@@ -49,13 +49,14 @@ package struct TypeVersions: Sendable, Hashable {
     /// Whether it may be withheld from the phones that decode a version what they cannot decode; else it is refused.
     package func isRetired(_ number: Int) -> Bool { steps.contains { $0.number == number && $0.isRetired } }
 
-    /// The rule once one more version has come, the newest then. What is decoded by no app any more is not ``reachable``.
+    /// The rule once one more version has come, the newest then. What is decoded by no app any more is not
+    /// ``reachable``.
     package func adding(minAppVersion: AppVersion?) -> TypeVersions {
         TypeVersions(steps + [Version(newest + 1, minAppVersion: minAppVersion)])
     }
 
-    /// The version that an app decodes: the newest that it understands, or the oldest if it is older than all of them. An
-    /// app that does not say its version counts as the oldest that is not retired.
+    /// The version that an app decodes: the newest that it understands, or the oldest if it is older than all of them.
+    /// An app that does not say its version counts as the oldest that is not retired.
     package func version(ofApp appVersion: AppVersion?) -> Int {
         guard let appVersion else { return current.first ?? newest }
         let understood = steps.last { step in step.minAppVersion.map { $0 <= appVersion } ?? true }

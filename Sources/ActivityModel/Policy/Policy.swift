@@ -96,8 +96,8 @@ extension Policy {
 
     /// The `apns-expiration` of a push that leaves now (UNIX seconds, or 0 for one attempt only).
     ///
-    /// `storage` is what the channel stores, `nil` for a push to a device: APNs refuses anything but 0 on a channel that
-    /// stores nothing (Apple, sending broadcast requests).
+    /// `storage` is what the channel stores, `nil` for a push to a device: APNs refuses anything but 0 on a channel
+    /// that stores nothing (Apple, sending broadcast requests).
     package func expiration(of kind: ChangeKind, at now: Timestamp, storage: ChannelStorage? = nil) -> Int64 {
         let seconds = expiration.seconds(kind)
         return storage == ChannelStorage.none || seconds == 0 ? 0 : now + Int64(seconds)

@@ -2,7 +2,8 @@ package import JSON
 
 /// Says how urgent a change is by what it changes in the content state.
 package struct PolicyRule: Sendable, Hashable {
-    /// The place in the content state; the rule matches when the value there differs from the one before, comes or goes.
+    /// The place in the content state; the rule matches when the value there differs from the one before, comes or
+    /// goes.
     package var changed: JSONPointer
     /// The urgency of a change that matches.
     package var urgency: Urgency

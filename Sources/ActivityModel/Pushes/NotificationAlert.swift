@@ -67,7 +67,8 @@ package struct NotificationAlert: Sendable, Hashable {
     }
 }
 
-/// The keys of one line: unlike in a Live Activity's alert, the translated form has keys of its own beside the plain one.
+/// The keys of one line: unlike in a Live Activity's alert, the translated form has keys of its own beside the plain
+/// one.
 private struct Line {
     static let title = Line(plain: "title", key: "title-loc-key", arguments: "title-loc-args")
     static let subtitle = Line(plain: "subtitle", key: "subtitle-loc-key", arguments: "subtitle-loc-args")

@@ -2,8 +2,8 @@ package import JSON
 
 /// What stands in `aps` of an ordinary push: Apple's keys, those of Live Activities apart.
 ///
-/// Source: Apple, "Generating a remote notification", table 1; `content-changed` is from "Updating widgets with WidgetKit
-/// push notifications".
+/// Source: Apple, "Generating a remote notification", table 1; `content-changed` is from "Updating widgets with
+/// WidgetKit push notifications".
 package struct NotificationContent: Sendable, Hashable {
     /// What to show.
     package var alert: NotificationAlert?

@@ -4,8 +4,8 @@ package import JSON
 package enum NotificationSound: Sendable, Hashable {
     /// `default`, or the name of a file in the app's bundle or its `Library/Sounds`.
     case named(String)
-    /// The sound of a critical alert, which passes the mute switch; the app needs an entitlement for it. `volume` is from
-    /// 0 to 1.
+    /// The sound of a critical alert, which passes the mute switch; the app needs an entitlement for it. `volume` is
+    /// from 0 to 1.
     case critical(name: String, volume: JSONNumber? = nil)
 
     /// Reads Apple's shape: a text, or `{critical: 1, name, volume?}`.

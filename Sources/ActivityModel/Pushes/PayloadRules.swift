@@ -2,10 +2,10 @@ internal import JSON
 
 /// What the body of each push type must and must not have.
 ///
-/// Sources: Apple, "Generating a remote notification" and "Pushing background updates to your App" (`background`: nothing
-/// that is seen or heard), "Updating widgets with WidgetKit push notifications", "Updating controls locally and remotely"
-/// (`content-changed` only), "Using push notifications to signal changes" (`fileprovider`), and for `mdm` the protocol
-/// reference of device management (`mdm` alone).
+/// Sources: Apple, "Generating a remote notification" and "Pushing background updates to your App" (`background`:
+/// nothing that is seen or heard), "Updating widgets with WidgetKit push notifications", "Updating controls locally and
+/// remotely" (`content-changed` only), "Using push notifications to signal changes" (`fileprovider`), and for `mdm` the
+/// protocol reference of device management (`mdm` alone).
 enum PayloadRules {
     static let aps = JSONPointer(tokens: ["aps"])
     static let custom = JSONPointer(tokens: ["custom"])

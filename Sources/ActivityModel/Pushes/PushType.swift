@@ -32,8 +32,8 @@ package enum PushType: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The whole `apns-topic` of a push to a device. Broadcasts and channel requests have none: the bare bundle id is in
-    /// their path.
+    /// The whole `apns-topic` of a push to a device. Broadcasts and channel requests have none: the bare bundle id is
+    /// in their path.
     package func topic(of bundleID: BundleID) -> String { bundleID.rawValue + topicSuffix }
 
     /// The priorities that it may have.

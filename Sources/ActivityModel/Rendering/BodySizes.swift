@@ -2,9 +2,9 @@ package import JSON
 
 /// The sizes of the largest bodies that one accepted state may come to be rendered in (promise 4).
 ///
-/// A state does not travel only in the push of its own change: the newest unsent alert rides on it, later an end without
-/// a state of its own carries it, and phones that join are started with it. So all of these are measured at accept,
-/// and what is accepted can always be sent. A stale date always counts: the policy may come to ask for one.
+/// A state does not travel only in the push of its own change: the newest unsent alert rides on it, later an end
+/// without a state of its own carries it, and phones that join are started with it. So all of these are measured at
+/// accept, and what is accepted can always be sent. A stale date always counts: the policy may come to ask for one.
 package struct BodySizes: Sendable, Hashable {
     /// A stamp for measuring; every stamp until the year 2286 has as many digits.
     private static let stamp: Timestamp = 1_800_000_000

@@ -9,11 +9,12 @@ package enum Dismissal: Sendable, Hashable {
 
     /// How far in the past the date of an immediate dismissal lies, in seconds.
     ///
-    /// A date in the past removes the card at once (Apple, ActivityKit). The stamp may run 2 s ahead, and a phone's clock may be
-    /// a little behind, so the stamp itself would not be certain to be past.
+    /// A date in the past removes the card at once (Apple, ActivityKit). The stamp may run 2 s ahead, and a phone's
+    /// clock may be a little behind, so the stamp itself would not be certain to be past.
     private static let pastSeconds: Int64 = 60
 
-    /// What the contract's two ways to say it mean; `dismissAt` goes before `dismissAfterSeconds`, and that before the policy.
+    /// What the contract's two ways to say it mean; `dismissAt` goes before `dismissAfterSeconds`, and that before the
+    /// policy.
     package init(dismissAt: Timestamp? = nil, dismissAfterSeconds: Int? = nil, policy: Policy) {
         self =
             if let dismissAt {

@@ -6,7 +6,8 @@ package struct HTTP2ClientConfiguration: Sendable {
     package var closeTimeout: Duration = .seconds(5)
     /// Never more requests at once than this, also where the server would allow more or sets no limit.
     package var maximumConcurrentStreams = 1000
-    /// Requests that one connection takes in its life, below the 2³⁰ − 1 stream numbers that a client has (RFC 9113 §5.1.1).
+    /// Requests that one connection takes in its life, below the 2³⁰ − 1 stream numbers that a client has (RFC 9113
+    /// §5.1.1).
     package var maximumRequests = 1_000_000_000
     /// Bytes of one response body; a larger one fails its stream.
     package var maximumResponseBody = 64 * 1024

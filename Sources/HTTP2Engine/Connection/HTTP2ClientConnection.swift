@@ -1,10 +1,11 @@
 package import Reactor
 package import TLSEngine
 
-/// One connection to a server. Belongs to a loop: create, call and let go only there (`LoopBound` carries it elsewhere).
+/// One connection to a server. Belongs to a loop: create, call and let go only there (`LoopBound` carries it
+/// elsewhere).
 ///
-/// It keeps no queue: a request is accepted when the server's limit has room, and otherwise stays with the caller, who is
-/// told by ``HTTP2ClientHandler/streamsFreed(_:)`` when to try again. Deadlines of requests are the caller's, too.
+/// It keeps no queue: a request is accepted when the server's limit has room, and otherwise stays with the caller, who
+/// is told by ``HTTP2ClientHandler/streamsFreed(_:)`` when to try again. Deadlines of requests are the caller's, too.
 ///
 /// From ``connect()`` until the handler hears `closed` the loop keeps it alive.
 package final class HTTP2ClientConnection {
@@ -171,7 +172,8 @@ package final class HTTP2ClientConnection {
         wire?.schedule()
     }
 
-    /// Asks for a sign of life; `completion` gets the round-trip time, or an error after `timeout` or the connection's end.
+    /// Asks for a sign of life; `completion` gets the round-trip time, or an error after `timeout` or the connection's
+    /// end.
     ///
     /// A missed answer does not end the connection: that is the caller's decision.
     package func ping(timeout: Duration, completion: @escaping (Result<Duration, HTTP2Error>) -> Void) {
@@ -204,7 +206,8 @@ package final class HTTP2ClientConnection {
         }
     }
 
-    /// Closes at once: open requests fail as ``HTTP2StreamFailure/connectionLost`` in the loop's next pass, then `closed`.
+    /// Closes at once: open requests fail as ``HTTP2StreamFailure/connectionLost`` in the loop's next pass, then
+    /// `closed`.
     ///
     /// - `error`: what the handler is told as the reason.
     package func drop(_ error: HTTP2Error?) {

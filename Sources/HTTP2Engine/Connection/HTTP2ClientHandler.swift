@@ -17,8 +17,9 @@ package protocol HTTP2ClientHandler: AnyObject {
     /// The server changed its limit of concurrent streams (also called for the first SETTINGS, after `connected`).
     func settingsChanged(_ connection: HTTP2ClientConnection, maximumConcurrentStreams: Int)
 
-    /// The server wants no new streams here. Streams above `lastStreamID` follow as ``HTTP2StreamFailure/notProcessed``;
-    /// the others may still be answered. May come twice, with a smaller id. Nothing more is accepted.
+    /// The server wants no new streams here. Streams above `lastStreamID` follow as
+    /// ``HTTP2StreamFailure/notProcessed``; the others may still be answered. May come twice, with a smaller id.
+    /// Nothing more is accepted.
     func goneAway(
         _ connection: HTTP2ClientConnection,
         lastStreamID: Int32,

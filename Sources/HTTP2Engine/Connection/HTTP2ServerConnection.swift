@@ -73,7 +73,8 @@ package final class HTTP2ServerConnection {
         wire.schedule()
     }
 
-    /// Leaves everything that the client sends in the kernel, so that it runs into full buffers; not even its end is seen.
+    /// Leaves everything that the client sends in the kernel, so that it runs into full buffers; not even its end is
+    /// seen.
     package func pauseReading() {
         loop.preconditionOnLoop()
         wire.setPaused(true)

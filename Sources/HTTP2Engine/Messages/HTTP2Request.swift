@@ -8,7 +8,8 @@ package struct HTTP2Request: Sendable {
     package let authority: String
     package let fields: HTTP2Fields
     package let body: [UInt8]
-    /// False when the body was larger than the configured bound: ``body`` then holds what fitted, and the rest is dropped.
+    /// False when the body was larger than the configured bound: ``body`` then holds what fitted, and the rest is
+    /// dropped.
     package let isBodyComplete: Bool
     /// The stream that it came on; grows within a connection.
     package let streamID: Int32

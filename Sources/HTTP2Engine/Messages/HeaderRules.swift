@@ -32,7 +32,8 @@ package enum HeaderRules {
         var wrong: UInt64 = 0
         for start in stride(from: 0, to: whole, by: 8) {
             let word = unsafe raw.loadUnaligned(fromByteOffset: start, as: UInt64.self)
-            // The highest bit of a byte tells: set from the start, by borrowing below 0x21, or by counting on from 0x7f.
+            // The highest bit of a byte tells: set from the start, by borrowing below 0x21, or by counting on from
+            // 0x7f.
             wrong |= word | ((word &- 0x21 &* each) & ~word) | (word &+ each)
         }
         let isRestVisible = unsafe bytes[whole...].allSatisfy { $0 > 0x20 && $0 < 0x7f }

@@ -1,6 +1,7 @@
 import CNGHTTP2
 
-/// What libnghttp2 calls at a client's end. Nothing here calls the library back, except to look a stream up or reset it.
+/// What libnghttp2 calls at a client's end. Nothing here calls the library back, except to look a stream up or reset
+/// it.
 enum ClientCallbacks {
     static func set(_ callbacks: OpaquePointer) {
         unsafe nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, beginHeaders)

@@ -1,6 +1,7 @@
 /// One request of a client and what has come back for it.
 ///
-/// Slots are reused with the memory of their fields and bodies; a slot's index is the stream's user data in the library.
+/// Slots are reused with the memory of their fields and bodies; a slot's index is the stream's user data in the
+/// library.
 struct ClientSlot {
     private(set) var tag: UInt64 = 0
     /// 0 when no stream uses the slot.

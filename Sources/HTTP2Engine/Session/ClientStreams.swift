@@ -1,4 +1,5 @@
-/// What a client's session knows of its open streams, and what it has to tell. Written by callbacks, read by the session.
+/// What a client's session knows of its open streams, and what it has to tell. Written by callbacks, read by the
+/// session.
 @safe
 final class ClientStreams {
     enum Note {
@@ -10,8 +11,8 @@ final class ClientStreams {
         case notSent(slot: Int, stream: Int32)
     }
 
-    /// One per stream that is or was open, in memory of our own: callbacks come here several times a request, and an array
-    /// in an object would be checked for exclusive access, uniqueness and bounds each time.
+    /// One per stream that is or was open, in memory of our own: callbacks come here several times a request, and an
+    /// array in an object would be checked for exclusive access, uniqueness and bounds each time.
     ///
     /// Moves in ``begin(tag:headers:body:)`` only, which no callback calls.
     private(set) var slots: UnsafeMutableBufferPointer<ClientSlot>

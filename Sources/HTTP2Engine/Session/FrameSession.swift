@@ -1,12 +1,12 @@
 /// One end of an HTTP/2 connection without a socket: bytes in, events out; calls in, bytes out.
 ///
-/// The owner calls ``receive(_:)``, handles the events, and takes bytes with ``nextOutput()`` until there are none. Nothing
-/// here calls back, waits, or knows the time. Not thread-safe.
+/// The owner calls ``receive(_:)``, handles the events, and takes bytes with ``nextOutput()`` until there are none.
+/// Nothing here calls back, waits, or knows the time. Not thread-safe.
 protocol FrameSession: AnyObject {
     /// Takes what the peer sent, already decrypted.
     ///
-    /// - Throws: ``HTTP2Error`` when the connection is beyond repair. What the peer broke politely is answered with GOAWAY
-    ///   instead: the session then ``isFinished`` and has a ``violation``.
+    /// - Throws: ``HTTP2Error`` when the connection is beyond repair. What the peer broke politely is answered with
+    ///   GOAWAY instead: the session then ``isFinished`` and has a ``violation``.
     func receive(_ bytes: UnsafeRawBufferPointer) throws(HTTP2Error)
 
     /// The next bytes for the peer, nil when there are none for now; valid until the next call of any method.

@@ -1,5 +1,5 @@
-/// Which implementation stands behind ``ClientSession`` and ``ServerSession``. The only place that names one: connections,
-/// pools and tests know the protocols.
+/// Which implementation stands behind ``ClientSession`` and ``ServerSession``. The only place that names one:
+/// connections, pools and tests know the protocols.
 enum FrameSessions {
     /// A client's session with its preface and SETTINGS queued.
     ///

@@ -24,8 +24,8 @@ struct HeaderList: ~Copyable {
 
     /// Lays out a request; what is returned is valid until the next call.
     ///
-    /// The library reads `headers` again when it serialises the request, so the caller keeps them alive until the stream is
-    /// over. The path is copied by the library at once.
+    /// The library reads `headers` again when it serialises the request, so the caller keeps them alive until the
+    /// stream is over. The path is copied by the library at once.
     ///
     /// - Throws: ``HTTP2Error/Code/invalidRequest`` when the path may not be sent.
     mutating func layOut(

@@ -99,7 +99,8 @@ final class NGHTTP2ClientSession: ClientSession {
         session.reset(stream: stream, code: .cancel)
     }
 
-    /// Gives back what was submitted and not encoded: the library keeps it until there is room, which there may never be.
+    /// Gives back what was submitted and not encoded: the library keeps it until there is room, which there may never
+    /// be.
     private func withdrawQueued() {
         for slot in unsafe streams.slots.indices {
             let stream = unsafe streams.slots[slot].stream
@@ -167,7 +168,8 @@ final class NGHTTP2ClientSession: ClientSession {
 
     /// The stream no longer counts when its owner hears of it, so that it sees the room that there is.
     ///
-    /// The event ends before the slot is recycled: as long as it holds the answer, the slot's memory could not be reused.
+    /// The event ends before the slot is recycled: as long as it holds the answer, the slot's memory could not be
+    /// reused.
     private func finish(_ slot: Int, _ body: (ClientEvent) -> Void, event: () -> ClientEvent?) {
         let ended = event()
         streams.retire(slot)

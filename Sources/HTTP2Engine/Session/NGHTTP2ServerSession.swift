@@ -25,7 +25,8 @@ final class NGHTTP2ServerSession: ServerSession {
             (Int(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue), UInt32(clamping: maximumConcurrentStreams)),
             (Int(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue), UInt32(clamping: maximumHeaders)),
         ]
-        // Everything is taken at once, so the streams' windows are the bound and the connection's only has to be out of the way.
+        // Everything is taken at once, so the streams' windows are the bound and the connection's only has to be out of
+        // the way.
         try session.start(settings, connectionWindow: 1 << 24)
     }
 

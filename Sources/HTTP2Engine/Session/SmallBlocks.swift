@@ -3,9 +3,9 @@ import Glibc
 
 /// Memory for the many small objects that libnghttp2 makes and drops with every request.
 ///
-/// Freed blocks are kept by size for the next request, without the search and the merging that `malloc` does: five objects
-/// a request, hundreds of requests at a time, are more than its caches hold. What is kept is bounded by what was in use at
-/// once. Not thread-safe; must outlive the session that uses it.
+/// Freed blocks are kept by size for the next request, without the search and the merging that `malloc` does: five
+/// objects a request, hundreds of requests at a time, are more than its caches hold. What is kept is bounded by what
+/// was in use at once. Not thread-safe; must outlive the session that uses it.
 @safe
 final class SmallBlocks {
     /// Stands in front of each block, as far apart as the alignment of `malloc` demands: its class, or `large`.

@@ -3,7 +3,8 @@ import ActivityModel
 import Orchestrator
 
 extension Access {
-    /// Checks what a route demands of its caller, before anything is looked up, so that a key learns nothing of other apps.
+    /// Checks what a route demands of its caller, before anything is looked up, so that a key learns nothing of other
+    /// apps.
     ///
     /// - Throws: 401 or 403.
     func check(_ principal: Principal?, _ segments: PathSegments) throws(Problem) {

@@ -10,8 +10,8 @@ final class AskedRequest: Sendable {
     /// The path as it was sent.
     let path: String
     let fields: RequestFields
-    /// Names the request in the log and in the answer's `X-Request-Id`. A caller's own id is taken over where it is harmless
-    /// text, so that one id names the request on both sides.
+    /// Names the request in the log and in the answer's `X-Request-Id`. A caller's own id is taken over where it is
+    /// harmless text, so that one id names the request on both sides.
     let id: String
     /// The trace that the caller says it belongs to.
     let trace: TraceParent?

@@ -11,7 +11,8 @@ struct RequestFields: Sendable {
     private(set) var idempotencyKey: String?
     private(set) var accept: String?
     private(set) var lastEventID: String?
-    /// A field that may come once only and came again: there is no telling which is meant, and a proxy may think otherwise.
+    /// A field that may come once only and came again: there is no telling which is meant, and a proxy may think
+    /// otherwise.
     private(set) var repeated: HTTPField.Name?
 
     init(_ fields: HTTPFields) {
@@ -40,8 +41,8 @@ struct RequestFields: Sendable {
         self[keyPath: value] = field.value
     }
 
-    /// A field that comes several times is one list (RFC 9110 §5.3). Where a list means nothing, nothing understands it: a
-    /// `traceparent` that comes twice counts as none (W3C Trace Context §3.2), as does an `X-Request-Id`.
+    /// A field that comes several times is one list (RFC 9110 §5.3). Where a list means nothing, nothing understands
+    /// it: a `traceparent` that comes twice counts as none (W3C Trace Context §3.2), as does an `X-Request-Id`.
     private static func add(_ field: HTTPField, to value: inout String?) {
         value = value.map { $0 + ", " + field.value } ?? field.value
     }

@@ -4,9 +4,9 @@ import Synchronization
 
 /// Collects the process's metrics and renders them in Prometheus' text format, version 0.0.4.
 ///
-/// Labels of swift-metrics become Prometheus names: every character outside `[A-Za-z0-9_:]` turns into `_`, counters end in
-/// `_total` and timers in `_seconds`. Timers and aggregating recorders are histograms with fixed buckets, everything else a gauge.
-/// Series live until they are destroyed; callers keep their number of label values small.
+/// Labels of swift-metrics become Prometheus names: every character outside `[A-Za-z0-9_:]` turns into `_`, counters
+/// end in `_total` and timers in `_seconds`. Timers and aggregating recorders are histograms with fixed buckets,
+/// everything else a gauge. Series live until they are destroyed; callers keep their number of label values small.
 package final class PrometheusMetrics: MetricsFactory, Sendable {
     /// The content type of ``render()``.
     package static let contentType = "text/plain; version=0.0.4; charset=utf-8"
@@ -72,8 +72,8 @@ package final class PrometheusMetrics: MetricsFactory, Sendable {
 
     /// The series of that name and label values, made at first use.
     ///
-    /// A name that is already taken by another kind of metric is a mistake in this program; its values are then kept out of the text,
-    /// because one name with two types makes scrapers refuse the whole page.
+    /// A name that is already taken by another kind of metric is a mistake in this program; its values are then kept
+    /// out of the text, because one name with two types makes scrapers refuse the whole page.
     private func series<S: MetricSeries>(
         _ name: String,
         _ kind: MetricFamily.Kind,

@@ -3,7 +3,8 @@ import Synchronization
 
 /// A bucket for each caller, in this daemon's memory: of several daemons each allows the whole rate.
 final class RateLimiter: Sendable {
-    /// A bucket holds what comes in so many seconds, so that a caller may do at once what it has left undone for a while.
+    /// A bucket holds what comes in so many seconds, so that a caller may do at once what it has left undone for a
+    /// while.
     private static let burstSeconds = 2.0
     /// Beyond so many callers those go that have not asked for a while: their buckets are full again.
     private static let manyCallers = 10_000

@@ -2,8 +2,8 @@ import APITypes
 import ActivityModel
 import Orchestrator
 
-/// How often callers may ask: API keys as often as the daemon's configuration says, bearers of tickets as often as the app on
-/// one phone can want to.
+/// How often callers may ask: API keys as often as the daemon's configuration says, bearers of tickets as often as the
+/// app on one phone can want to.
 struct RateLimits: Sendable {
     /// What one ticketed device may do in a second: report itself and its cards.
     static let ticketRate = 10

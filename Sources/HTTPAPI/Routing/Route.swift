@@ -6,7 +6,8 @@ struct Route: Sendable {
     typealias Handler = @Sendable (RouteCall) async throws -> RouteAnswer
 
     let method: HTTPRequest.Method
-    /// The path with its variable segments in braces, such as `/v1/apps/{bundle_id}`; also the `route` of metrics and logs.
+    /// The path with its variable segments in braces, such as `/v1/apps/{bundle_id}`; also the `route` of metrics and
+    /// logs.
     let path: String
     let access: Access
     /// The names of the query parameters that the route knows; any other is refused.

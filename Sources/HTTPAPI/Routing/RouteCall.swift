@@ -25,7 +25,8 @@ struct RouteCall: Sendable {
 
     /// The body as JSON.
     ///
-    /// - Throws: 400 `invalid_json`, which says where; 422 with the field for a text with U+0000, which Postgres cannot hold.
+    /// - Throws: 400 `invalid_json`, which says where; 422 with the field for a text with U+0000, which Postgres cannot
+    ///   hold.
     func json() throws(Problem) -> JSONValue {
         do {
             return try JSONValue.parse(body, refusesNUL: true)

@@ -27,7 +27,8 @@ struct RouteTable: Sendable {
         let meter: RequestMeter
     }
 
-    /// Follows a path as it was sent. Where several routes match, a segment that is spelled out goes before a braced one.
+    /// Follows a path as it was sent. Where several routes match, a segment that is spelled out goes before a braced
+    /// one.
     func match(_ method: HTTPRequest.Method, path: String) -> Match {
         var values: [String] = []
         let endpoints = root.find(path.pathSegments, from: 0, &values)?.endpoints ?? []
@@ -81,8 +82,8 @@ private final class Node: Sendable {
         spelledOut = behind.map { (segment: $0.key, node: Node($0.value)) }
     }
 
-    /// The node at the end of a path, of which the segments before `place` led here, and the values of the braced segments on
-    /// the way to it.
+    /// The node at the end of a path, of which the segments before `place` led here, and the values of the braced
+    /// segments on the way to it.
     func find(_ path: [String], from place: Int, _ values: inout [String]) -> Node? {
         guard place < path.count else { return endpoints.isEmpty ? nil : self }
         for next in spelledOut where ExactText.equal(next.segment, path[place]) {

@@ -2,10 +2,10 @@ import NIOCore
 
 /// Ends a connection whose peer takes too long, byte by byte or not at all.
 ///
-/// The time of silence alone would not do: who sends one byte now and then is never silent. It stands behind the decoder,
-/// where a head is read when it is complete. So the head of a request is due so long after the connection was opened or
-/// something was last answered; and an answer has to begin so long after its head, whether it is the body that dribbles
-/// or the request that takes long.
+/// The time of silence alone would not do: who sends one byte now and then is never silent. It stands behind the
+/// decoder, where a head is read when it is complete. So the head of a request is due so long after the connection was
+/// opened or something was last answered; and an answer has to begin so long after its head, whether it is the body
+/// that dribbles or the request that takes long.
 ///
 /// Bound to its channel's event loop, as every channel handler.
 final class ConnectionDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
@@ -16,7 +16,8 @@ final class ConnectionDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
     private let head: TimeAmount
     private let exchange: TimeAmount
     private var deadline = NIODeadline.distantFuture
-    /// Due at the deadline or before it: deadlines move with every request, and a timer is set only when one has run out.
+    /// Due at the deadline or before it: deadlines move with every request, and a timer is set only when one has run
+    /// out.
     private var timer: (task: Scheduled<Void>, due: NIODeadline)?
     private var isInExchange = false
 

@@ -5,8 +5,9 @@ import NIOCore
 import Orchestrator
 import ServiceLifecycle
 
-/// Server-sent events (HTML Living Standard, "Server-sent events") to one reader, until it goes, may not read any more, takes
-/// nothing for too long, or the daemon stops. Whatever ends it, the reader goes on elsewhere with the last id that it saw.
+/// Server-sent events (HTML Living Standard, "Server-sent events") to one reader, until it goes, may not read any more,
+/// takes nothing for too long, or the daemon stops. Whatever ends it, the reader goes on elsewhere with the last id
+/// that it saw.
 struct EventStream: Sendable {
     let service: any TallyService
     let filter: EventFilter

@@ -14,8 +14,8 @@ struct ComparedDocument {
     /// What stands at a place.
     subscript(pointer: JSONPointer) -> JSONValue? { root[pointer] }
 
-    /// The place that a reference into the document names; nil for anchors and other documents, and where it may be meant from
-    /// a schema that has a name of its own.
+    /// The place that a reference into the document names; nil for anchors and other documents, and where it may be
+    /// meant from a schema that has a name of its own.
     func target(of reference: String?) -> JSONPointer? {
         guard let reference, reference.hasPrefix("#"), !namesSchemas,
             let text = SchemaCompiler.percentDecoded(String(reference.dropFirst()))

@@ -16,7 +16,8 @@ package struct SchemaComparison {
 
     private let earlier: ComparedDocument
     private let later: ComparedDocument
-    /// What a reference leads to that is not followed may be any schema, so that a difference anywhere may matter to it.
+    /// What a reference leads to that is not followed may be any schema, so that a difference anywhere may matter to
+    /// it.
     private let differsAnywhere: Bool
     private(set) var differences: [SchemaDifference] = []
     private var seen: Set<[JSONPointer]> = []
@@ -43,7 +44,8 @@ package struct SchemaComparison {
         if !differences.contains(difference) { differences.append(difference) }
     }
 
-    /// Compares the schemas at two places. A pair that is being compared, or was, is not compared again: schemas recurse.
+    /// Compares the schemas at two places. A pair that is being compared, or was, is not compared again: schemas
+    /// recurse.
     mutating func compare(_ old: JSONPointer, _ new: JSONPointer) {
         guard let before = SchemaShape.find(old, in: earlier), let after = SchemaShape.find(new, in: later) else {
             return reportUnfollowed(new)

@@ -31,7 +31,8 @@ package struct SchemaDifference: Sendable, Hashable {
 
         /// Content that satisfied the earlier schema may not satisfy the new one.
         package static let earlierContent = Sides(rawValue: 1)
-        /// Content that satisfies the new schema may not satisfy the earlier one, so that earlier readers cannot decode it.
+        /// Content that satisfies the new schema may not satisfy the earlier one, so that earlier readers cannot decode
+        /// it.
         package static let earlierReaders = Sides(rawValue: 2)
     }
 

@@ -23,7 +23,8 @@ struct SchemaShape {
     let allowsNull: Bool
     /// Whether null is let in beside it, by alternatives of which the other one is null.
     let isNullable: Bool
-    /// Where its own reference leads, which stands beside other keywords; nil where there is none, or it cannot be followed.
+    /// Where its own reference leads, which stands beside other keywords; nil where there is none, or it cannot be
+    /// followed.
     let target: JSONPointer?
 
     /// A schema in its document.

@@ -1,6 +1,7 @@
 /// The words of 2020-12.
 enum Keywords {
-    /// Every word that can constrain a value or say something about it, with the vocabularies of which one must be there.
+    /// Every word that can constrain a value or say something about it, with the vocabularies of which one must be
+    /// there.
     static let vocabularies: [String: Vocabularies] = {
         let words: [(Vocabularies, [String])] = [
             (

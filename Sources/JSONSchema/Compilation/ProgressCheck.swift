@@ -1,7 +1,7 @@
 internal import JSON
 
-/// Makes sure that applying a schema to one place of a value ends: no schema may lead back to itself without a step into
-/// the value, and the longest chain without one is bounded, so that validation's own depth is.
+/// Makes sure that applying a schema to one place of a value ends: no schema may lead back to itself without a step
+/// into the value, and the longest chain without one is bounded, so that validation's own depth is.
 struct ProgressCheck {
     /// The longest chain of schemas applied to one place.
     static let maximumDepth = 32

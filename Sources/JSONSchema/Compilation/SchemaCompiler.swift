@@ -1,7 +1,7 @@
 internal import JSON
 
-/// Reads a schema document, and those that it refers to, into tables: walks over all schemas, then joins the references,
-/// then makes sure that every chain of them gets somewhere.
+/// Reads a schema document, and those that it refers to, into tables: walks over all schemas, then joins the
+/// references, then makes sure that every chain of them gets somewhere.
 struct SchemaCompiler {
     /// The most steps of all patterns together.
     static let maximumPatternSize = 65_536

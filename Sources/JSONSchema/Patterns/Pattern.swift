@@ -1,8 +1,8 @@
 /// A regular expression, ready to be looked for.
 ///
 /// It is what JSON Schema recommends: ECMA-262 with the flag `u`, searched for anywhere in the text unless it is
-/// anchored. The matcher follows all ways at once (Thompson's simulation), so its work is at most the length of the text
-/// times the size of the pattern, whatever both are. Look-around and back-references cannot be had that way.
+/// anchored. The matcher follows all ways at once (Thompson's simulation), so its work is at most the length of the
+/// text times the size of the pattern, whatever both are. Look-around and back-references cannot be had that way.
 struct Pattern: Sendable {
     /// The longest text that is read as a pattern, in bytes of UTF-8.
     static let maximumLength = 4_096

@@ -68,8 +68,8 @@ extension SchemaTables {
 
 /// Look-ups are asked of the shared object: a copy of the tables would cost more than they do.
 extension SchemaProgram {
-    /// The schema of a known name. Documents mostly name their members in the order of the schema, so the look-up begins
-    /// at a guess.
+    /// The schema of a known name. Documents mostly name their members in the order of the schema, so the look-up
+    /// begins at a guess.
     func schema(of name: String, in members: MemberSchemas, near guess: Int) -> SchemaNode.ID? {
         let place = members.known.lowerBound + guess
         if place < members.known.upperBound, ExactText.equal(tables.knownMembers[place].name, name) {

@@ -59,8 +59,8 @@ extension Validator {
 
     /// Records why a value fits no alternative; always false.
     ///
-    /// If all alternatives but one are out of the question by the value's type or by a fixed value, the author meant that
-    /// one, and what it finds is what helps. So it is with `anyOf: [{"type": "null"}, …]`.
+    /// If all alternatives but one are out of the question by the value's type or by a fixed value, the author meant
+    /// that one, and what it finds is what helps. So it is with `anyOf: [{"type": "null"}, …]`.
     private mutating func refuseAlternatives(
         _ value: JSONValue,
         _ branches: Range<Int>,

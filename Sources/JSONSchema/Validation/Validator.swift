@@ -3,8 +3,8 @@ internal import JSON
 /// Applies a compiled schema to one value.
 ///
 /// It runs in one of two ways: *probing* stops at the first violation and keeps no record, *collecting* finds them all
-/// with their places. The work is bounded, since schemas exist that would take time exponential in the depth of a value; a
-/// value that exhausts it counts as invalid.
+/// with their places. The work is bounded, since schemas exist that would take time exponential in the depth of a
+/// value; a value that exhausts it counts as invalid.
 struct Validator {
     /// The most violations that are reported.
     static let maximumViolations = 100
@@ -251,7 +251,8 @@ extension JSONValue {
         }
     }
 
-    /// What looking at the value itself costs, beyond what every value costs: long texts and numbers are read as a whole.
+    /// What looking at the value itself costs, beyond what every value costs: long texts and numbers are read as a
+    /// whole.
     fileprivate var weight: Int {
         switch self {
         case .string(let text): text.weight

@@ -2,8 +2,8 @@ import Reactor
 
 /// One operation of the protocol, taken step by step.
 ///
-/// A dance calls libpq until it would block, then says what to wait for. It never waits itself, so the same dance can be
-/// led by a loop, a thread or a test.
+/// A dance calls libpq until it would block, then says what to wait for. It never waits itself, so the same dance can
+/// be led by a loop, a thread or a test.
 protocol Dance: Sendable {
     /// Goes on as far as possible without blocking.
     mutating func advance(_ connection: ConnectionHandle) -> Step
@@ -21,8 +21,8 @@ enum Step {
 
 /// A dance that an event loop leads until it is over.
 final class DanceOnLoop<Led: Dance>: @unchecked Sendable {
-    // Sendable without a check by the compiler: the task that leads the operation hands it to the loop, waits, and touches it
-    // again only when the loop has let go of it. The same goes for the connection.
+    // Sendable without a check by the compiler: the task that leads the operation hands it to the loop, waits, and
+    // touches it again only when the loop has let go of it. The same goes for the connection.
     private(set) var dance: Led
     private(set) var step = Step.finished
     private let connection: ConnectionHandle

@@ -1,6 +1,7 @@
 import Reactor
 
-/// Sends what is queued and reads results until libpq has no more, outside of pipelines: a script, or the two ends of a COPY.
+/// Sends what is queued and reads results until libpq has no more, outside of pipelines: a script, or the two ends of a
+/// COPY.
 struct DrainDance: Dance {
     private var isFlushed = false
     /// The last result that is not an error.

@@ -7,8 +7,8 @@ import Glibc
 /// ``errorMessage`` has the reason.
 @safe
 final class ConnectionHandle: @unchecked Sendable {
-    // Sendable without a check by the compiler: libpq lets a connection move between threads as long as no two use it at
-    // once, and the one owner, a Session, takes its claim before each operation.
+    // Sendable without a check by the compiler: libpq lets a connection move between threads as long as no two use it
+    // at once, and the one owner, a Session, takes its claim before each operation.
     private let raw: OpaquePointer
 
     /// `PQconnectStartParams`. Resolves the first host name, which may block.
@@ -105,7 +105,8 @@ final class ConnectionHandle: @unchecked Sendable {
         }
     }
 
-    /// Ends an implicit transaction and flushes the server's answers. Nothing is written to the socket yet in some cases.
+    /// Ends an implicit transaction and flushes the server's answers. Nothing is written to the socket yet in some
+    /// cases.
     func sendSync() -> Bool { unsafe PQpipelineSync(raw) == 1 }
 
     /// How far queued bytes have got.

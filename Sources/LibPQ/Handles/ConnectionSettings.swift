@@ -16,7 +16,8 @@ package struct ConnectionSettings: Sendable, CustomStringConvertible, CustomRefl
     ///
     /// - `environment`: for tests.
     ///
-    /// - Throws: ``LibPQError/Code/malformedConnectionString``, without libpq's words, because they can quote a password.
+    /// - Throws: ``LibPQError/Code/malformedConnectionString``, without libpq's words, because they can quote a
+    ///   password.
     package init(
         parsing text: String,
         environment: (_ variable: String) -> String? = Self.environmentVariable
@@ -74,8 +75,8 @@ package struct ConnectionSettings: Sendable, CustomStringConvertible, CustomRefl
         parameters.append(Parameter(keyword: keyword, value: value))
     }
 
-    /// Whether libpq may have addresses for the hosts from its environment or a service file; an address that an attempt
-    /// names itself would override them.
+    /// Whether libpq may have addresses for the hosts from its environment or a service file; an address that an
+    /// attempt names itself would override them.
     var hasAddressesElsewhere: Bool {
         self["hostaddr"] == nil
             && (inherited["hostaddr"] != nil || self["service"] != nil || inherited["service"] != nil)

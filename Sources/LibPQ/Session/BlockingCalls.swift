@@ -5,7 +5,8 @@ import Synchronization
 enum BlockingCalls {
     private static let queue = DispatchQueue(label: "postgres.connect", attributes: .concurrent)
 
-    /// The result of `body`, or an error when the deadline or a cancellation comes first; `body` then runs on by itself.
+    /// The result of `body`, or an error when the deadline or a cancellation comes first; `body` then runs on by
+    /// itself.
     static func run<R: Sendable>(
         until deadline: ContinuousClock.Instant,
         _ body: @escaping @Sendable () throws(LibPQError) -> R

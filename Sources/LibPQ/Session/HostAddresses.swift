@@ -5,8 +5,8 @@ import Reactor
 /// libpq alone would try them within the time of one attempt, so that a name whose first address swallows packets would
 /// never be reached.
 package enum HostAddresses {
-    /// Finds the addresses of a name, in numbers and in the order in which they are to be tried; none where it has none.
-    /// May block.
+    /// Finds the addresses of a name, in numbers and in the order in which they are to be tried; none where it has
+    /// none. May block.
     package typealias LookUp = @Sendable (_ name: String) -> [String]
 
     /// Asks the system.

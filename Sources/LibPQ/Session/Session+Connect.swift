@@ -3,8 +3,8 @@ package import Reactor
 extension Session {
     /// Makes a connection: tries the hosts of `settings` in order, and the addresses of each, until one takes it.
     ///
-    /// `deadline` is for all of them together, `attemptTimeout` for the look-up of one name and for one address. At most
-    /// `cacheCapacity` statements stay prepared.
+    /// `deadline` is for all of them together, `attemptTimeout` for the look-up of one name and for one address. At
+    /// most `cacheCapacity` statements stay prepared.
     ///
     /// - Throws: ``LibPQError/Code/unreachable`` with the words of every attempt, or ``LibPQError/Code/cancelled``.
     package static func connect(

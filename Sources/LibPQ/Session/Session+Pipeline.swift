@@ -1,11 +1,12 @@
 extension Session {
     /// Runs statements in one round trip, as one implicit transaction unless one is open already.
     ///
-    /// A statement is prepared the first time and kept under its text and types; preparing rides in the same round trip.
+    /// A statement is prepared the first time and kept under its text and types; preparing rides in the same round
+    /// trip.
     ///
     /// - Returns: one result per statement.
-    /// - Throws: ``LibPQError/Code/server`` with the index of the statement that failed: the implicit transaction is undone.
-    ///   Any other error closes the session, except ``LibPQError/Code/cancelled`` before anything was sent.
+    /// - Throws: ``LibPQError/Code/server`` with the index of the statement that failed: the implicit transaction is
+    ///   undone. Any other error closes the session, except ``LibPQError/Code/cancelled`` before anything was sent.
     package func run(
         _ statements: [Statement],
         until deadline: ContinuousClock.Instant?

@@ -4,8 +4,8 @@ import Synchronization
 
 /// One connection to a server, for one operation at a time.
 ///
-/// In pipeline mode whenever it is idle. Whatever goes wrong below the level of SQL closes it; a new one takes its place.
-/// An operation that fails by its deadline or by cancellation has the server asked to stop as well.
+/// In pipeline mode whenever it is idle. Whatever goes wrong below the level of SQL closes it; a new one takes its
+/// place. An operation that fails by its deadline or by cancellation has the server asked to stop as well.
 package final class Session: @unchecked Sendable {
     // Sendable without a check by the compiler: the mutable state is touched only by the operation that holds `claim`,
     // and the claim is an atomic that a second operation fails to take.
@@ -80,8 +80,8 @@ package final class Session: @unchecked Sendable {
         }
     }
 
-    /// Leads a dance to its end: its first step here, all others on the loop, so that this task goes on when everything has
-    /// arrived, and what arrives is read even while all threads that run tasks are busy.
+    /// Leads a dance to its end: its first step here, all others on the loop, so that this task goes on when everything
+    /// has arrived, and what arrives is read even while all threads that run tasks are busy.
     func lead(
         _ dance: inout some Dance,
         _ connection: ConnectionHandle,

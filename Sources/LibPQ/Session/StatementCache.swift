@@ -44,8 +44,8 @@ struct StatementCache {
         return "s\(names)"
     }
 
-    /// The server has prepared a statement. Where the cache is full, an eighth of it goes at once, so that the search for
-    /// the oldest is rare.
+    /// The server has prepared a statement. Where the cache is full, an eighth of it goes at once, so that the search
+    /// for the oldest is rare.
     mutating func insert(_ key: Key, name: String) {
         uses += 1
         entries[key] = Entry(name: name, lastUse: uses)

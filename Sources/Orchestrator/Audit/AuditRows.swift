@@ -8,7 +8,8 @@ import Postgres
 enum AuditRows {
     /// The statement that puts an action of the present caller on record; none if Tally acts by itself.
     ///
-    /// It belongs into the transaction of the action. `before` and `after` are what the API shows, which holds no secrets.
+    /// It belongs into the transaction of the action. `before` and `after` are what the API shows, which holds no
+    /// secrets.
     static func entry(
         _ action: AuditAction,
         of app: BundleID?,

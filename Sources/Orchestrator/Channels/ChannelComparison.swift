@@ -4,8 +4,8 @@ import ActivityModel
 /// Apple's list of an app's channels, our records and their activities, compared: what has to happen so that no channel
 /// leaks and none is believed in that is gone (promise 11).
 ///
-/// Pure: the time is an argument, and nothing is done here. Apple's list shows ids only, no times (Apple, "Sending channel
-/// management requests to APNs"), so how long an unknown channel has been there is how long we have seen it.
+/// Pure: the time is an argument, and nothing is done here. Apple's list shows ids only, no times (Apple, "Sending
+/// channel management requests to APNs"), so how long an unknown channel has been there is how long we have seen it.
 struct ChannelComparison: Sendable {
     /// A channel of ours: one that Apple should know, or one that Apple lists.
     struct Record: Sendable, Hashable {
@@ -38,8 +38,8 @@ struct ChannelComparison: Sendable {
 
     /// For so long after a channel was made or deleted, Apple's hosts need not agree about it.
     static let settlingTime: Int64 = 60
-    /// An unknown channel is left alone for so long: it may be one that is being made at this moment, or another system's
-    /// of which the operator has not thought (promise 11).
+    /// An unknown channel is left alone for so long: it may be one that is being made at this moment, or another
+    /// system's of which the operator has not thought (promise 11).
     static let unknownGrace: Int64 = 24 * 3600
 
     /// How many channels Apple lists.

@@ -18,8 +18,8 @@ final class ChannelGauges: Sendable {
         self.factory = factory
     }
 
-    /// Tells the metrics system, and withdraws what there is nothing to tell of any more: the app was deleted, or has lost its
-    /// key.
+    /// Tells the metrics system, and withdraws what there is nothing to tell of any more: the app was deleted, or has
+    /// lost its key.
     func update(from database: Database) async throws {
         let rows = try await database.query(
             """

@@ -3,8 +3,8 @@ import ActivityModel
 import Logging
 import Postgres
 
-/// Channels that are made before an activity needs them, so that its start does not wait for Apple. They have never been
-/// used; one that was used is never put back.
+/// Channels that are made before an activity needs them, so that its start does not wait for Apple. They have never
+/// been used; one that was used is never put back.
 ///
 /// A pool is filled and never emptied: one that has become smaller is used up by activities, and what was made by hand
 /// stays. What it holds is said by the view `channel_pools`: the storage that an app's activities want by default, as a

@@ -96,8 +96,8 @@ struct ChannelReconciliation: Sendable {
         }
     }
 
-    /// The statement for the unknown channels that have been seen for a minute since the last reconcile. A younger one may
-    /// be ours, made at this moment and not recorded yet. To be run before this reconcile is recorded.
+    /// The statement for the unknown channels that have been seen for a minute since the last reconcile. A younger one
+    /// may be ours, made at this moment and not recorded yet. To be run before this reconcile is recorded.
     private static func news(in app: BundleID, _ environment: APNSEnvironment) -> Query {
         let settling = Duration.seconds(ChannelComparison.settlingTime)
         return """

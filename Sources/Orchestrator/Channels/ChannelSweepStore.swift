@@ -19,8 +19,8 @@ struct ChannelSweepStore: Sendable {
     static let reconcileInterval = Duration.seconds(3600)
     private static let batchSize = 4
 
-    /// Leases what is due: a pool that is not full, or a comparison that is an hour old. An app that has no channels, and
-    /// wants none, is left alone: it may not have Apple's capability for them.
+    /// Leases what is due: a pool that is not full, or a comparison that is an hour old. An app that has no channels,
+    /// and wants none, is left alone: it may not have Apple's capability for them.
     func claimDue() async throws -> [ChannelSweepLease] {
         let results = try await database.pipeline([
             """
@@ -51,7 +51,8 @@ struct ChannelSweepStore: Sendable {
         }
     }
 
-    /// Leases one, whether it is due or not; nil while another sweep of it goes on. `record` is committed with the lease.
+    /// Leases one, whether it is due or not; nil while another sweep of it goes on. `record` is committed with the
+    /// lease.
     func claim(
         _ app: BundleID,
         _ environment: APNSEnvironment,

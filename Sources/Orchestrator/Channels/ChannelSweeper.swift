@@ -91,12 +91,12 @@ struct ChannelSweeper: Service, CustomStringConvertible {
     }
 
     private static let batchSize = 20
-    /// How long a claim lasts: as long as a batch of one app may take, one channel after the other. How soon a channel is
-    /// deleted that a daemon has left behind is a matter of minutes.
+    /// How long a claim lasts: as long as a batch of one app may take, one channel after the other. How soon a channel
+    /// is deleted that a daemon has left behind is a matter of minutes.
     private static let lease = ChannelSweepStore.lease * batchSize
 
-    /// Deletes the channels whose grace time is over, a batch of them at a time: those of one app and environment one after
-    /// the other, so that one that Apple does not answer for holds up no other.
+    /// Deletes the channels whose grace time is over, a batch of them at a time: those of one app and environment one
+    /// after the other, so that one that Apple does not answer for holds up no other.
     func deleteDue() async throws {
         let due = Dictionary(grouping: try await claimDeletions()) {
             HaltScope(app: $0.app, environment: $0.environment)
@@ -154,8 +154,8 @@ struct ChannelSweeper: Service, CustomStringConvertible {
         }
     }
 
-    /// Tries again later, each time after a longer wait; `andAllDue`: so do all of the same app and environment that are due, or
-    /// each batch of them would take the turn of others to find the same.
+    /// Tries again later, each time after a longer wait; `andAllDue`: so do all of the same app and environment that
+    /// are due, or each batch of them would take the turn of others to find the same.
     private func putOff(_ channels: ArraySlice<Due>, _ reason: String, andAllDue: Bool) async {
         guard let first = channels.first else { return }
         orchestrator.logger.warning(

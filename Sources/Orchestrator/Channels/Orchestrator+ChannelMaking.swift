@@ -6,9 +6,9 @@ import Postgres
 import Synchronization
 
 extension Orchestrator {
-    /// Has Apple make a channel, and stores it: `body` is handed what asks Apple, once, and stores the answer. In a task of its
-    /// own, so that a channel of which Apple has told is stored when the daemon stops, too. Else none but a comparison with
-    /// Apple's list would find it (promise 11).
+    /// Has Apple make a channel, and stores it: `body` is handed what asks Apple, once, and stores the answer. In a
+    /// task of its own, so that a channel of which Apple has told is stored when the daemon stops, too. Else none but a
+    /// comparison with Apple's list would find it (promise 11).
     ///
     /// - Throws: What `body` throws. If Apple has told of a channel then, the log has its id; for ``SigningKeyMissing``
     ///   it is deleted again: the app was deleted meanwhile, and nobody could do so later. A `PostgresError`, which may

@@ -64,7 +64,8 @@ extension Orchestrator {
     /// How often the database hears of a daemon that holds something while it does something else.
     private static let signOfLife = Duration.seconds(3)
 
-    /// Lets the database hear of this daemon as long as `body` takes, so that what it holds is not taken for a dead one's.
+    /// Lets the database hear of this daemon as long as `body` takes, so that what it holds is not taken for a dead
+    /// one's.
     private static func whileHolding<R: Sendable>(
         on connection: PostgresConnection,
         _ body: @escaping @Sendable () async throws -> R
@@ -194,7 +195,8 @@ extension Orchestrator {
         }
     }
 
-    /// What the caller hears. Where Apple was only asked for a look, nothing was carried out, whatever became of the answer.
+    /// What the caller hears. Where Apple was only asked for a look, nothing was carried out, whatever became of the
+    /// answer.
     static func problem(_ outcome: PushOutcome, ofLook isLook: Bool = false) -> Problem {
         switch outcome.class {
         case .unknown where !isLook:

@@ -6,8 +6,8 @@ import Postgres
 
 /// What came of asking Apple for a channel that it seems not to have.
 enum ChannelLoss: Sendable {
-    /// It is gone, and that is on record: by us now, or by somebody else at the same moment. Its activity has another one
-    /// if it goes on.
+    /// It is gone, and that is on record: by us now, or by somebody else at the same moment. Its activity has another
+    /// one if it goes on.
     case settled
     /// Apple has it after all.
     case isThere
@@ -18,9 +18,9 @@ enum ChannelLoss: Sendable {
 extension Orchestrator {
     /// Makes sure that a channel is gone at Apple, and draws the consequences.
     ///
-    /// The cards that listened to it cannot be told anything any more, not even where to go: their subscriptions are over
-    /// (`channel_lost`). If their activity goes on it gets another channel, for the phones that are started from now on
-    /// and for the apps that join again. No card is started a second time (promise 6).
+    /// The cards that listened to it cannot be told anything any more, not even where to go: their subscriptions are
+    /// over (`channel_lost`). If their activity goes on it gets another channel, for the phones that are started from
+    /// now on and for the apps that join again. No card is started a second time (promise 6).
     func settleLoss(
         of id: ChannelID,
         _ apnsID: APNSChannelID,

@@ -5,11 +5,11 @@ import Postgres
 extension Orchestrator {
     /// Compares the channels of an app with Apple's list, and mends what differs; or only looks, in a dry run.
     ///
-    /// The answer is kept for an `Idempotency-Key` when the sweep is over. While it goes on, the same request is told so as
-    /// any other: the lease of the sweep holds the key, too.
+    /// The answer is kept for an `Idempotency-Key` when the sweep is over. While it goes on, the same request is told
+    /// so as any other: the lease of the sweep holds the key, too.
     ///
-    /// - Throws: 404, 422; 409 `sweep_in_progress` while somebody does the same, `idempotency_key_reused`; 502 `apns_refused` with Apple's word,
-    ///   503 if Apple did not answer.
+    /// - Throws: 404, 422; 409 `sweep_in_progress` while somebody does the same, `idempotency_key_reused`; 502
+    ///   `apns_refused` with Apple's word, 503 if Apple did not answer.
     package func reconcileChannels(
         _ app: BundleID,
         _ request: ReconcileRequest,
@@ -29,7 +29,8 @@ extension Orchestrator {
         } catch {
             result = .failure(error)
         }
-        // In a task of its own: whoever asked may have hung up. What Apple refused a person is tried as usual by the service.
+        // In a task of its own: whoever asked may have hung up. What Apple refused a person is tried as usual by the
+        // service.
         try await Task { [sweeps] in try await sweeps.release(lease, hasFailed: false) }.value
         return try result.get()
     }

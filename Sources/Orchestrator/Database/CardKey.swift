@@ -9,8 +9,8 @@ struct CardKey: Hashable, Sendable, Comparable {
         (one.activityKey, one.deviceKey) < (other.activityKey, other.deviceKey)
     }
 
-    /// What locks the rows of cards in the order in which everybody does, whatever the order in which the statements after it
-    /// change them: else two transactions might wait for each other. A single one needs no order.
+    /// What locks the rows of cards in the order in which everybody does, whatever the order in which the statements
+    /// after it change them: else two transactions might wait for each other. A single one needs no order.
     static func hold(_ cards: [CardKey]) -> [Query] {
         guard cards.count > 1 else { return [] }
         let cards = cards.sorted()

@@ -1,8 +1,8 @@
 import Postgres
 
 extension Database {
-    /// A transaction that may lock rows in another order than others do. If it is chosen to end a deadlock the others have the
-    /// right of way, and it is run again when they have had time to go on.
+    /// A transaction that may lock rows in another order than others do. If it is chosen to end a deadlock the others
+    /// have the right of way, and it is run again when they have had time to go on.
     func withYieldingTransaction<R>(_ body: (PostgresConnection) async throws -> R) async throws -> R {
         for pause in Self.pauses {
             do {

@@ -20,8 +20,8 @@ struct PartitionedTable: Sendable {
         let to: String
     }
 
-    /// Makes partitions for today and the days ahead, and drops those that are too old. Does nothing while another daemon
-    /// is about it. To be run in a transaction.
+    /// Makes partitions for today and the days ahead, and drops those that are too old. Does nothing while another
+    /// daemon is about it. To be run in a transaction.
     ///
     /// - Throws: A lock timeout (55P03) if readers are in the way; the next time will do.
     func tend(on connection: PostgresConnection) async throws {

@@ -9,8 +9,8 @@ struct ClockComparison: Sendable, Hashable {
     /// The database's, somewhere between.
     let database: Instant
 
-    /// How far the database's clock is certainly ahead (or behind, below zero), in microseconds: what the way of the question
-    /// may have taken is not counted.
+    /// How far the database's clock is certainly ahead (or behind, below zero), in microseconds: what the way of the
+    /// question may have taken is not counted.
     var skew: Int64 {
         if database > answered { return database.microseconds - answered.microseconds }
         if database < asked { return database.microseconds - asked.microseconds }

@@ -1,8 +1,8 @@
 import APITypes
 import Postgres
 
-/// How much room the database takes, and what keeps the server from giving WAL back, which is how a disk fills up that had room
-/// enough. How much is left no SQL tells.
+/// How much room the database takes, and what keeps the server from giving WAL back, which is how a disk fills up that
+/// had room enough. How much is left no SQL tells.
 struct DiskFacts: Sendable {
     /// A replication slot and the WAL that the server keeps for it.
     struct Slot: Sendable, Equatable {

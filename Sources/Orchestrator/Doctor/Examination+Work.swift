@@ -7,8 +7,8 @@ extension Examination {
         try await WorkFacts.read(app: app, from: database).checks + [stampCheck()] + haltChecks()
     }
 
-    /// How many seconds the highest stamp of a running activity is ahead of the database's clock, if more than it may be
-    /// (promise 3).
+    /// How many seconds the highest stamp of a running activity is ahead of the database's clock, if more than it may
+    /// be (promise 3).
     private func stampCheck() async throws -> DoctorCheck {
         let rows = try await database.query(
             """

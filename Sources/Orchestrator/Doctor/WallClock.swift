@@ -2,7 +2,8 @@ import APITypes
 import Glibc
 
 extension Instant {
-    /// The time by this machine's own clock. Promises speak of the database's; this one is what the doctor compares with it.
+    /// The time by this machine's own clock. Promises speak of the database's; this one is what the doctor compares
+    /// with it.
     static func wallClock() -> Instant {
         var time = timespec()
         // Cannot fail: the clock exists and the place is ours.

@@ -3,8 +3,8 @@ import Metrics
 import Postgres
 import ServiceLifecycle
 
-/// Tells the metrics system how the work stands and what the clocks say, for alerts: the same from every daemon, but for the
-/// way from there to the database.
+/// Tells the metrics system how the work stands and what the clocks say, for alerts: the same from every daemon, but
+/// for the way from there to the database.
 struct WorkGauges: Service, CustomStringConvertible {
     let orchestrator: Orchestrator
     var metrics = MetricsSystem.factory
@@ -19,8 +19,8 @@ struct WorkGauges: Service, CustomStringConvertible {
         }
     }
 
-    /// Whether the database can be reached is asked by a statement that has nothing to read: one that is slow only says that
-    /// there is much.
+    /// Whether the database can be reached is asked by a statement that has nothing to read: one that is slow only says
+    /// that there is much.
     func update() async throws {
         let reachable = gauge("tally_database_reachable")
         do {

@@ -14,8 +14,8 @@ final class ClockSkewWatch: Sendable {
 
     private let last = Mutex<Sighting?>(nil)
 
-    /// The event to write if the highest stamp of an activity is so far ahead of the clock that the clock must have been
-    /// set back; nil if it is not, or if that was reported a moment ago.
+    /// The event to write if the highest stamp of an activity is so far ahead of the clock that the clock must have
+    /// been set back; nil if it is not, or if that was reported a moment ago.
     func event(activityKey: Int64, now: Timestamp, lastStamp: Timestamp?) -> Event? {
         guard let seconds = Stamping.clockSkew(now: now, last: lastStamp) else { return nil }
         let isNews = last.withLock { last in

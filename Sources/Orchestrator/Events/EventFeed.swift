@@ -4,8 +4,8 @@ import Synchronization
 
 /// Tells many readers of new events with one reading of the database, and only while somebody wants to know.
 ///
-/// Readers ask for what comes after their place, at their own pace, so nothing piles up for a slow one. The newest events
-/// are kept in memory; who has fallen behind them reads from the database, a few at a time.
+/// Readers ask for what comes after their place, at their own pace, so nothing piles up for a slow one. The newest
+/// events are kept in memory; who has fallen behind them reads from the database, a few at a time.
 final class EventFeed: Service, CustomStringConvertible {
     typealias Readers = EventReaders<CheckedContinuation<Void, Never>>
 
@@ -30,8 +30,8 @@ final class EventFeed: Service, CustomStringConvertible {
 
     // MARK: Reading
 
-    /// What comes after a place, as soon as there is something; at `deadline` whatever there is, so perhaps nothing but a
-    /// place to go on from.
+    /// What comes after a place, as soon as there is something; at `deadline` whatever there is, so perhaps nothing but
+    /// a place to go on from.
     func page(
         after cursor: EventCursor,
         matching filter: EventFilter,

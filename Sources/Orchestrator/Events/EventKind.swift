@@ -43,8 +43,8 @@ extension Event.Kind {
     package static let tokenDied = Event.Kind("token_died")
     /// A started phone has not reported its update token in time.
     package static let tokenWaitOverdue = Event.Kind("token_wait_overdue")
-    /// Apps of a version follow an activity and cannot decode its newest state, which is therefore withheld from them; said
-    /// once for each version of the app until that changes.
+    /// Apps of a version follow an activity and cannot decode its newest state, which is therefore withheld from them;
+    /// said once for each version of the app until that changes.
     package static let incompatibleVersion = Event.Kind("incompatible_version")
     /// A schedule could not be run and will not be.
     package static let scheduleFailed = Event.Kind("schedule_failed")

@@ -1,5 +1,5 @@
-/// Who follows the events, and what is kept in memory for them. Pure: it is told what happens and says who is to be woken;
-/// time is an argument.
+/// Who follows the events, and what is kept in memory for them. Pure: it is told what happens and says who is to be
+/// woken; time is an argument.
 ///
 /// `Reader` is whatever wakes one of them.
 struct EventReaders<Reader: Sendable>: Sendable {

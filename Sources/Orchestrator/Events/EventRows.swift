@@ -38,8 +38,9 @@ enum EventRows {
             """
     }
 
-    /// The SQL that writes one event for each row `r` of `source`, a table or a subquery with the columns `activity_key` and
-    /// `device_key` (either may be null), as far as `condition` holds. For what the database itself finds out.
+    /// The SQL that writes one event for each row `r` of `source`, a table or a subquery with the columns
+    /// `activity_key` and `device_key` (either may be null), as far as `condition` holds. For what the database itself
+    /// finds out.
     ///
     /// `detail` is an SQL expression of type `json` over `r`. What callers sent has no place in it.
     static func insertion(
@@ -59,8 +60,8 @@ enum EventRows {
         """
     }
 
-    /// The SQL that writes one event per activity for the changes in `source`, a common table expression with the columns
-    /// `activity_key`, `revision` and `merged_into`.
+    /// The SQL that writes one event per activity for the changes in `source`, a common table expression with the
+    /// columns `activity_key`, `revision` and `merged_into`.
     static func merge(from source: String) -> String {
         let merges = """
             (SELECT activity_key, NULL::bigint AS device_key, merged_into, array_agg(revision ORDER BY revision) AS revisions

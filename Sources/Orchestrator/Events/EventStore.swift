@@ -10,11 +10,11 @@ struct EventStore: Sendable {
     /// The most rows that one statement looks at, whatever the filter leaves of them.
     static let scanned = 1_000
 
-    /// Events after a place as far as their order is final, at most `limit` of them: those of transactions that are not older
-    /// than every running one come a moment later.
+    /// Events after a place as far as their order is final, at most `limit` of them: those of transactions that are not
+    /// older than every running one come a moment later.
     ///
-    /// It looks at a bounded number of rows. A page that is not the last may so be short or empty; reading goes on at its
-    /// ``EventPage/next``.
+    /// It looks at a bounded number of rows. A page that is not the last may so be short or empty; reading goes on at
+    /// its ``EventPage/next``.
     func page(after cursor: EventCursor, matching filter: EventFilter, limit: Int) async throws -> EventPage {
         let rows = try await database.query(Self.query(after: cursor, of: filter.app))
         var events: [EventRecord] = []
@@ -87,8 +87,8 @@ struct EventStore: Sendable {
         return .oldest
     }
 
-    /// Puts events whose transactions this database has not come to yet before all others: it was restored from a dump, and
-    /// counts its transactions anew.
+    /// Puts events whose transactions this database has not come to yet before all others: it was restored from a dump,
+    /// and counts its transactions anew.
     func settleRestored() async throws {
         for table in ["events", "changes"] {
             _ = try await database.execute(

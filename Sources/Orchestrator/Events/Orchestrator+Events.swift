@@ -1,8 +1,8 @@
 package import APITypes
 
 extension Orchestrator {
-    /// A page of events from the oldest on that is kept. It may be short, or empty, and still not be the last: reading goes
-    /// on as long as there is a cursor.
+    /// A page of events from the oldest on that is kept. It may be short, or empty, and still not be the last: reading
+    /// goes on as long as there is a cursor.
     ///
     /// - Throws: 422 for a cursor that is none.
     package func events(matching filter: EventFilter, _ page: PageRequest) async throws -> Page<EventResource> {
@@ -16,8 +16,8 @@ extension Orchestrator {
 
     /// Where a reader goes on that remembers `text`; nil: after everything that has happened by now.
     ///
-    /// A place that this database has not come to is one of another database, which this one was restored from: its reader
-    /// begins from the oldest event, and misses nothing.
+    /// A place that this database has not come to is one of another database, which this one was restored from: its
+    /// reader begins from the oldest event, and misses nothing.
     ///
     /// - Throws: 422 for text that is no place.
     package func eventPlace(_ text: String?) async throws -> EventCursor {
@@ -26,7 +26,8 @@ extension Orchestrator {
         return place > (try await eventStore.end()) ? .oldest : place
     }
 
-    /// What happens after a place, as soon as something does; after `patience` perhaps nothing but a place to go on from.
+    /// What happens after a place, as soon as something does; after `patience` perhaps nothing but a place to go on
+    /// from.
     package func nextEvents(
         after place: EventCursor,
         matching filter: EventFilter,

@@ -1,9 +1,9 @@
 /// Watches the answers of one app and environment for mass rejections (promise 9), and judges probes. Pure: time is an
 /// argument.
 ///
-/// A wrong key, host or topic makes APNs reject every token; a registry that is merely old has a few bad ones. Dead tokens
-/// (410) are no rejections: after an activity they come by the thousands. Of a device only the last rejection counts: one phone
-/// that reports a new wrong token every moment does not make a mass.
+/// A wrong key, host or topic makes APNs reject every token; a registry that is merely old has a few bad ones. Dead
+/// tokens (410) are no rejections: after an activity they come by the thousands. Of a device only the last rejection
+/// counts: one phone that reports a new wrong token every moment does not make a mass.
 package struct AnswerWatch: Sendable {
     /// How long answers count.
     package static let window = Duration.seconds(60)
@@ -58,8 +58,9 @@ package struct AnswerWatch: Sendable {
 
     package init() {}
 
-    /// Answers came. Returns what the window holds if sending must halt. `count` is of all answers; `devices` are those that
-    /// were rejected, each once or more, as far as it is known which; `second` is that of any clock that only goes on.
+    /// Answers came. Returns what the window holds if sending must halt. `count` is of all answers; `devices` are those
+    /// that were rejected, each once or more, as far as it is known which; `second` is that of any clock that only goes
+    /// on.
     package mutating func observe(_ count: Count, of devices: [Int64] = [], at second: Int64) -> Count? {
         letGo(before: second)
         if recent.last?.second != second { recent.append(Moment(second: second)) }
@@ -126,8 +127,8 @@ package struct AnswerWatch: Sendable {
         self = AnswerWatch()
     }
 
-    /// How long to wait after a halt, or after so many probes that were bad. The first wait is as long as the window, so
-    /// that no daemon remembers what led to the halt.
+    /// How long to wait after a halt, or after so many probes that were bad. The first wait is as long as the window,
+    /// so that no daemon remembers what led to the halt.
     package static func pause(afterProbes probes: Int) -> Duration {
         min(window * (1 << min(probes, 10)), .seconds(900))
     }

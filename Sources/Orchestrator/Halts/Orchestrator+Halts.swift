@@ -5,8 +5,8 @@ import Postgres
 extension Orchestrator {
     /// Lets sending for an app and environment go on that was halted because APNs rejected too many tokens (promise 9).
     ///
-    /// `reviving`: whether tokens that were rejected on the way to the halt are tried again. Without it they stay rejected
-    /// until their apps report them anew, for a registry that really is full of bad ones.
+    /// `reviving`: whether tokens that were rejected on the way to the halt are tried again. Without it they stay
+    /// rejected until their apps report them anew, for a registry that really is full of bad ones.
     ///
     /// - Throws: 404 if nothing is halted there.
     package func liftHalt(_ app: BundleID, _ environment: APNSEnvironment, reviving: Bool) async throws {
@@ -17,7 +17,8 @@ extension Orchestrator {
         wakeUps.signal()
     }
 
-    /// What operators should look at, although the daemon works; for `/health/ready`, which anybody may read: it names no app.
+    /// What operators should look at, although the daemon works; for `/health/ready`, which anybody may read: it names
+    /// no app.
     package func warnings() async throws -> [String] {
         let rows = try await database.query("SELECT count(*) FROM sending_halts", timeout: .seconds(2))
         let halts = try rows.single(Int64.self) ?? 0

@@ -15,8 +15,8 @@ struct Revival {
         let range: RingRange
     }
 
-    /// What a probe takes of some tokens. One that is rejected again comes last the next time, so that one probe after the other
-    /// meets others.
+    /// What a probe takes of some tokens. One that is rejected again comes last the next time, so that one probe after
+    /// the other meets others.
     private static func firstRejected(of tokens: String) -> String {
         "ORDER BY \(tokens).rejected_at LIMIT \(AnswerWatch.probeSize)"
     }

@@ -20,15 +20,17 @@ struct SendingHalt: Sendable, Hashable {
     /// How long until the next one is allowed; not positive: it is.
     let probeIn: Duration
 
-    /// What waits for the end of a halt looks itself after so long, and some as long again: should the end have overlooked it.
+    /// What waits for the end of a halt looks itself after so long, and some as long again: should the end have
+    /// overlooked it.
     static let longestWait = Duration.seconds(300)
 
-    /// How long a segment with work leaves it at that: past the next probe, and some as long again, lest all that is due looks
-    /// at once. Whoever lifts the halt wakes them. `jitter` is a number in 0…1.
+    /// How long a segment with work leaves it at that: past the next probe, and some as long again, lest all that is
+    /// due looks at once. Whoever lifts the halt wakes them. `jitter` is a number in 0…1.
     func wait(jitter: Double) -> Duration { min(max(probeIn, .seconds(1)), Self.longestWait) * (1 + jitter) }
 }
 
-/// Halts sending where APNs rejects tokens in masses, tries with a few pushes now and then, and lets it go on (promise 9).
+/// Halts sending where APNs rejects tokens in masses, tries with a few pushes now and then, and lets it go on (promise
+/// 9).
 ///
 /// What this daemon alone has seen halts at once; what all have seen together, within seconds. The halt is a row in the
 /// database and so every daemon's.
@@ -155,8 +157,8 @@ final class SendingHalts: Sendable {
 
     // MARK: Probing
 
-    /// Takes the next probe for the worker of a ring, and revives a few of its tokens for it; false if it is too early or
-    /// another has taken it.
+    /// Takes the next probe for the worker of a ring, and revives a few of its tokens for it; false if it is too early
+    /// or another has taken it.
     func takeProbe(
         _ scope: HaltScope,
         _ halt: SendingHalt,
@@ -166,8 +168,8 @@ final class SendingHalts: Sendable {
         try await takeProbe(scope, halt, reviving: Revival.Probe(lease: lease, range: range))
     }
 
-    /// Takes the next probe; false if it is too early, or another has taken it, or is lifting the halt, which may take long.
-    /// `tokens` are revived for it.
+    /// Takes the next probe; false if it is too early, or another has taken it, or is lifting the halt, which may take
+    /// long. `tokens` are revived for it.
     func takeProbe(_ scope: HaltScope, _ halt: SendingHalt, reviving tokens: Revival.Probe? = nil) async throws -> Bool
     {
         guard halt.probeIn <= .zero else { return false }
@@ -220,7 +222,8 @@ final class SendingHalts: Sendable {
 
     // MARK: Lifting
 
-    /// A large app has a million of what has to be revived and woken, and it must not fail again and again for want of time.
+    /// A large app has a million of what has to be revived and woken, and it must not fail again and again for want of
+    /// time.
     private static let longestLift = Duration.seconds(300)
 
     /// Lets sending go on, and revives the tokens that were rejected on the way to the halt and since, or leaves them.
@@ -289,10 +292,11 @@ final class SendingHalts: Sendable {
         ]
     }
 
-    /// The statement that announces all that has to wait for the next probe. Announcements are taken in parts, where to wake
-    /// the segments here would lock all rows of the app at once.
+    /// The statement that announces all that has to wait for the next probe. Announcements are taken in parts, where to
+    /// wake the segments here would lock all rows of the app at once.
     ///
-    /// A segment whose worker has seen the halt and has not left it at that is due, too, and meets the announcement later.
+    /// A segment whose worker has seen the halt and has not left it at that is due, too, and meets the announcement
+    /// later.
     private static func announcement(_ scope: HaltScope) -> Query {
         """
         INSERT INTO wake_ups (activity_key)

@@ -5,8 +5,8 @@ import Postgres
 /// What accepted changes give the segments of their activities to do: the statement that ends the transaction which
 /// accepts them.
 ///
-/// Nothing where a ring is empty. What rests is leased to this daemon at once, as far as it has workers, so that nobody has
-/// to look for it. Everything else is due.
+/// Nothing where a ring is empty. What rests is leased to this daemon at once, as far as it has workers, so that nobody
+/// has to look for it. Everything else is due.
 struct AcceptedWork {
     /// A segment as it was read under the lock of its activity.
     struct Segment {
@@ -40,8 +40,8 @@ struct AcceptedWork {
         daemon = segments.daemon
     }
 
-    /// Adds an activity by its newest accepted revision; in the order of their keys. What concerns more than those who ride
-    /// lets no ring be passed over.
+    /// Adds an activity by its newest accepted revision; in the order of their keys. What concerns more than those who
+    /// ride lets no ring be passed over.
     mutating func add(_ activityKey: Int64, _ segments: [Segment], revision: Revision, concernsAll: Bool) {
         let isAlone = segments.count == 1
         for segment in segments {
@@ -88,8 +88,8 @@ struct AcceptedWork {
         return outcome
     }
 
-    /// As ``SegmentStore/wake(activityKeys:segments:)``. Rows are locked in their order, because the loop over them is the
-    /// outer one (``Query/planningOnce``).
+    /// As ``SegmentStore/wake(activityKeys:segments:)``. Rows are locked in their order, because the loop over them is
+    /// the outer one (``Query/planningOnce``).
     var statement: Query {
         """
         UPDATE segments AS s

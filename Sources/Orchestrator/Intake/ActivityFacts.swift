@@ -20,7 +20,8 @@ final class ActivityFacts: Sendable {
     let attributes: CompactJSON
     /// The alert of its start; nil if nobody is started by push.
     let startAlert: AlertContent?
-    /// Whether it ended so long ago that it may be deleted, and its id used again, before these facts are looked up anew.
+    /// Whether it ended so long ago that it may be deleted, and its id used again, before these facts are looked up
+    /// anew.
     let isPast: Bool
 
     private init(
@@ -81,8 +82,8 @@ extension Orchestrator {
         try (await facts(of: [ActivityFacts.Name(app: app, id: id)]).first ?? .failure(Problem.internalError())).get()
     }
 
-    /// The facts of several activities in their order, those that are not at hand read together; 404 for those that do not
-    /// exist.
+    /// The facts of several activities in their order, those that are not at hand read together; 404 for those that do
+    /// not exist.
     func facts(of names: [ActivityFacts.Name]) async -> [Result<ActivityFacts, any Error>] {
         var results: [Result<ActivityFacts, any Error>] = []
         var unknown: [Int] = []

@@ -1,7 +1,7 @@
 import Postgres
 
-/// A part of an audience that one short statement can deal with, however many the whole has: members in the order in which
-/// they were named and, where the audience is all, devices in the order of their keys.
+/// A part of an audience that one short statement can deal with, however many the whole has: members in the order in
+/// which they were named and, where the audience is all, devices in the order of their keys.
 struct AudienceStretch: Sendable {
     let activityKey: Int64
     /// Where the stretch before has ended.
@@ -24,11 +24,11 @@ struct AudienceStretch: Sendable {
         let isLast: Bool
     }
 
-    /// A statement that begins with the tables `activity` (its row), `members` and `everybody` (keys of devices), and goes on
-    /// with `rest`; its result begins with ``extent``. Run it behind ``Query/planningOnce``.
+    /// A statement that begins with the tables `activity` (its row), `members` and `everybody` (keys of devices), and
+    /// goes on with `rest`; its result begins with ``extent``. Run it behind ``Query/planningOnce``.
     ///
-    /// The order of devices names the app, though that is one and the same: only one index has that order, so no other is
-    /// taken, which would be read to its end for an app with few devices among many.
+    /// The order of devices names the app, though that is one and the same: only one index has that order, so no other
+    /// is taken, which would be read to its end for an app with few devices among many.
     func query(_ rest: String) -> Query {
         """
         WITH activity AS MATERIALIZED (

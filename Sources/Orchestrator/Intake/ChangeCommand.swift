@@ -5,8 +5,8 @@ import Postgres
 
 /// One update or end that is valid by itself and waits to be accepted.
 ///
-/// A class, because it is handed from one hand to the other, and its twenty parts are counted one by one whenever a structure is
-/// copied.
+/// A class, because it is handed from one hand to the other, and its twenty parts are counted one by one whenever a
+/// structure is copied.
 final class ChangeCommand: Sendable {
     /// What the change asks for.
     enum Kind: Sendable {

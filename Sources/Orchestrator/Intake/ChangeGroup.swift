@@ -20,8 +20,8 @@ enum ChangeGroup {
         }
     }
 
-    /// Locks, reads and decides. At most `leasing` rings are leased for this daemon to serve, as `segments` says; nil: nobody
-    /// is given work, because nothing will be committed.
+    /// Locks, reads and decides. At most `leasing` rings are leased for this daemon to serve, as `segments` says; nil:
+    /// nobody is given work, because nothing will be committed.
     ///
     /// - Returns: What is to be written and committed.
     /// - Throws: Errors of the database.

@@ -1,13 +1,14 @@
 import APITypes
 import ActivityModel
 
-/// How much may wait to be accepted, and for how long. What comes beyond that would only make everything wait longer, so it is refused at
-/// once, the least urgent first: a routine change is soon replaced by a newer one, an end by nothing. Pure.
+/// How much may wait to be accepted, and for how long. What comes beyond that would only make everything wait longer,
+/// so it is refused at once, the least urgent first: a routine change is soon replaced by a newer one, an end by
+/// nothing. Pure.
 struct IntakeLimit: Sendable {
     /// How many may wait before routine changes are refused.
     let waiting: Int
-    /// How long they may have to wait before routine changes are refused. It is what a slow database needs: a number that a
-    /// fast one takes in a second may take it a minute.
+    /// How long they may have to wait before routine changes are refused. It is what a slow database needs: a number
+    /// that a fast one takes in a second may take it a minute.
     let wait: Duration
 
     /// How long a change goes on being taken while the intake fills up.

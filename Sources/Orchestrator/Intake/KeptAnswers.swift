@@ -148,7 +148,8 @@ func keepingAnswer<Result>(_ body: () async throws -> Result) async throws -> Re
     }
 }
 
-/// Carries out what adds to an activity or a device; once more if that was deleted meanwhile: then it is seen to be gone.
+/// Carries out what adds to an activity or a device; once more if that was deleted meanwhile: then it is seen to be
+/// gone.
 func seeingDeletions<Result>(_ body: () async throws -> Result) async throws -> Result {
     do {
         return try await body()

@@ -7,7 +7,8 @@ extension Orchestrator {
     /// Adds to and removes from the audience of an activity. Whoever was started stays started; a start that has not
     /// left yet does not leave any more once its device is removed.
     ///
-    /// The same request again changes nothing but what others have changed since: with an idempotency key not even that.
+    /// The same request again changes nothing but what others have changed since: with an idempotency key not even
+    /// that.
     ///
     /// - Throws: 404; 409 `activity_ended`; 422 `alert_required` if somebody is added and the start had no alert.
     package func changeAudience(

@@ -4,8 +4,8 @@ package import ActivityModel
 extension Orchestrator {
     /// Accepts a new state of an activity, or schedules it.
     ///
-    /// - Throws: 404 for an unknown activity, 409 `activity_ended` or `late_event`, 422 for content that the type refuses
-    ///   or that is too large, 429 `too_many_must_deliver`. Nothing is changed then.
+    /// - Throws: 404 for an unknown activity, 409 `activity_ended` or `late_event`, 422 for content that the type
+    ///   refuses or that is too large, 429 `too_many_must_deliver`. Nothing is changed then.
     package func update(
         _ app: BundleID,
         _ id: ActivityID,
@@ -59,7 +59,8 @@ extension Orchestrator {
             do {
                 let facts = try facts.get()
                 let type = try await typeContext(change.app, facts.typeName)
-                // What will be refused for want of room is not judged: that is most of what a change costs before it is in.
+                // What will be refused for want of room is not judged: that is most of what a change costs before it is
+                // in.
                 if change.at == nil { try limit.admit(change.weight(by: type.policy), behind: backlog) }
                 let command = try change.command(facts, type)
                 guard let time = change.at else {

@@ -5,9 +5,9 @@ extension Orchestrator {
     /// Turns the next stretch of an audience that has changed into starts that are due now.
     ///
     /// Runs after the commit that changed the audience: a device that registers at the same moment is either seen here
-    /// or sees the audience in ``enrol(deviceKey:)``. The activity's row is only held while it is written how far this has
-    /// come: changes are accepted meanwhile, those of the audience, too. What they add is still to come: members have greater
-    /// keys, and where all are added ``AudienceStretch/Place/devices`` begins anew.
+    /// or sees the audience in ``enrol(deviceKey:)``. The activity's row is only held while it is written how far this
+    /// has come: changes are accepted meanwhile, those of the audience, too. What they add is still to come: members
+    /// have greater keys, and where all are added ``AudienceStretch/Place/devices`` begins anew.
     ///
     /// - Returns: Whether there is more.
     /// - Throws: ``LeaseLost``; then this stretch comes once more.
@@ -151,16 +151,16 @@ extension Orchestrator {
         if woken { wakeUps.signal() }
     }
 
-    /// The condition that the device `d` can be sent a start by its token `t`, or, if the policy `p` says so, an alert in
-    /// its stead. Whether it really is decides the claim.
+    /// The condition that the device `d` can be sent a start by its token `t`, or, if the policy `p` says so, an alert
+    /// in its stead. Whether it really is decides the claim.
     private static let isReachable = """
         (t.token IS NOT NULL
          OR (d.device_token IS NOT NULL
              AND coalesce(\(StoredJSON.text(at: "{fallback_alert}", of: "p.policy"))::boolean, false)))
         """
 
-    /// An SQL expression: when a start that came to nothing, or was given up, may be sent. One without an answer leaves its
-    /// phone the time to report it, as it would have if it had always been wanted (promise 6).
+    /// An SQL expression: when a start that came to nothing, or was given up, may be sent. One without an answer leaves
+    /// its phone the time to report it, as it would have if it had always been wanted (promise 6).
     private static let dueAgain = """
         greatest(clock_timestamp(), CASE starts.state WHEN 'unknown' THEN starts.claimed_at + (
             SELECT coalesce(\(StoredJSON.text(at: "{start_retry_seconds}", of: "t.policy"))::integer, \(Policy().startRetrySeconds)) * interval '1 second'

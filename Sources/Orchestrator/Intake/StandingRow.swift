@@ -2,8 +2,8 @@ import ActivityModel
 import JSON
 import Postgres
 
-/// An activity as it stands under the lock of those who are about to change it, with its newest change and one of its rings.
-/// An activity has a row for each of its rings, or one without a ring.
+/// An activity as it stands under the lock of those who are about to change it, with its newest change and one of its
+/// rings. An activity has a row for each of its rings, or one without a ring.
 struct StandingRow {
     let activityKey: Int64
     let state: ActivityState
@@ -23,7 +23,8 @@ struct StandingRow {
     private let alerts: [String]
     private let alert: String?
 
-    /// The statement whose rows these are. A row for each ring costs the server half of what it takes to make arrays of them.
+    /// The statement whose rows these are. A row for each ring costs the server half of what it takes to make arrays of
+    /// them.
     static func selection(_ activityKeys: [Int64]) -> Query {
         """
         SELECT a.activity_key, a.state::text, a.revision, a.stamp, a.event_time, c.content_state, c.timestamp, clock_timestamp(),

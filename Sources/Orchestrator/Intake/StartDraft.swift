@@ -4,8 +4,8 @@ import Postgres
 
 /// The answer to a start, of which the audience may still have to be counted.
 ///
-/// Counting takes a while where the audience is large, and in the transaction others would wait for the type, and all readers
-/// for the events that come after it. So it is counted there only for an answer that is kept with the start.
+/// Counting takes a while where the audience is large, and in the transaction others would wait for the type, and all
+/// readers for the events that come after it. So it is counted there only for an answer that is kept with the start.
 struct StartDraft: Sendable {
     private var answer: StartAnswer
     private var replay: Bool
@@ -15,8 +15,8 @@ struct StartDraft: Sendable {
     /// What tells a kept replay from a kept start.
     static let replayStatus: Int16 = 200
 
-    /// Reads the answer in the transaction of what it tells of, and keeps it there if there is a key. If one was kept already,
-    /// that is the answer.
+    /// Reads the answer in the transaction of what it tells of, and keeps it there if there is a key. If one was kept
+    /// already, that is the answer.
     ///
     /// - Throws: 404.
     init(

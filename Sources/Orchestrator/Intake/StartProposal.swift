@@ -19,8 +19,8 @@ struct StartProposal: Sendable {
     private let appVersions: [(appVersion: String, isWithheld: Bool)]
     private let origin = RequestOrigin.current
 
-    /// Those that are in the audience must be able to decode the start, unless the version of the type that they decode is
-    /// retired; and every current version, where it goes to a channel.
+    /// Those that are in the audience must be able to decode the start, unless the version of the type that they decode
+    /// is retired; and every current version, where it goes to a channel.
     ///
     /// - Throws: 422 for what the type or Apple's limits refuse.
     init(
@@ -199,7 +199,8 @@ struct StartProposal: Sendable {
         """
     }
 
-    /// Nobody needs an update to the start itself, so the walk begins behind it; without an audience there is nothing to do.
+    /// Nobody needs an update to the start itself, so the walk begins behind it; without an audience there is nothing
+    /// to do.
     private func ring(_ activityKey: Int64) -> Query {
         """
         INSERT INTO segments (activity_key, segment, completed_revision, due_at)

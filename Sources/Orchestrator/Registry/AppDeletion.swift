@@ -5,8 +5,8 @@ import Postgres
 
 /// Forgets an app with all that belongs to it: what may be a million rows in short transactions, the app itself last.
 ///
-/// The first transaction decides, takes the signing keys, and puts it on record: from then on nothing is started. A deletion
-/// that was cut off is gone on with when it is asked for again.
+/// The first transaction decides, takes the signing keys, and puts it on record: from then on nothing is started. A
+/// deletion that was cut off is gone on with when it is asked for again.
 struct AppDeletion {
     let database: Database
     let app: BundleID
@@ -14,12 +14,13 @@ struct AppDeletion {
     /// Devices deleted in one transaction, with their tokens, starts and cards.
     private static let rowsAtOnce = 1_000
 
-    /// - Throws: 404; 409 `app_in_use`, and nothing has changed, unless the app was given keys again while it was being deleted.
+    /// - Throws: 404; 409 `app_in_use`, and nothing has changed, unless the app was given keys again while it was being
+    ///   deleted.
     func run() async throws {
         try await database.withTransaction { try await begin(on: $0) }
         for part in [devices, pushes] {
-            // What others hold, and what comes meanwhile, goes with the app itself. A part lacks those that others change while
-            // they are being locked.
+            // What others hold, and what comes meanwhile, goes with the app itself. A part lacks those that others
+            // change while they are being locked.
             while try await database.withYieldingTransaction({ try await $0.execute(part) }) > Self.rowsAtOnce / 2 {}
         }
         try await deleteActivities()

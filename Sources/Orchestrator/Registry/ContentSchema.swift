@@ -22,8 +22,8 @@ package struct ContentSchema: Sendable {
     /// What is doubtful about content, though a phone may decode it.
     func lint(_ content: JSONValue) -> [LintFinding] { ContentLint.findings(in: content, document) }
 
-    /// Content as it goes to the phone, with times in place of texts in fields that are declared as `Date`, and everything in
-    /// it that the phone could not decode.
+    /// Content as it goes to the phone, with times in place of texts in fields that are declared as `Date`, and
+    /// everything in it that the phone could not decode.
     func settle(
         _ content: JSONValue,
         by author: TypedContent.Author = .caller,

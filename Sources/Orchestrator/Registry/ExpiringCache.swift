@@ -2,8 +2,9 @@ import Synchronization
 
 /// Values that are believed for a short while, then looked up again.
 ///
-/// When a value expires, the first to ask is told to look it up and the others go on with it for a grace time, so that a popular value is
-/// looked up once and not by everybody at the same moment. A value that is older than that nobody goes on with.
+/// When a value expires, the first to ask is told to look it up and the others go on with it for a grace time, so that
+/// a popular value is looked up once and not by everybody at the same moment. A value that is older than that nobody
+/// goes on with.
 final class ExpiringCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// What the cache knows.
     enum Lookup {
@@ -46,8 +47,8 @@ final class ExpiringCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// - Parameters:
     ///   - lifetime: how long a value is believed.
     ///   - grace: how much longer the others go on with it while one of them looks it up.
-    ///   - limit: the most values kept; when there are more, the expired ones go, and if that is not enough, all. Those that
-    ///     are stored no more go by and by also below it.
+    ///   - limit: the most values kept; when there are more, the expired ones go, and if that is not enough, all. Those
+    ///     that are stored no more go by and by also below it.
     ///   - now: the clock.
     init(
         lifetime: Duration,
@@ -76,7 +77,8 @@ final class ExpiringCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// How often everything was removed: to be asked before a value is looked up that may be stored.
     var generation: Int { state.withLock { $0.generation } }
 
-    /// Keeps a value, unless everything was removed since it began to be looked up: it may be older than the reason for that.
+    /// Keeps a value, unless everything was removed since it began to be looked up: it may be older than the reason for
+    /// that.
     func store(_ value: Value, for key: Key, lookedUpIn generation: Int) {
         let time = now()
         // What is let go is freed when nobody waits for the lock any more.

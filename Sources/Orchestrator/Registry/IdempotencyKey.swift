@@ -2,8 +2,8 @@ import Cryptography
 
 /// An `Idempotency-Key` with everything that its meaning depends on.
 ///
-/// Requests with equal ``scope`` are one request; they differ in ``bodyHash`` only by mistake, which is answered with 409
-/// `idempotency_key_reused`.
+/// Requests with equal ``scope`` are one request; they differ in ``bodyHash`` only by mistake, which is answered with
+/// 409 `idempotency_key_reused`.
 package struct IdempotencyKey: Sendable, Hashable {
     /// SHA-256 of API key, method, path and key, with line feeds between them, as the table `idempotency_keys` has it.
     package let scope: [UInt8]
@@ -28,8 +28,8 @@ package struct IdempotencyKey: Sendable, Hashable {
         self.bodyHash = bodyHash
     }
 
-    /// One that is made when it is wanted: hashing a change is much of what it costs to refuse it, and one that is refused
-    /// for want of room needs no key.
+    /// One that is made when it is wanted: hashing a change is much of what it costs to refuse it, and one that is
+    /// refused for want of room needs no key.
     package struct Deferred: Sendable {
         private let make: @Sendable () -> IdempotencyKey
 

@@ -2,7 +2,8 @@ import APITypes
 import ActivityModel
 import JSON
 
-// What is kept of answers about a device: nothing that names it or its user, who may be erased before the answer is forgotten.
+// What is kept of answers about a device: nothing that names it or its user, who may be erased before the answer is
+// forgotten.
 
 /// Kept of the answer to a report of a device: that there was one.
 struct KeptRegistration: APIAnswer {

@@ -7,10 +7,11 @@ import Postgres
 extension Orchestrator {
     /// Makes an app or changes it.
     ///
-    /// What the request does not name stays as it is stored, the keys of other environments too: nothing is erased by being
-    /// left out.
+    /// What the request does not name stays as it is stored, the keys of other environments too: nothing is erased by
+    /// being left out.
     ///
-    /// - Throws: 422 for a private key that is not P-256, for an environment without any, and for an app without an environment.
+    /// - Throws: 422 for a private key that is not P-256, for an environment without any, and for an app without an
+    ///   environment.
     package func putApp(_ id: BundleID, _ request: AppRequest) async throws -> AppResource {
         let sealed = try sealedKeys(id, request)
         let app = try await database.withTransaction { connection in
@@ -74,9 +75,11 @@ extension Orchestrator {
 
     /// Forgets an app with its types, devices and API keys.
     ///
-    /// One with a million devices takes minutes. A request that was cut off may be repeated: it goes on where that stopped.
+    /// One with a million devices takes minutes. A request that was cut off may be repeated: it goes on where that
+    /// stopped.
     ///
-    /// - Throws: 404; 409 `app_in_use` while activities run or channels exist at Apple, which nobody would delete any more.
+    /// - Throws: 404; 409 `app_in_use` while activities run or channels exist at Apple, which nobody would delete any
+    ///   more.
     package func deleteApp(_ id: BundleID) async throws {
         try await AppDeletion(database: database, app: id).run()
         registry.principals.removeAll()

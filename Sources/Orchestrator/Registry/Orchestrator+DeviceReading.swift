@@ -43,7 +43,8 @@ extension Orchestrator {
                 ORDER BY device_key LIMIT \(limit)
                 """
         }
-        // The few of a user come from their index, whatever Postgres takes for likely; in the order of keys it would read all.
+        // The few of a user come from their index, whatever Postgres takes for likely; in the order of keys it would
+        // read all.
         return """
             SELECT \(unescaped: deviceColumns) FROM (
                 SELECT * FROM devices WHERE bundle_id = \(app.rawValue) AND user_id = \(user.rawValue) OFFSET 0

@@ -7,16 +7,18 @@ import Postgres
 extension Orchestrator {
     /// Takes what an app reports of its installation; what the report leaves out keeps what is stored.
     ///
-    /// A start token is replaced by a report of the same or a later generation, or of none; an older one changes nothing. A device belongs to
-    /// one environment: a report of the other one is a new installation of another build, so the tokens of the old one are dropped and its
-    /// subscriptions and starts are over. Cards that the new one has reported before itself stay.
+    /// A start token is replaced by a report of the same or a later generation, or of none; an older one changes
+    /// nothing. A device belongs to one environment: a report of the other one is a new installation of another build,
+    /// so the tokens of the old one are dropped and its subscriptions and starts are over. Cards that the new one has
+    /// reported before itself stay.
     ///
     /// - Throws: 404 for an unknown app.
     package func putDevice(_ app: BundleID, _ id: DeviceID, _ request: DeviceRequest) async throws -> DeviceResource {
         try await putDevice(app, id, request, idempotency: nil)
     }
 
-    /// The same as an operation of a batch, which may have a key. A repeated one is answered with the device as it is now.
+    /// The same as an operation of a batch, which may have a key. A repeated one is answered with the device as it is
+    /// now.
     ///
     /// - Throws: 404 also for a repeated request about a device that has been deleted since.
     func putDevice(
@@ -56,8 +58,8 @@ extension Orchestrator {
         try await enrol(deviceKey: takingDevice { try await storeDevice(app, id, request, $0) })
     }
 
-    /// A transaction that stores a report. An audience is a standing rule: enrol the device before the report is answered,
-    /// so that an app whose report was answered is enrolled.
+    /// A transaction that stores a report. An audience is a standing rule: enrol the device before the report is
+    /// answered, so that an app whose report was answered is enrolled.
     private func takingDevice<R>(_ body: (PostgresConnection) async throws -> R) async throws -> R {
         try await withCurrentType { try await database.withTransaction { try await body($0) } }
     }
@@ -161,8 +163,8 @@ extension Orchestrator {
         ]
     }
 
-    /// Stores reported start tokens, unless a later generation is known. A device keeps as many as it may report at once:
-    /// beyond them those go that were reported longest ago.
+    /// Stores reported start tokens, unless a later generation is known. A device keeps as many as it may report at
+    /// once: beyond them those go that were reported longest ago.
     private static func storeStartTokens(
         _ tokens: [ActivityTypeName: StartTokenRequest],
         deviceKey: Int64,
@@ -208,8 +210,8 @@ extension Orchestrator {
         }
     }
 
-    /// Erases a user: devices, tokens, subscriptions, rows of the timeline, events of the devices, and every mention in an
-    /// audience. May be repeated.
+    /// Erases a user: devices, tokens, subscriptions, rows of the timeline, events of the devices, and every mention in
+    /// an audience. May be repeated.
     ///
     /// - Throws: 404 for an unknown app.
     package func eraseUser(_ app: BundleID, _ id: UserID) async throws {

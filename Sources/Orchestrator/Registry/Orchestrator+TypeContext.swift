@@ -11,7 +11,8 @@ extension Orchestrator {
         try await typeContext(app, name) { try await database.query($0) }
     }
 
-    /// The same by way of `query`: inside a transaction its own, so that nobody who holds a connection waits for another.
+    /// The same by way of `query`: inside a transaction its own, so that nobody who holds a connection waits for
+    /// another.
     func typeContext(
         _ app: BundleID,
         _ name: ActivityTypeName,

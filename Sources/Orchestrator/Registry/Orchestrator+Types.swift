@@ -7,10 +7,11 @@ import Postgres
 extension Orchestrator {
     /// Registers a type, or a new version of it.
     ///
-    /// The same schemas again make no version. Without a policy in the request the stored one stays. `force` registers schemas that running
-    /// activities do not satisfy.
+    /// The same schemas again make no version. Without a policy in the request the stored one stays. `force` registers
+    /// schemas that running activities do not satisfy.
     ///
-    /// - Throws: 404 for an unknown app; 422 for what is not a schema, cannot be imported or does not fit the policy; 409 `incompatible_schema`.
+    /// - Throws: 404 for an unknown app; 422 for what is not a schema, cannot be imported or does not fit the policy;
+    ///   409 `incompatible_schema`.
     package func putType(
         _ app: BundleID,
         _ name: ActivityTypeName,
@@ -252,8 +253,8 @@ extension Orchestrator {
         var newest: StoredVersion? { all.last }
     }
 
-    /// The type with its versions, locked against all who decide by it until the transaction ends; made with `policy` and
-    /// without a version if there is none.
+    /// The type with its versions, locked against all who decide by it until the transaction ends; made with `policy`
+    /// and without a version if there is none.
     private static func lockType(
         _ app: BundleID,
         _ name: ActivityTypeName,

@@ -49,7 +49,8 @@ extension Orchestrator {
         return schema.lint(content).map { SchemaFinding($0, in: part) }
     }
 
-    /// Content as it would go to the phone; what is wrong with it is added to the errors, with the field before its place.
+    /// Content as it would go to the phone; what is wrong with it is added to the errors, with the field before its
+    /// place.
     private static func settle(
         _ content: JSONObject,
         as part: SchemaPart,

@@ -4,8 +4,8 @@ import Postgres
 extension Orchestrator {
     /// What a caller is told of an error that is not its own fault.
     ///
-    /// - Returns: 503 where the database is away, overloaded or in the way of itself, so that the same request may succeed in a
-    ///   moment; nil for a mistake of this program.
+    /// - Returns: 503 where the database is away, overloaded or in the way of itself, so that the same request may
+    ///   succeed in a moment; nil for a mistake of this program.
     package func problem(for error: any Error) -> Problem? {
         guard let error = error as? PostgresError else { return nil }
         switch error.code {

@@ -33,7 +33,8 @@ package struct PageCursor: Sendable, Hashable {
 }
 
 extension PageRequest {
-    /// The place after which the page begins, in a list that is ordered by columns of these types; nil on the first page.
+    /// The place after which the page begins, in a list that is ordered by columns of these types; nil on the first
+    /// page.
     ///
     /// - Throws: 422 when the cursor is not one of such a list.
     func position<each Column: CursorColumn>(
@@ -52,8 +53,8 @@ extension PageRequest {
     }
 }
 
-/// What a list may be ordered by. A cursor is whatever a caller sends, so each column reads its own, and refuses what the
-/// database would not take.
+/// What a list may be ordered by. A cursor is whatever a caller sends, so each column reads its own, and refuses what
+/// the database would not take.
 protocol CursorColumn {
     /// Reads the text that a cursor has for the column; nil if it can be none of its values.
     init?(cursor text: String)

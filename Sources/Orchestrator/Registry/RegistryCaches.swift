@@ -1,6 +1,7 @@
 import ActivityModel
 
-/// What the registry keeps in memory for a moment, so that not every request asks the database who calls and what a type is.
+/// What the registry keeps in memory for a moment, so that not every request asks the database who calls and what a
+/// type is.
 ///
 /// Another daemon's change is seen when the lifetime is over; this daemon's own at once.
 final class RegistryCaches: Sendable {

@@ -62,8 +62,8 @@ package final class TypeContext: Sendable {
 
     /// Whether a version decodes what is stored, and so goes to phones as it is.
     ///
-    /// What is stored was settled for some version. Where versions count times on different scales, its numbers are doubted
-    /// as a caller's are: they may have been meant for another one.
+    /// What is stored was settled for some version. Where versions count times on different scales, its numbers are
+    /// doubted as a caller's are: they may have been meant for another one.
     func decodes(_ stored: JSONValue, as part: SchemaPart, version: Int) -> Bool {
         guard let schema = schema(part, version: version) else { return false }
         let scales = Set(schemas.keys.flatMap { self.schema(part, version: $0)?.timeScales ?? [] })

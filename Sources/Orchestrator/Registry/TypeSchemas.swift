@@ -12,8 +12,8 @@ struct TypeSchemas {
     let attributes: CompiledSchema
     let contentState: CompiledSchema
 
-    /// - Throws: 422 with a pointer to every document that is not a schema, or with every place of a Swift source that cannot
-    ///   be known.
+    /// - Throws: 422 with a pointer to every document that is not a schema, or with every place of a Swift source that
+    ///   cannot be known.
     init(_ source: TypeRequest.Source, of name: ActivityTypeName, _ importer: SwiftImporter) async throws(Problem) {
         let (attributes, contentState) = try await Self.documents(source, of: name, importer)
         var errors: [FieldError] = []
@@ -72,8 +72,8 @@ struct TypeSchemas {
         }
     }
 
-    /// What registering them makes of the versions of a type, as long as nobody else registers any: another one, the oldest
-    /// app of the newest changed, or nothing.
+    /// What registering them makes of the versions of a type, as long as nobody else registers any: another one, the
+    /// oldest app of the newest changed, or nothing.
     func change(_ versions: inout [TypeContext.Version], minAppVersion: AppVersion?) throws(SchemaError) {
         guard let newest = versions.last else { return }
         if newest.attributesSchema.document == attributesDocument,

@@ -26,7 +26,8 @@ enum UserErasure {
         return try rows.decoded(as: String.self)
     }
 
-    /// The statement that locks the user's devices, as all do who lock activities after them: reports, and registrations.
+    /// The statement that locks the user's devices, as all do who lock activities after them: reports, and
+    /// registrations.
     static func hold(_ app: BundleID, _ user: UserID) -> Query {
         """
         SELECT FROM devices WHERE bundle_id = \(app.rawValue) AND user_id = \(user.rawValue)
@@ -34,8 +35,9 @@ enum UserErasure {
         """
     }
 
-    /// The activities that name the user or a device of the user, in the start as it is kept or in the audience. It reads all
-    /// activities of the app: run it before the transaction writes anything, because readers of events wait for who writes.
+    /// The activities that name the user or a device of the user, in the start as it is kept or in the audience. It
+    /// reads all activities of the app: run it before the transaction writes anything, because readers of events wait
+    /// for who writes.
     static func activities(
         _ app: BundleID,
         _ user: UserID,
@@ -59,10 +61,11 @@ enum UserErasure {
         return try rows.decoded(as: Int64.self)
     }
 
-    /// Locks these activities, and rewrites the starts that named the user or a device of the user, while the devices are
-    /// still there.
+    /// Locks these activities, and rewrites the starts that named the user or a device of the user, while the devices
+    /// are still there.
     ///
-    /// A replay is judged against the start as it is kept, so one that still names the user is another start from now on.
+    /// A replay is judged against the start as it is kept, so one that still names the user is another start from now
+    /// on.
     static func starts(
         of activityKeys: [Int64],
         _ user: UserID,

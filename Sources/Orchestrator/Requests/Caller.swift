@@ -15,8 +15,8 @@ package struct Caller: Sendable {
     }
 }
 
-/// The request that a change came with. It is kept with the change, so that what became of a request can be found by its
-/// id, and the request by what became of it.
+/// The request that a change came with. It is kept with the change, so that what became of a request can be found by
+/// its id, and the request by what became of it.
 package struct RequestOrigin: Sendable, Hashable {
     /// The `X-Request-Id`.
     package let requestID: String

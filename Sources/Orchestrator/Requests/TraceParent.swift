@@ -7,8 +7,8 @@ package struct TraceParent: Sendable, Hashable, CustomStringConvertible {
     /// 2 hex digits, such as `01` for a trace that is recorded.
     let flags: String
 
-    /// Reads the header; nil for anything that the specification (§3.2.2) calls invalid, which is then as if it were not
-    /// there. Later versions may append further parts.
+    /// Reads the header; nil for anything that the specification (§3.2.2) calls invalid, which is then as if it were
+    /// not there. Later versions may append further parts.
     package init?(_ text: String) {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count >= 4, Self.isHex(parts[0], 2), parts[0] != "ff", Self.isHex(parts[1], 32),

@@ -110,7 +110,8 @@ struct ActivityDeletion: Sendable {
         }
     }
 
-    /// An SQL condition: nobody works on the activity `a`. Its end need not be sent any more: there are no keys to do it with.
+    /// An SQL condition: nobody works on the activity `a`. Its end need not be sent any more: there are no keys to do
+    /// it with.
     private static let isLeft = """
         NOT EXISTS (SELECT FROM segments AS s
                     WHERE s.activity_key = a.activity_key AND s.lease_owner IS NOT NULL AND s.lease_until > now())
@@ -118,8 +119,8 @@ struct ActivityDeletion: Sendable {
 
     /// An SQL condition: nothing of the activity `a` is still to be done or to be counted.
     ///
-    /// A segment that rests has sent the end, or given up; its channels are gone, for so long that Apple's list does not
-    /// show them any more; and its starts are not part of any phone's start budget.
+    /// A segment that rests has sent the end, or given up; its channels are gone, for so long that Apple's list does
+    /// not show them any more; and its starts are not part of any phone's start budget.
     private static let isSettled = """
         NOT EXISTS (SELECT FROM segments AS s
                     WHERE s.activity_key = a.activity_key AND (s.due_at IS NOT NULL OR s.lease_owner IS NOT NULL))
@@ -188,8 +189,8 @@ struct ActivityDeletion: Sendable {
         ),
     ]
 
-    /// Deletes the activities of which only a few rows are left. Foreign keys take those along, except channels: as long as
-    /// one may be at Apple, it holds its activity.
+    /// Deletes the activities of which only a few rows are left. Foreign keys take those along, except channels: as
+    /// long as one may be at Apple, it holds its activity.
     private func deletion(of keys: [Int64]) -> Query {
         """
         WITH empty AS MATERIALIZED (

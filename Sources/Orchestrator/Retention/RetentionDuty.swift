@@ -3,8 +3,8 @@ import Metrics
 import Postgres
 import ServiceLifecycle
 
-/// Deletes activities with all that belongs to them when they have been over for as long as they are kept; one daemon at a
-/// time.
+/// Deletes activities with all that belongs to them when they have been over for as long as they are kept; one daemon
+/// at a time.
 ///
 /// A pass goes from the longest ended to the youngest that may go, in short transactions. It holds no place in the
 /// database: what is left when a daemon dies, the next pass finds.
@@ -47,7 +47,7 @@ struct RetentionDuty: Service, CustomStringConvertible {
 }
 
 extension OrchestratorSettings {
-    /// How long an activity is kept after its end; nil: for ever. Accepted changes are events, so it is never shorter than
-    /// events are kept: a reader who goes on within that time misses none.
+    /// How long an activity is kept after its end; nil: for ever. Accepted changes are events, so it is never shorter
+    /// than events are kept: a reader who goes on within that time misses none.
     var keptAfterEnd: Duration? { activityRetention.map { max($0, eventRetention) } }
 }

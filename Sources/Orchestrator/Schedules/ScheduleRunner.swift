@@ -7,10 +7,10 @@ import ServiceLifecycle
 
 /// Runs what is due: starts, updates and ends at their time. What was missed while no daemon ran is run once, late.
 ///
-/// Schedules are claimed in batches under a lease; the change and the settling of its schedule are one transaction, so a
-/// schedule whose daemon died is run again by another and never twice. Those of one activity run one after the other in
-/// the order of their times: an end that was missed together with an update does not swallow it. But an end passes those
-/// that were tried and have to wait (promise 5).
+/// Schedules are claimed in batches under a lease; the change and the settling of its schedule are one transaction, so
+/// a schedule whose daemon died is run again by another and never twice. Those of one activity run one after the other
+/// in the order of their times: an end that was missed together with an update does not swallow it. But an end passes
+/// those that were tried and have to wait (promise 5).
 struct ScheduleRunner: Service, CustomStringConvertible {
     let orchestrator: Orchestrator
 
@@ -194,8 +194,8 @@ struct ScheduleRunner: Service, CustomStringConvertible {
         }
     }
 
-    /// A scheduled start becomes live, with a stamp of now for what it shows; unless another daemon has run the schedule
-    /// meanwhile, or it was cancelled. `record` is committed with it.
+    /// A scheduled start becomes live, with a stamp of now for what it shows; unless another daemon has run the
+    /// schedule meanwhile, or it was cancelled. `record` is committed with it.
     func begin(activityKey: Int64, scheduleID: String, record: [Query] = []) async throws {
         try await orchestrator.database.withTransaction { connection in
             let results = try await connection.pipeline([

@@ -1,11 +1,12 @@
-/// What an activity accepts before its time while nobody has a card of it: nobody is owed any of that but the newest state,
-/// which the starts carry. So it is no barrier (promise 4), and the segments are past it when the activity begins.
+/// What an activity accepts before its time while nobody has a card of it: nobody is owed any of that but the newest
+/// state, which the starts carry. So it is no barrier (promise 4), and the segments are past it when the activity
+/// begins.
 enum ScheduledStart {
     /// An SQL condition: the activity `a` has not begun, and nobody has a card of it.
     static let isAwaited = "(a.state = 'scheduled' AND \(hasNoCards("a")))"
 
-    /// Common table expressions of the statement that lets an activity begin, behind its table of those that do: they take
-    /// the segments past what was accepted, and record that as merged.
+    /// Common table expressions of the statement that lets an activity begin, behind its table of those that do: they
+    /// take the segments past what was accepted, and record that as merged.
     static func passing(_ begun: String) -> String {
         """
         alone AS (

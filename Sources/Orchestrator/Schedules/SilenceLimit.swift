@@ -2,11 +2,11 @@ import Postgres
 
 /// Ends an activity when nothing has changed for as long as its policy allowed when it was started.
 ///
-/// Its schedule is not touched by changes, of which there may be many: when it is due it looks for the newest one, and moves
-/// itself to when that will be too old.
+/// Its schedule is not touched by changes, of which there may be many: when it is due it looks for the newest one, and
+/// moves itself to when that will be too old.
 enum SilenceLimit {
-    /// An SQL expression: since when the activity of the schedule `s` is silent. A start that is still to come counts as
-    /// a change of its time.
+    /// An SQL expression: since when the activity of the schedule `s` is silent. A start that is still to come counts
+    /// as a change of its time.
     private static let silentSince = """
         (SELECT greatest(c.accepted_at, a.started_at, CASE WHEN a.state = 'scheduled' THEN a.starts_at END)
          FROM activities AS a JOIN changes AS c ON c.activity_key = a.activity_key AND c.revision = a.revision
@@ -19,8 +19,8 @@ enum SilenceLimit {
     /// An SQL condition: nothing speaks against running the schedule `s` now.
     static let isReached = "(s.silence_seconds IS NULL OR \(limit) <= clock_timestamp())"
 
-    /// The statement that moves those of some silence limits which are not reached, and returns their ids; it touches no
-    /// other schedule.
+    /// The statement that moves those of some silence limits which are not reached, and returns their ids; it touches
+    /// no other schedule.
     static func postponement(of scheduleIDs: [String]) -> Query {
         """
         UPDATE schedules AS s SET due_at = \(unescaped: limit), lease_until = NULL

@@ -34,7 +34,8 @@ struct ActivitySnapshot: Sendable {
     let areCardsDue: Bool
     /// Set while sending for the app and environment stands still.
     let halt: SendingHalt?
-    /// Whether the ring's cards of some app version are still to be taken off it, or brought back (``VersionSettlement``).
+    /// Whether the ring's cards of some app version are still to be taken off it, or brought back
+    /// (``VersionSettlement``).
     var areVersionsUnsettled = false
     /// Whether only a few pushes may leave, to see whether sending may go on.
     var isProbe = false
@@ -57,8 +58,8 @@ struct ActivitySnapshot: Sendable {
 }
 
 extension ActivitySnapshot {
-    /// What ``read(_:_:)`` expects of a query: an activity as a segment sees it. Changes up to the one that the segment has
-    /// begun are not of interest; nor are those up to the revision `begun`, if it is given.
+    /// What ``read(_:_:)`` expects of a query: an activity as a segment sees it. Changes up to the one that the segment
+    /// has begun are not of interest; nor are those up to the revision `begun`, if it is given.
     static func selection(_ key: Int64, for segment: Int16, begun: Revision? = nil) -> Query {
         """
         SELECT a.bundle_id, a.activity_id, a.environment::text, a.type_name, a.delivery::text, a.state::text,
@@ -90,9 +91,9 @@ extension ActivitySnapshot {
         """
     }
 
-    /// An SQL expression: when the segment `s` last pushed; not in the future, although the clock may have been set back. On a
-    /// channel not after the oldest of the changes `c` was accepted: what is repeated for late joiners while they are held back
-    /// must not hold them back for longer.
+    /// An SQL expression: when the segment `s` last pushed; not in the future, although the clock may have been set
+    /// back. On a channel not after the oldest of the changes `c` was accepted: what is repeated for late joiners while
+    /// they are held back must not hold them back for longer.
     private static let lastPush = """
         (CASE WHEN s.pushed_at IS NOT NULL THEN least(s.pushed_at, clock_timestamp(),
              CASE s.segment WHEN \(SegmentLease.channelSegment) THEN min(c.accepted_at) END) END)

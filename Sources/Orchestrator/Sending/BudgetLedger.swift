@@ -44,8 +44,8 @@ struct GivenPriority: Sendable, Hashable {
         self.init(priority, isForAlert: reason == PriorityDecision.Reason.alertOverBudget.rawValue, age: age ?? 0)
     }
 
-    /// Its priority, if it holds for a push of the change with or without its alert: an alert may still be given what its
-    /// change was not, and a unit that has left the window is not there any more.
+    /// Its priority, if it holds for a push of the change with or without its alert: an alert may still be given what
+    /// its change was not, and a unit that has left the window is not there any more.
     func holding(hasAlert: Bool, under policy: Policy) -> PushPriority? {
         if isSpent(under: policy) { return nil }
         return priority == .ten || !hasAlert || isForAlert ? priority : nil
@@ -57,7 +57,8 @@ struct GivenPriority: Sendable, Hashable {
     }
 }
 
-/// What one decision is about: a change with its own alert or without it, or the alert of an older change that rides on it.
+/// What one decision is about: a change with its own alert or without it, or the alert of an older change that rides on
+/// it.
 private struct BudgetItem {
     let revision: Revision
     let kind: ChangeKind
@@ -91,12 +92,13 @@ private struct BudgetItem {
     }
 }
 
-/// The rows of `budget_ledger`: which priority each revision got, and why, as far as that concerns the budget. A routine
-/// change spends nothing and asks nobody, so it leaves no row (``RoutinePriority``).
+/// The rows of `budget_ledger`: which priority each revision got, and why, as far as that concerns the budget. A
+/// routine change spends nothing and asks nobody, so it leaves no row (``RoutinePriority``).
 ///
-/// A decision is made once per revision and class, so a retry or a late joiner spends nothing more (promise 10). An alert that
-/// rides on a newer state was decided with its own revision: who has not heard it has not had that unit either. Rings of one
-/// activity decide one after the other what the budget has a say in, so that together they spend no more than there is.
+/// A decision is made once per revision and class, so a retry or a late joiner spends nothing more (promise 10). An
+/// alert that rides on a newer state was decided with its own revision: who has not heard it has not had that unit
+/// either. Rings of one activity decide one after the other what the budget has a say in, so that together they spend
+/// no more than there is.
 struct BudgetLedger: Sendable {
     let database: Database
 
@@ -112,8 +114,8 @@ struct BudgetLedger: Sendable {
         return .five
     }
 
-    /// The same for those who come late or are tried again. If the unit that was spent on the change has left the window, they
-    /// get it without one: it is not worth another one of everybody's.
+    /// The same for those who come late or are tried again. If the unit that was spent on the change has left the
+    /// window, they get it without one: it is not worth another one of everybody's.
     func latePriority(
         of change: ChangeToSend,
         _ push: PriorityCase,
@@ -245,8 +247,9 @@ struct BudgetLedger: Sendable {
         )
     }
 
-    /// The statement that puts on record what was decided, now or `at` some time before. What is there already stays, unless
-    /// it was decided for less, or its unit has left the window; a unit counts from when it is spent (promise 10).
+    /// The statement that puts on record what was decided, now or `at` some time before. What is there already stays,
+    /// unless it was decided for less, or its unit has left the window; a unit counts from when it is spent (promise
+    /// 10).
     static func record(
         _ decision: PriorityDecision,
         of revision: Revision,

@@ -13,8 +13,8 @@ struct CatchUpTurn: Sendable {
     let activity: ActivitySnapshot
 
     func run() async throws -> SegmentWorker.Turn {
-        // Whoever is due can decode the newest state, or is to be sent an end. If there is another state by now, it may be the
-        // only one; and if another version is decoded by now, that is settled first.
+        // Whoever is due can decode the newest state, or is to be sent an end. If there is another state by now, it may
+        // be the only one; and if another version is decoded by now, that is settled first.
         let due = try await Destination.read(
             """
             SELECT \(unescaped: Destination.columns), \(unescaped: Destination.canDecode),

@@ -7,13 +7,13 @@ struct ChangeStore: Sendable {
     let database: Database
     let skews: ClockSkewWatch
 
-    /// The change, stamped so that phones take it: with the stamp of its accept, or with a fresh one if it has none,
-    /// if its stamp is older than 30 s, or if an older revision was stamped above it meanwhile (promise 3). Newer ones do
+    /// The change, stamped so that phones take it: with the stamp of its accept, or with a fresh one if it has none, if
+    /// its stamp is older than 30 s, or if an older revision was stamped above it meanwhile (promise 3). Newer ones do
     /// not matter, whatever their stamps: two rings on different changes do not disturb each other.
     ///
-    /// `lease` is that of a segment of the activity: a worker that has lost it stamps nothing, else it could make an old
-    /// state look newer than what its successor has sent. With `anew` the stamp is a fresh one in any case, because other
-    /// bytes than before are to be sent to the same destination. Nil if the activity was deleted.
+    /// `lease` is that of a segment of the activity: a worker that has lost it stamps nothing, else it could make an
+    /// old state look newer than what its successor has sent. With `anew` the stamp is a fresh one in any case, because
+    /// other bytes than before are to be sent to the same destination. Nil if the activity was deleted.
     ///
     /// - Throws: ``LeaseLost``; ``StampTooEarly`` if the stamp would run ahead of the clock, which the end may do.
     func stamped(_ revision: Revision, under lease: SegmentLease, anew: Bool = false) async throws -> ChangeToSend? {
@@ -76,8 +76,8 @@ struct ChangeStore: Sendable {
         return stored.changeUnderItsStamp ?? stored.change(Stamping.whenSent(now: stored.now, last: last))
     }
 
-    /// An SQL condition: no older change than `c` of the activity `a` has a stamp above its. Of those that were accepted
-    /// before, only one with a fresh stamp can have.
+    /// An SQL condition: no older change than `c` of the activity `a` has a stamp above its. Of those that were
+    /// accepted before, only one with a fresh stamp can have.
     static let isInOrder = """
         (c.timestamp >= a.fresh_stamp OR NOT EXISTS (
             SELECT FROM changes AS o
@@ -87,8 +87,9 @@ struct ChangeStore: Sendable {
 
     /// The statements that record the revisions which a walk jumped over, and tell of it.
     ///
-    /// Of several rings the last one to come by says so, if none has sent any of it: the others may still be on their way to
-    /// it. Whoever jumps over a revision holds its row until where it stands is stored, so one of two sees the other.
+    /// Of several rings the last one to come by says so, if none has sent any of it: the others may still be on their
+    /// way to it. Whoever jumps over a revision holds its row until where it stands is stored, so one of two sees the
+    /// other.
     static func merge(under lease: SegmentLease, after begun: Revision, into revision: Revision) -> [Query] {
         guard revision > begun + 1 else { return [] }
         let key = lease.activityKey
@@ -123,8 +124,8 @@ struct ChangeStore: Sendable {
         "UPDATE changes SET is_sent = true WHERE activity_key = \(key) AND revision = \(revision) AND NOT is_sent"
     }
 
-    /// Turns a walk to the activity's next revision, if there is one and nothing holds the walk back; and says what is to
-    /// be stored with it: the revisions that it jumped over.
+    /// Turns a walk to the activity's next revision, if there is one and nothing holds the walk back; and says what is
+    /// to be stored with it: the revisions that it jumped over.
     static func turned(
         _ stored: Carousel,
         to activity: ActivitySnapshot,

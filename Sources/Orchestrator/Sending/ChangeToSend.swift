@@ -45,8 +45,8 @@ struct ChangeToSend: Sendable {
         )
     }
 
-    /// What a card has heard if a push of this change fails that was to bring it the alert of `alert`, if any: everything
-    /// before the alert, and before the change itself where that must be delivered.
+    /// What a card has heard if a push of this change fails that was to bring it the alert of `alert`, if any:
+    /// everything before the alert, and before the change itself where that must be delivered.
     func heard(missing alert: Revision?) -> Revision {
         min(alert.map { $0 - 1 } ?? revision, mustDeliver ? revision - 1 : revision)
     }
@@ -58,8 +58,8 @@ struct OwedAlert: Sendable, Hashable {
     let content: AlertContent
 }
 
-/// So many changes came so quickly that the next stamp would run ahead of the clock. After the wait the newest change is
-/// sent, and the others are merged into it.
+/// So many changes came so quickly that the next stamp would run ahead of the clock. After the wait the newest change
+/// is sent, and the others are merged into it.
 struct StampTooEarly: Error, Sendable {
     let wait: Duration
 }

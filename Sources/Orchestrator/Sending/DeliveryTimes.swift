@@ -5,8 +5,8 @@ import Synchronization
 
 /// Tells the metrics system how long changes take to reach APNs: from their accept to the answer that took them.
 ///
-/// Recorded once for pushes that left together, so that it costs a large ring nothing. What goes to a card alone, because it
-/// failed before or the card has joined late, says nothing of it and is not counted.
+/// Recorded once for pushes that left together, so that it costs a large ring nothing. What goes to a card alone,
+/// because it failed before or the card has joined late, says nothing of it and is not counted.
 final class DeliveryTimes: Sendable {
     private struct Label: Hashable {
         let environment: APNSEnvironment

@@ -19,7 +19,8 @@ struct Destination: Sendable {
     let leaving: Bool
     /// Whether its app can decode the newest state. If not, only an end without it may be sent.
     var canDecode = true
-    /// Must-deliver changes before this revision are not owed to it: its app could not decode all of them, or nobody asked.
+    /// Must-deliver changes before this revision are not owed to it: its app could not decode all of them, or nobody
+    /// asked.
     var decodesFrom: Revision = 0
 }
 
@@ -83,7 +84,8 @@ extension Destination {
         """
     }
 
-    /// The statement for destinations that were sent a must-deliver change which is not the newest: what is newer is due now.
+    /// The statement for destinations that were sent a must-deliver change which is not the newest: what is newer is
+    /// due now.
     static func owedMore(_ destinations: [Destination], _ activityKey: Int64, than revision: Revision) -> Query {
         """
         UPDATE subscriptions AS s

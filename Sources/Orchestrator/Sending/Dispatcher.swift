@@ -2,10 +2,11 @@ import Logging
 import ServiceLifecycle
 import Synchronization
 
-/// Finds segments that are due, leases them, and lets a bounded number of workers serve them in groups (``WorkerSlots``).
+/// Finds segments that are due, leases them, and lets a bounded number of workers serve them in groups
+/// (``WorkerSlots``).
 ///
-/// What was accepted in this process comes leased already, or is seen at once; everything else is found by a look at the
-/// database every poll interval.
+/// What was accepted in this process comes leased already, or is seen at once; everything else is found by a look at
+/// the database every poll interval.
 struct Dispatcher: Service, CustomStringConvertible {
     let orchestrator: Orchestrator
 

@@ -2,11 +2,11 @@ import Postgres
 
 /// The ways in which a lease ends before its time. None does anything to a lease that is lost.
 extension SegmentStore {
-    /// Ends the lease until there is work again. What cannot be served now, whatever its time, does not count: that of a
-    /// scheduled activity, and what needs a channel that is not there. Who makes it possible wakes the segment.
+    /// Ends the lease until there is work again. What cannot be served now, whatever its time, does not count: that of
+    /// a scheduled activity, and what needs a channel that is not there. Who makes it possible wakes the segment.
     ///
-    /// `wakesSeen` are ``SegmentProgress/wakes`` as they were before the worker looked for work and found none. False if
-    /// the segment was given work meanwhile (the lease goes on) or the lease is lost.
+    /// `wakesSeen` are ``SegmentProgress/wakes`` as they were before the worker looked for work and found none. False
+    /// if the segment was given work meanwhile (the lease goes on) or the lease is lost.
     ///
     /// `hold`: there is something that is held back so long.
     func rest(_ lease: SegmentLease, wakesSeen: Int64, hold: Duration? = nil) async throws -> Bool {
@@ -45,8 +45,8 @@ extension SegmentStore {
         _ = try await database.execute(ending(lease, dueIn: .zero))
     }
 
-    /// The statement that ends a lease. The segment is due after a delay or at a time that is an SQL expression, whichever comes
-    /// first; `wakesSeen`: only if it was given no work since.
+    /// The statement that ends a lease. The segment is due after a delay or at a time that is an SQL expression,
+    /// whichever comes first; `wakesSeen`: only if it was given no work since.
     private func ending(
         _ lease: SegmentLease,
         dueIn delay: Duration?,
@@ -80,8 +80,8 @@ extension SegmentStore {
            AND EXISTS (SELECT FROM channels AS c WHERE c.activity_key = d.activity_key AND c.state = 'ready'))
         """
 
-    /// An SQL expression: when the ring `s` of the activity `a` has something to do that has a time, if ever. Starts are the
-    /// first ring's.
+    /// An SQL expression: when the ring `s` of the activity `a` has something to do that has a time, if ever. Starts
+    /// are the first ring's.
     private static let nextOfRing = """
         least(
             (SELECT min(d.due_at) FROM subscriptions AS d

@@ -18,8 +18,8 @@ struct LiveActivityRendering: Sendable {
 
     /// The body for a card that is there: an end if the change is one, else an update.
     ///
-    /// A card that catches up with the start itself is updated to its state: it cannot be started twice. Without its content,
-    /// an end leaves on the card what it shows.
+    /// A card that catches up with the start itself is updated to its state: it cannot be started twice. Without its
+    /// content, an end leaves on the card what it shows.
     func body(leavingOutContent: Bool = false) -> [UInt8] {
         switch change.kind {
         case .start, .update:

@@ -1,7 +1,7 @@
 import Postgres
 
-/// An activity whose end lies so far back that no phone can show it any more. Whatever is still owed to one is given up,
-/// so that nothing is retried for ever.
+/// An activity whose end lies so far back that no phone can show it any more. Whatever is still owed to one is given
+/// up, so that nothing is retried for ever.
 struct PastActivity: Sendable {
     let orchestrator: Orchestrator
     let lease: SegmentLease

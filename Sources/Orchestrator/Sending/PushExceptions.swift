@@ -64,17 +64,19 @@ struct PushExceptions: Sendable {
         )
     }
 
-    /// Those of the batch that were sent what there was to send, or can never be: nothing is wrong with such a token, and
-    /// the next change may be better.
+    /// Those of the batch that were sent what there was to send, or can never be: nothing is wrong with such a token,
+    /// and the next change may be better.
     func settled(of destinations: [Destination]) -> [Destination] {
         let open = Set(refused.filter { !$0.outcome.class.isUnsendable }.map(\.place.deviceKey))
         return open.isEmpty ? destinations : destinations.filter { !open.contains($0.deviceKey) }
     }
 
-    /// The statements that give the refused destinations rows of their own (promise 9: tokens die only for token reasons).
+    /// The statements that give the refused destinations rows of their own (promise 9: tokens die only for token
+    /// reasons).
     ///
-    /// Each names the token that was sent to, so a token that was reported meanwhile is not touched. What a card has heard
-    /// never shrinks: while the push was on its way its app may have become another, which is owed nothing of before.
+    /// Each names the token that was sent to, so a token that was reported meanwhile is not touched. What a card has
+    /// heard never shrinks: while the push was on its way its app may have become another, which is owed nothing of
+    /// before.
     var statements: [Query] {
         var dead: [(Place, PushOutcome, Int64?, delay: Duration)] = []
         var rejected: [(Place, PushOutcome)] = []
@@ -129,8 +131,8 @@ struct PushExceptions: Sendable {
         """
     }
 
-    /// A token that the app reported after the moment at which APNs knew it as dead is tried again instead, with no alert that
-    /// it has heard.
+    /// A token that the app reported after the moment at which APNs knew it as dead is tried again instead, with no
+    /// alert that it has heard.
     private func death(of dead: [(Place, PushOutcome, Int64?, delay: Duration)]) -> Query {
         """
         WITH died AS (

@@ -14,8 +14,8 @@ struct SegmentStore: Sendable {
     /// Tells this daemon's leases from those of others.
     let daemon = UUID()
 
-    /// Gives the segments work that was announced with ``announce(activityKeys:)`` or ``announce(cards:)``: of several rings
-    /// only those that hold the cards.
+    /// Gives the segments work that was announced with ``announce(activityKeys:)`` or ``announce(cards:)``: of several
+    /// rings only those that hold the cards.
     func takeAnnouncements() async throws {
         _ = try await database.execute(
             """
@@ -62,8 +62,8 @@ struct SegmentStore: Sendable {
         """
     }
 
-    /// An SQL condition: nobody has leased the segment `s`, or its lease has run out. One that would last for much longer than
-    /// any daemon asks for was made before the database's clock was set back, by whoever may be gone.
+    /// An SQL condition: nobody has leased the segment `s`, or its lease has run out. One that would last for much
+    /// longer than any daemon asks for was made before the database's clock was set back, by whoever may be gone.
     private func isFree(_ s: String) -> String {
         let most = Int(lease * 2 / .milliseconds(1))
         return """
@@ -72,10 +72,11 @@ struct SegmentStore: Sendable {
             """
     }
 
-    /// Leases segments that are due, the longest due first: at most so many channels and first rings of activities, and one
-    /// of the further rings, if the caller `takesFurtherRing`.
+    /// Leases segments that are due, the longest due first: at most so many channels and first rings of activities, and
+    /// one of the further rings, if the caller `takesFurtherRing`.
     ///
-    /// Of an activity with several rings a daemon takes half of the rings, and leaves the others to other daemons as long as they may come.
+    /// Of an activity with several rings a daemon takes half of the rings, and leaves the others to other daemons as
+    /// long as they may come.
     func claim(limit: Int, takesFurtherRing: Bool = true) async throws -> [SegmentLease] {
         let rows = try await database.query(
             """
@@ -151,8 +152,9 @@ struct SegmentStore: Sendable {
         )
     }
 
-    /// The statement that prolongs a lease and selects what ``progress(_:)`` reads. A lease that is fresh is left as it is:
-    /// what writes nothing waits for no disk. Whoever takes one that has run out holds its row, so only one of the two has it.
+    /// The statement that prolongs a lease and selects what ``progress(_:)`` reads. A lease that is fresh is left as it
+    /// is: what writes nothing waits for no disk. Whoever takes one that has run out holds its row, so only one of the
+    /// two has it.
     private func renewal(_ lease: SegmentLease) -> Query {
         """
         WITH renewed AS (
@@ -205,8 +207,8 @@ struct SegmentStore: Sendable {
         throw LeaseLost()
     }
 
-    /// Whether a worker may begin to send more of a revision: its lease holds, nothing newer has been accepted, and sending
-    /// was not halted meanwhile.
+    /// Whether a worker may begin to send more of a revision: its lease holds, nothing newer has been accepted, and
+    /// sending was not halted meanwhile.
     ///
     /// - `isFirst`: nothing has left since it looked. Then of what is newer only an end keeps the revision back: where
     ///   updates come fast there is always another one, and none would ever leave.
@@ -246,10 +248,11 @@ struct SegmentStore: Sendable {
     /// Stores how far the walk has come, together with what else came of a batch.
     /// If it `hasFailed`, nobody was reached, and the failures in a row are still counted; `hasSent`: it was not empty.
     ///
-    /// A lease that has run out and that nobody has taken still counts, and goes on: what has left would leave once more
-    /// otherwise, alerts included. Whoever takes it has to wait for the row, so only one of the two goes on.
+    /// A lease that has run out and that nobody has taken still counts, and goes on: what has left would leave once
+    /// more otherwise, alerts included. Whoever takes it has to wait for the row, so only one of the two goes on.
     ///
-    /// `wakesSeen`: the work is done with it, so the lease ends as by ``rest(_:wakesSeen:hold:)`` unless there was given more.
+    /// `wakesSeen`: the work is done with it, so the lease ends as by ``rest(_:wakesSeen:hold:)`` unless there was
+    /// given more.
     ///
     /// - Returns: Whether the lease has ended.
     /// - Throws: ``LeaseLost``; then nothing of it is stored.
@@ -277,7 +280,8 @@ struct SegmentStore: Sendable {
     /// - Throws: ``LeaseLost``; then nothing of it is stored.
     func store(_ statements: [Query], under lease: SegmentLease) async throws {
         try await database.withTransaction { connection in
-            // Rows of destinations are locked before the segment's, as ``acknowledge(_:_:hasFailed:hasSent:restingIfStill:with:)`` does.
+            // Rows of destinations are locked before the segment's, as
+            // ``acknowledge(_:_:hasFailed:hasSent:restingIfStill:with:)`` does.
             let holding: Query = """
                 SELECT 1 FROM segments
                 WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)

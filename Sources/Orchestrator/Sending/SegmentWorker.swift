@@ -43,8 +43,8 @@ struct SegmentWorker: Sendable {
 
     /// Keeps the lease alive while `body` runs: a batch may wait for APNs longer than the lease lasts.
     ///
-    /// - Throws: ``LeaseLost`` once another has the lease: `body` was cancelled, which begins nothing more then, and what had
-    ///   left was answered; what `body` throws.
+    /// - Throws: ``LeaseLost`` once another has the lease: `body` was cancelled, which begins nothing more then, and
+    ///   what had left was answered; what `body` throws.
     func whileKeepingLease<Result: Sendable>(
         _ body: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
@@ -92,7 +92,8 @@ struct SegmentWorker: Sendable {
                 }
             case .rested: return
             case .idle:
-                // What is held back is due when its interval is over; the row says so, and another daemon may see to it.
+                // What is held back is due when its interval is over; the row says so, and another daemon may see to
+                // it.
                 if try await store.rest(lease, wakesSeen: wakesSeen, hold: look.activity.hold) { return }
             case .early(let delay):
                 if try await store.pause(lease, wakesSeen: wakesSeen, for: delay) { return }
@@ -231,8 +232,8 @@ struct SegmentWorker: Sendable {
         return turn
     }
 
-    /// Without an answer of the database it tries again as long as the work goes on: what has left is to be answered and
-    /// stored, if nobody takes the lease, and nothing new leaves without a look of its own.
+    /// Without an answer of the database it tries again as long as the work goes on: what has left is to be answered
+    /// and stored, if nobody takes the lease, and nothing new leaves without a look of its own.
     private func keepLease() async throws -> Never {
         var pause = orchestrator.settings.lease / 3
         while true {

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Tells the dispatcher of this daemon that there is work, so that it need not wait for its next look at the database; or
-/// hands it what was leased already.
+/// Tells the dispatcher of this daemon that there is work, so that it need not wait for its next look at the database;
+/// or hands it what was leased already.
 ///
 /// Many signals before the dispatcher looks count as one. A lost signal costs one poll interval, never a change: the
 /// `due_at` columns are the truth. A lost lease runs out.
@@ -91,8 +91,8 @@ final class WakeUps: Sendable {
         }
     }
 
-    /// Those that have waited since `then` or longer: no worker becomes free for them, and their leases run out. Until one is,
-    /// nothing more is leased.
+    /// Those that have waited since `then` or longer: no worker becomes free for them, and their leases run out. Until
+    /// one is, nothing more is leased.
     func takeOverdue(since then: ContinuousClock.Instant) -> [LeasedSegment] {
         state.withLock { state in
             let overdue = state.takeLeases(state.handedOver.prefix { $0.since <= then }.count)

@@ -1,11 +1,12 @@
 import Postgres
 import ServiceLifecycle
 
-/// Tells the other daemons of this database that there is work, and hears it from them, so that whoever is free helps at
-/// once.
+/// Tells the other daemons of this database that there is work, and hears it from them, so that whoever is free helps
+/// at once.
 ///
-/// Only accepts tell, after their commits and many of them at once: transactions with a NOTIFY commit one after the other.
-/// Everything else, and whatever is said while a connection is away, is found by the dispatcher's own look at the database.
+/// Only accepts tell, after their commits and many of them at once: transactions with a NOTIFY commit one after the
+/// other. Everything else, and whatever is said while a connection is away, is found by the dispatcher's own look at
+/// the database.
 struct WorkNotifications: Service, CustomStringConvertible {
     /// The channel of LISTEN and NOTIFY; the notifications carry who tells.
     private static let channel = "tally_work"

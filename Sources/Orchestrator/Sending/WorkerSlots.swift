@@ -1,13 +1,13 @@
 import Synchronization
 
-/// How many more workers may begin. Half of them at most serve further rings of activities, so that a few large ones leave
-/// room for the others.
+/// How many more workers may begin. Half of them at most serve further rings of activities, so that a few large ones
+/// leave room for the others.
 ///
-/// A slot is for who works. Who does nothing but wait for answers gives his back (``takeBackSilent()``), so that a place of
-/// APNs that is silent (an environment, an API, a team) holds up nobody who has to do with another.
+/// A slot is for who works. Who does nothing but wait for answers gives his back (``takeBackSilent()``), so that a
+/// place of APNs that is silent (an environment, an API, a team) holds up nobody who has to do with another.
 final class WorkerSlots: Sendable {
-    /// Rings that wait for answers without a slot, for each slot there is, at most. When APNs is heard of again, or given up,
-    /// what came of all of them is to be stored at the same time.
+    /// Rings that wait for answers without a slot, for each slot there is, at most. When APNs is heard of again, or
+    /// given up, what came of all of them is to be stored at the same time.
     private static let mostWaiting = 256
     /// A worker that waits counts as so many rings at least: it keeps its lease alive with a statement of its own.
     fileprivate static let leastWaiting = 8

@@ -6,8 +6,8 @@ package import Postgres
 
 /// The provider tokens of all daemons on one database: one per team and key.
 ///
-/// Whoever needs one holds its row while `ProviderTokenIssuer` decides, so no two daemons ever sign at the same time. Ages
-/// are counted by the database's clock.
+/// Whoever needs one holds its row while `ProviderTokenIssuer` decides, so no two daemons ever sign at the same time.
+/// Ages are counted by the database's clock.
 package struct SharedProviderTokens: ProviderTokenStore {
     private let database: Database
     private let masterKeys: MasterKeys

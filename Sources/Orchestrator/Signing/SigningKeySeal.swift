@@ -15,7 +15,8 @@ package enum SigningKeySeal {
 
     /// Opens what ``seal(_:app:environment:masterKeys:)`` made.
     ///
-    /// - Throws: `authenticationFailed` for another master key, app or environment; `invalidKey` if no P-256 key was sealed.
+    /// - Throws: `authenticationFailed` for another master key, app or environment; `invalidKey` if no P-256 key was
+    ///   sealed.
     package static func open(
         _ sealed: [UInt8],
         app: BundleID,

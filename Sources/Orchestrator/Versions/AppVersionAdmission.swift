@@ -5,15 +5,15 @@ import Postgres
 
 /// Makes sure that it is known, before devices have cards, whether their apps can decode what the activities send.
 ///
-/// Run it first in a transaction that makes or changes cards, and the alignment of ``AppVersionRows`` last. What it finds
-/// stays so until the transaction ends: a change that an app cannot decode waits for it, and then sees the cards.
+/// Run it first in a transaction that makes or changes cards, and the alignment of ``AppVersionRows`` last. What it
+/// finds stays so until the transaction ends: a change that an app cannot decode waits for it, and then sees the cards.
 struct AppVersionAdmission {
     let orchestrator: Orchestrator
 
     /// Nearly always somebody with the same app was there before.
     ///
-    /// - Returns: Those that have to be left to another transaction, because something is known of some cards and not of all;
-    ///   of a single one, none.
+    /// - Returns: Those that have to be left to another transaction, because something is known of some cards and not
+    ///   of all; of a single one, none.
     /// - Throws: ``OutdatedType``; try again then, from the beginning.
     func admit(_ cards: [CardKey], on connection: PostgresConnection) async throws -> Set<CardKey> {
         guard !cards.isEmpty else { return [] }
@@ -39,8 +39,8 @@ struct AppVersionAdmission {
         if let type = types.keys.first { throw OutdatedType(type: type) }
     }
 
-    /// Judges the newest states of activities for the apps of devices, and writes down what comes of it. Whoever writes down
-    /// several does it in one order, so that two never wait for each other.
+    /// Judges the newest states of activities for the apps of devices, and writes down what comes of it. Whoever writes
+    /// down several does it in one order, so that two never wait for each other.
     private func judge(_ cards: [CardKey], on connection: PostgresConnection) async throws {
         let activityKeys = cards.map(\.activityKey)
         let types = try await types(of: activityKeys, on: connection)
@@ -84,9 +84,9 @@ struct AppVersionAdmission {
         try await forgetUnused(rows, besides: Dictionary(uniqueKeysWithValues: counts), on: connection)
     }
 
-    /// A phone may say of itself whatever looks like a version, and each makes a row, which every change of the activity
-    /// reads. So with every so many rows of an activity those go whose version no device has any more: what is left is no
-    /// more than there are devices, beyond that number.
+    /// A phone may say of itself whatever looks like a version, and each makes a row, which every change of the
+    /// activity reads. So with every so many rows of an activity those go whose version no device has any more: what is
+    /// left is no more than there are devices, beyond that number.
     private static let tidiedEvery = 128
 
     private func forgetUnused(
@@ -124,8 +124,8 @@ struct AppVersionAdmission {
         return types
     }
 
-    /// Does the same for all activities whose cards are on the device, which has another version of the app now, and for
-    /// one that is to have a card there.
+    /// Does the same for all activities whose cards are on the device, which has another version of the app now, and
+    /// for one that is to have a card there.
     func readmit(
         _ deviceKey: Int64,
         andTo activityKey: Int64? = nil,

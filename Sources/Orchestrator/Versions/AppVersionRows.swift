@@ -1,7 +1,8 @@
 import ActivityModel
 import Postgres
 
-/// The rows of `activity_app_versions`: which app versions follow an activity, and whether the newest state may go to them.
+/// The rows of `activity_app_versions`: which app versions follow an activity, and whether the newest state may go to
+/// them.
 enum AppVersionRows {
     /// The reason of a card, or a start, that is withheld because its app could not decode what would be sent.
     static let reason = StartStateMachine.Reason.incompatibleVersion.rawValue
@@ -44,8 +45,8 @@ enum AppVersionRows {
         """
     }
 
-    /// The statement that takes hold of the rows of activities whose app version no device has, but for those that somebody
-    /// else holds.
+    /// The statement that takes hold of the rows of activities whose app version no device has, but for those that
+    /// somebody else holds.
     static func onNoDevice(_ activityKeys: [Int64]) -> Query {
         """
         SELECT v.activity_key, v.app_version FROM activity_app_versions AS v JOIN activities AS a USING (activity_key)
@@ -53,8 +54,8 @@ enum AppVersionRows {
         """
     }
 
-    /// The statement that deletes these of them which no device has got meanwhile. A device that gets such a version later is
-    /// the first with it.
+    /// The statement that deletes these of them which no device has got meanwhile. A device that gets such a version
+    /// later is the first with it.
     static func deletion(of rows: [(activityKey: Int64, appVersion: String)]) -> Query {
         """
         DELETE FROM activity_app_versions AS v
@@ -85,9 +86,9 @@ enum AppVersionRows {
         """
     }
 
-    /// The statement that says for which of these app versions nobody has a card, or is being started, any more. Where the
-    /// audience has not been looked at yet, nothing is known. States go to these versions, so what is still withheld from one
-    /// comes back as soon as a worker has settled that.
+    /// The statement that says for which of these app versions nobody has a card, or is being started, any more. Where
+    /// the audience has not been looked at yet, nothing is known. States go to these versions, so what is still
+    /// withheld from one comes back as soon as a worker has settled that.
     static func unused(_ rows: [(activityKey: Int64, appVersion: String)]) -> Query {
         """
         SELECT r.activity_key, r.app_version
@@ -97,7 +98,8 @@ enum AppVersionRows {
         """
     }
 
-    /// The statement that says which app versions follow a running activity of a type without being withheld its states.
+    /// The statement that says which app versions follow a running activity of a type without being withheld its
+    /// states.
     static func following(_ app: BundleID, _ type: ActivityTypeName) -> Query {
         """
         SELECT DISTINCT v.app_version FROM activities AS a JOIN activity_app_versions AS v USING (activity_key)
@@ -120,8 +122,8 @@ enum AppVersionRows {
         """
     }
 
-    /// The condition that somebody has a card of the activity `a` by the app version of the row `r`, or is being started; or
-    /// may be.
+    /// The condition that somebody has a card of the activity `a` by the app version of the row `r`, or is being
+    /// started; or may be.
     private static let isUsed = """
         (a.state = 'scheduled' OR a.enrolment_due
           OR EXISTS (
@@ -138,7 +140,8 @@ enum AppVersionRows {
           ))
         """
 
-    /// The statement that says for which cards there is a row of the device's app version; there need not be a card yet.
+    /// The statement that says for which cards there is a row of the device's app version; there need not be a card
+    /// yet.
     static func known(_ cards: [CardKey]) -> Query { selection(of: cards, "") }
 
     /// The same; the rows are held until the transaction ends.
@@ -176,7 +179,8 @@ enum AppVersionRows {
         """
     }
 
-    /// The statement that brings the cards of a ring in line with the rows that are not settled for it, at most so many.
+    /// The statement that brings the cards of a ring in line with the rows that are not settled for it, at most so
+    /// many.
     static func alignment(unsettledOf ring: SegmentLease, _ range: RingRange, limit: Int) -> Query {
         """
         WITH cards AS MATERIALIZED (
@@ -188,8 +192,8 @@ enum AppVersionRows {
         """
     }
 
-    /// An end needs no state, so it is withheld from nobody: from no card when the activity has ended, nor from one that the
-    /// backend ends.
+    /// An end needs no state, so it is withheld from nobody: from no card when the activity has ended, nor from one
+    /// that the backend ends.
     private static let cardsOutOfLine = """
         SELECT s.activity_key, s.device_key, c.is_withheld, c.decodes_from
         FROM activity_app_versions AS v
@@ -207,10 +211,10 @@ enum AppVersionRows {
             ELSE false END
         """
 
-    /// What its app cannot decode is withheld from a card; with what it can decode again it is served by its own row, until
-    /// it is up to date, unless its token was rejected and not reported since. Of what came while it was withheld nothing is
-    /// owed to it any more. What another has heard stays as it is: a push with an alert may be on its way to it, and the same
-    /// stamp must not leave without (promise 3).
+    /// What its app cannot decode is withheld from a card; with what it can decode again it is served by its own row,
+    /// until it is up to date, unless its token was rejected and not reported since. Of what came while it was withheld
+    /// nothing is owed to it any more. What another has heard stays as it is: a push with an alert may be on its way to
+    /// it, and the same stamp must not leave without (promise 3).
     private static let alignmentOfCards = """
         UPDATE subscriptions AS s
         SET state = (CASE WHEN c.is_withheld THEN 'withheld' WHEN \(isRejected) THEN 'rejected' ELSE 'due' END)::subscription_state,
@@ -230,8 +234,8 @@ enum AppVersionRows {
         (s.state = 'rejected' OR (s.state = 'withheld' AND coalesce(s.rejected_at >= s.registered_at, false)))
         """
 
-    /// The statement that tries the starts anew which were withheld from apps that can decode the newest state now, of those
-    /// behind a device so many. It says which device was the last, and how many starts were looked at.
+    /// The statement that tries the starts anew which were withheld from apps that can decode the newest state now, of
+    /// those behind a device so many. It says which device was the last, and how many starts were looked at.
     static func startsAgain(unsettledOf activityKey: Int64, after deviceKey: Int64, limit: Int) -> Query {
         """
         WITH stretch AS MATERIALIZED (

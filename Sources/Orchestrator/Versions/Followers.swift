@@ -5,8 +5,9 @@ import Postgres
 
 /// The app versions that follow the activities of a group of changes, and what accepted states mean to them.
 ///
-/// A state must be decodable by every version of the type that they use. What a retired version cannot decode is accepted
-/// all the same and withheld from its phones; and a version from which it is withheld already holds nothing back.
+/// A state must be decodable by every version of the type that they use. What a retired version cannot decode is
+/// accepted all the same and withheld from its phones; and a version from which it is withheld already holds nothing
+/// back.
 struct Followers {
     private struct Follower {
         let appVersion: String
@@ -20,7 +21,8 @@ struct Followers {
     private var events: [Event] = []
     private var acceptedKeys: Set<Int64> = []
 
-    /// Reads the held types (``TypeVersionRows/hold(_:)``) and what follows the activities (``AppVersionRows/selection(_:)``).
+    /// Reads the held types (``TypeVersionRows/hold(_:)``) and what follows the activities
+    /// (``AppVersionRows/selection(_:)``).
     init(types: Rows, rows: Rows) throws {
         updates = try TypeVersionRows.updates(types)
         try add(rows)
@@ -73,8 +75,8 @@ struct Followers {
         }.map { (activity.key, $0.appVersion) }
     }
 
-    /// Nobody uses this version of the app any more. Should a card of it be on the way at this moment, what is accepted now
-    /// is withheld from it.
+    /// Nobody uses this version of the app any more. Should a card of it be on the way at this moment, what is accepted
+    /// now is withheld from it.
     mutating func forget(_ activityKey: Int64, _ appVersion: String) {
         change(activityKey, appVersion, isWithheld: true, at: 1)
     }

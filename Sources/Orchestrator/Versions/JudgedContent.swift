@@ -31,13 +31,14 @@ struct JudgedContent: Sendable {
     let type: TypeContext
     private let verdicts: [Int: Verdict]
 
-    /// The longest content that is judged: four times what the phone holds, since dates may leave in fewer bytes than they
-    /// came in.
+    /// The longest content that is judged: four times what the phone holds, since dates may leave in fewer bytes than
+    /// they came in.
     static let maximumBytes = 4 * Orchestrator.maximumContentBytes
 
     /// Judges content by every version that some app decodes.
     ///
-    /// - Throws: 422 `payload_too_large` for content that fits into no push whatever its form; it is not worth the work.
+    /// - Throws: 422 `payload_too_large` for content that fits into no push whatever its form; it is not worth the
+    ///   work.
     init(_ content: JSONObject, as part: SchemaPart, by type: TypeContext) throws(Problem) {
         original = .object(content)
         self.part = part
@@ -52,8 +53,8 @@ struct JudgedContent: Sendable {
         self.verdicts = verdicts
     }
 
-    /// The form that all of these versions decode; where there are none, because nobody follows yet, one that the newest
-    /// possible version does.
+    /// The form that all of these versions decode; where there are none, because nobody follows yet, one that the
+    /// newest possible version does.
     func settled(for versions: Set<Int>) throws(Refusal) -> Settled {
         if versions.isEmpty {
             let takers = type.versions.current.reversed()

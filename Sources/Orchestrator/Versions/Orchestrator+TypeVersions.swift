@@ -6,8 +6,8 @@ import Postgres
 extension Orchestrator {
     /// Retires a version of a type, or takes that back.
     ///
-    /// Phones that decode nothing newer hold nothing back any more: what they cannot decode is accepted and withheld from
-    /// them. The same again changes nothing.
+    /// Phones that decode nothing newer hold nothing back any more: what they cannot decode is accepted and withheld
+    /// from them. The same again changes nothing.
     ///
     /// - Throws: 404; 409 `newest_version` for the newest, for which nothing could stand in.
     package func putTypeVersion(
@@ -75,8 +75,8 @@ extension Orchestrator {
         ["version": .number(JSONNumber(version)), "retired": .bool(isRetired)]
     }
 
-    /// What a change of a type's versions will mean to what runs, judged before it locks the type; nil for a type that is not
-    /// there yet.
+    /// What a change of a type's versions will mean to what runs, judged before it locks the type; nil for a type that
+    /// is not there yet.
     func foresee(
         _ app: BundleID,
         _ name: ActivityTypeName,

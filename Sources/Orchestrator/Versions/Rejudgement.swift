@@ -6,8 +6,8 @@ import Postgres
 /// Judges the newest states of running activities anew, for apps that decode another version than before: a version was
 /// registered, retired, or is understood by other apps.
 ///
-/// While a type is locked nothing is accepted, so nearly all of the judging is done before (``foresee(from:)``): what is left
-/// for the transaction that changes the type are states that have come since.
+/// While a type is locked nothing is accepted, so nearly all of the judging is done before (``foresee(from:)``): what
+/// is left for the transaction that changes the type are states that have come since.
 struct Rejudgement: Sendable {
     let before: TypeVersions
     let after: TypeContext

@@ -3,8 +3,8 @@ import ActivityModel
 import JSON
 import Postgres
 
-/// Whether the devices of a batch of starts can decode what they would be started with: attributes, which never change, and
-/// the state that was the newest when the worker looked.
+/// Whether the devices of a batch of starts can decode what they would be started with: attributes, which never change,
+/// and the state that was the newest when the worker looked.
 struct StartVersions {
     /// What is known of apps of one version; see ``AppVersionRows``.
     struct Decoding: Sendable {
@@ -31,8 +31,8 @@ struct StartVersions {
         self.newestState = newestState
     }
 
-    /// Whether it can be said now if apps of a version decode what the starts bring. If not, it can at the next look: what
-    /// the newest state is to them has been noted.
+    /// Whether it can be said now if apps of a version decode what the starts bring. If not, it can at the next look:
+    /// what the newest state is to them has been noted.
     mutating func knows(_ appVersion: String, _ decoding: Decoding?) throws -> Bool {
         if newest == activity.newest { return true }
         if let decoding { return decoding.isWithheld || decoding.since <= activity.newest }
@@ -40,10 +40,11 @@ struct StartVersions {
         return false
     }
 
-    /// Whether a device of which that is known may be started. `decoding` is nil for apps that are met for the first time.
+    /// Whether a device of which that is known may be started. `decoding` is nil for apps that are met for the first
+    /// time.
     ///
-    /// One that would listen to the channel (`onChannel`) must decode a version that is not retired: nothing can be withheld
-    /// from it later, and what is accepted there is decoded by those alone.
+    /// One that would listen to the channel (`onChannel`) must decode a version that is not retired: nothing can be
+    /// withheld from it later, and what is accepted there is decoded by those alone.
     mutating func mayStart(_ appVersion: String, _ decoding: Decoding?, onChannel: Bool) throws -> Bool {
         let version = type.version(ofStored: appVersion)
         let isDecoded = try decoding.map { !$0.isWithheld } ?? judge(appVersion, version)

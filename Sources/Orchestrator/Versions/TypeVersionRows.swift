@@ -51,8 +51,8 @@ enum TypeVersionRows {
         return versions.isEmpty ? nil : TypeVersions(versions)
     }
 
-    /// The statement that keeps types as they are until the transaction ends, and says when each was last changed. It comes
-    /// before the locks of activities.
+    /// The statement that keeps types as they are until the transaction ends, and says when each was last changed. It
+    /// comes before the locks of activities.
     static func hold(_ types: some Sequence<TypeContext>) -> Query {
         let types = Set(types.map(\.key)).sorted {
             ($0.app.rawValue, $0.name.rawValue) < ($1.app.rawValue, $1.name.rawValue)

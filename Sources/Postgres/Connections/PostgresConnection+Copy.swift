@@ -10,7 +10,8 @@ extension PostgresConnection {
     ///   - timeout: for all rows, instead of the configured one.
     ///   - encode: appends the fields of one element, each of its column's own type.
     /// - Returns: the number of rows.
-    /// - Throws: as ``query(_:timeout:)``; ``PostgresError/Code/server`` also when a row has too few or too many fields.
+    /// - Throws: as ``query(_:timeout:)``; ``PostgresError/Code/server`` also when a row has too few or too many
+    ///   fields.
     @discardableResult
     package func copyIn<Element>(
         into table: String,

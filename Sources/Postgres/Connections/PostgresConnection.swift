@@ -91,8 +91,8 @@ package final class PostgresConnection {
         return result
     }
 
-    /// Runs the last statements of a transaction together with its COMMIT, in one round trip: after this, ``withTransaction(_:_:)``
-    /// has nothing left to do.
+    /// Runs the last statements of a transaction together with its COMMIT, in one round trip: after this,
+    /// ``withTransaction(_:_:)`` has nothing left to do.
     ///
     /// - Returns: one result per statement, in order. They are committed.
     /// - Throws: as ``pipeline(_:timeout:)`` and ``withTransaction(_:_:)``.

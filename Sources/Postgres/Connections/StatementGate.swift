@@ -1,4 +1,5 @@
-/// Asked before a database's statements leave, so that a simulation can let a daemon wait, or die, between any two steps.
+/// Asked before a database's statements leave, so that a simulation can let a daemon wait, or die, between any two
+/// steps.
 ///
 /// A daemon that serves people has none.
 package struct StatementGate: Sendable {

@@ -29,7 +29,8 @@ package struct Migrator: Sendable {
         return applied
     }
 
-    /// Whether this program can work with the database as it is. A newer schema that its author declared compatible is fine.
+    /// Whether this program can work with the database as it is. A newer schema that its author declared compatible is
+    /// fine.
     package func check(_ database: Database) async throws(MigrationError) {
         let history = try await reporting {
             try await database.withConnection { connection in

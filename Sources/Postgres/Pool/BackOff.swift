@@ -5,8 +5,8 @@ struct BackOff: Sendable {
     let maximum: Duration
     private(set) var failures = 0
 
-    /// How long to wait before the next attempt; `random`, from 0 up to 1, spreads those who wait over the second half of
-    /// that time.
+    /// How long to wait before the next attempt; `random`, from 0 up to 1, spreads those who wait over the second half
+    /// of that time.
     func delay(random: Double) -> Duration {
         guard failures > 0 else { return .zero }
         let doubled = Self.first * (1 << min(failures - 1, 20))

@@ -3,8 +3,8 @@ import Logging
 import ServiceLifecycle
 
 extension Database {
-    /// Tries resting connections now and then, until the task is cancelled or the service group shuts down; then ends the
-    /// lending and waits for the loans, at most ``Configuration/shutdownTimeout``.
+    /// Tries resting connections now and then, until the task is cancelled or the service group shuts down; then ends
+    /// the lending and waits for the loans, at most ``Configuration/shutdownTimeout``.
     package func run() async {
         await cancelWhenGracefulShutdown { [self] in
             while !Task.isCancelled {
@@ -16,8 +16,8 @@ extension Database {
         await shutDown()
     }
 
-    /// Ends the lending for good: whoever asks from now on gets ``PostgresError/Code/closed``. Waits for the loans, at most
-    /// ``Configuration/shutdownTimeout``. ``run()`` does this by itself.
+    /// Ends the lending for good: whoever asks from now on gets ``PostgresError/Code/closed``. Waits for the loans, at
+    /// most ``Configuration/shutdownTimeout``. ``run()`` does this by itself.
     package func shutDown() async {
         pool.shutDown()
         await pool.drain(timeout: configuration.shutdownTimeout)

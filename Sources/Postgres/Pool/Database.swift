@@ -26,7 +26,8 @@ package final class Database: Service, Sendable, CustomStringConvertible {
     ///   - configuration: how the pool behaves.
     ///   - loop: where to wait for sockets; nil for one that all such databases of the process share.
     ///   - logger: told of outages, at their beginning and end.
-    /// - Throws: ``PostgresError/Code/malformedURL``; ``PostgresError/Code/unreachable`` if the process has no threads left.
+    /// - Throws: ``PostgresError/Code/malformedURL``; ``PostgresError/Code/unreachable`` if the process has no threads
+    ///   left.
     package init(
         url: String,
         configuration: Configuration = Configuration(),
@@ -72,8 +73,8 @@ package final class Database: Service, Sendable, CustomStringConvertible {
 
     /// Lends a connection for the length of `body`.
     ///
-    /// - Throws: what `body` throws; ``PostgresError/Code/poolExhausted`` or ``PostgresError/Code/unreachable`` when there
-    ///   is none within ``Configuration/acquireTimeout``.
+    /// - Throws: what `body` throws; ``PostgresError/Code/poolExhausted`` or ``PostgresError/Code/unreachable`` when
+    ///   there is none within ``Configuration/acquireTimeout``.
     package func withConnection<R>(_ body: (PostgresConnection) async throws -> R) async throws -> R {
         let connection = try await lend()
         defer { takeBack(connection) }

@@ -1,7 +1,7 @@
 /// Who gets which connection. Pure: events in, decisions out; it neither connects nor waits.
 ///
-/// `slots` counts connections that exist, are lent or are being made, and never passes the maximum. Whoever gives one up
-/// passes it, or the right to make another, to the one who has waited longest.
+/// `slots` counts connections that exist, are lent or are being made, and never passes the maximum. Whoever gives one
+/// up passes it, or the right to make another, to the one who has waited longest.
 struct PoolMachine<Connection, Waiter> {
     private struct Idle {
         let connection: Connection

@@ -23,14 +23,14 @@ package struct Query: Sendable, Hashable, ExpressibleByStringInterpolation {
         statement = Statement(sql: sql)
     }
 
-    /// The statement that lets the server plan all that follow in the transaction, or the pipeline, once for each connection,
-    /// and look up every row by an index.
+    /// The statement that lets the server plan all that follow in the transaction, or the pipeline, once for each
+    /// connection, and look up every row by an index.
     ///
-    /// Else it weighs up for every execution whether to plan anew for the very values, and finds that worth its while for
-    /// short arrays again and again, though planning costs more than all the rest. And what it plans while a table is new and
-    /// short, it keeps: it would go on reading the whole of it when it has long grown. Joins are loops, the elements of an
-    /// array outside, so rows are met in the order of the array. Not for statements whose best plan depends on their values,
-    /// nor for those that join two arrays.
+    /// Else it weighs up for every execution whether to plan anew for the very values, and finds that worth its while
+    /// for short arrays again and again, though planning costs more than all the rest. And what it plans while a table
+    /// is new and short, it keeps: it would go on reading the whole of it when it has long grown. Joins are loops, the
+    /// elements of an array outside, so rows are met in the order of the array. Not for statements whose best plan
+    /// depends on their values, nor for those that join two arrays.
     package static let planningOnce: Query = """
         SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
                set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true)

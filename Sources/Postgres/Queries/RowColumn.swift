@@ -1,8 +1,8 @@
 /// A column of the rows that a statement takes from the program: `FROM \(rows: […]) AS u`.
 ///
-/// The server lists each array before it looks at the first row, and for short rows that is the largest part of its work. So a
-/// column that is the same in most statements is said to be (``usually(_:_:_:)``): where all rows have its usual value, that
-/// travels alone.
+/// The server lists each array before it looks at the first row, and for short rows that is the largest part of its
+/// work. So a column that is the same in most statements is said to be (``usually(_:_:_:)``): where all rows have its
+/// usual value, that travels alone.
 package struct RowColumn: Sendable {
     fileprivate let name: StaticString
     fileprivate let isArray: Bool
@@ -16,8 +16,8 @@ package struct RowColumn: Sendable {
         RowColumn(name: name, isArray: true) { $0.appendInterpolation(values) }
     }
 
-    /// A value for each row, which is hardly ever another than `value` in any of them. Each set of columns in which it is
-    /// makes a statement of its own, so this is not for what changes from one statement to the next.
+    /// A value for each row, which is hardly ever another than `value` in any of them. Each set of columns in which it
+    /// is makes a statement of its own, so this is not for what changes from one statement to the next.
     package static func usually<Value: PostgresValue & Equatable & Sendable>(
         _ value: Value,
         _ name: StaticString,

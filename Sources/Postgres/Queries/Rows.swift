@@ -34,7 +34,8 @@ package struct Rows: Sendable, RandomAccessCollection {
 
     /// Reads all rows as tuples: `rows.decoded(as: (String, Int64?).self)`.
     ///
-    /// - Throws: ``PostgresError/Code/decoding``, naming the column and never the value. The number of columns must fit.
+    /// - Throws: ``PostgresError/Code/decoding``, naming the column and never the value. The number of columns must
+    ///   fit.
     package func decoded<each Value: PostgresDecodable>(
         as types: (repeat each Value).Type
     ) throws(PostgresError) -> [(repeat each Value)] {

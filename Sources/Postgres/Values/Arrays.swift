@@ -53,7 +53,8 @@ extension PostgresValue {
 extension Optional: PostgresArrayElement where Wrapped: PostgresValue {
     package static var postgresTypeOfArray: PostgresType { Wrapped.postgresTypeOfArray }
 
-    // Made for these types once: statements are written in other modules, from where only the general form can be called.
+    // Made for these types once: statements are written in other modules, from where only the general form can be
+    // called.
     @specialized(where Wrapped == Int16)
     @specialized(where Wrapped == Int32)
     @specialized(where Wrapped == Int64)

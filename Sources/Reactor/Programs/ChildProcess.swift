@@ -30,13 +30,14 @@ package final class ChildProcess: Sendable {
 
     /// Starts a program.
     ///
-    /// It is started by a thread of its own, which lives as long as the program and waits for it: a signal at the parent's
-    /// death, where the command line asks for one, is sent when the starting thread ends.
+    /// It is started by a thread of its own, which lives as long as the program and waits for it: a signal at the
+    /// parent's death, where the command line asks for one, is sent when the starting thread ends.
     ///
     /// - Parameters:
     ///   - program: what to start, and where.
     ///   - input: a descriptor for the standard input; nil for an empty one.
-    ///   - output: a descriptor for the standard output. All three stay the caller's, who may close them when this returns.
+    ///   - output: a descriptor for the standard output. All three stay the caller's, who may close them when this
+    ///     returns.
     ///   - errors: one for the standard error; may be the same.
     /// - Returns: the running program.
     /// - Throws: ``ReactorError/Code/system`` when it cannot be started.

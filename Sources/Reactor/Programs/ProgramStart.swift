@@ -20,7 +20,8 @@ package struct ProgramStart: Sendable {
         self.folder = folder
     }
 
-    /// Starts it, with nothing of our descriptors but these, and no signal blocked or ignored; without an input it has an empty one.
+    /// Starts it, with nothing of our descriptors but these, and no signal blocked or ignored; without an input it has
+    /// an empty one.
     ///
     /// It leads a process group of its own: what a person types at our terminal is not meant for it.
     ///

@@ -1,8 +1,8 @@
 import CLinux
 import Glibc
 
-/// A file in memory without a name, which is gone when this is. It needs no folder that can be written to, and daemons often
-/// have none.
+/// A file in memory without a name, which is gone when this is. It needs no folder that can be written to, and daemons
+/// often have none.
 final class UnnamedFile {
     /// Valid as long as this lives.
     let descriptor: Int32

@@ -41,8 +41,8 @@ package enum AddressResolver {
         return try lookUpName(host, port: 0).get()
     }
 
-    /// A name's addresses of the kinds that this machine has itself, loopback aside. An address in numbers is to be tried
-    /// whatever the machine has, so it is no question for here.
+    /// A name's addresses of the kinds that this machine has itself, loopback aside. An address in numbers is to be
+    /// tried whatever the machine has, so it is no question for here.
     private static func lookUpName(_ name: String, port: UInt16) -> Result<[SocketAddress], ReactorError> {
         lookUp(name, port: port, flags: AI_ADDRCONFIG)
     }

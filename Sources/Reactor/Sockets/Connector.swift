@@ -20,7 +20,8 @@ package final class Connector {
     /// Starts at once; `completion` is called exactly once, on the loop and in a later pass, unless cancelled before.
     ///
     /// The name is looked up anew, so that connections spread over all addresses of a service. An address that does not
-    /// answer gets its share of the time that is left, at most two seconds, so that the others get a try. Only on the loop.
+    /// answer gets its share of the time that is left, at most two seconds, so that the others get a try. Only on the
+    /// loop.
     ///
     /// - `lookUp`: the resolver; another one is for tests.
     /// - `timeout`: for everything together, the look-up included.
@@ -82,7 +83,8 @@ package final class Connector {
         socket.setKeepAlive()
         self.socket = socket
         let result = unsafe address.withSockaddr { unsafe connect(socket.fd, $0, $1) }
-        // Interrupted or in progress, the kernel carries on by itself; a success at once is found writable in the next pass.
+        // Interrupted or in progress, the kernel carries on by itself; a success at once is found writable in the next
+        // pass.
         guard result == 0 || errno == EINPROGRESS || errno == EINTR else {
             throw ReactorError(operation: "connect", errno: errno, detail: address.description)
         }

@@ -70,11 +70,11 @@ package final class Socket {
         _ = setOption(tcpLevel, TCP_NODELAY, 1)
     }
 
-    /// Asks the peer's kernel for a sign of life while nothing is said, and ends the connection if none comes for half a
-    /// minute.
+    /// Asks the peer's kernel for a sign of life while nothing is said, and ends the connection if none comes for half
+    /// a minute.
     ///
-    /// Translators of addresses forget a silent connection within minutes, some within four; every minute keeps it known,
-    /// or shows that it is lost before something is sent on it.
+    /// Translators of addresses forget a silent connection within minutes, some within four; every minute keeps it
+    /// known, or shows that it is lost before something is sent on it.
     func setKeepAlive() {
         // A kernel that refuses any of them only finds out later.
         _ = setOption(tcpLevel, TCP_KEEPIDLE, 60)

@@ -23,8 +23,8 @@ package enum BuiltInType {
         signed[name] != nil || unsigned[name] != nil || name == "Int128"
     }
 
-    /// Whether raw values of this type are decoded by themselves, not in an object. `CGFloat` is decoded like `Double`, but it
-    /// is another type, and the standard library does that for its own alone.
+    /// Whether raw values of this type are decoded by themselves, not in an object. `CGFloat` is decoded like `Double`,
+    /// but it is another type, and the standard library does that for its own alone.
     package static func isRawValue(_ name: String) -> Bool {
         guard name != "CGFloat" else { return false }
         let name = canonical(name)

@@ -2,7 +2,8 @@ internal import JSON
 
 /// How a `Date` is written, as `x-swift-type` says.
 enum DateEncoding: String, CaseIterable {
-    /// What `JSONDecoder` reads by default: seconds since 2001-01-01T00:00:00Z. Numbers that read as UNIX time are refused.
+    /// What `JSONDecoder` reads by default: seconds since 2001-01-01T00:00:00Z. Numbers that read as UNIX time are
+    /// refused.
     case standard = "Date"
     /// The same, taken at its word.
     case secondsSince2001 = "Date(secondsSince2001)"
@@ -13,8 +14,8 @@ enum DateEncoding: String, CaseIterable {
 
     /// From 1970 to 2001, in seconds.
     private static let referenceOffset: Int64 = 978_307_200
-    /// The least number that reads as UNIX time: July 2017, before which there were no Live Activities to send it. Counted from
-    /// 2001 it is July 2048, far beyond what a card shows in the 8 hours that it lives.
+    /// The least number that reads as UNIX time: July 2017, before which there were no Live Activities to send it.
+    /// Counted from 2001 it is July 2048, far beyond what a card shows in the 8 hours that it lives.
     private static let leastUnixTime: JSONNumber = 1_500_000_000
     /// The least number that reads as milliseconds where seconds are meant: the year 5138.
     private static let leastMilliseconds: JSONNumber = 100_000_000_000
@@ -36,8 +37,8 @@ enum DateEncoding: String, CaseIterable {
         return "\(number.digits) is a number, but a text such as 2026-11-21T18:00:00Z is declared"
     }
 
-    /// Why a caller who writes a number most likely means another time than it stands for; nil if it is taken. What a text was
-    /// turned into is right, however far ahead it lies.
+    /// Why a caller who writes a number most likely means another time than it stands for; nil if it is taken. What a
+    /// text was turned into is right, however far ahead it lies.
     func doubt(about number: JSONNumber) -> String? {
         switch self {
         case .standard:

@@ -1,12 +1,12 @@
 package import JSON
 
-/// What the Swift types in a schema (`x-swift-type`) ask of content beyond what JSON Schema can say: how dates are written,
-/// how numbers may be spelled, and that ranges run upwards.
+/// What the Swift types in a schema (`x-swift-type`) ask of content beyond what JSON Schema can say: how dates are
+/// written, how numbers may be spelled, and that ranges run upwards.
 ///
-/// It reads schemas made by ``ImportedSchemas`` and any other that names Swift types. Types are followed through `properties`,
-/// `additionalProperties`, `items`, `prefixItems`, `allOf` and `$ref`, and through `anyOf` and `oneOf` where only
-/// one alternative has room for a value of that kind. What names types elsewhere is refused where schemas come in, by
-/// ``check(_:_:)``.
+/// It reads schemas made by ``ImportedSchemas`` and any other that names Swift types. Types are followed through
+/// `properties`, `additionalProperties`, `items`, `prefixItems`, `allOf` and `$ref`, and through `anyOf` and `oneOf`
+/// where only one alternative has room for a value of that kind. What names types elsewhere is refused where schemas
+/// come in, by ``check(_:_:)``.
 package struct TypedContent: Sendable {
     /// Reads a time of RFC 3339; nil for what is none.
     package typealias TimeReader = @Sendable (String) -> Time?
@@ -140,7 +140,8 @@ struct TypedContentReader {
         return node
     }
 
-    /// Whether a schema is part of one that has a name of its own (`$id`) in the document, which references in it are meant from.
+    /// Whether a schema is part of one that has a name of its own (`$id`) in the document, which references in it are
+    /// meant from.
     private func hasOwnName(_ place: JSONPointer) -> Bool {
         var around = document
         for token in place.tokens {

@@ -2,7 +2,8 @@ package import JSON
 package import JSONSchema
 
 extension TypedContent {
-    /// Makes sure that every Swift type that a schema names is applied wherever the schema is: none is ignored in silence.
+    /// Makes sure that every Swift type that a schema names is applied wherever the schema is: none is ignored in
+    /// silence.
     ///
     /// Only for schemas that come in: what was taken before goes on as it is.
     ///

@@ -1,6 +1,7 @@
 package import JSON
 
-// How the program `tally-import` is asked, and what it answers: one JSON document each way, between programs of one build.
+// How the program `tally-import` is asked, and what it answers: one JSON document each way, between programs of one
+// build.
 
 extension ImportRequest {
     /// As the program reads it.

@@ -2,8 +2,8 @@ internal import JSON
 
 /// How many bytes of JSON a schema lets in at most.
 ///
-/// Counted is what Tally sends: no blanks, texts in UTF-8 (escaped control characters apart), numbers as they are usually
-/// written, and of an object what is declared, since the phone ignores the rest.
+/// Counted is what Tally sends: no blanks, texts in UTF-8 (escaped control characters apart), numbers as they are
+/// usually written, and of an object what is declared, since the phone ignores the rest.
 struct LargestSize {
     /// Types that hold each other have no largest size; neither has what takes longer to follow.
     private static let maximumDepth = 64

@@ -2,9 +2,9 @@ internal import JSON
 
 /// Keeps keys out that the decoder takes for a known one although they are written with other code points.
 ///
-/// `JSONDecoder` looks members up by Swift's `String` equality, for which canonically equivalent texts are the same: `é` in one scalar
-/// or in two, and the kelvin sign (U+212A) and `K`. A schema compares code points, would take such a member for an unknown
-/// one, and would not look at its value.
+/// `JSONDecoder` looks members up by Swift's `String` equality, for which canonically equivalent texts are the same:
+/// `é` in one scalar or in two, and the kelvin sign (U+212A) and `K`. A schema compares code points, would take such a
+/// member for an unknown one, and would not look at its value.
 enum KeySpelling {
     /// The code points outside ASCII that are equivalent to one inside.
     private static let doubles: [(ascii: Unicode.Scalar, other: Unicode.Scalar)] = [

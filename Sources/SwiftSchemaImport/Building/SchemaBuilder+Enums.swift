@@ -75,8 +75,8 @@ extension SchemaBuilder {
 
     // MARK: Cases by key
 
-    /// The shape that the compiler gives to cases without raw values: an object with the case as its one key, and with the
-    /// associated values in an object behind it.
+    /// The shape that the compiler gives to cases without raw values: an object with the case as its one key, and with
+    /// the associated values in an object behind it.
     private mutating func casesByKey(_ cases: [EnumCase], _ path: TypePath) -> JSONValue? {
         do {
             let keys = try CodingKeys(at: path + ["CodingKeys"], in: index)

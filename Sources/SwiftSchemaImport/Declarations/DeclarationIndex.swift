@@ -118,8 +118,8 @@ struct DeclarationIndex {
 
     // MARK: Extensions
 
-    /// Adds every extension to the type that it is of, by whatever name, and with or without that of a module before it; what is
-    /// of no type of the sources, by its name.
+    /// Adds every extension to the type that it is of, by whatever name, and with or without that of a module before
+    /// it; what is of no type of the sources, by its name.
     private mutating func addExtensions() {
         for _ in 0..<Self.maximumRounds where !extensions.isEmpty {
             if addExtensions(where: { $0.extendedPath($1) }) { continue }
@@ -151,8 +151,8 @@ struct DeclarationIndex {
         if case .declared(let path)? = target(of: type, in: []) { path } else { nil }
     }
 
-    /// A `decode` of their own for a certain type is what the decoding that the compiler writes calls in place of the standard
-    /// library's.
+    /// A `decode` of their own for a certain type is what the decoding that the compiler writes calls in place of the
+    /// standard library's.
     private static let containers: Set<String> = [
         "KeyedDecodingContainer", "KeyedDecodingContainerProtocol", "UnkeyedDecodingContainer",
     ]

@@ -1,8 +1,9 @@
 /// Keeps sources away from the parser that would cost it more time or stack than their length.
 ///
-/// The parser tries `[`, `{` and `\\(` as the beginning of several things, and what is inside again for each: the time grows by
-/// about 1.6 with every one that is still open. Measured in debug builds: 12 open `[` cost 45 ms, 20 open `if a {` 86 ms. And it
-/// calls itself once for every link of a chain such as `A.B.C`, `Int???` or `A<A<A`; too many end the process.
+/// The parser tries `[`, `{` and `\\(` as the beginning of several things, and what is inside again for each: the time
+/// grows by about 1.6 with every one that is still open. Measured in debug builds: 12 open `[` cost 45 ms, 20 open `if
+/// a {` 86 ms. And it calls itself once for every link of a chain such as `A.B.C`, `Int???` or `A<A<A`; too many end
+/// the process.
 struct BracketBudget {
     private static let growth = 1.6
     /// A few seconds of a debug build; a bracket of ordinary code costs 2 or 3.
@@ -23,8 +24,8 @@ struct BracketBudget {
     private var arrows = 0
     private var beforePrevious: UInt8 = 0
 
-    /// Whether a text keeps within the limits. Comments and texts count like the rest, since what is one is for the parser to
-    /// say.
+    /// Whether a text keeps within the limits. Comments and texts count like the rest, since what is one is for the
+    /// parser to say.
     static func isKept(by text: String) -> Bool {
         var budget = BracketBudget()
         var previous: UInt8 = 0

@@ -13,7 +13,8 @@ struct SourceFile {
 
     /// Parses a source.
     ///
-    /// - Throws: What does not parse as a whole is refused, because a brace too few moves members from one type to another.
+    /// - Throws: What does not parse as a whole is refused, because a brace too few moves members from one type to
+    ///   another.
     init(_ source: SwiftSource) throws(SwiftImportError) {
         name = source.name
         guard BracketBudget.isKept(by: source.text) else {
@@ -44,8 +45,8 @@ struct SourceFile {
         return SourcePlace(file: name, line: low + 1, column: offset - lineStarts[low] + 1)
     }
 
-    /// The place of the first error, as far down as ``maximumNesting`` and a half allow: trees of hostile sources can be
-    /// as deep as they are long, and no walk here may be.
+    /// The place of the first error, as far down as ``maximumNesting`` and a half allow: trees of hostile sources can
+    /// be as deep as they are long, and no walk here may be.
     private static func offsetOfError(in tree: Syntax) -> Int {
         var node = tree
         for _ in 0..<200 {

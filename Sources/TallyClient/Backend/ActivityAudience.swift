@@ -36,8 +36,8 @@ public struct AudienceSize: Sendable, Hashable {
 extension TallyBackend {
     /// Adds to the audience of an activity, and takes from it; for long lists as often as there are parts of them.
     ///
-    /// Who is added is started with the newest state. Who is taken out is not started any more, and keeps a card that is there
-    /// already.
+    /// Who is added is started with the newest state. Who is taken out is not started any more, and keeps a card that
+    /// is there already.
     ///
     /// - Parameters:
     ///   - id: The activity.
@@ -45,8 +45,8 @@ extension TallyBackend {
     ///   - removing: Whom it is not started for any more.
     ///   - idempotencyKey: That of ``update(_:contentState:options:idempotencyKey:)``.
     /// - Returns: How many it reaches now.
-    /// - Throws: ``TallyError`` with the code `not_found`, `activity_ended`, or `alert_required` where somebody is added and the
-    ///   start had no alert.
+    /// - Throws: ``TallyError`` with the code `not_found`, `activity_ended`, or `alert_required` where somebody is
+    ///   added and the start had no alert.
     @discardableResult
     public func changeAudience(
         of id: String,

@@ -11,15 +11,17 @@ public struct RegistrationTicket: Sendable, Hashable {
 }
 
 extension TallyBackend {
-    /// Makes a ticket for the app on one device: with it the app may report that device and its cards, and nothing else.
+    /// Makes a ticket for the app on one device: with it the app may report that device and its cards, and nothing
+    /// else.
     ///
     /// The API key needs the scope `register`.
     ///
     /// - Parameters:
     ///   - device: The id that the app chose for this installation.
-    ///   - user: Who is signed in there; the device is registered for this user. Nil: for nobody, whoever it was before.
-    ///   - activities: Those whose cards may be reported; nil: those that the device or its user is in the audience of, or
-    ///     the device has a card of or was to be started for.
+    ///   - user: Who is signed in there; the device is registered for this user. Nil: for nobody, whoever it was
+    ///     before.
+    ///   - activities: Those whose cards may be reported; nil: those that the device or its user is in the audience of,
+    ///     or the device has a card of or was to be started for.
     ///   - isSandbox: Whether it is a build from Xcode.
     ///   - lifetimeSeconds: 1 to 86400. It cannot be taken back before that time is over.
     /// - Returns: The ticket, which is stored nowhere.

@@ -3,15 +3,15 @@ internal import ActivityModel
 internal import Foundation
 internal import JSON
 
-/// Tally for a backend: starts, updates and ends the Live Activities of one app, says whom they are for, and makes the tickets
-/// with which the app reports its devices.
+/// Tally for a backend: starts, updates and ends the Live Activities of one app, says whom they are for, and makes the
+/// tickets with which the app reports its devices.
 ///
-/// A value may be shared by everything in the process, and shares its connections. Every call goes on trying until it has an
-/// answer or its deadline passes, with the same idempotency key, so that it takes effect once. An answer means that Tally has
-/// committed the change: every phone that follows will show the newest state.
+/// A value may be shared by everything in the process, and shares its connections. Every call goes on trying until it
+/// has an answer or its deadline passes, with the same idempotency key, so that it takes effect once. An answer means
+/// that Tally has committed the change: every phone that follows will show the newest state.
 ///
-/// Attributes and content states are the app's own `Codable` structs. Dates in them leave as RFC 3339; Tally makes of them
-/// what the phone decodes, for fields that the registered type declares as `Date`.
+/// Attributes and content states are the app's own `Codable` structs. Dates in them leave as RFC 3339; Tally makes of
+/// them what the phone decodes, for fields that the registered type declares as `Date`.
 public struct TallyBackend: Sendable {
     private let client: TallyClient
     let app: BundleID
@@ -53,8 +53,8 @@ public struct TallyBackend: Sendable {
 
     /// Starts an activity under an id of yours. The very same start again changes nothing.
     ///
-    /// - Throws: ``TallyError`` with the code `activity_exists` or `attributes_conflict` for another start under that id, and
-    ///   `alert_required` where phones are to show it and there is no alert.
+    /// - Throws: ``TallyError`` with the code `activity_exists` or `attributes_conflict` for another start under that
+    ///   id, and `alert_required` where phones are to show it and there is no alert.
     @discardableResult
     public func start(
         _ id: String,
@@ -76,8 +76,8 @@ public struct TallyBackend: Sendable {
         }
     }
 
-    /// Posts a new state. An `idempotencyKey` is for callers that repeat posts themselves, over restarts of their own; without
-    /// one, the tries of this call share a new one.
+    /// Posts a new state. An `idempotencyKey` is for callers that repeat posts themselves, over restarts of their own;
+    /// without one, the tries of this call share a new one.
     ///
     /// - Throws: ``TallyError`` with the code `activity_ended`, `late_event`, `invalid_content_state` and others.
     @discardableResult

@@ -13,9 +13,9 @@ public struct TallyError: Error, Sendable, Hashable, CustomStringConvertible {
         public let message: String
     }
 
-    /// An open set of words: those of the API (`invalid_content_state`, `activity_ended`, …), `unreachable`, `timed_out`,
-    /// `untrusted`, `cancelled`, `bad_answer`, `invalid_address`, `invalid_ca_file`, and `invalid_argument` for what was
-    /// refused before it was sent.
+    /// An open set of words: those of the API (`invalid_content_state`, `activity_ended`, …), `unreachable`,
+    /// `timed_out`, `untrusted`, `cancelled`, `bad_answer`, `invalid_address`, `invalid_ca_file`, and
+    /// `invalid_argument` for what was refused before it was sent.
     public let code: String
     /// The HTTP status of the refusal; nil if no answer of Tally's came.
     public let status: Int?

@@ -2,7 +2,8 @@ package import APITypes
 import JSON
 import NIOCore
 
-/// Events as they happen, each once and without a gap: also over restarts of the server, and from one daemon to another.
+/// Events as they happen, each once and without a gap: also over restarts of the server, and from one daemon to
+/// another.
 package struct EventSequence: AsyncSequence, Sendable {
     package typealias Element = EventResource
     package typealias Failure = ClientError
@@ -43,8 +44,8 @@ package struct EventReader: AsyncIteratorProtocol {
         self.patience = patience
     }
 
-    /// The next event, as soon as there is one; nil if the task was cancelled. A server that is away is tried again for as
-    /// long as one call of the client may take.
+    /// The next event, as soon as there is one; nil if the task was cancelled. A server that is away is tried again for
+    /// as long as one call of the client may take.
     ///
     /// - Throws: What the server refuses, and what keeps it away.
     package mutating func next(

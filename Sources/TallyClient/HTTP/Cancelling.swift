@@ -1,6 +1,7 @@
 /// Runs `body` and cancels it at `end`.
 ///
-/// - Returns: What `body` gives, cancelled or not, and whether that came after `end`, or after the caller was cancelled.
+/// - Returns: What `body` gives, cancelled or not, and whether that came after `end`, or after the caller was
+///   cancelled.
 func cancelling<Value: Sendable>(
     at end: ContinuousClock.Instant,
     _ body: @escaping @Sendable () async -> Value

@@ -22,8 +22,8 @@ package final class HTTPTransport: Sendable {
         gate = RequestGate(width: maximumConnections)
     }
 
-    /// Sends a request and waits for its whole answer, at most as long as the request says and never beyond `end`. The time
-    /// in line for a connection is not the request's.
+    /// Sends a request and waits for its whole answer, at most as long as the request says and never beyond `end`. The
+    /// time in line for a connection is not the request's.
     package func send(
         _ request: HTTPRequest,
         until end: ContinuousClock.Instant

@@ -3,8 +3,8 @@ import TLSEngine
 
 /// TLS between the bytes of a channel and its HTTP, by the system's OpenSSL.
 ///
-/// What is written before the handshake is over waits for it. A peer that hangs up without saying so in TLS is an error,
-/// because what it sent last may be cut off.
+/// What is written before the handshake is over waits for it. A peer that hangs up without saying so in TLS is an
+/// error, because what it sent last may be cut off.
 final class TLSHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

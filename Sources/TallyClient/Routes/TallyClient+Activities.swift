@@ -69,7 +69,8 @@ extension TallyClient {
         return try await answer(DryRunAnswer.self, to: call)
     }
 
-    /// Carries out up to 1,000 operations, each on its own; those that concern one activity or one device in their order.
+    /// Carries out up to 1,000 operations, each on its own; those that concern one activity or one device in their
+    /// order.
     ///
     /// Updates and ends without an idempotency key get one, which the repeats of this call share.
     ///

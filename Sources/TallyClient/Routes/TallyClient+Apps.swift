@@ -19,16 +19,16 @@ extension TallyClient {
 
     /// Deletes the app with all that belongs to it.
     ///
-    /// That may take longer than one request may: a try that is cut off is followed by another, which goes on where that
-    /// stopped, until the deadline. A server that is not there and an app that is not are found by a look before.
+    /// That may take longer than one request may: a try that is cut off is followed by another, which goes on where
+    /// that stopped, until the deadline. A server that is not there and an app that is not are found by a look before.
     package func deleteApp(_ id: BundleID, deadline: Duration = .seconds(3_600)) async throws(ClientError) {
         _ = try await app(id)
         let patient = withPatience(Self.longestRequest).withDeadline(deadline).withRetries()
         try await patient.perform(.delete("/v1/apps/\(id)"))
     }
 
-    /// Lets sending go on that was halted because APNs rejected too many tokens. With `leavingRejected` the tokens that were
-    /// rejected on the way stay so.
+    /// Lets sending go on that was halted because APNs rejected too many tokens. With `leavingRejected` the tokens that
+    /// were rejected on the way stay so.
     package func liftHalt(
         _ app: BundleID,
         _ environment: APNSEnvironment,

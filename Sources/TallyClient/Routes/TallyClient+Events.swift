@@ -30,8 +30,8 @@ package struct EventQuery: Sendable, Hashable {
 }
 
 extension TallyClient {
-    /// Events from the oldest, or from a cursor on. A page may be empty and still have a next one; after the last, the id of
-    /// its last event is the cursor to go on with later.
+    /// Events from the oldest, or from a cursor on. A page may be empty and still have a next one; after the last, the
+    /// id of its last event is the cursor to go on with later.
     package func events(
         _ query: EventQuery,
         _ page: PageRequest = PageRequest()
@@ -39,8 +39,8 @@ extension TallyClient {
         try await answer(Page<EventResource>.self, to: .get("/v1/events", query: query.filters + page.query))
     }
 
-    /// Events as they happen, from now on, or after the one with that id; `0-0` is before the oldest. The server may say
-    /// nothing for as long as `patience`; that it is there it says every 15 s.
+    /// Events as they happen, from now on, or after the one with that id; `0-0` is before the oldest. The server may
+    /// say nothing for as long as `patience`; that it is there it says every 15 s.
     package func follow(
         _ query: EventQuery,
         after id: String? = nil,

@@ -1,6 +1,7 @@
 import APITypes
 
-/// What the doctor found, for people: one line for what is well, a paragraph for what is not, and a sentence at the end.
+/// What the doctor found, for people: one line for what is well, a paragraph for what is not, and a sentence at the
+/// end.
 struct DoctorText {
     let report: DoctorReport
     let style: Style

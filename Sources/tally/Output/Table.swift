@@ -1,7 +1,7 @@
 /// Rows under aligned columns, for people.
 struct Table: Equatable {
-    /// One column: its title, whether its values are numbers, which stand at the right, and whether it is left out first
-    /// where there is no room.
+    /// One column: its title, whether its values are numbers, which stand at the right, and whether it is left out
+    /// first where there is no room.
     struct Column: Equatable {
         var title: String
         var isNumber = false
@@ -14,7 +14,8 @@ struct Table: Equatable {
     /// Two spaces between columns, no blanks at the ends of lines. Empty cells are shown as `-`.
     var text: String { text(width: nil) }
 
-    /// The same on lines of at most `width` characters, as far as leaving out extra columns, the last first, gets it there.
+    /// The same on lines of at most `width` characters, as far as leaving out extra columns, the last first, gets it
+    /// there.
     func text(width: Int?) -> String {
         let cells = [columns.map(\.title)] + rows.map { row in row.map { $0.isEmpty ? "-" : $0 } }
         let widths = columns.indices.map { column in cells.map { $0[column].count }.max() ?? 0 }

@@ -1,4 +1,5 @@
-/// A line on the terminal that says what is under way and for how long already: written over every second, gone at the end.
+/// A line on the terminal that says what is under way and for how long already: written over every second, gone at the
+/// end.
 struct WaitingLine: Sendable {
     let text: String
     let write: @Sendable (String) -> Void

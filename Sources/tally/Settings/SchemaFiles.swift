@@ -5,7 +5,8 @@ import SwiftContent
 
 /// The two schemas of a type, from files.
 enum SchemaFiles {
-    /// Reads Swift files, or one JSON file with both schemas, as `types import --print` and `types show --json` write it.
+    /// Reads Swift files, or one JSON file with both schemas, as `types import --print` and `types show --json` write
+    /// it.
     ///
     /// - Throws: ``UsageError`` for what is neither; what the importer says of Swift files.
     static func read(_ paths: [String], _ options: SwiftReadingOptions) async throws -> ImportedSchemas {

@@ -16,8 +16,8 @@ struct Settings: Equatable {
     /// The app for commands that name none.
     var app: BundleID?
 
-    /// Puts the sources together. A profile that the command line names comes before the environment, one that the environment
-    /// or the file names comes after it.
+    /// Puts the sources together. A profile that the command line names comes before the environment, one that the
+    /// environment or the file names comes after it.
     ///
     /// - Parameters:
     ///   - options: What was given on the command line.

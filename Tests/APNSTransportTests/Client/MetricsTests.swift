@@ -52,7 +52,8 @@ struct MetricsTests {
             #expect(try gauge("tally_apns_streams") == 0)
             let waiting = Task { try await world.send(7) }
             await world.server.arrival(of: 10)
-            // A work that ends shows what the others have under way, right after its caller has heard: the second comes later.
+            // A work that ends shows what the others have under way, right after its caller has heard: the second comes
+            // later.
             for _ in 1...2 { _ = try await world.send(1, deadline: .milliseconds(50)) }
             #expect(try gauge("tally_apns_streams") ?? 0 >= 7)
             await world.client.shutDown()

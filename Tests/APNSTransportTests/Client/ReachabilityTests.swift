@@ -39,7 +39,8 @@ struct ReachabilityTests {
         configuration.reconnectDelay = .seconds(7200)
         configuration.maximumReconnectDelay = .seconds(7200)
         let client = try Self.client(of: try await Self.deadEndpoint(), configuration)
-        // The first tries, those after it find the pause; the time limit of the tests is shorter than any deadline here.
+        // The first tries, those after it find the pause; the time limit of the tests is shorter than any deadline
+        // here.
         for _ in 1...3 {
             let outcome = await client.send(try ClientWorld.batch(3, deadline: .seconds(600)))
             #expect(outcome.classes == ["not_sent": 3])

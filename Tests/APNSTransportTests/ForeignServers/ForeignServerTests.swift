@@ -60,8 +60,8 @@ struct ForeignServerTests {
 
     @Test("python's limit of streams is used in full and never passed, also when it changes")
     func streamLimit() async throws {
-        // `h2` ends the connection of a client that opens one stream too many. How many streams a client gets open before a
-        // limit falls is a matter of luck.
+        // `h2` ends the connection of a client that opens one stream too many. How many streams a client gets open
+        // before a limit falls is a matter of luck.
         for (first, later, most) in [(7, 7, 7...7), (1, 30, 30...30), (30, 2, 2...30)] {
             try await PythonServer.run(
                 ["--limit", "\(first)", "--later-limit", "\(later)"],

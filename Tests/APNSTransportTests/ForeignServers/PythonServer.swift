@@ -22,7 +22,8 @@ struct PythonServer: Sendable {
     private let folder: URL
     let endpoint: APNSEndpoint
 
-    /// Runs `body` and ends the server afterwards. Arguments are those of the script; `answer` is the body of all answers.
+    /// Runs `body` and ends the server afterwards. Arguments are those of the script; `answer` is the body of all
+    /// answers.
     static func run(
         _ arguments: [String] = [],
         answer: String = "",

@@ -2,8 +2,8 @@ import APNSTransport
 import ActivityModel
 import Testing
 
-/// Apple's rules for headers and sizes, each tried from both sides. A refusal is made before anything is sent: it has no
-/// status.
+/// Apple's rules for headers and sizes, each tried from both sides. A refusal is made before anything is sent: it has
+/// no status.
 @Suite("Requests that Apple would refuse")
 struct RequestRulesTests {
     struct Case: Sendable, CustomTestStringConvertible {

@@ -5,8 +5,8 @@ import TestSupport
 
 /// Backends that post all the time, and phones that come, go on and report all the time.
 ///
-/// Long matches are followed by token and by channel to the end of the run; beside them short ones are started, updated and
-/// ended, one after the other. Phones join the long ones late, get new tokens and open their apps.
+/// Long matches are followed by token and by channel to the end of the run; beside them short ones are started, updated
+/// and ended, one after the other. Phones join the long ones late, get new tokens and open their apps.
 final class SteadyLoad: Sendable {
     /// How many phones follow each long match from the beginning, and how many may come later.
     private static let fans = 10

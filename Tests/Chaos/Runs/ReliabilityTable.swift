@@ -34,7 +34,8 @@ struct ReliabilityTable: Sendable {
         try String(new).write(toFile: path, atomically: true, encoding: .utf8)
     }
 
-    /// The tables of other runs, each from its command on, without what was played now; those that are then empty are gone.
+    /// The tables of other runs, each from its command on, without what was played now; those that are then empty are
+    /// gone.
     private func kept(from section: Substring) -> [String] {
         let played = Set(results.map { "| `\($0.run.scenario.name)` |" })
         var blocks: [[Substring]] = []

@@ -5,7 +5,8 @@ import Synchronization
 
 /// A TCP port that passes everything on to a server and back, until it is told to do so slowly, not at all or no more.
 ///
-/// Two blocking threads per connection: they do little else than wait, and there are some dozens of connections at most.
+/// Two blocking threads per connection: they do little else than wait, and there are some dozens of connections at
+/// most.
 final class Relay: Sendable {
     /// Where connections are passed on to.
     enum Target: Sendable {

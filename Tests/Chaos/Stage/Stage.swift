@@ -95,15 +95,16 @@ final class Stage: Sendable {
 
     // MARK: Apple
 
-    /// Many answers of Apple's come late from now on, so that whatever goes wrong finds pushes that phones have and nobody
-    /// knows of.
+    /// Many answers of Apple's come late from now on, so that whatever goes wrong finds pushes that phones have and
+    /// nobody knows of.
     func answerLate() async throws {
         for (event, milliseconds) in [("start", 300), ("update", 100), ("end", 200)] {
             try await simulator.delayAnswers(to: event, milliseconds: milliseconds, probability: 0.5)
         }
     }
 
-    /// Lets Apple do something to a share of the requests, and for how long; `effect` and `match` as the control API takes them.
+    /// Lets Apple do something to a share of the requests, and for how long; `effect` and `match` as the control API
+    /// takes them.
     ///
     /// - Throws: ``Failure`` if no request was hit: then nothing was tried.
     func fault(

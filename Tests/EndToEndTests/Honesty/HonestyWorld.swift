@@ -22,7 +22,8 @@ final class HonestyWorld: Sendable {
     let system: TallySystem
     /// Keys by what they are for.
     let keys: [Caller: String]
-    /// What the tests have posted as it should be; none of it has a minute below 1,000, and no refused content one above.
+    /// What the tests have posted as it should be; none of it has a minute below 1,000, and no refused content one
+    /// above.
     private let posted = Mutex<[JSONValue]>([])
 
     /// Who calls.

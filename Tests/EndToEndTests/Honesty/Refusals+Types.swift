@@ -2,7 +2,8 @@ import JSON
 import SystemSupport
 
 extension Refusal {
-    /// Types that are none: schemas that no value could be judged by, or only at any cost, and Swift that cannot be read.
+    /// Types that are none: schemas that no value could be judged by, or only at any cost, and Swift that cannot be
+    /// read.
     static let types: [Refusal] = [
         .schema("a schema that is none", ["type": "coin"], at: "/type"),
         .schema("a schema with a slip of the pen", ["properties": ["a": ["maxium": 3]]], at: "/properties/a/maxium"),

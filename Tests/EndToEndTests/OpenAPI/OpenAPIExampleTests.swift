@@ -118,7 +118,8 @@ struct OpenAPIExampleTests {
         try await api.send("updateActivity", "clock", Self.activity("semi"), status: 409)
     }
 
-    /// Sends a change that is not to be made. What the document shows of its pushes is of the same kind as what comes back.
+    /// Sends a change that is not to be made. What the document shows of its pushes is of the same kind as what comes
+    /// back.
     private func dryRun(_ api: DocumentedAPI, _ operation: String, _ example: String, _ activity: String) async throws {
         let answer = try await api.send(operation, example, Self.activity(activity), query: "?dry_run=true")
         let shown = try #require(api.shownAnswer(to: operation, "dry_run"))

@@ -53,8 +53,8 @@ struct PoolerTests {
         }
     }
 
-    /// PgBouncer after the steps of the page, which leave the address with the password in `tally.env`; they differ in where
-    /// things are and in who Postgres and PgBouncer run as.
+    /// PgBouncer after the steps of the page, which leave the address with the password in `tally.env`; they differ in
+    /// where things are and in who Postgres and PgBouncer run as.
     private func startPooler(of system: TallySystem, port: UInt16) async throws -> Program.Background {
         let folder = system.folder
         let text = try #require(system.settings["TALLY_DATABASE_URL"])

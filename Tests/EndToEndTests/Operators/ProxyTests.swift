@@ -59,8 +59,8 @@ struct ProxyTests {
         }
     }
 
-    /// haproxy with the sample's settings, but for where things are and how long it waits; its rights it can only give up
-    /// where it has some.
+    /// haproxy with the sample's settings, but for where things are and how long it waits; its rights it can only give
+    /// up where it has some.
     private func startProxy(of system: TallySystem, port: UInt16) async throws -> Program.Background {
         try await Shell.run(
             """

@@ -12,8 +12,8 @@ final class Haystack: Sendable {
 
     private let state = Mutex(State())
 
-    /// Plants a secret, which may be told in places whose names begin as `allowed` says. One that is short could be found by
-    /// chance.
+    /// Plants a secret, which may be told in places whose names begin as `allowed` says. One that is short could be
+    /// found by chance.
     func plant(
         _ what: String,
         _ text: String,

@@ -58,7 +58,8 @@ struct SecretsTests {
         let pem: String
     }
 
-    /// Starts the daemon anew: it says all that it ever says, and its database asks for a password that must not be said.
+    /// Starts the daemon anew: it says all that it ever says, and its database asks for a password that must not be
+    /// said.
     private func restart(_ system: TallySystem, _ format: String, _ hay: Haystack) async throws {
         await system.killDaemon()
         let url = (system.settings["TALLY_DATABASE_URL"] ?? "").replacing(

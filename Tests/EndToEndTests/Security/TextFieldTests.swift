@@ -7,8 +7,8 @@ import SystemSupport
 import TestSupport
 import Testing
 
-/// Texts that would be commands somewhere, in every place of the API that takes a text: made from its document, so that what
-/// is added is tried, too.
+/// Texts that would be commands somewhere, in every place of the API that takes a text: made from its document, so that
+/// what is added is tried, too.
 @Suite("Hostile texts in every field", .timeLimit(.minutes(8)))
 struct TextFieldTests {
     /// Stands in requests for what JSON cannot say, until they are bytes.
@@ -82,8 +82,8 @@ struct TextFieldTests {
         var hasNUL: Bool { body.map { String(decoding: $0, as: UTF8.self).contains("\\u0000") } ?? false }
     }
 
-    /// The operation with one hostile text at a time: in a step of its path, a parameter of its query, a header field, or any
-    /// text or name in its examples.
+    /// The operation with one hostile text at a time: in a step of its path, a parameter of its query, a header field,
+    /// or any text or name in its examples.
     private func requests(of operation: OpenAPIDocument.Operation, _ document: OpenAPIDocument) -> [Request] {
         let parameters = (operation.json["parameters"]?.array ?? []).map(document.resolved)
         let names = { (place: String) in

@@ -89,7 +89,8 @@ struct RequestTests {
     @Test("a full socket is written again as soon as it has room, without a word from the server")
     func backPressure() async throws {
         let arrived = Mailbox<Int>()
-        // Neither answers nor window updates: 250 × 30 kB are less than half of each window, and more than the kernel takes.
+        // Neither answers nor window updates: 250 × 30 kB are less than half of each window, and more than the kernel
+        // takes.
         try await withClientAndServer(answer: { request, _ in arrived.post(request.body.count) }) { client, server in
             _ = try await server.onConnection { $0.pauseReading() }
             let headers = try SharedHeaders(authority: "localhost", fields: [])

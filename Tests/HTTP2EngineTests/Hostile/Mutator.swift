@@ -1,6 +1,7 @@
 import TestSupport
 
-/// Turns what a well-meaning peer says into what a broken or hostile one might: structured, and the same for the same seed.
+/// Turns what a well-meaning peer says into what a broken or hostile one might: structured, and the same for the same
+/// seed.
 struct Mutator {
     private var random: SeededRandom
     /// Frames to splice in, of another conversation.

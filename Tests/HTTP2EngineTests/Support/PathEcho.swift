@@ -2,7 +2,8 @@ import HTTP2Engine
 import Reactor
 import TLSEngine
 
-/// Sends many requests with different paths, as many at once as the server allows, and compares the echo in each answer.
+/// Sends many requests with different paths, as many at once as the server allows, and compares the echo in each
+/// answer.
 final class PathEcho: HTTP2ClientHandler {
     struct Answers: Sendable {
         var right = 0

@@ -23,7 +23,8 @@ struct RawServer {
     /// Lends a server that has little patience with callers who stop in the middle.
     ///
     /// - `keys`: those that it knows; nil: as ``RecordingService`` has it.
-    /// - `patience`: for a head, and for an exchange. A busy machine must not make an honest caller look like a slow one.
+    /// - `patience`: for a head, and for an exchange. A busy machine must not make an honest caller look like a slow
+    ///   one.
     static func with(
         keys: Set<String>? = nil,
         patience: Duration = .seconds(10),

@@ -3,8 +3,8 @@ import Testing
 
 @testable import HTTPAPI
 
-/// Damaged requests, several on a connection, to a real server. What fails says its seed; `tools/fuzz --http --seed N` replays
-/// it.
+/// Damaged requests, several on a connection, to a real server. What fails says its seed; `tools/fuzz --http --seed N`
+/// replays it.
 @Suite("Requests with random damage", .timeLimit(.minutes(10)))
 struct RequestFuzzTests {
     /// The only key that there is: a damaged one must not turn out to be that of another app.

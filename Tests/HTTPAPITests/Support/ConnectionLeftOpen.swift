@@ -1,8 +1,8 @@
 /// A server left a connection open that it should have closed long ago.
 struct ConnectionLeftOpen: Error {}
 
-/// Reads from a connection until the server closes it. What a server forgets fails the test that waits for it, by name, and
-/// does not hold up the others: whatever a server waits for by itself is far shorter in these tests.
+/// Reads from a connection until the server closes it. What a server forgets fails the test that waits for it, by name,
+/// and does not hold up the others: whatever a server waits for by itself is far shorter in these tests.
 ///
 /// - Throws: ``ConnectionLeftOpen`` after a minute.
 func untilClosed<Result: Sendable>(_ read: @escaping @Sendable () async throws -> Result) async throws -> Result {

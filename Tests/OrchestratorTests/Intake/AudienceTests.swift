@@ -288,7 +288,8 @@ struct AudienceTests {
             let key = try #require(try await world.number("SELECT activity_key FROM activities"))
             try await world.enrol(key)
             var claimed = 0
-            // An app version that is met for the first time is judged for the newest state, and started at the next look.
+            // An app version that is met for the first time is judged for the newest state, and started at the next
+            // look.
             for score in 1...2 as ClosedRange<Int64> {
                 let look = try #require(try await world.snapshot(of: key))
                 let claims = StartClaims(

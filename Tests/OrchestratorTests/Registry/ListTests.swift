@@ -37,7 +37,8 @@ struct ListTests {
         "uuid": ["\0", "", "x", "0d1b4f86"],
     ]
 
-    /// Cursors as somebody could make them up for a list with these columns: one column wrong, one too few, one too many.
+    /// Cursors as somebody could make them up for a list with these columns: one column wrong, one too few, one too
+    /// many.
     private func madeUp(for columns: [String]) -> [[String]] {
         let good = columns.map { Self.good[$0] ?? "" }
         let wrong = columns.indices.flatMap { place in

@@ -48,8 +48,8 @@ struct StartSettlementTests {
         }
     }
 
-    /// Has two devices started by a daemon that loses its database when both pushes have left; `pause` is what happens in
-    /// each pause, whose number it is told, and throws when the daemon stops.
+    /// Has two devices started by a daemon that loses its database when both pushes have left; `pause` is what happens
+    /// in each pause, whose number it is told, and throws when the daemon stops.
     private func withLoss(
         _ kind: Outage.Kind,
         pause: @escaping @Sendable (World, Outage, Int) async throws -> Void,

@@ -81,7 +81,8 @@ struct StartTests {
             #expect(answer.audience.unknownUsers == 1)
             try await world.settle()
             #expect(Set(world.recorder.take().map(\.destination)) == ["5a01", "5a02"])
-            // Later: a device by name, one of a user, one that got its token, one that changed its user, one that did not.
+            // Later: a device by name, one of a user, one that got its token, one that changed its user, one that did
+            // not.
             try await world.register("d5", token: "5a05")
             try await world.register("d6", token: "5a06", user: "u9")
             try await world.register("d4", token: "5a04")

@@ -2,8 +2,9 @@ import Postgres
 import Testing
 
 extension World {
-    /// Returns when a session of this world's database, or so many, waits for a lock: of a kind (`relation`, `transactionid`,
-    /// `advisory` and so on) if one is named. Or when `isNeedless` says that nobody will. If that takes a minute it is an issue.
+    /// Returns when a session of this world's database, or so many, waits for a lock: of a kind (`relation`,
+    /// `transactionid`, `advisory` and so on) if one is named. Or when `isNeedless` says that nobody will. If that
+    /// takes a minute it is an issue.
     func someoneWaits(
         for kind: String? = nil,
         atLeast count: Int64 = 1,

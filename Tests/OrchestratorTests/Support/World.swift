@@ -270,8 +270,8 @@ struct World: Sendable {
         try await database.query(query).first(as: Int64?.self) ?? nil
     }
 
-    /// All events of some kinds, or of all. The tests share one cluster, whose other transactions hold the order of events
-    /// open; so this waits until everything that has been committed by now can be read.
+    /// All events of some kinds, or of all. The tests share one cluster, whose other transactions hold the order of
+    /// events open; so this waits until everything that has been committed by now can be read.
     func events(_ kinds: Event.Kind...) async throws -> [EventRecord] {
         let now = try await transaction()
         let filter = EventFilter(kinds: kinds.isEmpty ? nil : Set(kinds))
@@ -359,7 +359,8 @@ func withWorld(
     }
 }
 
-/// Lets a few tests at a time work on the database: they look at the clock, which goes on while they wait for a processor.
+/// Lets a few tests at a time work on the database: they look at the clock, which goes on while they wait for a
+/// processor.
 private final class Turnstile: Sendable {
     static let shared = Turnstile()
 

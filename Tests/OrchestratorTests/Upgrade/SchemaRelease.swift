@@ -1,5 +1,5 @@
-/// What the programs of one version of the schema leave in a database: rows of every table that the version brought, and
-/// what they write while they run. A migration that brings a table needs a release with rows of it.
+/// What the programs of one version of the schema leave in a database: rows of every table that the version brought,
+/// and what they write while they run. A migration that brings a table needs a release with rows of it.
 struct SchemaRelease: Sendable {
     let version: Int
     /// SQL that is run once, when the schema is at this version.
@@ -14,9 +14,11 @@ struct SchemaRelease: Sendable {
         auditRetention, ledger, enrolment,
     ]
 
-    /// An activity of each kind in the middle of its life. The signing key is written by the test, which knows the secret.
+    /// An activity of each kind in the middle of its life. The signing key is written by the test, which knows the
+    /// secret.
     ///
-    /// `running` is at revision 3: the walk has brought revision 2, a barrier with an alert, to the first of two riders.
+    /// `running` is at revision 3: the walk has brought revision 2, a barrier with an alert, to the first of two
+    /// riders.
     private static let first = SchemaRelease(
         version: 1,
         rows: """

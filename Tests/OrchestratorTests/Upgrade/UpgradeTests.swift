@@ -153,7 +153,8 @@ extension SchemaRelease: CustomTestStringConvertible {
     var testDescription: String { "from version \(version)" }
 }
 
-/// A program of an older version, as far as the database sees it: it runs the statements of its version and of those before.
+/// A program of an older version, as far as the database sees it: it runs the statements of its version and of those
+/// before.
 private struct OlderProgram: Sendable {
     let release: SchemaRelease
     let database: Database

@@ -10,8 +10,8 @@ import Testing
 
 @Suite("Cards are brought in line with what their app can decode", .timeLimit(.minutes(2)))
 struct AlignmentTests {
-    /// A phone with an app whose version is retired (`old`, token aa01) and one with the newer app (`new`, token aa02), which
-    /// both show score 1.
+    /// A phone with an app whose version is retired (`old`, token aa01) and one with the newer app (`new`, token aa02),
+    /// which both show score 1.
     private func withRetired(_ body: (World) async throws -> Void) async throws {
         try await withWorld { world in
             try await world.startForBoth(old: "1.1")

@@ -61,8 +61,8 @@ struct OutdatedTypeTests {
                 request.type = order
                 request.contentState["clock"] = "0"
             }
-            // At every step of its transactions, and so when it has looked at the type, another daemon registers a version of
-            // `Game`.
+            // At every step of its transactions, and so when it has looked at the type, another daemon registers a
+            // version of `Game`.
             let versions = Mutex(1)
             let outdated = world.sibling(
                 behind: StatementGate { (moment) async throws(PostgresError) in

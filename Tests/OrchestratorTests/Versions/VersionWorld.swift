@@ -12,8 +12,8 @@ extension World {
         #"{"type":"object","properties":{"score":{"type":"integer"},"clock":{"type":"string"}},"required":["score","clock"]}"#
     static let attributesSchema = #"{"type":"object","properties":{"home":{"type":"string"}},"required":["home"]}"#
 
-    /// Starts an activity that shows score 1 on two phones: `old` (token aa01), whose app has that version, and `new` (token
-    /// aa02), whose app is the newer one.
+    /// Starts an activity that shows score 1 on two phones: `old` (token aa01), whose app has that version, and `new`
+    /// (token aa02), whose app is the newer one.
     func startForBoth(old appVersion: String) async throws {
         try await registerVersion()
         try await install(appVersion, on: "old")

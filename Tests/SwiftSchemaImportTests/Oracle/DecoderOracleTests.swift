@@ -6,8 +6,8 @@ import SwiftSchemaImport
 import TestSupport
 import Testing
 
-/// The real decoder judges the importer: what Tally lets through must decode, and what it refuses must not, but for what
-/// ``Strictness`` lists.
+/// The real decoder judges the importer: what Tally lets through must decode, and what it refuses must not, but for
+/// what ``Strictness`` lists.
 struct DecoderOracleTests {
     private static let settings = ProcessInfo.processInfo.environment
     private static let seed = settings["TALLY_ORACLE_SEED"].flatMap { UInt64($0) } ?? 2026

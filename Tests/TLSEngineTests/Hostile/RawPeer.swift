@@ -2,8 +2,8 @@ import COpenSSL
 
 @testable import TLSEngine
 
-/// A TLS peer of OpenSSL alone, in memory, that does what our sessions never would: old versions, renegotiation, floods of
-/// key updates, a close in the middle.
+/// A TLS peer of OpenSSL alone, in memory, that does what our sessions never would: old versions, renegotiation, floods
+/// of key updates, a close in the middle.
 final class RawPeer {
     let ssl: OpaquePointer
     private let context: OpaquePointer

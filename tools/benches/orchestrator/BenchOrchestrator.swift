@@ -6,7 +6,8 @@ import Foundation
 /// measures the process.
 @main
 enum BenchOrchestrator {
-    /// Not asynchronous: hops from the main thread cost ten times those between other threads, and no daemon works there.
+    /// Not asynchronous: hops from the main thread cost ten times those between other threads, and no daemon works
+    /// there.
     static func main() {
         let isOver = DispatchSemaphore(value: 0)
         Task.detached {

@@ -4,8 +4,8 @@ import Postgres
 struct RowCounts: Sendable {
     let database: Database
 
-    /// Rows inserted, updated and deleted so far, by table. Waits for the end of all other sessions: the last of what they
-    /// have written they tell then.
+    /// Rows inserted, updated and deleted so far, by table. Waits for the end of all other sessions: the last of what
+    /// they have written they tell then.
     func read() async throws -> [String: Int64] {
         while try await sessions() > 0 { try await Task.sleep(for: .milliseconds(10)) }
         let rows = try await database.query(

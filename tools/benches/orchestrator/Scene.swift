@@ -106,7 +106,8 @@ struct Scene: Sendable {
         )
     }
 
-    /// Gives every device an update token of 80 bytes: so many devices follow the first activity, as many the next, and so on.
+    /// Gives every device an update token of 80 bytes: so many devices follow the first activity, as many the next, and
+    /// so on.
     func addSubscriptions(ofEach count: Int) async throws {
         let activity = "'match-' || (substr(d.device_id, 8)::int - 1) / \(count) + 1"
         try await script(

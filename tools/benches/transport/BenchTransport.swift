@@ -9,8 +9,8 @@ import Synchronization
 /// The transport's client as the only load of a process: `tools/bench transport` starts it and measures the process.
 @main
 enum BenchTransport {
-    /// Not asynchronous: the runtime would end the main thread in a way that valgrind does not survive, and hops from it
-    /// cost ten times those between other threads, while no daemon sends from there.
+    /// Not asynchronous: the runtime would end the main thread in a way that valgrind does not survive, and hops from
+    /// it cost ten times those between other threads, while no daemon sends from there.
     static func main() {
         let isOver = DispatchSemaphore(value: 0)
         Task.detached {

@@ -3,8 +3,9 @@ import ActivityModel
 
 /// Which operations of a batch may be carried out together. Pure.
 ///
-/// Those that concern one activity or one device keep their order, wave after wave. Within a wave, changes and reports are
-/// carried out in the order of their coming by whoever takes them, so any number of either may concern the same activity.
+/// Those that concern one activity or one device keep their order, wave after wave. Within a wave, changes and reports
+/// are carried out in the order of their coming by whoever takes them, so any number of either may concern the same
+/// activity.
 struct BatchWaves {
     private enum Subject: Hashable {
         case activity(ActivityID)

@@ -24,11 +24,12 @@ package enum OperationAnswer: Sendable {
 extension Orchestrator {
     package typealias OperationResult = Result<OperationAnswer, any Error>
 
-    /// How many starts and devices of a wave are at the database at the same time; the rest of its connections is for others.
+    /// How many starts and devices of a wave are at the database at the same time; the rest of its connections is for
+    /// others.
     private static let concurrentOperations = 4
 
-    /// Carries out operations as their own routes do, each judged on its own. Those that concern one activity or one device
-    /// keep their order; the others share group commits.
+    /// Carries out operations as their own routes do, each judged on its own. Those that concern one activity or one
+    /// device keep their order; the others share group commits.
     ///
     /// - Returns: One result for each, as the operation of its own returns or throws it.
     package func batch(_ app: BundleID, _ operations: [KeyedOperation]) async -> [OperationResult] {

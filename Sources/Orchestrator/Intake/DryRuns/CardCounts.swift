@@ -2,8 +2,8 @@ import APITypes
 import ActivityModel
 import Postgres
 
-/// How many cards of an activity there are of each sort, by what a change may do to them. Counting takes a while where there are
-/// many, so it holds no lock.
+/// How many cards of an activity there are of each sort, by what a change may do to them. Counting takes a while where
+/// there are many, so it holds no lock.
 struct CardCounts: Sendable {
     private struct Sort {
         let isFrequent: Bool
@@ -32,8 +32,8 @@ struct CardCounts: Sendable {
         )
     }
 
-    /// Who is sent a change, by budget, and how many are not, by their state. An end is withheld from nobody; `versions` are
-    /// the rows of ``AppVersionRows/selection(_:)`` as the change leaves them.
+    /// Who is sent a change, by budget, and how many are not, by their state. An end is withheld from nobody;
+    /// `versions` are the rows of ``AppVersionRows/selection(_:)`` as the change leaves them.
     func split(versions: Rows, isEnd: Bool) throws -> (cards: [BudgetClass: Int], withheld: [String: Int]) {
         var isWithheld: [String: Bool] = [:]
         for (_, version, withheld) in try versions.decoded(as: (Int64, String, Bool).self) {

@@ -2,8 +2,8 @@ package import APITypes
 package import ActivityModel
 import Postgres
 
-// A dry run takes the way of the real request up to its commit: the change is decided and written, what would be sent is
-// rendered from what was written, and the transaction is rolled back. So the two can never say different things.
+// A dry run takes the way of the real request up to its commit: the change is decided and written, what would be sent
+// is rendered from what was written, and the transaction is rolled back. So the two can never say different things.
 extension Orchestrator {
     /// What a start would send, and to whom.
     ///

@@ -1,7 +1,8 @@
-/// How fast groups are carried out while more waits than they hold, and so how long what comes now would wait. Pure: time is an
-/// argument.
+/// How fast groups are carried out while more waits than they hold, and so how long what comes now would wait. Pure:
+/// time is an argument.
 ///
-/// While nothing is left behind, the pace says how much is asked for and not how much could be done; so it is forgotten.
+/// While nothing is left behind, the pace says how much is asked for and not how much could be done; so it is
+/// forgotten.
 struct GroupPace: Sendable {
     /// What came of one stretch of time decides for the next: long enough for several groups, short enough to follow a
     /// database that becomes slow.

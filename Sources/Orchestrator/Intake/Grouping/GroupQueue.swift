@@ -1,7 +1,7 @@
 /// What waits to be carried out in groups, several of which may be under way at a time. Pure: events in, groups out.
 ///
-/// Elements of one line are carried out in the order of their coming and never in two groups at once. The lines that have
-/// waited longest come first.
+/// Elements of one line are carried out in the order of their coming and never in two groups at once. The lines that
+/// have waited longest come first.
 struct GroupQueue<Line: Hashable, Element> {
     /// How groups are made up.
     struct Rules: Sendable {
@@ -9,8 +9,8 @@ struct GroupQueue<Line: Hashable, Element> {
         var groupSize: Int
         /// The most groups under way at the same time.
         var lanes: Int
-        /// While a group is under way, another is begun for so many elements at least: a small one is cheaper as a part of
-        /// the next.
+        /// While a group is under way, another is begun for so many elements at least: a small one is cheaper as a part
+        /// of the next.
         var worthALane: Int
         /// Whether a group may hold several elements of one line, in their order.
         var takesWholeLines: Bool

@@ -6,8 +6,8 @@ import Synchronization
 
 /// Carries out in groups what many ask for: what arrives while groups are under way makes up the next one.
 ///
-/// So the price of a round trip and of a durable commit is shared, and everybody is answered when the group is done that
-/// held their request.
+/// So the price of a round trip and of a durable commit is shared, and everybody is answered when the group is done
+/// that held their request.
 final class GroupedWork<Line: Hashable & Sendable, Request: Sendable, Answer: Sendable>: Sendable {
     typealias Answers = [Result<Answer, any Error>]
     typealias Queue = GroupQueue<Line, Waiting>
@@ -67,8 +67,8 @@ final class GroupedWork<Line: Hashable & Sendable, Request: Sendable, Answer: Se
 
     /// Returns when all are carried out. Requests of one line keep their order.
     ///
-    /// - `admit`: decides for each of them, by what waits at that moment, whether it may wait, too; what it throws is the
-    ///   answer. Nobody else comes in between.
+    /// - `admit`: decides for each of them, by what waits at that moment, whether it may wait, too; what it throws is
+    ///   the answer. Nobody else comes in between.
     /// - Returns: One answer for each request; 503 while the daemon is stopping.
     func submit(
         _ requests: [(line: Line, request: Request)],
@@ -140,7 +140,8 @@ final class GroupedWork<Line: Hashable & Sendable, Request: Sendable, Answer: Se
         do {
             return try await carryOut(requests)
         } catch let error as PostgresError where error.code == .server && requests.count > 1 {
-            // The server refuses one of them, and does not say which: each on its own, so that the others are carried out.
+            // The server refuses one of them, and does not say which: each on its own, so that the others are carried
+            // out.
             var answers: Answers = []
             for request in requests { answers += await self.answers(to: [request]) }
             return answers

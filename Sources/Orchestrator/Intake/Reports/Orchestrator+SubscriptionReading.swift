@@ -5,8 +5,8 @@ import Postgres
 extension Orchestrator {
     /// The cards of an activity in the order in which their devices were first registered: all, or those in one state.
     ///
-    /// Reads the activity's cards from the cursor on until the page is full, so a rare state of a large activity costs a look at
-    /// all of them.
+    /// Reads the activity's cards from the cursor on until the page is full, so a rare state of a large activity costs
+    /// a look at all of them.
     ///
     /// - Throws: 404 for an unknown activity; 422 for a cursor of another list.
     package func subscriptions(

@@ -8,10 +8,11 @@ extension Orchestrator {
     ///
     /// A report with an older generation than the stored one changes nothing. A card that does not say what it shows is
     /// believed to show what its start or the last accepted push carried; a token that replaces another is all the same
-    /// sent what the phone has not confirmed, because pushes to the old token may have been lost without a word. A report
-    /// of a card whose 8 hours are over is answered with `over`, and nothing is sent.
+    /// sent what the phone has not confirmed, because pushes to the old token may have been lost without a word. A
+    /// report of a card whose 8 hours are over is answered with `over`, and nothing is sent.
     ///
-    /// - Throws: 404 for an unknown activity; 422 for a device that is unknown and names no environment, or the other one.
+    /// - Throws: 404 for an unknown activity; 422 for a device that is unknown and names no environment, or the other
+    ///   one.
     package func subscribe(
         _ app: BundleID,
         _ activity: ActivityID,
@@ -50,9 +51,10 @@ extension Orchestrator {
         return answers
     }
 
-    /// Ends the card on the phone, then forgets it. A card that has not reported its token yet is ended when it does; one
-    /// that listens to a channel cannot be ended alone, and is only counted no more. One that is gone, or whose token must not
-    /// be sent to, is forgotten at once (promise 9). An audience that the device belongs to does not start it again.
+    /// Ends the card on the phone, then forgets it. A card that has not reported its token yet is ended when it does;
+    /// one that listens to a channel cannot be ended alone, and is only counted no more. One that is gone, or whose
+    /// token must not be sent to, is forgotten at once (promise 9). An audience that the device belongs to does not
+    /// start it again.
     ///
     /// - Throws: 404.
     package func unsubscribe(_ app: BundleID, _ activity: ActivityID, _ device: DeviceID) async throws {

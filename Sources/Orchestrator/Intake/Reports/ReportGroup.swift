@@ -6,9 +6,9 @@ import Postgres
 /// One transaction of reports, of as many devices. Each is judged on its own; one that is refused changes nothing and
 /// does not disturb the others.
 ///
-/// Nearly always it is known whether the devices' apps can decode what the activities send. Reports of which it is not are
-/// left to another transaction, which locks types and activities before anything else (``AppVersionAdmission``); so is one
-/// whose device has another version of the app now, alone, because other cards of the device may be concerned.
+/// Nearly always it is known whether the devices' apps can decode what the activities send. Reports of which it is not
+/// are left to another transaction, which locks types and activities before anything else (``AppVersionAdmission``); so
+/// is one whose device has another version of the app now, alone, because other cards of the device may be concerned.
 struct ReportGroup {
     private struct Start {
         let revision: Revision?
@@ -39,8 +39,8 @@ struct ReportGroup {
 
     /// Accepts reports. `wakeUps` are told when there is something to send.
     ///
-    /// - Returns: One result per report, in their order: ``OutdatedType`` for those that have to be judged anew. Errors of the
-    ///   database are thrown instead.
+    /// - Returns: One result per report, in their order: ``OutdatedType`` for those that have to be judged anew. Errors
+    ///   of the database are thrown instead.
     static func accept(
         _ reports: [CardReport],
         in database: Database,
@@ -56,8 +56,8 @@ struct ReportGroup {
                 for (place, answer) in zip(places, group.answers) { answers[place] = answer }
                 alone = group.alone.map { places[$0] }
             } catch let outdated as OutdatedType {
-                // Nothing is stored. The others are taken without those that it concerns; whoever is alone is judged by all
-                // types that the device has cards of.
+                // Nothing is stored. The others are taken without those that it concerns; whoever is alone is judged by
+                // all types that the device has cards of.
                 let concerned = places.filter { reports[$0].type == outdated.type }
                 for place in concerned.isEmpty ? places : concerned { answers[place] = .failure(outdated) }
             }
@@ -67,8 +67,8 @@ struct ReportGroup {
         return answers.compactMap { $0 }
     }
 
-    /// One transaction, repeated if something was committed beside it that it has to see, or if it stood in the way of others:
-    /// it locks many devices and cards.
+    /// One transaction, repeated if something was committed beside it that it has to see, or if it stood in the way of
+    /// others: it locks many devices and cards.
     private static func accept(
         _ reports: [CardReport],
         together database: Database,
@@ -83,8 +83,8 @@ struct ReportGroup {
         return outcome
     }
 
-    /// Reports that come with a key that was answered before are not carried out again. Of several with one new key the first
-    /// is, and the others are left: they wait for its answer.
+    /// Reports that come with a key that was answered before are not carried out again. Of several with one new key the
+    /// first is, and the others are left: they wait for its answer.
     ///
     /// - Returns: Also those that are left, none if it is a single one.
     private static func accept(_ reports: [CardReport], on connection: PostgresConnection) async throws -> Outcome {
@@ -139,8 +139,9 @@ struct ReportGroup {
 
     /// Looks up devices and channels, and takes note of new versions of single ones.
     ///
-    /// The devices are locked: no start is claimed for one until its card can be seen (``StartClaims``). That costs nothing
-    /// where a card is new, which refers to its device, and is done before anything else is locked, as a registration does.
+    /// The devices are locked: no start is claimed for one until its card can be seen (``StartClaims``). That costs
+    /// nothing where a card is new, which refers to its device, and is done before anything else is locked, as a
+    /// registration does.
     private mutating func findDevices() async throws {
         let cards = reports.map(\.card)
         let apps = cards.map(\.app.rawValue)
@@ -330,8 +331,8 @@ struct ReportGroup {
         }
     }
 
-    /// The cards exist, so their starts are settled, whatever their state and whatever is known of the pushes (promise 6): one
-    /// that is withheld or has failed would else leave when what stands against it is over.
+    /// The cards exist, so their starts are settled, whatever their state and whatever is known of the pushes (promise
+    /// 6): one that is withheld or has failed would else leave when what stands against it is over.
     private func settleStarts(of cards: [CardKey]) async throws -> [CardKey: Start] {
         guard !cards.isEmpty else { return [:] }
         let rows = try await connection.query(

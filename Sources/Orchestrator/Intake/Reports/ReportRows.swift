@@ -43,8 +43,8 @@ struct ReportRows {
         }
     }
 
-    /// The row is kept, or made, so that a start that is still on its way to that card is not taken for one that waits. The
-    /// end of a card is none of another one that the phone shows of the activity.
+    /// The row is kept, or made, so that a start that is still on its way to that card is not taken for one that waits.
+    /// The end of a card is none of another one that the phone shows of the activity.
     private var ended: Query {
         """
         INSERT INTO subscriptions AS s (activity_key, device_key, mode, state, generation, activitykit_id)
@@ -67,9 +67,9 @@ struct ReportRows {
         kind.hasGeneration ? "EXCLUDED.generation" : "s.generation"
     }
 
-    /// Whether a report changes the row `s`. One of an older generation does not, lest it erase a newer token. Where the
-    /// stored card or its token is gone there is none to erase: a report of another card is taken then, also from an app
-    /// that counts from 1 for each card.
+    /// Whether a report changes the row `s`. One of an older generation does not, lest it erase a newer token. Where
+    /// the stored card or its token is gone there is none to erase: a report of another card is taken then, also from
+    /// an app that counts from 1 for each card.
     private static func isNewer(_ kind: Kind) -> String {
         "(s.generation <= \(newGeneration(kind)) OR (s.state IN ('over', 'dead') AND \(namesOtherCard)))"
     }
@@ -80,12 +80,13 @@ struct ReportRows {
     /// The new token is served by its own row first. A worker gives the row back to the ring when it has the newest
     /// state, so that no change falls between a registration and a walk that goes on at the same moment.
     ///
-    /// A card that was started hears the alert of the newest change if it lacks that, and none that its start told of; one
-    /// that just joined shows the state without being told of it. A card that waits to be ended, and had no token so far, goes on waiting for that.
+    /// A card that was started hears the alert of the newest change if it lacks that, and none that its start told of;
+    /// one that just joined shows the state without being told of it. A card that waits to be ended, and had no token
+    /// so far, goes on waiting for that.
     ///
-    /// Without `known_revision` a card is believed to have what its start or the last accepted push carried. But a token
-    /// that replaces another may have been void for some of those pushes, which APNs accepts all the same; what the phone
-    /// itself did not confirm is therefore sent once more (``CatchUpTurn``).
+    /// Without `known_revision` a card is believed to have what its start or the last accepted push carried. But a
+    /// token that replaces another may have been void for some of those pushes, which APNs accepts all the same; what
+    /// the phone itself did not confirm is therefore sent once more (``CatchUpTurn``).
     private var token: Query {
         """
         INSERT INTO subscriptions AS s (activity_key, device_key, mode, state, frequent, update_token, generation,
@@ -135,8 +136,8 @@ struct ReportRows {
         """
     }
 
-    /// A revision that there is not proves nothing: the card may be of an activity of that name before this one. So it is
-    /// sent the newest state, as one that has just joined.
+    /// A revision that there is not proves nothing: the card may be of an activity of that name before this one. So it
+    /// is sent the newest state, as one that has just joined.
     private static let known = """
         CROSS JOIN LATERAL (
             SELECT CASE WHEN r.revision > a.revision THEN 0 ELSE r.revision END AS revision

@@ -54,11 +54,12 @@ extension Orchestrator {
         return principal
     }
 
-    /// Whether a ticket that names no activities is good for this one: its device or its user is in the audience, or the device
-    /// has a card of it or was to be started. An activity that does not exist is like one that is for others.
+    /// Whether a ticket that names no activities is good for this one: its device or its user is in the audience, or
+    /// the device has a card of it or was to be started. An activity that does not exist is like one that is for
+    /// others.
     ///
-    /// The audience is forgotten at the end; a phone that was offline until then may report its card all the same, if the start
-    /// named it or its user.
+    /// The audience is forgotten at the end; a phone that was offline until then may report its card all the same, if
+    /// the start named it or its user.
     package func isMeant(_ ticket: RegistrationTicket, for activity: ActivityID) async throws -> Bool {
         let rows = try await database.query(
             """

@@ -40,8 +40,8 @@ extension RegistrationTicket {
         if let activity, let activities, !activities.contains(activity) { throw .otherActivity }
     }
 
-    /// The report with what the ticket fixes: the user, too, and nobody where the ticket names none. An app whose user has
-    /// signed out could not say so otherwise.
+    /// The report with what the ticket fixes: the user, too, and nobody where the ticket names none. An app whose user
+    /// has signed out could not say so otherwise.
     ///
     /// - Throws: 403 where the report names another environment or user.
     package func admit(_ report: DeviceRequest) throws(Problem) -> DeviceRequest {

@@ -75,8 +75,8 @@ struct ChannelTurn: Sendable {
         }
     }
 
-    /// If another daemon has made the activity's channel meanwhile, this one joins those that are ready for use, so that
-    /// no channel is forgotten at Apple (promise 11).
+    /// If another daemon has made the activity's channel meanwhile, this one joins those that are ready for use, so
+    /// that no channel is forgotten at Apple (promise 11).
     private func keep(_ apnsID: APNSChannelID, as channel: BroadcastChannel) async throws {
         try await orchestrator.database.withTransaction { connection in
             let made = try await connection.execute(
@@ -98,8 +98,8 @@ struct ChannelTurn: Sendable {
         }
     }
 
-    /// The statement for an activity that ended before its channel was made: it needs none. Apple may have made one all the
-    /// same and the answer was lost, so somebody has to look, also where the app has no other channel.
+    /// The statement for an activity that ended before its channel was made: it needs none. Apple may have made one all
+    /// the same and the answer was lost, so somebody has to look, also where the app has no other channel.
     static func withdrawal(of activityKey: Int64) -> Query {
         """
         WITH withdrawn AS (
@@ -167,12 +167,12 @@ struct ChannelTurn: Sendable {
         }
     }
 
-    /// What everybody who listens has to pay for those who are behind: a repeat leaves no sooner than this after whatever was
-    /// broadcast last.
+    /// What everybody who listens has to pay for those who are behind: a repeat leaves no sooner than this after
+    /// whatever was broadcast last.
     private static let repeatInterval = Duration.seconds(10)
 
-    /// How long nothing is repeated yet; nil: it may be now. Nobody waits longer for the newest state than for a push that
-    /// is tried again (promise 2), also where the clock was set back.
+    /// How long nothing is repeated yet; nil: it may be now. Nobody waits longer for the newest state than for a push
+    /// that is tried again (promise 2), also where the clock was set back.
     private func repeatWait(on channel: BroadcastChannel) -> Duration? {
         guard let sincePush = channel.sincePush else { return nil }
         let wait = min(Self.repeatInterval, orchestrator.settings.retryCap) - max(sincePush, .zero)
@@ -210,8 +210,8 @@ struct ChannelTurn: Sendable {
         }
     }
 
-    /// What is repeated for those who joined late brings no alert. Where its stamp was broadcast with one, these are other
-    /// bytes, which need a stamp of their own (promise 3).
+    /// What is repeated for those who joined late brings no alert. Where its stamp was broadcast with one, these are
+    /// other bytes, which need a stamp of their own (promise 3).
     private func changeToSend(
         _ revision: Revision,
         isRepeat: Bool,

@@ -6,12 +6,12 @@ import Postgres
 import ServiceLifecycle
 import Synchronization
 
-/// Looks after cards as time passes: reports update tokens that do not come, wakes the apps that should report them, and
-/// lets go of cards whose 8 hours are over.
+/// Looks after cards as time passes: reports update tokens that do not come, wakes the apps that should report them,
+/// and lets go of cards whose 8 hours are over.
 ///
-/// What is due is decided and stored under row locks, so any number of daemons may watch. Wake-ups leave apart from that, so
-/// that no card waits for the answer to another's: of their cards the next look is moved on by a lease, and what became of
-/// them is stored with the answer (``AppWakes``).
+/// What is due is decided and stored under row locks, so any number of daemons may watch. Wake-ups leave apart from
+/// that, so that no card waits for the answer to another's: of their cards the next look is moved on by a lease, and
+/// what became of them is stored with the answer (``AppWakes``).
 struct CardWatcher: Service, CustomStringConvertible {
     let orchestrator: Orchestrator
 

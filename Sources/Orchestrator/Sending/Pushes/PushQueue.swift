@@ -7,8 +7,8 @@ import ServiceLifecycle
 /// Sends the ordinary pushes that were accepted, until APNs has taken or refused each or its deadline has passed.
 ///
 /// A row is taken by moving its `due_at` on by a lease, so that another daemon tries if this one dies. A push whose
-/// answer was lost is tried again: it may arrive twice, which a `collapse_id` makes one. Each environment has a queue of
-/// its own, and several batches are on their way: what cannot be reached holds up nothing else.
+/// answer was lost is tried again: it may arrive twice, which a `collapse_id` makes one. Each environment has a queue
+/// of its own, and several batches are on their way: what cannot be reached holds up nothing else.
 struct PushQueue: Service, CustomStringConvertible {
     let orchestrator: Orchestrator
 

@@ -52,8 +52,8 @@ struct PushSettlement: Sendable {
         // The devices before their pushes, as a deletion does.
         if !deaths.isEmpty { statements.append(DeviceTokens.forget(deaths)) }
         if !settled.isEmpty {
-            // Whoever holds the row of a push holds up the deletion of its device, and the event is written after that: so
-            // no event is left of a device that is erased (``TimelineErasure``).
+            // Whoever holds the row of a push holds up the deletion of its device, and the event is written after that:
+            // so no event is left of a device that is erased (``TimelineErasure``).
             statements.append("DELETE FROM pushes WHERE push_key = ANY(\(settled))")
             statements.append(EventRows.insertion(events))
         }

@@ -43,8 +43,9 @@ struct QueuedPush: Sendable {
 
 extension QueuedPush {
     /// Takes what is due in one environment for as long as `lease`, the longest due first. What cannot leave, because
-    /// sending is halted and no probe is due, is put off past the next one as ``SendingHalt/wait(jitter:)`` does, so that a
-    /// crowd of it is seldom met; it is among the result all the same. Whoever lifts the halt sees to it (``freeing(_:afterLeaseOf:)``).
+    /// sending is halted and no probe is due, is put off past the next one as ``SendingHalt/wait(jitter:)`` does, so
+    /// that a crowd of it is seldom met; it is among the result all the same. Whoever lifts the halt sees to it
+    /// (``freeing(_:afterLeaseOf:)``).
     static func claim(
         _ limit: Int,
         in environment: APNSEnvironment,
@@ -111,8 +112,8 @@ extension QueuedPush {
         )
     }
 
-    /// The statement that lets go what a halt has put off. What is due within a lease may be in some daemon's hands; so all is
-    /// due after one at the latest.
+    /// The statement that lets go what a halt has put off. What is due within a lease may be in some daemon's hands; so
+    /// all is due after one at the latest.
     static func freeing(_ scope: HaltScope, afterLeaseOf lease: Duration) -> Query {
         """
         UPDATE pushes AS p SET due_at = clock_timestamp() + \(lease)

@@ -52,8 +52,8 @@ package struct Carousel: Hashable, Sendable {
 
     /// Turns the walk to a newer revision.
     ///
-    /// One that was already begun changes nothing. `newAlert` is the newest revision with an alert among those after the
-    /// begun one and up to this, if any; it need not be this one. It replaces an older alert for those who have not
+    /// One that was already begun changes nothing. `newAlert` is the newest revision with an alert among those after
+    /// the begun one and up to this, if any; it need not be this one. It replaces an older alert for those who have not
     /// heard that.
     package mutating func turn(to revision: Revision, alert newAlert: Revision?) {
         guard revision > begun else { return }

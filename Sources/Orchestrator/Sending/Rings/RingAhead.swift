@@ -2,8 +2,8 @@ import Postgres
 
 /// What a walk has read and not sent yet: slices in the order of the ring.
 ///
-/// To read a slice takes the server several times as long as to look whether it may leave. So some are read at once, and
-/// while they leave those behind them.
+/// To read a slice takes the server several times as long as to look whether it may leave. So some are read at once,
+/// and while they leave those behind them.
 struct RingAhead: Sendable {
     /// The next to leave is the last.
     private var slices: [RingSlice]
@@ -44,8 +44,8 @@ struct RingAhead: Sendable {
 extension SegmentStore {
     /// Looks whether a pass may begin, or go on, and reads its next slice in the same round trip.
     ///
-    /// `isFirst`: a newer change than the one that the pass has turned to a moment ago is no hindrance unless it is the end,
-    /// because changes may come faster than a walk can turn.
+    /// `isFirst`: a newer change than the one that the pass has turned to a moment ago is no hindrance unless it is the
+    /// end, because changes may come faster than a walk can turn.
     ///
     /// - Throws: ``LeaseLost``.
     func read(_ pass: RingPass, after cursor: Int64, isFirst: Bool) async throws -> (RingLook, RingAhead) {

@@ -3,7 +3,8 @@ import Synchronization
 
 /// Divides a ring that holds too much into several, so that several daemons can carry its activity.
 ///
-/// Each takes the cursor and the laps as they are: they speak of device keys, and so stay true of the keys that it holds. What was sent along the ring is not sent again, and what was not is not forgotten.
+/// Each takes the cursor and the laps as they are: they speak of device keys, and so stay true of the keys that it
+/// holds. What was sent along the ring is not sent again, and what was not is not forgotten.
 struct RingDivision: Sendable {
     let orchestrator: Orchestrator
     /// Of a ring whose walk stands still.
@@ -13,8 +14,8 @@ struct RingDivision: Sendable {
     /// How many rings an activity has at most.
     static let mostRings = 4
 
-    /// Counts, and divides the ring if it holds more than ``OrchestratorSettings/ringSize``. Nothing is locked meanwhile:
-    /// the rings need not be equal.
+    /// Counts, and divides the ring if it holds more than ``OrchestratorSettings/ringSize``. Nothing is locked
+    /// meanwhile: the rings need not be equal.
     ///
     /// - Throws: ``LeaseLost``; then nothing is divided.
     func run() async throws {
@@ -112,8 +113,8 @@ final class RingCensus: Sendable {
 
     func add(_ count: Int) { pushes.add(count, ordering: .relaxed) }
 
-    /// Whether it was more than `limit` since the last time that this was so. A ring cannot hold more than it sends in a
-    /// lap; whether it does has to be counted.
+    /// Whether it was more than `limit` since the last time that this was so. A ring cannot hold more than it sends in
+    /// a lap; whether it does has to be counted.
     func isOver(_ limit: Int) -> Bool {
         guard pushes.load(ordering: .relaxed) >= limit else { return false }
         pushes.store(0, ordering: .relaxed)

@@ -14,8 +14,8 @@ final class RingProgress: Sendable {
         /// Whether it is stored that some of the change was sent.
         var isMarked = false
 
-        /// What is to be stored with the next part. Rings of one activity store priorities in one order, so that two never
-        /// wait for each other.
+        /// What is to be stored with the next part. Rings of one activity store priorities in one order, so that two
+        /// never wait for each other.
         mutating func takeStatements() -> [Query] {
             defer { (firstStatements, priorities) = ([], [:]) }
             return firstStatements + priorities.sorted { $0.key.rawValue < $1.key.rawValue }.map(\.value)
@@ -61,11 +61,11 @@ final class RingProgress: Sendable {
         withWindow { $0.partStored() }
     }
 
-    /// Stores what is left when the walk is over and everything is answered. `reachedBound`: there is nobody left to send
-    /// to in the pass.
+    /// Stores what is left when the walk is over and everything is answered. `reachedBound`: there is nobody left to
+    /// send to in the pass.
     ///
-    /// - Returns: Why nobody was reached, if that is so for a reason that concerns all; then the walk begins again where
-    ///   this part began.
+    /// - Returns: Why nobody was reached, if that is so for a reason that concerns all; then the walk begins again
+    ///   where this part began.
     /// - Throws: ``LeaseLost``.
     func finish(reachedBound: Bool) async throws -> String? {
         let rest = withWindow { $0.rest }

@@ -2,8 +2,8 @@ import APNSTransport
 import ActivityModel
 import ServiceLifecycle
 
-/// Sends one change along a ring: slice after slice, each under a look of its own, while those before are on their way and
-/// those before them are being stored. So the wire never waits for the database.
+/// Sends one change along a ring: slice after slice, each under a look of its own, while those before are on their way
+/// and those before them are being stored. So the wire never waits for the database.
 struct RingWalk: Sendable {
     let orchestrator: Orchestrator
     let pass: RingPass
@@ -92,8 +92,8 @@ struct RingWalk: Sendable {
         }
     }
 
-    /// Sends what was read, slice after slice, each under a look of its own. Nil when nothing is left of it, or nothing that
-    /// is new enough, and there may be more.
+    /// Sends what was read, slice after slice, each under a look of its own. Nil when nothing is left of it, or nothing
+    /// that is new enough, and there may be more.
     private func sendAhead(_ course: inout Course, _ tasks: inout Tasks) async throws -> End? {
         repeat {
             try await makeRoom(&course, &tasks)
@@ -140,7 +140,8 @@ struct RingWalk: Sendable {
         if pass.activity.isProbe || Task.isShuttingDownGracefully { return true }
         let begun = progress.withWindow { $0.begun }
         if let most = pass.mostPushes, begun >= most { return true }
-        // Those who joined late do not wait for a whole pass; nor does a pass stand still because there are always some.
+        // Those who joined late do not wait for a whole pass; nor does a pass stand still because there are always
+        // some.
         return look.hasOtherWork && begun >= pass.windowSize
     }
 

@@ -6,10 +6,11 @@ import Postgres
 /// Most activities are such for a while: nobody follows the match yet, or everybody listens to its channel. To lease,
 /// walk and complete their rings would cost more than all the rest of their changes.
 ///
-/// Whoever is to be sent something is on the ring (`riding`) or has a row that is due. Somebody is put on the ring by a worker
-/// with the lease, which had to be woken before, or in the transaction of a report (``Boarding``), and either moves
-/// ``SegmentProgress/wakes``; so if that has not moved between the look and the statement that makes use of it, nobody has
-/// come. A registration that is committed meanwhile is served by its own row, with the newest revision then (``CatchUpTurn``).
+/// Whoever is to be sent something is on the ring (`riding`) or has a row that is due. Somebody is put on the ring by a
+/// worker with the lease, which had to be woken before, or in the transaction of a report (``Boarding``), and either
+/// moves ``SegmentProgress/wakes``; so if that has not moved between the look and the statement that makes use of it,
+/// nobody has come. A registration that is committed meanwhile is served by its own row, with the newest revision then
+/// (``CatchUpTurn``).
 enum EmptyRing {
     /// An SQL condition: the segment `g` of the activity `a` is a ring at rest.
     static let isAtRest = """
@@ -27,8 +28,8 @@ enum EmptyRing {
 
     /// An SQL condition: the activity `a` has no card by token of that kind; `order` is that of the index which tells.
     ///
-    /// Looks at one entry of the index, the first from the activity on. Asked for the activity's own the planner would expect
-    /// that any has some, where a large one has nearly all of a database, and read the table until it finds one.
+    /// Looks at one entry of the index, the first from the activity on. Asked for the activity's own the planner would
+    /// expect that any has some, where a large one has nearly all of a database, and read the table until it finds one.
     private static func hasNo(_ kind: String, orderedBy order: String) -> String {
         """
         (SELECT d.activity_key FROM subscriptions AS d

@@ -14,12 +14,12 @@ struct LeasedSegment: Sendable {
     /// Nil if nobody has looked yet.
     var look: Look?
 
-    /// How long what was seen may be acted upon: as long as it takes from a look to the push, not longer, lest a change that
-    /// came since is overlooked for no reason, or an end (promise 5).
+    /// How long what was seen may be acted upon: as long as it takes from a look to the push, not longer, lest a change
+    /// that came since is overlooked for no reason, or an end (promise 5).
     private static let freshness = Duration.milliseconds(100)
 
-    /// Those of some leases as the rows of a ``SmallRing/selection(_:of:)`` show them, which was sent at a time. Rows that
-    /// cannot be read are as none: whoever serves the segments looks again, and says why that fails.
+    /// Those of some leases as the rows of a ``SmallRing/selection(_:of:)`` show them, which was sent at a time. Rows
+    /// that cannot be read are as none: whoever serves the segments looks again, and says why that fails.
     static func all(_ leases: [SegmentLease], seenIn rows: Rows?, at time: ContinuousClock.Instant) -> [LeasedSegment] {
         guard let rows, let rings = try? SmallRing.read(leases, rows) else {
             return leases.map { LeasedSegment(lease: $0) }

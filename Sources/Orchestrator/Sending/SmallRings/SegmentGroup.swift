@@ -100,12 +100,12 @@ struct SegmentGroup: Sendable {
         case time
     }
 
-    /// So many of those that not everybody was reached of are settled at the same time. Where APNs is silent all of a group come
-    /// to it at once, and each takes a transaction of its own; others want for the database, too.
+    /// So many of those that not everybody was reached of are settled at the same time. Where APNs is silent all of a
+    /// group come to it at once, and each takes a transaction of its own; others want for the database, too.
     private static let mostSettling = 4
 
-    /// Sends all at the same time. Rings of which everybody was reached are stored together; those that are not answered yet are
-    /// waited for, with their leases kept alive.
+    /// Sends all at the same time. Rings of which everybody was reached are stored together; those that are not
+    /// answered yet are waited for, with their leases kept alive.
     ///
     /// - Returns: Whether some may be due again.
     private func serve(_ rings: [SmallRing]) async -> Bool {
@@ -190,8 +190,8 @@ struct SegmentGroup: Sendable {
         return ring
     }
 
-    /// Stores what came of a ring of which not everybody was reached, and ends its lease. The exceptions have rows of their own,
-    /// which are due later; unless nobody was reached.
+    /// Stores what came of a ring of which not everybody was reached, and ends its lease. The exceptions have rows of
+    /// their own, which are due later; unless nobody was reached.
     private func settle(_ ring: SmallRing, _ exceptions: PushExceptions) async throws {
         guard exceptions.commonFailure == nil else {
             let delay = orchestrator.settings.backoff.delay(afterFailures: ring.failures + 1)

@@ -3,7 +3,8 @@ import FoundationEssentials
 import JSON
 import Postgres
 
-/// A leased ring, the only one of its activity, whose whole work is one routine change to a few riders, with all that its push needs.
+/// A leased ring, the only one of its activity, whose whole work is one routine change to a few riders, with all that
+/// its push needs.
 ///
 /// Most activities are such: one order, one phone. Many of them are read in one statement and acknowledged in another,
 /// instead of a dozen statements each. Whatever else there is to do for a ring is a ``SegmentWorker``'s.
@@ -34,8 +35,8 @@ struct SmallRing: Sendable {
 }
 
 extension SmallRing {
-    /// Of the leased segments, those that are small rings by the rows of a ``selection(_:of:)``. The others have more to
-    /// do, or nothing.
+    /// Of the leased segments, those that are small rings by the rows of a ``selection(_:of:)``. The others have more
+    /// to do, or nothing.
     static func read(_ leases: [SegmentLease], _ rows: Rows) throws -> [SmallRing] {
         let byOwner = Dictionary(leases.filter(\.isFirstRing).map { ($0.owner, $0) }) { first, _ in first }
         var policies: [String: Policy] = [:]
@@ -117,8 +118,9 @@ extension SmallRing {
 
     /// Selects the small rings among those of some activities that a daemon has leased.
     ///
-    /// A ring is small if it is the only one of its activity, nothing but routine changes has come since its walk came to rest, the newest may leave under the
-    /// stamp that it has, and no start, no row of its own and no halt asks for more.
+    /// A ring is small if it is the only one of its activity, nothing but routine changes has come since its walk came
+    /// to rest, the newest may leave under the stamp that it has, and no start, no row of its own and no halt asks for
+    /// more.
     static func selection(_ keys: [Int64], of daemon: UUID) -> Query {
         """
         SELECT s.activity_key, s.wakes, s.completed_revision, s.failures, a.bundle_id, a.activity_id, a.environment::text,

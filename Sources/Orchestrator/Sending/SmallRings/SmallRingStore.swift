@@ -10,17 +10,18 @@ extension SegmentStore {
         return try SmallRing.read(leases, rows)
     }
 
-    /// Ends the leases of small rings whose pushes were all accepted, and stores what they have come to: the walk, and what
-    /// was merged. As ``acknowledge(_:_:hasFailed:hasSent:restingIfStill:with:)`` and ``rest(_:wakesSeen:hold:)`` in one.
+    /// Ends the leases of small rings whose pushes were all accepted, and stores what they have come to: the walk, and
+    /// what was merged. As ``acknowledge(_:_:hasFailed:hasSent:restingIfStill:with:)`` and ``rest(_:wakesSeen:hold:)``
+    /// in one.
     ///
     /// One that was given work meanwhile is due at once. Nothing is stored of one whose lease is lost.
     ///
     /// - Returns: Whether some are due now.
     func complete(_ rings: [SmallRing]) async throws -> Bool {
         let rings = rings.sorted { $0.lease.activityKey < $1.lease.activityKey }
-        // Rows are locked in the order in which everybody locks segments, because the loop over the rings is the outer one.
-        // A small ring has nothing that is due later: the look has found no start and no row of its own, and whoever brings
-        // one wakes the ring.
+        // Rows are locked in the order in which everybody locks segments, because the loop over the rings is the outer
+        // one. A small ring has nothing that is due later: the look has found no start and no row of its own, and
+        // whoever brings one wakes the ring.
         let statement: Query = """
             WITH mine AS (
                 UPDATE segments AS s

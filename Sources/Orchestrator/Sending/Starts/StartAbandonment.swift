@@ -1,12 +1,13 @@
 import Postgres
 
-/// What is left of the starts and of the audience of an activity that is over, given up in parts: nobody who has to hear of
-/// the end waits for it, however many they are.
+/// What is left of the starts and of the audience of an activity that is over, given up in parts: nobody who has to
+/// hear of the end waits for it, however many they are.
 struct StartAbandonment: Sendable {
     let database: Database
     let activityKey: Int64
 
-    /// Gives up a part. Until that has come to its turn, no start leaves all the same: a claim asks for a live activity.
+    /// Gives up a part. Until that has come to its turn, no start leaves all the same: a claim asks for a live
+    /// activity.
     ///
     /// - Returns: Whether there may be more.
     func run() async throws -> Bool {

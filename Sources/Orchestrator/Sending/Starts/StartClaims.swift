@@ -18,8 +18,8 @@ struct ClaimedStart: Sendable {
 
 /// Claims starts by row before they leave, in one transaction that locks them, their devices and the activity.
 ///
-/// The locks on devices make the start budget exact: two activities never spend the same unit of one phone. What another
-/// transaction has locked is left out, so that nothing waits for a device here.
+/// The locks on devices make the start budget exact: two activities never spend the same unit of one phone. What
+/// another transaction has locked is left out, so that nothing waits for a device here.
 struct StartClaims: Sendable {
     let orchestrator: Orchestrator
     let activity: ActivitySnapshot
@@ -40,9 +40,9 @@ struct StartClaims: Sendable {
         var count = 0
     }
 
-    /// - Returns: Nil if the activity was ended meanwhile: an end that is committed is followed by no start. A newer state
-    ///   holds back only the starts of apps of which it is not known whether they decode the older one; else an activity
-    ///   that is updated all the time would never start anyone.
+    /// - Returns: Nil if the activity was ended meanwhile: an end that is committed is followed by no start. A newer
+    ///   state holds back only the starts of apps of which it is not known whether they decode the older one; else an
+    ///   activity that is updated all the time would never start anyone.
     func claim() async throws -> Batch? {
         try await orchestrator.withCurrentType {
             let type = try await orchestrator.typeContext(activity.bundleID, activity.typeName)
@@ -181,9 +181,9 @@ struct StartClaims: Sendable {
         return try rows.decoded(as: Due.Row.self).map { try Due($0) }
     }
 
-    /// The condition that there is a card of the start `s` already. A report settles the starts that it finds; one that is
-    /// made at that moment, of an audience, is missed by it. But the report holds the device until its card can be seen, so
-    /// nothing is claimed for the device in between. What waits for its token may be there or not.
+    /// The condition that there is a card of the start `s` already. A report settles the starts that it finds; one that
+    /// is made at that moment, of an audience, is missed by it. But the report holds the device until its card can be
+    /// seen, so nothing is claimed for the device in between. What waits for its token may be there or not.
     private static let isReported = """
         EXISTS (SELECT FROM subscriptions AS c
                 WHERE c.activity_key = s.activity_key AND c.device_key = s.device_key AND c.state <> 'waiting_for_token')

@@ -65,10 +65,11 @@ struct StartResults: Sendable {
         }
     }
 
-    /// Records it. A start that was settled meanwhile stays so, and one that was claimed again belongs to that claim. Of a
-    /// device that was deleted meanwhile there is nothing left to record.
+    /// Records it. A start that was settled meanwhile stays so, and one that was claimed again belongs to that claim.
+    /// Of a device that was deleted meanwhile there is nothing left to record.
     ///
-    /// `isRepeat`: it may be recorded already, as nobody has heard what became of a COMMIT. Then no start is claimed any more.
+    /// `isRepeat`: it may be recorded already, as nobody has heard what became of a COMMIT. Then no start is claimed
+    /// any more.
     func store(for activity: ActivitySnapshot, isRepeat: Bool, on connection: PostgresConnection) async throws {
         // They stay until this is committed. Locked first, as reports and deletions do: nobody waits in another's way.
         let devices: Query = """

@@ -5,8 +5,8 @@ import ServiceLifecycle
 
 /// Stores what became of a batch of claimed starts.
 ///
-/// A start whose answer is forgotten is sent once more (promise 6), so while the database is away this is tried again, until
-/// the claims are over and others may act on them. When the daemon stops there is one more try.
+/// A start whose answer is forgotten is sent once more (promise 6), so while the database is away this is tried again,
+/// until the claims are over and others may act on them. When the daemon stops there is one more try.
 struct StartSettlement: Sendable {
     let orchestrator: Orchestrator
     let activity: ActivitySnapshot

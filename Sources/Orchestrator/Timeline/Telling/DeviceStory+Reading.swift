@@ -105,8 +105,8 @@ extension DeviceStory {
         """
     }
 
-    /// A phone has one budget for all activities of the app, whatever our ledger thinks of each. What was decided before
-    /// its card was there, it did not get.
+    /// A phone has one budget for all activities of the app, whatever our ledger thinks of each. What was decided
+    /// before its card was there, it did not get.
     private static func spending(_ subject: TimelineSubject, _ device: Int64) -> Query {
         """
         SELECT l.priority, l.reason, l.class::text, (

@@ -5,8 +5,8 @@ import Postgres
 extension Orchestrator {
     /// The story of an activity, or of one device's part in it: the newest entries first, and what it comes to.
     ///
-    /// What happened a moment ago may still be missing. A device that is not known is told of, not refused: that it is not
-    /// known is the answer.
+    /// What happened a moment ago may still be missing. A device that is not known is told of, not refused: that it is
+    /// not known is the answer.
     ///
     /// - Throws: 404 for an unknown activity; 422 for a cursor of another list.
     package func timeline(

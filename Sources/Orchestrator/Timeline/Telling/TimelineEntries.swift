@@ -82,8 +82,8 @@ struct TimelineEntries {
         """
     }
 
-    /// Those on the ledger, and those of routine changes, which it does not hold. Whether one has left costs a look at the
-    /// timeline, so they are put in order first, and as many are asked for as the page may show.
+    /// Those on the ledger, and those of routine changes, which it does not hold. Whether one has left costs a look at
+    /// the timeline, so they are put in order first, and as many are asked for as the page may show.
     private func priorities(_ place: Place) -> Query {
         """
         SELECT l.decided_at, l.id, NULL::text,
@@ -152,8 +152,8 @@ struct TimelineEntries {
         .tokenDied, .tokenWaitOverdue, .scheduleFailed, .channelLost, .channelRefused, .incompatibleVersion,
     ]
 
-    /// What the timeline itself keeps. Of batches a device is told those that it was in, of broadcasts those that it could
-    /// hear.
+    /// What the timeline itself keeps. Of batches a device is told those that it was in, of broadcasts those that it
+    /// could hear.
     private func told(_ place: Place) -> Query {
         let device = subject.device?.key
         return """

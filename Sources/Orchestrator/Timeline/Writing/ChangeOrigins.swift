@@ -3,8 +3,8 @@ import JSON
 import Logging
 import Postgres
 
-/// By which requests the changes came that are about to be told of, so that one gets from a request to what APNs answered,
-/// and back: in the log and in the events as well as in the timeline.
+/// By which requests the changes came that are about to be told of, so that one gets from a request to what APNs
+/// answered, and back: in the log and in the events as well as in the timeline.
 struct ChangeOrigins {
     private struct Change: Hashable {
         let activityKey: Int64

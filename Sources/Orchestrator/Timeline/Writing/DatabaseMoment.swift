@@ -5,8 +5,8 @@ struct DatabaseMoment: Sendable {
     private let database: PGTimestamp
     private let here: ContinuousClock.Instant
 
-    /// Asks a few times and believes the quickest answer: it was given halfway between question and answer, give or take
-    /// half of the time that they took.
+    /// Asks a few times and believes the quickest answer: it was given halfway between question and answer, give or
+    /// take half of the time that they took.
     static func read(on connection: PostgresConnection) async throws -> DatabaseMoment {
         var best: (moment: DatabaseMoment, took: Duration)?
         for _ in 0..<3 {

@@ -7,8 +7,9 @@ import Synchronization
 
 /// Takes down what the timeline tells, for ``TimelineWriter`` to write it.
 ///
-/// Recording never waits: rows go to a buffer, and what finds it full is counted and lost, because telling must not slow
-/// down sending. Rows are also lost when a daemon dies before it has written them, a moment after they were recorded.
+/// Recording never waits: rows go to a buffer, and what finds it full is counted and lost, because telling must not
+/// slow down sending. Rows are also lost when a daemon dies before it has written them, a moment after they were
+/// recorded.
 final class Timeline: Sendable {
     /// What is to be written.
     struct Waiting: Sendable {
@@ -55,8 +56,8 @@ final class Timeline: Sendable {
         try await scale.isSmall(activityKey, batch: count) ? .pushes : batchDetail(isRing: false)
     }
 
-    /// The same for the beginning of a pass over a ring, whose devices are in its order. That they are sent to does not make
-    /// them more.
+    /// The same for the beginning of a pass over a ring, whose devices are in its order. That they are sent to does not
+    /// make them more.
     func detail(ofRing activityKey: Int64) async throws -> TimelineDetail {
         try await scale.isSmall(activityKey, batch: 0) ? .pushes : batchDetail(isRing: true)
     }
@@ -164,7 +165,8 @@ extension Timeline.Buffer {
         return lost
     }
 
-    /// While the database is away only what is being counted already is counted on, so that nothing grows without bound.
+    /// While the database is away only what is being counted already is counted on, so that nothing grows without
+    /// bound.
     fileprivate mutating func count(_ counts: PushCounts, of sending: TimelineSending) {
         let subject = PushCounts.Subject(sending)
         guard waiting.answers[subject] != nil || waiting.answers.count < Timeline.subjectsCounted else { return }

@@ -3,10 +3,10 @@ import Postgres
 
 /// Erases what the timeline and the events tell of devices that are deleted.
 ///
-/// Other daemons may be about to write more of them. So writers of the timeline look which devices are there while they hold
-/// a lock in common, and who deletes a device holds it alone: what was written before is deleted, and nothing is written
-/// after. Who writes an event of a device holds a row of that device's, which goes with it: the deletion waits for the one
-/// that was faster, and then sees its event.
+/// Other daemons may be about to write more of them. So writers of the timeline look which devices are there while they
+/// hold a lock in common, and who deletes a device holds it alone: what was written before is deleted, and nothing is
+/// written after. Who writes an event of a device holds a row of that device's, which goes with it: the deletion waits
+/// for the one that was faster, and then sees its event.
 enum TimelineErasure {
     /// The statement that keeps writers and deletions apart until the transaction is over. To be run before devices are
     /// deleted, or looked up to be written of.

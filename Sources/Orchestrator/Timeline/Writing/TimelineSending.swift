@@ -16,8 +16,8 @@ struct TimelineSending: Sendable, Hashable {
 enum TimelineDetail: Sendable, Hashable {
     /// A row per push.
     case pushes
-    /// A row for the batch, and one for each push that was not accepted. The parts of one batch share its `number`. On a
-    /// ring, whoever rides between the first and the last device was sent to.
+    /// A row for the batch, and one for each push that was not accepted. The parts of one batch share its `number`. On
+    /// a ring, whoever rides between the first and the last device was sent to.
     case batch(number: UInt64, isRing: Bool)
 
     /// Whether the transport is to be asked for ``BatchOutcome/receipts``.

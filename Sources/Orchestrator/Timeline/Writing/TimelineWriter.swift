@@ -4,8 +4,8 @@ import Logging
 import Postgres
 import ServiceLifecycle
 
-/// Writes what ``Timeline`` has taken down, in batches by COPY, and the events that sum it up; what is left at the shutdown
-/// last of all.
+/// Writes what ``Timeline`` has taken down, in batches by COPY, and the events that sum it up; what is left at the
+/// shutdown last of all.
 struct TimelineWriter: Service, CustomStringConvertible {
     let timeline: Timeline
     let database: Database

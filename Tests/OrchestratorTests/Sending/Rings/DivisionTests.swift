@@ -8,7 +8,8 @@ import Testing
 
 @Suite("Several rings of one activity", .timeLimit(.minutes(3)))
 struct DivisionTests {
-    /// Rings of more than ten are divided, half of them are left to other daemons for long, and leases outlast the test.
+    /// Rings of more than ten are divided, half of them are left to other daemons for long, and leases outlast the
+    /// test.
     private static let smallRings = OrchestratorSettings(
         lease: .seconds(600),
         pollInterval: .seconds(600),

@@ -43,8 +43,8 @@ struct RingAheadTests {
             var walk = try await walk(pass, in: world)
             // Else time stands, for that the machine is busy is not to age anything.
             walk.now = if isOutdated { standingStill(before: 1) } else { { [now = ContinuousClock.now] in now } }
-            // The first slice of a pass may be overtaken by a change that comes while the walk turns. When it is read anew,
-            // the look that it was read with first says nothing any more.
+            // The first slice of a pass may be overtaken by a change that comes while the walk turns. When it is read
+            // anew, the look that it was read with first says nothing any more.
             let (_, pushes) = try await walk.run(after: 0)
             #expect(pushes == (isOutdated ? 0 : TokenPushes.sliceSize))
             #expect(world.recorder.take().count == pushes)

@@ -8,7 +8,8 @@ import Testing
 
 @Suite("Priorities along a ring", .timeLimit(.minutes(2)))
 struct RingPriorityTests {
-    /// Lends a world with so many phones that ride and have been sent the start, every tenth of which allows frequent pushes.
+    /// Lends a world with so many phones that ride and have been sent the start, every tenth of which allows frequent
+    /// pushes.
     private func withCrowd(_ count: Int, _ body: (World) async throws -> Void) async throws {
         try await withWorld(policy: { $0.budget.ordinary = 3 }) { world in
             try await world.start()
