@@ -6,13 +6,12 @@ import Postgres
 import Synchronization
 
 extension Orchestrator {
-    /// Has Apple make a channel, and stores it: `body` is handed what asks Apple, once, and stores the answer. In a
-    /// task of its own, so that a channel of which Apple has told is stored when the daemon stops, too. Else none but a
-    /// comparison with Apple's list would find it (promise 11).
+    /// Has Apple make a channel, and stores it: `body` is handed what asks Apple, once, and stores the answer in a
+    /// transaction. In a task of its own, so that a channel of which Apple has told is stored when the daemon stops,
+    /// too. Else none but a comparison with Apple's list would find it (promise 11).
     ///
-    /// - Throws: What `body` throws. If Apple has told of a channel then, the log has its id; for ``SigningKeyMissing``
-    ///   it is deleted again: the app was deleted meanwhile, and nobody could do so later. A `PostgresError`, which may
-    ///   say that nothing was carried out, becomes 503 `outcome_unknown` then.
+    /// - Throws: What `body` throws, with nothing left at Apple. Where something may be left, 503 `outcome_unknown` takes
+    ///   the place of a `PostgresError`, which may say that nothing was carried out; the log has the channel's id.
     func makeChannel<R: Sendable>(
         _ app: BundleID,
         _ environment: APNSEnvironment,
@@ -21,7 +20,7 @@ extension Orchestrator {
         _ body: @escaping @Sendable (_ ask: @escaping @Sendable () async -> ChannelCreationOutcome) async throws -> R
     ) async throws -> R {
         try await Task {
-            let made = Mutex<APNSChannelID?>(nil)
+            let answer = Mutex<ChannelCreationOutcome?>(nil)
             do {
                 return try await body {
                     let outcome = await WorkerSlot.awaiting {
@@ -32,46 +31,79 @@ extension Orchestrator {
                             storage: storage
                         )
                     }
-                    if case .created(let apnsID) = outcome { made.withLock { $0 = apnsID } }
+                    answer.withLock { $0 = outcome }
                     return outcome
                 }
             } catch {
-                guard let apnsID = made.withLock({ $0 }) else { throw error }
-                await dispose(of: apnsID, app, environment, signing: identity, because: error)
-                guard error is PostgresError else { throw error }
-                throw Problem.outcomeUnknown(
-                    "APNs has made the channel '\(apnsID.rawValue)', and the database did not say that it is stored."
-                )
+                switch answer.withLock({ $0 }) {
+                case .created(let apnsID):
+                    let channel = AppleChannel(app, environment, apnsID, signing: identity)
+                    try await failToStore(channel, because: error)
+                case .failed(let outcome) where error is PostgresError && outcome.class == .unknown:
+                    throw Self.problem(outcome)
+                case .failed, nil: break
+                }
+                throw error
             }
         }.value
     }
 
-    private func dispose(
-        of apnsID: APNSChannelID,
-        _ app: BundleID,
-        _ environment: APNSEnvironment,
-        signing identity: SigningIdentity,
-        because error: any Error
-    ) async {
-        if error is SigningKeyMissing {
-            let outcome = await sender.deleteChannel(
-                environment: environment,
-                identity: identity,
-                bundleID: app,
-                channelID: apnsID
-            )
-            switch outcome {
-            case .deleted, .alreadyGone: return
-            case .failed: break
-            }
-        }
+    /// Gives a channel back that Apple has made and that is surely not stored.
+    ///
+    /// - Throws: 503 `outcome_unknown` if it may be left at Apple and nothing else will be said of it.
+    private func failToStore(_ channel: AppleChannel, because error: any Error) async throws {
+        if Self.isSurelyUndone(error), await delete(channel) { return }
         logger.error(
             "Apple has made a channel that could not be stored",
             metadata: [
-                "app": "\(app)", "environment": "\(environment.rawValue)",
-                "apns.channel_id": "\(apnsID.rawValue)",
+                "app": "\(channel.app)", "environment": "\(channel.environment.rawValue)",
+                "apns.channel_id": "\(channel.id.rawValue)",
                 "error": "\(error)",
             ]
         )
+        guard error is PostgresError else { return }
+        throw Problem.outcomeUnknown(
+            "APNs has made the channel '\(channel.id.rawValue)', and the database did not say that it is stored."
+        )
+    }
+
+    /// Whether a transaction that failed so has stored nothing.
+    private static func isSurelyUndone(_ error: any Error) -> Bool {
+        // The app was deleted meanwhile, and nobody could delete its channels later.
+        if error is SigningKeyMissing { return true }
+        guard let error = error as? PostgresError else { return false }
+        return switch error.code {
+        case .unreachable, .poolExhausted, .closed, .server, .transactionAborted: true
+        default: false
+        }
+    }
+
+    /// - Returns: Whether it is gone.
+    private func delete(_ channel: AppleChannel) async -> Bool {
+        let outcome = await sender.deleteChannel(
+            environment: channel.environment,
+            identity: channel.identity,
+            bundleID: channel.app,
+            channelID: channel.id
+        )
+        return switch outcome {
+        case .deleted, .alreadyGone: true
+        case .failed: false
+        }
+    }
+}
+
+/// A channel of which only Apple knows.
+private struct AppleChannel: Sendable {
+    let app: BundleID
+    let environment: APNSEnvironment
+    let id: APNSChannelID
+    let identity: SigningIdentity
+
+    init(_ app: BundleID, _ environment: APNSEnvironment, _ id: APNSChannelID, signing identity: SigningIdentity) {
+        self.app = app
+        self.environment = environment
+        self.id = id
+        self.identity = identity
     }
 }

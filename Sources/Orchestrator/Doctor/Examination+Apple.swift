@@ -58,6 +58,14 @@ extension Examination {
         do {
             let request = ChannelRequest(environment: key.environment, storage: .none)
             made = try await orchestrator.createChannel(key.app, request)
+        } catch let problem as Problem where problem.code == "outcome_unknown" {
+            return DoctorCheck(
+                "broadcast",
+                of: key.subject,
+                .warning,
+                "It is not known whether a channel was made: \(Self.words(for: problem))",
+                advice: "Compare with Apple's by `tally channels reconcile --dry-run`, then try again."
+            )
         } catch {
             return DoctorCheck(
                 "broadcast",

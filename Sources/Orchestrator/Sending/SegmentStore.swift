@@ -210,8 +210,8 @@ struct SegmentStore: Sendable {
     /// Whether a worker may begin to send more of a revision: its lease holds, nothing newer has been accepted, and
     /// sending was not halted meanwhile.
     ///
-    /// - `isFirst`: nothing has left since it looked. Then of what is newer only an end keeps the revision back: where
-    ///   updates come fast there is always another one, and none would ever leave.
+    /// - `isFirst`: none of the pushes that it holds has left yet. Then of what is newer only an end keeps the revision
+    ///   back: where updates come fast there is always another one, and none would ever leave.
     /// - Throws: ``LeaseLost``.
     func mayGoOn(
         _ lease: SegmentLease,

@@ -1,4 +1,5 @@
 import APITypes
+import APNSTransport
 import ActivityModel
 import Postgres
 import Testing
@@ -65,29 +66,66 @@ struct SilentAppleTests {
         }
     }
 
+    /// Asks for a channel while the database fails as soon as Apple has made one.
+    private func make(_ world: World, isKeyed: Bool, failing error: PostgresError) async throws {
+        let gate = StatementGate { (_) async throws(PostgresError) in
+            if world.recorder.createdChannels > 0 { throw error }
+        }
+        _ = try await world.sibling(behind: gate).orchestrator.createChannel(
+            world.app,
+            ChannelRequest(),
+            idempotency: isKeyed ? key("a") : nil
+        )
+    }
+
     @Test(
-        "Where a channel that Apple has made cannot be stored, the answer does not say that nothing was carried out",
+        "A channel that Apple has made and that is surely not stored is given back",
         arguments: [
             (isKeyed: false, error: PostgresError(.poolExhausted)),
-            (isKeyed: true, error: PostgresError(.server, sqlState: "25P03")),
+            (isKeyed: true, error: PostgresError(.server, sqlState: "57014")),
         ]
     )
-    func notStored(isKeyed: Bool, error: PostgresError) async throws {
+    func givenBack(isKeyed: Bool, error: PostgresError) async throws {
         try await withWorld { world in
-            let gate = StatementGate { (_) async throws(PostgresError) in
-                if world.recorder.createdChannels > 0 { throw error }
+            let thrown = await #expect(throws: PostgresError.self) {
+                try await make(world, isKeyed: isKeyed, failing: error)
             }
-            let cutOff = world.sibling(behind: gate)
-            let answer = try await problem {
-                _ = try await cutOff.orchestrator.createChannel(
-                    world.app,
-                    ChannelRequest(),
-                    idempotency: isKeyed ? key("a") : nil
-                )
-            }
+            #expect(thrown?.code == error.code)
+            #expect(world.recorder.deletedChannels.map(\.rawValue) == ["channel1"])
+            #expect(world.recorder.channels.isEmpty)
+        }
+    }
+
+    @Test(
+        "Where a channel may be left at Apple, the answer does not say that nothing was carried out",
+        arguments: [
+            (error: PostgresError(.poolExhausted), isDeleted: false),
+            (error: PostgresError(.connectionLost), isDeleted: true),
+        ]
+    )
+    func notStored(error: PostgresError, isDeleted: Bool) async throws {
+        try await withWorld { world in
+            if !isDeleted { world.recorder.answerDeletion(with: .failed(.unavailable)) }
+            let answer = try await problem { try await make(world, isKeyed: false, failing: error) }
             #expect(answer?.code == "outcome_unknown")
             #expect(answer?.detail.contains("channel1") == true)
+            #expect(world.recorder.channels == ["channel1"])
             #expect(try await world.number("SELECT count(*) FROM channels") == 0)
+        }
+    }
+
+    @Test("Where Apple did not say whether it made a channel, an error of the database does not hide that")
+    func unknown() async throws {
+        try await withWorld { world in
+            world.recorder.answerCreation(with: .failed(.noAnswer))
+            let identity = try await world.orchestrator.signing.identity(of: world.app, .production)
+            let answer = try await problem {
+                try await world.orchestrator.makeChannel(world.app, .production, .none, signing: identity) { ask in
+                    _ = await ask()
+                    throw PostgresError(.server, sqlState: "57014")
+                }
+            }
+            #expect(answer?.code == "outcome_unknown")
         }
     }
 

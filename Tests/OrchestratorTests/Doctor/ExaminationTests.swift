@@ -244,6 +244,10 @@ struct ExaminationTests {
             let bad = again.filter { $0.check == "broadcast" }
             #expect(bad.map(\.verdict) == [.broken])
             #expect(bad.first?.advice?.contains("capability") == true)
+            world.recorder.answerCreation(with: .failed(.noAnswer))
+            let open = await Self.checks(world, request).filter { $0.check == "broadcast" }
+            #expect(open.map(\.verdict) == [.warning])
+            #expect(open.first?.advice?.contains("reconcile") == true)
         }
     }
 
