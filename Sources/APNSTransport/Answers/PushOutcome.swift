@@ -44,7 +44,7 @@ package struct PushOutcome: Sendable, Hashable {
     }
 
     /// A ``Class`` as it is written down: without what it carries.
-    package enum Word: String, Sendable, Hashable, CaseIterable {
+    package enum Word: String, Sendable, Hashable {
         case accepted
         case tokenDead = "token_dead"
         case tokenRejected = "token_rejected"

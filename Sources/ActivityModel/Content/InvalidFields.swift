@@ -5,7 +5,7 @@ package struct InvalidFields: Error, Sendable, Hashable, CustomStringConvertible
     /// One wrong field.
     package struct Issue: Sendable, Hashable {
         /// What is wrong, in a stable word for programs.
-        package enum Code: String, Sendable, Hashable, CaseIterable {
+        package enum Code: String, Sendable, Hashable {
             /// The field is not one that is known there.
             case unknownField = "unknown_field"
             /// A field that must be there is not.

@@ -35,7 +35,7 @@ package struct StartStateMachine: Sendable, Hashable {
 
     /// Why a start is withheld or cancelled, as it is stored and shown; besides, there are the words of a
     /// ``DeviceCapability/WithheldReason`` and those of APNs.
-    package enum Reason: String, Sendable, Hashable, CaseIterable {
+    package enum Reason: String, Sendable, Hashable {
         /// Its app could not decode what would be sent.
         case incompatibleVersion = "incompatible_version"
         /// There is nothing to send it to.

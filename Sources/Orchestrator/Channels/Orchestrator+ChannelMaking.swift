@@ -10,8 +10,9 @@ extension Orchestrator {
     /// transaction. In a task of its own, so that a channel of which Apple has told is stored when the daemon stops,
     /// too. Else none but a comparison with Apple's list would find it (promise 11).
     ///
-    /// - Throws: What `body` throws, with nothing left at Apple. Where something may be left, 503 `outcome_unknown` takes
-    ///   the place of a `PostgresError`, which may say that nothing was carried out; the log has the channel's id.
+    /// - Throws: What `body` throws; a channel that is surely not stored is given back to Apple. Where one may be left,
+    ///   503 `outcome_unknown` takes the place of a `PostgresError`, which may say that nothing was carried out, and the
+    ///   log has its id if Apple has told of it.
     func makeChannel<R: Sendable>(
         _ app: BundleID,
         _ environment: APNSEnvironment,

@@ -1,6 +1,6 @@
 /// Why nothing is sent to a card any more, as the row of a subscription that is `over` says it. A card that its app
 /// reported as gone has none.
-enum OverReason: String, Sendable, CaseIterable {
+enum OverReason: String, Sendable {
     /// Its 8 hours are over.
     case expired
     /// The device was installed anew in the other environment.
