@@ -140,7 +140,13 @@ package protocol TallyService: Sendable {
     /// Accepts an ordinary push; it is sent from the queue.
     func push(_ app: BundleID, _ request: PushRequest, idempotency: IdempotencyKey?) async throws -> PushAnswer
     /// Many operations, each answered as its own method above returns or throws it.
-    func batch(_ app: BundleID, _ operations: [KeyedOperation]) async -> [Orchestrator.OperationResult]
+    ///
+    /// - `waited`: how long the batch has waited for its turn to be read.
+    func batch(
+        _ app: BundleID,
+        _ operations: [KeyedOperation],
+        waited: Duration
+    ) async -> [Orchestrator.OperationResult]
 
     // MARK: Channels and schedules
 

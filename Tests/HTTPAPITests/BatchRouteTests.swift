@@ -169,6 +169,28 @@ struct BatchRouteTests {
         #expect(try codes(answer).count == 1_000)
     }
 
+    @Test(
+        "A large batch is read when it is its turn, and the service is told how long that took; a small one at once",
+        .timeLimit(.minutes(1))
+    )
+    func turns() async throws {
+        let clock = ManualClock()
+        let turns = ReadingTurns(count: 1) { clock.now }
+        let api = API(turns: turns)
+        let small = #"{"operations":[{"op":"end","id":"small","body":{}}]}"#
+        let large = #"{"operations":[\#(String(repeating: " ", count: 8 << 10)){"op":"end","id":"large","body":{}}]}"#
+        _ = await turns.begin()
+        async let waiting = api.send(.post, Self.path, body: large)
+        try await turns.waiting(1)
+        #expect(try await api.send(.post, Self.path, body: small).status == 200)
+        #expect(api.service.calls == ["batch com.example.mine", "end small"])
+        clock.advance(by: .seconds(3))
+        turns.end()
+        #expect(try await waiting.status == 200)
+        #expect(api.service.calls.last == "end large")
+        #expect(api.service.waits == [.zero, .seconds(3)])
+    }
+
     @Test("A key stands for its operation, however that is written")
     func keys() async throws {
         let api = API()

@@ -1,18 +1,11 @@
 import HTTPTypes
 import JSON
-import Synchronization
 import Testing
 
 @testable import HTTPAPI
 
 @Suite("Rate limits")
 struct RateLimitTests {
-    private final class ManualClock: Sendable {
-        private let time = Mutex(ContinuousClock().now)
-        var now: ContinuousClock.Instant { time.withLock { $0 } }
-        func advance(by duration: Duration) { time.withLock { $0 += duration } }
-    }
-
     private let clock = ManualClock()
 
     private func api(_ rate: Int?) -> API {

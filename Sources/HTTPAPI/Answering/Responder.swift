@@ -92,11 +92,9 @@ struct Responder: Sendable {
 
     /// What a large body asks for would keep the other connections of its event loop waiting.
     private func carryOut(_ call: RouteCall, by route: Route) async throws -> RouteAnswer {
-        guard call.body.count > Self.largeBody else { return try await route.handler(call) }
+        guard call.isLarge else { return try await route.handler(call) }
         return try await withTaskExecutorPreference(globalConcurrentExecutor) { try await route.handler(call) }
     }
-
-    private static let largeBody = 64 << 10
 
     private var authentication: Authentication { Authentication(service: service) }
 

@@ -7,14 +7,15 @@ import Orchestrator
 
 extension Route {
     /// `…/batch`: many operations, each answered as the route of its own would answer it.
-    static func batch(_ service: any TallyService, _ limits: RateLimits) -> [Route] {
+    static func batch(_ service: any TallyService, _ limits: RateLimits, _ turns: ReadingTurns) -> [Route] {
         [
             Route(.post, "/v1/apps/{bundle_id}/batch", .anyScope([.publish, .register]), body: true) { call in
                 let app = try call.app()
-                let request = try call.request(BatchRequest.self)
+                let read = { () throws(Problem) in try call.request(BatchRequest.self) }
+                let (request, waited) = call.isLarge ? try await turns.take(read) : (try read(), .zero)
                 // The request itself has been counted as one.
                 if let caller = call.principal { limits.charge(caller, request.operations.count - 1) }
-                return .ok(try await Batch(service: service, call: call).carryOut(request, app))
+                return .ok(try await Batch(service: service, call: call).carryOut(request, app, waited: waited))
             }
         ]
     }
@@ -25,12 +26,12 @@ private struct Batch {
     let service: any TallyService
     let call: RouteCall
 
-    func carryOut(_ request: BatchRequest, _ app: BundleID) async throws -> BatchAnswer {
+    func carryOut(_ request: BatchRequest, _ app: BundleID, waited: Duration) async throws -> BatchAnswer {
         let operations = request.operations.map { operation in
             operation.flatMap { operation in Result { () throws(Problem) in try permitted(operation) } }
         }
         // Those that fail here are answered below.
-        let answers = await service.batch(app, operations.compactMap { try? $0.get() })
+        let answers = await service.batch(app, operations.compactMap { try? $0.get() }, waited: waited)
         var next = answers.makeIterator()
         return BatchAnswer(
             results: operations.map { operation in

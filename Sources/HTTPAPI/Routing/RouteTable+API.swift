@@ -6,6 +6,7 @@ extension RouteTable {
         service: any TallyService,
         metrics: PrometheusMetrics,
         limits: RateLimits = RateLimits(requestsPerSecond: nil),
+        turns: ReadingTurns = .ofThisMachine(),
         readiness: @escaping @Sendable () async -> Readiness
     ) -> RouteTable {
         RouteTable(
@@ -21,7 +22,7 @@ extension RouteTable {
                 + Route.activities(service)
                 + Route.subscriptions(service)
                 + Route.pushes(service)
-                + Route.batch(service, limits)
+                + Route.batch(service, limits, turns)
                 + Route.channels(service)
                 + Route.schedules(service)
                 + Route.doctor(service)

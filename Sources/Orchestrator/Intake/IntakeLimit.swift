@@ -18,13 +18,23 @@ struct IntakeLimit: Sendable {
         case pressing
         case end
 
-        /// Its limits as a multiple of that of routine changes, in quarters.
+        /// Its limits as a multiple of those of routine changes, in quarters.
         fileprivate var quarters: Int {
             switch self {
             case .routine: 4
             case .notable: 5
             case .pressing: 6
             case .end: 8
+            }
+        }
+
+        /// How long the batch that brings it may have waited to be read, in quarters of ``IntakeLimit/wait``. Until it
+        /// is read, an end waits with the rest; so what is soon replaced is given up early there.
+        fileprivate var quartersUnread: Int {
+            switch self {
+            case .routine: 1
+            case .notable: 2
+            case .pressing, .end: quarters
             }
         }
     }
@@ -38,8 +48,10 @@ struct IntakeLimit: Sendable {
     }
 
     /// The least of the weights that are still taken; nil if none is.
-    func leastWeight(behind backlog: Backlog) -> Weight? {
-        Weight.allCases.first { takes($0, behind: backlog) }
+    ///
+    /// - `waited`: how long what brings them has waited to be read.
+    func leastWeight(behind backlog: Backlog, waited: Duration) -> Weight? {
+        Weight.allCases.first { takes($0, behind: backlog) && waited <= wait * $0.quartersUnread / 4 }
     }
 
     private func takes(_ weight: Weight, behind backlog: Backlog) -> Bool {

@@ -74,11 +74,11 @@ extension Orchestrator {
                 answers.append(.failure(error))
             }
         }
-        let accepted = await intake.changes.submit(commands.map { ($0.command.activity.key, $0.command) }) {
-            command,
-            backlog throws(Problem) in
-            try limit.admit(command.weight, behind: backlog)
-        }
+        let accepted = await intake.changes.submit(
+            commands.map { ($0.command.activity.key, $0.command) },
+            admitting: { command, backlog throws(Problem) in try limit.admit(command.weight, behind: backlog) },
+            isUrgent: { $0.weight >= .pressing }
+        )
         for ((place, _), answer) in zip(commands, accepted) { answers[place] = answer }
         return answers
     }

@@ -30,9 +30,16 @@ struct API {
     init(
         readiness: Readiness = Readiness(isReady: true),
         maximumBodySize: Int = 1 << 20,
-        limits: RateLimits = RateLimits(requestsPerSecond: nil)
+        limits: RateLimits = RateLimits(requestsPerSecond: nil),
+        turns: ReadingTurns = .ofThisMachine()
     ) {
-        let table = RouteTable.api(service: service, metrics: metrics, limits: limits, readiness: { readiness })
+        let table = RouteTable.api(
+            service: service,
+            metrics: metrics,
+            limits: limits,
+            turns: turns,
+            readiness: { readiness }
+        )
         responder = Responder(
             table,
             service: service,

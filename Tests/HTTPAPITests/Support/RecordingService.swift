@@ -20,6 +20,7 @@ final class RecordingService: TallyService {
         var eventPages: [EventPage] = []
         var holdsReaders = false
         var patiences: [Duration] = []
+        var waits: [Duration] = []
     }
 
     /// The keys that there are; nil: whatever reads as `scope` or `scope@app`.
@@ -57,6 +58,8 @@ final class RecordingService: TallyService {
     var calls: [String] { state.withLock { $0.calls } }
     /// How long readers of events wanted to wait.
     var patiences: [Duration] { state.withLock { $0.patiences } }
+    /// How long batches had waited to be read.
+    var waits: [Duration] { state.withLock { $0.waits } }
     /// Who made each call, as far as the service is told.
     var callers: [Caller?] { state.withLock { $0.callers } }
     var idempotencyKeys: [IdempotencyKey?] { state.withLock { $0.idempotencyKeys } }
@@ -296,8 +299,15 @@ final class RecordingService: TallyService {
         return try reach("push \(app) \(request.pushType.rawValue)")
     }
 
-    func batch(_ app: BundleID, _ operations: [KeyedOperation]) async -> [Orchestrator.OperationResult] {
-        state.withLock { $0.calls.append("batch \(app)") }
+    func batch(
+        _ app: BundleID,
+        _ operations: [KeyedOperation],
+        waited: Duration
+    ) async -> [Orchestrator.OperationResult] {
+        state.withLock { state in
+            state.calls.append("batch \(app)")
+            state.waits.append(waited)
+        }
         return operations.map { keyed in
             keep(keyed.idempotency?.key)
             let call =

@@ -42,7 +42,20 @@ struct IntakeLimitTests {
     )
     func least(count: Int, weight: IntakeLimit.Weight?) {
         let intake = IntakeLimit(waiting: 100, wait: .seconds(1))
-        #expect(intake.leastWeight(behind: Backlog(count: count, wait: nil)) == weight)
+        #expect(intake.leastWeight(behind: Backlog(count: count, wait: nil), waited: .zero) == weight)
+    }
+
+    @Test(
+        "What has waited too long to be read is refused, what is soon replaced long before an end, however few wait",
+        arguments: [
+            (250, .routine), (251, .notable), (500, .notable), (501, .pressing), (1_500, .pressing), (1_501, .end),
+            (2_000, .end), (2_001, nil),
+        ] as [(Int, IntakeLimit.Weight?)]
+    )
+    func unread(milliseconds: Int, weight: IntakeLimit.Weight?) {
+        let intake = IntakeLimit(waiting: 100, wait: .seconds(1))
+        let backlog = Backlog(count: 0, wait: nil)
+        #expect(intake.leastWeight(behind: backlog, waited: .milliseconds(milliseconds)) == weight)
     }
 
     @Test(
@@ -88,6 +101,62 @@ struct IntakeLimitTests {
             var answers: [[String]] = []
             for task in waiting { answers.append(words(await task.value)) }
             #expect(answers == [["taken"], Array(repeating: "taken", count: 4), ["too_many_requests", "taken"]])
+        }
+    }
+
+    @Test("Of a batch that waited too long to be read what is routine is refused unseen, ends and alerts are taken")
+    func readLate() async throws {
+        try await withWorld { world in
+            for id in ["a1", "a2"] { try await world.start(id) }
+            func update(_ id: String, _ alert: AlertContent? = nil) -> KeyedOperation {
+                let request = UpdateRequest(contentState: World.state(1), alert: alert, urgency: .routine)
+                return KeyedOperation(BatchOperation(.update(ActivityID(stored: id), request)), idempotency: nil)
+            }
+            let end = KeyedOperation(BatchOperation(.end(ActivityID(stored: "a2"), EndRequest())), idempotency: nil)
+            let batch = [update("nobody"), update("a1", World.alert("Goal")), end]
+            let late = await world.orchestrator.batch(world.app, batch, waited: .milliseconds(300))
+            #expect(words(late) == ["too_many_requests", "taken", "taken"])
+            let soon = await world.orchestrator.batch(world.app, [update("nobody")], waited: .milliseconds(200))
+            #expect(words(soon) == ["not_found"])
+        }
+    }
+
+    @Test("An end goes before the routine changes that wait")
+    func endFirst() async throws {
+        try await withWorld { world in
+            for number in 1...35 { try await world.start("a\(number)") }
+            let (orchestrator, app) = (world.orchestrator, world.app)
+            func post(_ ids: [Int]) -> Task<Void, Never> {
+                let batch = ids.enumerated().map { place, id in
+                    let routine = UpdateRequest(contentState: World.state(Int64(place) + 1), urgency: .routine)
+                    let work = BatchOperation.Work.update(ActivityID(stored: "a\(id)"), routine)
+                    return KeyedOperation(BatchOperation(work), idempotency: nil)
+                }
+                return Task { _ = await orchestrator.batch(app, batch) }
+            }
+            let waiting = try await world.database.withTransaction { connection in
+                _ = try await connection.query("LOCK TABLE changes IN EXCLUSIVE MODE")
+                // All groups that may be under way wait for the lock.
+                var waiting: [Task<Void, Never>] = []
+                for (lane, ids) in [Array(1...1), Array(2...17), Array(18...33)].enumerated() {
+                    waiting.append(post(ids))
+                    try await world.someoneWaits(for: "relation", atLeast: Int64(lane) + 1)
+                }
+                waiting.append(post(Array(repeating: 34, count: 500)))
+                try await backlog(of: 500, in: world)
+                waiting.append(Task { _ = try? await orchestrator.end(app, ActivityID(stored: "a35"), EndRequest()) })
+                try await backlog(of: 501, in: world)
+                return waiting
+            }
+            for task in waiting { await task.value }
+            // The number of a transaction tells when it first wrote.
+            let isFirst = try await world.database.query(
+                """
+                SELECT (SELECT xmin::text::bigint FROM changes WHERE kind = 'end')
+                    < (SELECT max(xmin::text::bigint) FROM changes)
+                """
+            ).decoded(as: Bool.self)
+            #expect(isFirst == [true])
         }
     }
 

@@ -71,8 +71,9 @@ class Overload:
         answers, connections = {}, 0
         for producer in producers:
             statuses, took, opened = producer.result()
-            total, all_took = answers.get(producer.kind, (Counter(), []))
-            answers[producer.kind] = (total + Counter(statuses), sorted(all_took + took))
+            total, before = answers.get(producer.kind, (Counter(), {True: [], False: []}))
+            seconds = {accepted: sorted(before[accepted] + took[accepted]) for accepted in took}
+            answers[producer.kind] = (total + Counter(statuses), seconds)
             connections += opened
         return answers, connections
 
@@ -185,15 +186,19 @@ def percent(part, whole):
 
 
 def offered_rows(said):
-    yield ["of a kind", "posted a second", "accepted a second", "refused (429)", "answered p50, p99"]
+    yield ["of a kind", "posted a second", "accepted a second", "refused (429)", "accepted after p50, p99", "refused after p50, p99"]
     for kind, words in (("routine", "routine"), ("alert", "notable, with an alert"), ("end", "end")):
         statuses, seconds = said["answers"][kind]
         total = sum(statuses.values())
         yield [
             words, f"{total / said['posting']:,.0f}", f"{statuses.get(202, 0) / said['answering']:,.0f}",
-            percent(statuses.get(429, 0), total),
-            f"{quantile(seconds, 0.5) * 1000:,.0f} ms, {quantile(seconds, 0.99) * 1000:,.0f} ms" if seconds else "",
+            percent(statuses.get(429, 0), total), after(seconds[True]), after(seconds[False]),
         ]  # fmt: skip
+
+
+def after(seconds):
+    """Half and nearly all of the sorted seconds."""
+    return f"{quantile(seconds, 0.5) * 1000:,.0f} ms, {quantile(seconds, 0.99) * 1000:,.0f} ms" if seconds else "none"
 
 
 def probe_rows(said):
@@ -202,8 +207,7 @@ def probe_rows(said):
         answers = said[name]
         seconds = sorted(answer[2] for answer in answers if answer[1] == 202)
         yield [
-            words, str(len(answers)), percent(sum(answer[1] == 429 for answer in answers), len(answers)),
-            f"{quantile(seconds, 0.5) * 1000:,.0f} ms, {quantile(seconds, 0.99) * 1000:,.0f} ms" if seconds else "none",
+            words, str(len(answers)), percent(sum(answer[1] == 429 for answer in answers), len(answers)), after(seconds),
         ]  # fmt: skip
 
 

@@ -31,9 +31,14 @@ extension Orchestrator {
     /// Carries out operations as their own routes do, each judged on its own. Those that concern one activity or one
     /// device keep their order; the others share group commits.
     ///
+    /// - `waited`: how long the batch has waited for its turn to be read.
     /// - Returns: One result for each, as the operation of its own returns or throws it.
-    package func batch(_ app: BundleID, _ operations: [KeyedOperation]) async -> [OperationResult] {
-        let taken = places(ofThoseTaken: operations)
+    package func batch(
+        _ app: BundleID,
+        _ operations: [KeyedOperation],
+        waited: Duration = .zero
+    ) async -> [OperationResult] {
+        let taken = places(ofThoseTaken: operations, waited: waited)
         var results = [OperationResult](repeating: .failure(IntakeLimit.refusal), count: operations.count)
         for wave in BatchWaves(operations.lazy.map(\.operation), at: taken).waves {
             let parts = BatchParts(app, wave, of: operations)
@@ -55,8 +60,8 @@ extension Orchestrator {
     ///
     /// Nothing is looked up or sorted for the others: under overload they are most of what comes, and what they cost is
     /// missing where ends and alerts are accepted.
-    private func places(ofThoseTaken operations: [KeyedOperation]) -> [Int] {
-        let least = intakeLimit.leastWeight(behind: intake.changes.backlog)
+    private func places(ofThoseTaken operations: [KeyedOperation], waited: Duration) -> [Int] {
+        let least = intakeLimit.leastWeight(behind: intake.changes.backlog, waited: waited)
         guard least != .routine else { return Array(operations.indices) }
         return operations.indices.filter { place in
             guard let weight = IntakeLimit.Weight(operations[place].operation.work) else { return true }

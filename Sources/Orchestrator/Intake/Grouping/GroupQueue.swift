@@ -1,7 +1,8 @@
 /// What waits to be carried out in groups, several of which may be under way at a time. Pure: events in, groups out.
 ///
 /// Elements of one line are carried out in the order of their coming and never in two groups at once. The lines that
-/// have waited longest come first.
+/// have waited longest come first: those that hold something urgent before the others, but of four lines one is of the
+/// others, so that they go on, too.
 struct GroupQueue<Line: Hashable, Element> {
     /// How groups are made up.
     struct Rules: Sendable {
@@ -22,12 +23,23 @@ struct GroupQueue<Line: Hashable, Element> {
         fileprivate let lines: [Line]
     }
 
+    /// What waits in a line.
+    private struct Waiting {
+        var elements: [Element] = []
+        /// Whether any of it is or was urgent since the line was last empty.
+        var isUrgent = false
+    }
+
     private let rules: Rules
-    private var waiting: [Line: [Element]] = [:]
-    /// Lines that have elements and are in no group, in the order in which they came to be so.
-    private var ready: [Line] = []
-    private var readyStart = 0
+    private var waiting: [Line: Waiting] = [:]
+    /// Lines that have elements and are in no group, in the order in which they came to be so. One that has become
+    /// urgent stands in both; what stands there and is not so any more is passed over.
+    private var urgent = FirstInFirstOut<Line>()
+    private var others = FirstInFirstOut<Line>()
+    /// How many elements are in those lines.
     private var readyCount = 0
+    /// How many lines have been taken in all.
+    private var taken = 0
     private var busy: Set<Line> = []
     private var underWay = 0
     /// How many elements wait.
@@ -37,12 +49,15 @@ struct GroupQueue<Line: Hashable, Element> {
         self.rules = rules
     }
 
-    mutating func add(_ element: Element, to line: Line) {
+    /// - `isUrgent`: whether it goes before what is not, with all that waits before it in its line.
+    mutating func add(_ element: Element, to line: Line, isUrgent: Bool = false) {
         count += 1
-        waiting[line, default: []].append(element)
+        let isQueued = waiting[line].map { $0.isUrgent || !isUrgent } ?? false
+        waiting[line, default: Waiting()].elements.append(element)
+        if isUrgent { waiting[line, default: Waiting()].isUrgent = true }
         guard !busy.contains(line) else { return }
         readyCount += 1
-        if waiting[line]?.count == 1 { ready.append(line) }
+        if !isQueued { queue(line, isUrgent: isUrgent) }
     }
 
     /// Whether a group may be begun.
@@ -74,29 +89,54 @@ struct GroupQueue<Line: Hashable, Element> {
         for line in group.lines {
             busy.remove(line)
             guard let rest = waiting[line] else { continue }
-            readyCount += rest.count
-            ready.append(line)
+            readyCount += rest.elements.count
+            queue(line, isUrgent: rest.isUrgent)
         }
+    }
+
+    private mutating func queue(_ line: Line, isUrgent: Bool) {
+        if isUrgent { urgent.append(line) } else { others.append(line) }
     }
 
     private mutating func nextLine() -> Line? {
-        guard readyStart < ready.count else { return nil }
-        defer {
-            readyStart += 1
-            if readyStart == ready.count || readyStart > 1024 {
-                ready.removeFirst(readyStart)
-                readyStart = 0
-            }
-        }
-        return ready[readyStart]
+        let isReady = { [waiting, busy] line in waiting[line] != nil && !busy.contains(line) }
+        taken += 1
+        return taken.isMultiple(of: 4)
+            ? others.popFirst(where: isReady) ?? urgent.popFirst(where: isReady)
+            : urgent.popFirst(where: isReady) ?? others.popFirst(where: isReady)
     }
 
     private mutating func take(from line: Line, atMost limit: Int, into elements: inout [Element]) {
-        let all = waiting.removeValue(forKey: line) ?? []
-        readyCount -= all.count
-        elements += all.prefix(limit)
-        if all.count > limit { waiting[line] = Array(all.dropFirst(limit)) }
+        guard var all = waiting.removeValue(forKey: line) else { return }
+        readyCount -= all.elements.count
+        elements += all.elements.prefix(limit)
+        if all.elements.count > limit {
+            all.elements.removeFirst(limit)
+            waiting[line] = all
+        }
         busy.insert(line)
+    }
+}
+
+/// What came first leaves first.
+private struct FirstInFirstOut<Element> {
+    private var elements: [Element] = []
+    private var start = 0
+
+    mutating func append(_ element: Element) { elements.append(element) }
+
+    /// The first of which that is true; those before it are dropped.
+    mutating func popFirst(where isWanted: (Element) -> Bool) -> Element? {
+        while start < elements.count {
+            let element = elements[start]
+            start += 1
+            if start == elements.count || start > 1024 {
+                elements.removeFirst(start)
+                start = 0
+            }
+            if isWanted(element) { return element }
+        }
+        return nil
     }
 }
 

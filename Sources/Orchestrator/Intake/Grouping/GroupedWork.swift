@@ -69,10 +69,12 @@ final class GroupedWork<Line: Hashable & Sendable, Request: Sendable, Answer: Se
     ///
     /// - `admit`: decides for each of them, by what waits at that moment, whether it may wait, too; what it throws is
     ///   the answer. Nobody else comes in between.
+    /// - `isUrgent`: whether a request goes before those that are not, with all that waits before it in its line.
     /// - Returns: One answer for each request; 503 while the daemon is stopping.
     func submit(
         _ requests: [(line: Line, request: Request)],
-        admitting admit: (_ request: Request, _ backlog: Backlog) throws(Problem) -> Void = { _, _ in }
+        admitting admit: (_ request: Request, _ backlog: Backlog) throws(Problem) -> Void = { _, _ in },
+        isUrgent: (_ request: Request) -> Bool = { _ in false }
     ) async -> Answers {
         guard !requests.isEmpty else { return [] }
         return await withCheckedContinuation { continuation in
@@ -84,7 +86,8 @@ final class GroupedWork<Line: Hashable & Sendable, Request: Sendable, Answer: Se
                 for (place, (line, request)) in requests.enumerated() {
                     do throws(Problem) {
                         try admit(request, state.backlog(now: now))
-                        state.queue.add(Waiting(request: request, caller: caller, place: place), to: line)
+                        let waiting = Waiting(request: request, caller: caller, place: place)
+                        state.queue.add(waiting, to: line, isUrgent: isUrgent(request))
                     } catch {
                         refused.append((place, error))
                     }

@@ -91,6 +91,24 @@ struct GroupQueueTests {
         #expect(begin(&queue, &open) == [5])
     }
 
+    @Test("What is urgent goes first, with what stands before it in its line; of four lines one is of the others")
+    func urgent() {
+        var queue = queue(5, lanes: 1)
+        var open: [Queue.Group] = []
+        add((1...4).map { ("a\($0)", $0) }, to: &queue)
+        queue.add(5, to: "a4", isUrgent: true)
+        for number in 6...9 { queue.add(number, to: "b\(number)", isUrgent: true) }
+        #expect(begin(&queue, &open) == [4, 5, 6, 7, 1])
+        queue.add(10, to: "a4")
+        queue.add(11, to: "a4", isUrgent: true)
+        queue.add(12, to: "a4")
+        queue.finished(open[0])
+        #expect(begin(&queue, &open) == [8, 9, 10, 11, 12], "A line that has been in a group is urgent anew.")
+        queue.finished(open[1])
+        #expect(begin(&queue, &open) == [2, 3])
+        #expect(queue.count == 0)
+    }
+
     @Test("Nothing is lost, no line overtakes itself or is in two groups, whatever happens", arguments: 1...20)
     func random(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
@@ -123,7 +141,7 @@ struct GroupQueueTests {
             switch Int.random(in: 0...2, using: &random) {
             case 0:
                 let line = Int.random(in: 0...8, using: &random)
-                queue.add((line, added[line, default: 0]), to: line)
+                queue.add((line, added[line, default: 0]), to: line, isUrgent: Bool.random(using: &random))
                 added[line, default: 0] += 1
             case 1: try begin()
             default:

@@ -1,0 +1,74 @@
+import APITypes
+import Synchronization
+import Testing
+
+@testable import HTTPAPI
+
+@Suite("Turns of reading", .timeLimit(.minutes(1)))
+struct ReadingTurnsTests {
+    /// Whose turn began, and how many seconds they had waited.
+    private final class Begun: Sendable {
+        private let turns = Mutex<[String]>([])
+        var all: [String] { turns.withLock { $0 } }
+        func add(_ name: String, _ waited: Duration) {
+            turns.withLock { $0.append("\(name) \(waited.components.seconds)") }
+        }
+    }
+
+    @Test("So many read at a time; who waits comes in the order of coming, and knows how long it took")
+    func order() async throws {
+        let clock = ManualClock()
+        let turns = ReadingTurns(count: 2) { clock.now }
+        let begun = Begun()
+        for name in ["a", "b"] { begun.add(name, await turns.begin()) }
+        try await withThrowingTaskGroup { group in
+            for (place, name) in ["c", "d", "e"].enumerated() {
+                group.addTask {
+                    begun.add(name, await turns.begin())
+                    turns.end()
+                }
+                try await turns.waiting(place + 1)
+                clock.advance(by: .seconds(1))
+            }
+            #expect(begun.all == ["a 0", "b 0"])
+            turns.end()
+            try await group.waitForAll()
+        }
+        #expect(begun.all == ["a 0", "b 0", "c 3", "d 2", "e 1"])
+        #expect(await turns.begin() == .zero, "One of two still reads.")
+    }
+
+    @Test("What cannot be read ends its turn as well")
+    func thrown() async throws {
+        let turns = ReadingTurns(count: 1)
+        await #expect(throws: Problem.self) {
+            try await turns.take { () throws(Problem) -> Int in throw Problem.unsupportedMediaType() }
+        }
+        let isFree = await withTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                _ = await turns.begin()
+                return true
+            }
+            group.addTask {
+                // Cancelled when there was nothing to wait for.
+                try? await turns.waiting(1)
+                return false
+            }
+            let isFree = await group.next()
+            group.cancelAll()
+            if isFree == false { turns.end() }
+            return isFree
+        }
+        #expect(isFree == true)
+    }
+}
+
+extension ReadingTurns {
+    /// Returns when so many wait; the test's time limit is the deadline.
+    func waiting(_ count: Int) async throws {
+        while waiting < count {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
+    }
+}
