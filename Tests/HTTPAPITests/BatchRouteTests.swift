@@ -179,7 +179,7 @@ struct BatchRouteTests {
         let api = API(turns: turns)
         let small = #"{"operations":[{"op":"end","id":"small","body":{}}]}"#
         let large = #"{"operations":[\#(String(repeating: " ", count: 8 << 10)){"op":"end","id":"large","body":{}}]}"#
-        _ = await turns.begin()
+        _ = try await turns.begin()
         async let waiting = api.send(.post, Self.path, body: large)
         try await turns.waiting(1)
         #expect(try await api.send(.post, Self.path, body: small).status == 200)

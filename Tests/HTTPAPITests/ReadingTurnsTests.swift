@@ -20,11 +20,11 @@ struct ReadingTurnsTests {
         let clock = ManualClock()
         let turns = ReadingTurns(count: 2) { clock.now }
         let begun = Begun()
-        for name in ["a", "b"] { begun.add(name, await turns.begin()) }
+        for name in ["a", "b"] { begun.add(name, try await turns.begin()) }
         try await withThrowingTaskGroup { group in
             for (place, name) in ["c", "d", "e"].enumerated() {
                 group.addTask {
-                    begun.add(name, await turns.begin())
+                    begun.add(name, try await turns.begin())
                     turns.end()
                 }
                 try await turns.waiting(place + 1)
@@ -35,7 +35,31 @@ struct ReadingTurnsTests {
             try await group.waitForAll()
         }
         #expect(begun.all == ["a 0", "b 0", "c 3", "d 2", "e 1"])
-        #expect(await turns.begin() == .zero, "One of two still reads.")
+        #expect(try await turns.begin() == .zero, "One of two still reads.")
+    }
+
+    @Test("Once somebody has waited for five seconds, whoever comes is refused; those that wait are not")
+    func patience() async throws {
+        let clock = ManualClock()
+        let turns = ReadingTurns(count: 1) { clock.now }
+        _ = try await turns.begin()
+        async let first = turns.begin()
+        try await turns.waiting(1)
+        clock.advance(by: .seconds(5))
+        async let second = turns.begin()
+        try await turns.waiting(2)
+        clock.advance(by: .milliseconds(1))
+        let refusal = await #expect(throws: Problem.self) { try await turns.begin() }
+        #expect(refusal?.status == 429)
+        #expect(refusal?.retryAfter == 1)
+        turns.end()
+        #expect(try await first == .milliseconds(5_001))
+        async let third = turns.begin()
+        try await turns.waiting(2)
+        turns.end()
+        #expect(try await second == .milliseconds(1))
+        turns.end()
+        #expect(try await third == .zero)
     }
 
     @Test("What cannot be read ends its turn as well")
@@ -46,7 +70,8 @@ struct ReadingTurnsTests {
         }
         let isFree = await withTaskGroup(of: Bool.self) { group in
             group.addTask {
-                _ = await turns.begin()
+                // Nobody else waits, so nothing is refused.
+                _ = try? await turns.begin()
                 return true
             }
             group.addTask {

@@ -23,7 +23,7 @@ struct RouteCall: Sendable {
     /// What matters only to an answer that goes on and on.
     let streaming: StreamTerms
 
-    /// Whether reading the body takes as long as several other requests, some 0.2 ms or more.
+    /// Whether what the body asks for takes as long as several other requests.
     var isLarge: Bool { body.count > 8 << 10 }
 
     /// The body as JSON.

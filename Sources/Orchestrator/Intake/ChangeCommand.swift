@@ -25,6 +25,8 @@ final class ChangeCommand: Sendable {
     let type: TypeContext
     /// How long it goes on being taken while the intake fills up.
     let weight: IntakeLimit.Weight
+    /// Whether it goes before others in the intake.
+    let isUrgent: Bool
     let idempotencyKey: IdempotencyKey?
     /// The schedule that this runs, settled together with the change.
     let scheduleID: String?
@@ -39,6 +41,7 @@ final class ChangeCommand: Sendable {
         self.kind = kind
         self.type = type
         weight = change.weight(by: type.policy)
+        isUrgent = change.isUrgent
         switch change.body {
         case .update(let request):
             alert = request.alert

@@ -10,6 +10,8 @@ struct IntakeLimit: Sendable {
     /// How long they may have to wait before routine changes are refused. It is what a slow database needs: a number
     /// that a fast one takes in a second may take it a minute.
     let wait: Duration
+    /// How long what brings them has waited to be read.
+    var unread = Duration.zero
 
     /// How long a change goes on being taken while the intake fills up.
     enum Weight: Sendable, Comparable, CaseIterable {
@@ -28,13 +30,13 @@ struct IntakeLimit: Sendable {
             }
         }
 
-        /// How long the batch that brings it may have waited to be read, in quarters of ``IntakeLimit/wait``. Until it
-        /// is read, an end waits with the rest; so what is soon replaced is given up early there.
-        fileprivate var quartersUnread: Int {
+        /// How long what brings it may have waited to be read; nil: as long as it takes. Until it is read, an end waits
+        /// with the rest; so what is soon replaced is given up early there.
+        fileprivate var patience: Duration? {
             switch self {
-            case .routine: 1
-            case .notable: 2
-            case .pressing, .end: quarters
+            case .routine: .milliseconds(250)
+            case .notable: .milliseconds(500)
+            case .pressing, .end: nil
             }
         }
     }
@@ -42,22 +44,22 @@ struct IntakeLimit: Sendable {
     /// What is answered to those that are not taken: 429 `too_many_requests`.
     static let refusal = Problem.tooManyRequests(retryAfter: 1)
 
-    /// - Throws: ``refusal`` if so many wait, or for so long, that one of that weight is not taken any more.
+    /// - Throws: ``refusal`` if so many wait, or it would wait or has waited for so long, that one of that weight is not
+    ///   taken any more.
     func admit(_ weight: Weight, behind backlog: Backlog) throws(Problem) {
         guard takes(weight, behind: backlog) else { throw Self.refusal }
     }
 
     /// The least of the weights that are still taken; nil if none is.
-    ///
-    /// - `waited`: how long what brings them has waited to be read.
-    func leastWeight(behind backlog: Backlog, waited: Duration) -> Weight? {
-        Weight.allCases.first { takes($0, behind: backlog) && waited <= wait * $0.quartersUnread / 4 }
+    func leastWeight(behind backlog: Backlog) -> Weight? {
+        Weight.allCases.first { takes($0, behind: backlog) }
     }
 
     private func takes(_ weight: Weight, behind backlog: Backlog) -> Bool {
         let isTooMuch = backlog.count >= waiting * weight.quarters / 4
         let isTooLong = backlog.wait.map { $0 > wait * weight.quarters / 4 } ?? false
-        return !isTooMuch && !isTooLong
+        let isTooLate = weight.patience.map { unread > $0 } ?? false
+        return !isTooMuch && !isTooLong && !isTooLate
     }
 }
 
@@ -93,6 +95,15 @@ extension IntakeLimit.Weight {
 }
 
 extension RequestedChange {
+    /// Whether it goes before others: an end, and what says itself that it is pressing. What a rule of the policy may
+    /// turn out to speak for does not: one such rule would let every change of its type go first.
+    var isUrgent: Bool {
+        switch body {
+        case .end: true
+        case .update(let request): IntakeLimit.Weight(request).map { $0 >= .pressing } ?? false
+        }
+    }
+
     /// How urgent it is at most; which rule of the policy speaks for it is known when it is accepted.
     func weight(by policy: Policy) -> IntakeLimit.Weight {
         switch body {

@@ -37,9 +37,14 @@ extension Orchestrator {
 
     /// Accepts changes, each judged on its own; those of one activity in their order.
     ///
+    /// - `limit`: how much may wait; nil: what is set.
     /// - Returns: One answer for each, as ``update(_:_:_:idempotency:)`` gives or throws it.
-    func accept(_ changes: [RequestedChange]) async -> [Result<ChangeAnswer, any Error>] {
-        let answers = await withCurrentTypes(changes) { await judge($0) }
+    func accept(
+        _ changes: [RequestedChange],
+        within limit: IntakeLimit? = nil
+    ) async -> [Result<ChangeAnswer, any Error>] {
+        let limit = limit ?? intakeLimit
+        let answers = await withCurrentTypes(changes) { await judge($0, within: limit) }
         for (change, answer) in zip(changes, answers) {
             if case .failure(let problem as Problem) = answer, (400..<500).contains(problem.status) {
                 tell(problem, refusing: change)
@@ -49,9 +54,11 @@ extension Orchestrator {
     }
 
     /// What is judged by a type that is changed meanwhile fails with ``OutdatedType``.
-    private func judge(_ changes: [RequestedChange]) async -> [Result<ChangeAnswer, any Error>] {
+    private func judge(
+        _ changes: [RequestedChange],
+        within limit: IntakeLimit
+    ) async -> [Result<ChangeAnswer, any Error>] {
         let facts = await facts(of: changes.map(\.name))
-        let limit = intakeLimit
         let backlog = intake.changes.backlog
         var answers: [Result<ChangeAnswer, any Error>] = []
         var commands: [(place: Int, command: ChangeCommand)] = []
@@ -77,7 +84,7 @@ extension Orchestrator {
         let accepted = await intake.changes.submit(
             commands.map { ($0.command.activity.key, $0.command) },
             admitting: { command, backlog throws(Problem) in try limit.admit(command.weight, behind: backlog) },
-            isUrgent: { $0.weight >= .pressing }
+            isUrgent: \.isUrgent
         )
         for ((place, _), answer) in zip(commands, accepted) { answers[place] = answer }
         return answers

@@ -42,20 +42,18 @@ struct IntakeLimitTests {
     )
     func least(count: Int, weight: IntakeLimit.Weight?) {
         let intake = IntakeLimit(waiting: 100, wait: .seconds(1))
-        #expect(intake.leastWeight(behind: Backlog(count: count, wait: nil), waited: .zero) == weight)
+        #expect(intake.leastWeight(behind: Backlog(count: count, wait: nil)) == weight)
     }
 
     @Test(
-        "What has waited too long to be read is refused, what is soon replaced long before an end, however few wait",
+        "What has waited too long to be read is refused if it is soon replaced, however few wait",
         arguments: [
-            (250, .routine), (251, .notable), (500, .notable), (501, .pressing), (1_500, .pressing), (1_501, .end),
-            (2_000, .end), (2_001, nil),
+            (250, .routine), (251, .notable), (500, .notable), (501, .pressing), (100_000, .pressing),
         ] as [(Int, IntakeLimit.Weight?)]
     )
     func unread(milliseconds: Int, weight: IntakeLimit.Weight?) {
-        let intake = IntakeLimit(waiting: 100, wait: .seconds(1))
-        let backlog = Backlog(count: 0, wait: nil)
-        #expect(intake.leastWeight(behind: backlog, waited: .milliseconds(milliseconds)) == weight)
+        let intake = IntakeLimit(waiting: 100, wait: .seconds(1), unread: .milliseconds(milliseconds))
+        #expect(intake.leastWeight(behind: Backlog(count: 0, wait: nil)) == weight)
     }
 
     @Test(
@@ -113,9 +111,12 @@ struct IntakeLimitTests {
                 return KeyedOperation(BatchOperation(.update(ActivityID(stored: id), request)), idempotency: nil)
             }
             let end = KeyedOperation(BatchOperation(.end(ActivityID(stored: "a2"), EndRequest())), idempotency: nil)
-            let batch = [update("nobody"), update("a1", World.alert("Goal")), end]
+            // What does not say how urgent it is has to be looked up, and is routine by its policy.
+            let unsaid = UpdateRequest(contentState: World.state(1))
+            let byPolicy = KeyedOperation(BatchOperation(.update(ActivityID(stored: "a1"), unsaid)), idempotency: nil)
+            let batch = [update("nobody"), byPolicy, update("a1", World.alert("Goal")), end]
             let late = await world.orchestrator.batch(world.app, batch, waited: .milliseconds(300))
-            #expect(words(late) == ["too_many_requests", "taken", "taken"])
+            #expect(words(late) == ["too_many_requests", "too_many_requests", "taken", "taken"])
             let soon = await world.orchestrator.batch(world.app, [update("nobody")], waited: .milliseconds(200))
             #expect(words(soon) == ["not_found"])
         }

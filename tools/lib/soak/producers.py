@@ -154,7 +154,9 @@ class Producer:
         head, text = await asyncio.wait_for(self.answer(reader, writer, body), PATIENCE)
         took = time.monotonic() - began
         statuses = collections.Counter(map(int, STATUS.findall(text)))
-        if not head.startswith(b"http/1.1 200 ") or statuses.total() != BATCH:
+        if head.startswith(b"http/1.1 429 "):
+            statuses = collections.Counter({429: BATCH})  # As a whole, unread.
+        elif not head.startswith(b"http/1.1 200 ") or statuses.total() != BATCH:
             raise ValueError(f"not {BATCH} results: {head!r} {text[:300]!r}")
         self.statuses += statuses
         self.seconds[202 in statuses].append(took)

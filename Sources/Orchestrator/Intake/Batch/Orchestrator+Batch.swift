@@ -38,11 +38,13 @@ extension Orchestrator {
         _ operations: [KeyedOperation],
         waited: Duration = .zero
     ) async -> [OperationResult] {
-        let taken = places(ofThoseTaken: operations, waited: waited)
+        var limit = intakeLimit
+        limit.unread = waited
+        let taken = places(ofThoseTaken: operations, within: limit)
         var results = [OperationResult](repeating: .failure(IntakeLimit.refusal), count: operations.count)
         for wave in BatchWaves(operations.lazy.map(\.operation), at: taken).waves {
             let parts = BatchParts(app, wave, of: operations)
-            async let changes = accept(parts.changes)
+            async let changes = accept(parts.changes, within: limit)
             async let reports = accept(parts.reports)
             async let singles = singles(app, parts.singles)
             for (place, answer) in zip(parts.changePlaces, await changes) {
@@ -60,8 +62,8 @@ extension Orchestrator {
     ///
     /// Nothing is looked up or sorted for the others: under overload they are most of what comes, and what they cost is
     /// missing where ends and alerts are accepted.
-    private func places(ofThoseTaken operations: [KeyedOperation], waited: Duration) -> [Int] {
-        let least = intakeLimit.leastWeight(behind: intake.changes.backlog, waited: waited)
+    private func places(ofThoseTaken operations: [KeyedOperation], within limit: IntakeLimit) -> [Int] {
+        let least = limit.leastWeight(behind: intake.changes.backlog)
         guard least != .routine else { return Array(operations.indices) }
         return operations.indices.filter { place in
             guard let weight = IntakeLimit.Weight(operations[place].operation.work) else { return true }

@@ -2,7 +2,7 @@
 ///
 /// Elements of one line are carried out in the order of their coming and never in two groups at once. The lines that
 /// have waited longest come first: those that hold something urgent before the others, but of four lines one is of the
-/// others, so that they go on, too.
+/// others, so that they go on, too. As long as something urgent waits, that one takes a quarter of a group at most.
 struct GroupQueue<Line: Hashable, Element> {
     /// How groups are made up.
     struct Rules: Sendable {
@@ -76,7 +76,9 @@ struct GroupQueue<Line: Hashable, Element> {
         var elements: [Element] = []
         while elements.count < rules.groupSize, let line = nextLine() {
             lines.append(line)
-            take(from: line, atMost: rules.takesWholeLines ? rules.groupSize - elements.count : 1, into: &elements)
+            let share = urgent.isEmpty || waiting[line]?.isUrgent == true ? rules.groupSize : rules.groupSize / 4
+            let room = min(max(share, 1), rules.groupSize - elements.count)
+            take(from: line, atMost: rules.takesWholeLines ? room : 1, into: &elements)
         }
         count -= elements.count
         underWay += 1
@@ -99,11 +101,16 @@ struct GroupQueue<Line: Hashable, Element> {
     }
 
     private mutating func nextLine() -> Line? {
-        let isReady = { [waiting, busy] line in waiting[line] != nil && !busy.contains(line) }
         taken += 1
-        return taken.isMultiple(of: 4)
-            ? others.popFirst(where: isReady) ?? urgent.popFirst(where: isReady)
-            : urgent.popFirst(where: isReady) ?? others.popFirst(where: isReady)
+        return taken.isMultiple(of: 4) ? nextOther() ?? nextUrgent() : nextUrgent() ?? nextOther()
+    }
+
+    private mutating func nextUrgent() -> Line? {
+        urgent.popFirst { [waiting, busy] in waiting[$0]?.isUrgent == true && !busy.contains($0) }
+    }
+
+    private mutating func nextOther() -> Line? {
+        others.popFirst { [waiting, busy] in waiting[$0] != nil && !busy.contains($0) }
     }
 
     private mutating func take(from line: Line, atMost limit: Int, into elements: inout [Element]) {
@@ -122,6 +129,8 @@ struct GroupQueue<Line: Hashable, Element> {
 private struct FirstInFirstOut<Element> {
     private var elements: [Element] = []
     private var start = 0
+
+    var isEmpty: Bool { elements.isEmpty }
 
     mutating func append(_ element: Element) { elements.append(element) }
 

@@ -109,6 +109,37 @@ struct GroupQueueTests {
         #expect(queue.count == 0)
     }
 
+    @Test("As long as something urgent waits, a long line that has nothing urgent takes a quarter of a group")
+    func longLine() {
+        var queue = queue(8, lanes: 1)
+        var open: [Queue.Group] = []
+        for number in 1...8 { queue.add(number, to: "long") }
+        for number in 11...18 { queue.add(number, to: "u\(number)", isUrgent: true) }
+        #expect(begin(&queue, &open) == [11, 12, 13, 1, 2, 14, 15, 16])
+        queue.finished(open[0])
+        #expect(begin(&queue, &open) == [3, 4, 17, 18], "The long line is in this group already.")
+        queue.finished(open[1])
+        #expect(begin(&queue, &open) == [5, 6, 7, 8])
+    }
+
+    @Test("A line that was urgent and has been emptied is like any other")
+    func urgentNoMore() {
+        var queue = queue(1, lanes: 1)
+        var open: [Queue.Group] = []
+        for number in 1...3 { queue.add(number, to: "u\(number)", isUrgent: true) }
+        queue.add(4, to: "a")
+        queue.add(5, to: "a", isUrgent: true)
+        // The fourth is taken as one of the others.
+        for number in 0...3 {
+            #expect(begin(&queue, &open)?.first == number + 1)
+            queue.finished(open[number])
+        }
+        #expect(begin(&queue, &open) == [5])
+        queue.finished(open[4])
+        add([("b", 6), ("a", 7)], to: &queue)
+        #expect(begin(&queue, &open) == [6])
+    }
+
     @Test("Nothing is lost, no line overtakes itself or is in two groups, whatever happens", arguments: 1...20)
     func random(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
