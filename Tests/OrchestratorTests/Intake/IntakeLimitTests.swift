@@ -72,6 +72,22 @@ struct IntakeLimitTests {
         #expect(IntakeLimit.Weight(.update(ActivityID(stored: "a"), request)) == weight)
     }
 
+    @Test(
+        "Urgent is an end, and what says so itself, whatever a rule of the policy might turn out to speak for",
+        arguments: [
+            (.end(EndRequest()), true),
+            (.update(UpdateRequest(contentState: World.state(1), urgency: .critical)), true),
+            (.update(UpdateRequest(contentState: World.state(1), mustDeliver: true)), true),
+            (.update(UpdateRequest(contentState: World.state(1), alert: World.alert("Goal"))), true),
+            (.update(UpdateRequest(contentState: World.state(1), urgency: .notable)), false),
+            (.update(UpdateRequest(contentState: World.state(1))), false),
+        ] as [(RequestedChange.Body, Bool)]
+    )
+    func urgent(body: RequestedChange.Body, isUrgent: Bool) {
+        let change = RequestedChange(app: BundleID(stored: "a"), id: ActivityID(stored: "a"), body: body)
+        #expect(change.isUrgent == isUrgent)
+    }
+
     @Test("While nothing is accepted, what is routine is refused before anything is looked up for it; an end waits")
     func refusedAtOnce() async throws {
         try await withWorld(settings: OrchestratorSettings(intakeLimit: 4)) { world in
