@@ -50,6 +50,7 @@ final class ConnectionPool {
     private(set) var table = WorkTable()
     private(set) var ready = ReadyQueue()
     private var token = TokenInUse()
+    private var recentHeaders: RecentHeaders
     private var tick: UInt8 = 0
     private var wakeUp: (timer: TimerID, at: ContinuousClock.Instant)?
     /// Why there is no connection, or none with room, as far as the last failure tells.
@@ -69,6 +70,7 @@ final class ConnectionPool {
         self.configuration = configuration
         self.report = report
         growth = PoolGrowth(configuration: configuration)
+        recentHeaders = RecentHeaders(authority: key.endpoint.authority)
         var logger = logger
         logger[metadataKey: "apns.endpoint"] = "\(key.endpoint)"
         logger[metadataKey: "apns.team"] = "\(key.identity.teamID)"
@@ -185,10 +187,7 @@ final class ConnectionPool {
             }
         }
         do {
-            let headers = try work.headers(
-                authority: key.endpoint.authority,
-                token: token.inPlace(of: work.providerToken)
-            )
+            let headers = try recentHeaders.headers(work.head, token.inPlace(of: work.providerToken))
             while sent < limit, let index = work.ledger.take() {
                 let stream = try connection.submit(
                     tag: WorkTable.tag(work, index),

@@ -32,8 +32,6 @@ final class Work {
     /// How long measured pushes waited for their answers.
     private(set) var latencies: [Duration] = []
 
-    private var layOut: (token: ProviderToken, headers: SharedHeaders)?
-
     init(
         head: RequestHead,
         providerToken: ProviderToken,
@@ -56,21 +54,6 @@ final class Work {
     /// What the request at `index` adds to the common path.
     func pathSuffix(_ index: Int) -> ArraySlice<UInt8> {
         tokens.map { $0[index] } ?? []
-    }
-
-    /// The header fields of its requests; laid out once for each provider token.
-    func headers(authority: String, token: ProviderToken) throws(HTTP2Error) -> SharedHeaders {
-        if let layOut, layOut.token == token {
-            return layOut.headers
-        }
-        let headers = try SharedHeaders(
-            method: head.method,
-            authority: authority,
-            pathPrefix: head.path,
-            fields: [HTTP2Header("authorization", token.authorization)] + head.fields
-        )
-        layOut = (token, headers)
-        return headers
     }
 
     /// A push has left; notes the time of every 128th, or of all if that is wanted.
