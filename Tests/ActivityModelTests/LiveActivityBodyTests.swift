@@ -1,6 +1,8 @@
-import ActivityModel
 import JSON
+import TestSupport
 import Testing
+
+@testable import ActivityModel
 
 @Suite("Bodies")
 struct LiveActivityBodyTests {
@@ -206,6 +208,44 @@ struct LiveActivityBodyTests {
         }
         #expect(try device(4_096 - probe).excess == nil)
         #expect(try device(4_097 - probe).excess == SizeExcess(limit: .device, bytes: 4_097))
+    }
+
+    /// What is not rendered because it cannot break a limit must not be able to.
+    @Test("The bound is above every size, whatever the texts", arguments: 0..<200)
+    func bound(seed: Int) throws {
+        var random = SeededRandom(seed: UInt64(seed))
+        var combination = try Self.combination(
+            Delivery.allCases.randomElement(using: &random) ?? .tokens,
+            attributes: .random(in: 8...3_000, using: &random)
+        )
+        combination.type = ActivityTypeName(stored: Self.text(upTo: 60, &random))
+        combination.startAlert = Bool.random(using: &random) ? nil : Self.alert(&random)
+        combination.alerts = (0..<Int.random(in: 0...3, using: &random)).map { _ in Self.alert(&random) }
+        combination.isEnd = Bool.random(using: &random)
+        combination.relevanceScore = JSONNumber(Double.random(in: -1e300...1e300, using: &random))
+        let state = try Self.filler(.random(in: 8...3_000, using: &random))
+        let sizes = BodySizes(contentState: state, in: combination)
+        let bound = BodySizes.bound(state, combination)
+        #expect(bound > max(sizes.device, sizes.broadcast, sizes.stored))
+        #expect(BodySizes.excess(of: state, in: combination) == sizes.excess)
+    }
+
+    private static func alert(_ random: inout SeededRandom) -> AlertContent {
+        let sound = Bool.random(using: &random) ? nil : text(upTo: 20, &random)
+        return AlertContent(title: line(&random), body: line(&random), sound: sound)
+    }
+
+    private static func line(_ random: inout SeededRandom) -> AlertText {
+        guard Bool.random(using: &random) else { return .plain(text(upTo: 200, &random)) }
+        let arguments = (0..<Int.random(in: 0...5, using: &random)).map { _ in text(upTo: 20, &random) }
+        return .localized(key: text(upTo: 20, &random), arguments: arguments)
+    }
+
+    /// With characters that take six bytes in JSON, and such as take several anywhere.
+    private static func text(upTo count: Int, _ random: inout SeededRandom) -> String {
+        let characters = "a\u{1}\"\\/é⚽️"
+        let length = Int.random(in: 0...count, using: &random)
+        return String((0..<length).map { _ in characters.randomElement(using: &random) ?? "a" })
     }
 
     @Test("An alert that waits makes a state too large that alone would fit")

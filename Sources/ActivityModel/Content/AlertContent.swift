@@ -46,6 +46,12 @@ package struct AlertContent: Sendable, Hashable {
     /// Apple's shape.
     package var wire: JSONValue { object(title.wire, body.wire) }
 
+    /// More bytes than it has in either shape.
+    var bound: Int { 64 + title.bound + body.bound + (sound.map(Self.bound) ?? 0) }
+
+    /// More bytes than a text has in JSON: an escape takes six for one.
+    static func bound(_ text: String) -> Int { text.utf8.count * 6 + 2 }
+
     private func object(_ title: JSONValue, _ body: JSONValue) -> JSONValue {
         var object: JSONObject = ["title": title, "body": body]
         object["sound"] = sound.map(JSONValue.string)
@@ -83,6 +89,14 @@ package enum AlertText: Sendable, Hashable {
 
     /// Apple's shape.
     package var wire: JSONValue { value(keyName: "loc-key", argumentsName: "loc-args") }
+
+    fileprivate var bound: Int {
+        switch self {
+        case .plain(let text): AlertContent.bound(text)
+        case .localized(let key, let arguments):
+            arguments.reduce(32 + AlertContent.bound(key)) { $0 + AlertContent.bound($1) + 1 }
+        }
+    }
 
     private func value(keyName: String, argumentsName: String) -> JSONValue {
         switch self {

@@ -55,9 +55,29 @@ package struct BodySizes: Sendable, Hashable {
     }
 
     /// The first limit that is broken: the phone's own before the transport's.
-    package var excess: SizeExcess? {
+    var excess: SizeExcess? {
         SizeLimit.stored.excess(stored) ?? SizeLimit.device.excess(device) ?? SizeLimit.broadcast.excess(broadcast)
     }
+
+    /// The first limit that a state breaks with all that it may be combined with; nil if it keeps them all.
+    ///
+    /// Most states are so far from every limit that nothing needs to be rendered to see it.
+    package static func excess(of contentState: CompactJSON, in combination: Combination) -> SizeExcess? {
+        let least = min(SizeLimit.stored.bytes, SizeLimit.device.bytes, SizeLimit.broadcast.bytes)
+        if bound(contentState, combination) <= least { return nil }
+        return BodySizes(contentState: contentState, in: combination).excess
+    }
+
+    /// More bytes than any of the sizes.
+    static func bound(_ contentState: CompactJSON, _ combination: Combination) -> Int {
+        let alerts = combination.alerts + [combination.startAlert].compactMap { $0 }
+        return envelope + contentState.count + combination.attributes.count
+            + AlertContent.bound(combination.type.rawValue)
+            + (combination.relevanceScore?.digits.utf8.count ?? 0) + (alerts.map(\.bound).max() ?? 0)
+    }
+
+    /// More than all keys, dates, punctuation and the longest channel id make together.
+    private static let envelope = 512
 
     private static func largestChange(_ contentState: CompactJSON, _ combination: Combination) -> Int {
         let alerts: [AlertContent?] = combination.alerts.isEmpty ? [nil] : combination.alerts

@@ -296,7 +296,7 @@ private struct IntakeDesk {
         combination.alerts = [change.command.alert, ridingAlert].compactMap { $0 } + barrierAlerts
         combination.isEnd = change.kind == .end
         combination.relevanceScore = change.command.relevanceScore.flatMap(JSONNumber.init)
-        try BodySizes(contentState: change.contentState, in: combination).check()
+        try BodySizes.check(change.contentState, in: combination)
     }
 
     /// What is to be written, in the order in which the foreign keys want it.

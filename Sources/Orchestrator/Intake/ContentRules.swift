@@ -3,9 +3,9 @@ import ActivityModel
 import JSON
 
 extension BodySizes {
-    /// - Throws: 422 `payload_too_large` naming the first limit that is broken.
-    func check() throws(Problem) {
-        guard let excess else { return }
+    /// - Throws: 422 `payload_too_large` naming the first limit that the state breaks.
+    static func check(_ contentState: CompactJSON, in combination: Combination) throws(Problem) {
+        guard let excess = excess(of: contentState, in: combination) else { return }
         let what =
             switch excess.limit {
             case .device, .call: "The largest push to a device"

@@ -53,7 +53,7 @@ struct StartProposal: Sendable {
         combination.startAlert = alert
         combination.alerts = [alert].compactMap { $0 }
         combination.relevanceScore = request.relevanceScore.flatMap(JSONNumber.init)
-        try BodySizes(contentState: CompactJSON(.object(contentState)), in: combination).check()
+        try BodySizes.check(CompactJSON(.object(contentState)), in: combination)
     }
 
     private static func settled(
