@@ -9,6 +9,7 @@
 #include <openssl/ec.h>
 #include <openssl/ecdsa.h>
 #include <openssl/hmac.h>
+#include <openssl/core_names.h>
 
 // EVP_EC_gen is a macro over a variadic function, which Swift cannot call.
 static inline EVP_PKEY *COpenSSL_EVP_EC_gen_P256(void) { return EVP_EC_gen("P-256"); }

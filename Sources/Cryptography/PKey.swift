@@ -69,6 +69,21 @@ final class PKey: @unchecked Sendable {
         }
     }
 
+    /// The coordinates of the public half of a key on P-256, X | Y, 32 bytes each.
+    func publicPoint() throws(CryptographyError) -> [UInt8] {
+        try coordinate(OSSL_PKEY_PARAM_EC_PUB_X) + coordinate(OSSL_PKEY_PARAM_EC_PUB_Y)
+    }
+
+    private func coordinate(_ name: String) throws(CryptographyError) -> [UInt8] {
+        var number: OpaquePointer?
+        var bytes = [UInt8](repeating: 0, count: 32)
+        defer { unsafe BN_free(number) }
+        guard unsafe EVP_PKEY_get_bn_param(pointer, name, &number) == 1,
+            unsafe BN_bn2binpad(number, &bytes, Int32(bytes.count)) == Int32(bytes.count)
+        else { throw CryptographyError.failed("reading a public key") }
+        return bytes
+    }
+
     private var isP256: Bool {
         groupName == "prime256v1"
     }

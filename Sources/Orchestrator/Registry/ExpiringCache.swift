@@ -12,6 +12,14 @@ final class ExpiringCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         /// No longer believed: the caller looks it up again, and may compare.
         case outdated(Value)
         case missing
+
+        /// What is known, believed or not.
+        var value: Value? {
+            switch self {
+            case .fresh(let value), .outdated(let value): value
+            case .missing: nil
+            }
+        }
     }
 
     private struct Entry {

@@ -11,7 +11,7 @@ struct SigningKeyMissing: Error, CustomStringConvertible {
     var description: String { "app \(bundleID) has no signing key for \(environment.rawValue)" }
 }
 
-/// The signing keys that pushes are made with, opened once and believed for a few seconds.
+/// The signing keys that pushes are made with, opened once; what is stored is believed for a few seconds.
 ///
 /// A key that an operator replaces is in use within the cache's lifetime, without a restart.
 final class SigningIdentities: Sendable {
@@ -20,34 +20,40 @@ final class SigningIdentities: Sendable {
         let environment: APNSEnvironment
     }
 
+    /// What was stored, and what it was opened to.
+    private struct OpenedKey: Sendable {
+        let teamID: String
+        let keyID: String
+        let sealed: [UInt8]
+        let identity: SigningIdentity
+    }
+
     private let database: Database
     private let masterKeys: MasterKeys
-    private let identities: ExpiringCache<Key, SigningIdentity>
+    private let keys: ExpiringCache<Key, OpenedKey>
 
-    init(database: Database, masterKeys: MasterKeys) {
+    init(
+        database: Database,
+        masterKeys: MasterKeys,
+        now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock().now }
+    ) {
         self.database = database
         self.masterKeys = masterKeys
-        identities = ExpiringCache(lifetime: .seconds(5), limit: 1_000) { ContinuousClock().now }
+        keys = ExpiringCache(lifetime: .seconds(5), limit: 1_000, now: now)
     }
 
     /// - Throws: ``SigningKeyMissing``; `CryptographyError` if the master key is not the one it was sealed with.
     func identity(of bundleID: BundleID, _ environment: APNSEnvironment) async throws -> SigningIdentity {
         let key = Key(bundleID: bundleID, environment: environment)
-        let generation = identities.generation
-        let known: SigningIdentity?
-        switch identities.lookUp(key) {
-        case .fresh(let identity): return identity
-        case .outdated(let identity): known = identity
-        case .missing: known = nil
-        }
-        let stored = try await read(bundleID, environment)
-        // Of two equal ones the first stays: with itself it is compared in no time, as is done for every push.
-        let identity = known.flatMap { $0 == stored ? $0 : nil } ?? stored
-        identities.store(identity, for: key, lookedUpIn: generation)
-        return identity
+        let generation = keys.generation
+        if case .fresh(let opened) = keys.lookUp(key) { return opened.identity }
+        let opened = try await read(key)
+        keys.store(opened, for: key, lookedUpIn: generation)
+        return opened.identity
     }
 
-    private func read(_ bundleID: BundleID, _ environment: APNSEnvironment) async throws -> SigningIdentity {
+    private func read(_ key: Key) async throws -> OpenedKey {
+        let (bundleID, environment) = (key.bundleID, key.environment)
         let rows = try await database.query(
             """
             SELECT p.team_id, k.key_id, k.private_key_sealed
@@ -58,15 +64,22 @@ final class SigningIdentities: Sendable {
         guard let (team, keyID, sealed) = try rows.first(as: (String, String, [UInt8]).self) else {
             throw SigningKeyMissing(bundleID: bundleID, environment: environment)
         }
-        return SigningIdentity(
+        // To open a key takes milliseconds, and nearly always it is the one that was opened before, be it by somebody
+        // who looked at the same time.
+        if let opened = keys.lookUp(key).value, opened.sealed == sealed, opened.teamID == team, opened.keyID == keyID {
+            return opened
+        }
+        let privateKey = try SigningKeySeal.open(
+            sealed,
+            app: bundleID,
+            environment: environment,
+            masterKeys: masterKeys
+        )
+        let identity = SigningIdentity(
             teamID: TeamID(stored: team),
             keyID: KeyID(stored: keyID),
-            privateKey: try SigningKeySeal.open(
-                sealed,
-                app: bundleID,
-                environment: environment,
-                masterKeys: masterKeys
-            )
+            privateKey: privateKey
         )
+        return OpenedKey(teamID: team, keyID: keyID, sealed: sealed, identity: identity)
     }
 }
