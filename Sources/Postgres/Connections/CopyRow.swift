@@ -10,7 +10,13 @@ package struct CopyRow {
     }
 
     /// Appends a field.
-    package mutating func append(_ value: some PostgresValue) {
+    // Made for these types once: rows are encoded in other modules, from where only the general form can be called.
+    @specialized(where Value == Int64)
+    @specialized(where Value == Int16)
+    @specialized(where Value == String)
+    @specialized(where Value == JSONText)
+    @specialized(where Value == PGTimestamp)
+    package mutating func append<Value: PostgresValue>(_ value: Value) {
         let start = bytes.count
         bytes.appendBigEndian(Int32(0))
         value.encodePostgres(into: &bytes)

@@ -8,7 +8,15 @@ package struct RowColumn: Sendable {
     fileprivate let isArray: Bool
     fileprivate let bind: @Sendable (inout Query.StringInterpolation) -> Void
 
+    @usableFromInline
+    init(name: StaticString, isArray: Bool, bind: @escaping @Sendable (inout Query.StringInterpolation) -> Void) {
+        self.name = name
+        self.isArray = isArray
+        self.bind = bind
+    }
+
     /// A value for each row.
+    @inlinable
     package static func each<Value: PostgresArrayElement & Sendable>(
         _ name: StaticString,
         _ values: [Value]
@@ -18,6 +26,7 @@ package struct RowColumn: Sendable {
 
     /// A value for each row, which is hardly ever another than `value` in any of them. Each set of columns in which it
     /// is makes a statement of its own, so this is not for what changes from one statement to the next.
+    @inlinable
     package static func usually<Value: PostgresValue & Equatable & Sendable>(
         _ value: Value,
         _ name: StaticString,
@@ -28,6 +37,7 @@ package struct RowColumn: Sendable {
     }
 
     /// A value for each row, which hardly any has.
+    @inlinable
     package static func rarely<Value: PostgresValue & Sendable>(_ name: StaticString, _ values: [Value?]) -> RowColumn {
         guard values.allSatisfy({ $0 == nil }) else { return .each(name, values) }
         return RowColumn(name: name, isArray: false) { $0.appendInterpolation(Value?.none) }

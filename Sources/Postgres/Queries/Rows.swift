@@ -76,6 +76,14 @@ package struct Row: Sendable {
     /// Reads one column, counted from 0.
     ///
     /// - Throws: ``PostgresError/Code/decoding``, also for NULL unless `Value` is an optional.
+    // Made for these types once: rows are read in other modules, from where only the general form can be called.
+    @specialized(where Value == Int64)
+    @specialized(where Value == Int64?)
+    @specialized(where Value == String)
+    @specialized(where Value == String?)
+    @specialized(where Value == Bool)
+    @specialized(where Value == JSONText)
+    @specialized(where Value == PGTimestamp)
     package func decode<Value: PostgresDecodable>(
         _: Value.Type = Value.self,
         at column: Int
