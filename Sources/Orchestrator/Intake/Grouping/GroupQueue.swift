@@ -28,6 +28,14 @@ struct GroupQueue<Line: Hashable, Element> {
         var elements: [Element] = []
         /// Whether any of it is or was urgent since the line was last empty.
         var isUrgent = false
+
+        /// - Returns: Whether the line has its place already, among the urgent ones if the element is urgent.
+        mutating func add(_ element: Element, isUrgent: Bool) -> Bool {
+            let hasPlace = !elements.isEmpty && (self.isUrgent || !isUrgent)
+            elements.append(element)
+            if isUrgent { self.isUrgent = true }
+            return hasPlace
+        }
     }
 
     private let rules: Rules
@@ -52,9 +60,7 @@ struct GroupQueue<Line: Hashable, Element> {
     /// - `isUrgent`: whether it goes before what is not, with all that waits before it in its line.
     mutating func add(_ element: Element, to line: Line, isUrgent: Bool = false) {
         count += 1
-        let isQueued = waiting[line].map { $0.isUrgent || !isUrgent } ?? false
-        waiting[line, default: Waiting()].elements.append(element)
-        if isUrgent { waiting[line, default: Waiting()].isUrgent = true }
+        let isQueued = waiting[line, default: Waiting()].add(element, isUrgent: isUrgent)
         guard !busy.contains(line) else { return }
         readyCount += 1
         if !isQueued { queue(line, isUrgent: isUrgent) }
