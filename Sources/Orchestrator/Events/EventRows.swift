@@ -38,6 +38,27 @@ enum EventRows {
             """
     }
 
+    /// An event of an activity whose names are at hand.
+    struct Named {
+        let kind: Event.Kind
+        let activity: ActivityNames
+        let detail: JSONObject
+    }
+
+    /// Writes events of one moment in their order; nothing is looked up, and nothing is cheaper.
+    static func copy(_ events: [Named], at time: PGTimestamp, on connection: PostgresConnection) async throws {
+        guard !events.isEmpty else { return }
+        let columns = ["at", "kind", "bundle_id", "environment", "activity_id", "detail"]
+        try await connection.copyIn(into: "events", columns: columns, events) { event, fields in
+            fields.append(time)
+            fields.append(event.kind.word)
+            fields.append(event.activity.app.rawValue)
+            fields.append(event.activity.environment.rawValue)
+            fields.append(event.activity.id.rawValue)
+            fields.append(JSONText(JSONValue.object(event.detail).serialized()))
+        }
+    }
+
     /// The SQL that writes one event for each row `r` of `source`, a table or a subquery with the columns
     /// `activity_key` and `device_key` (either may be null), as far as `condition` holds. For what the database itself
     /// finds out.

@@ -216,7 +216,7 @@ struct ChangeStore: Sendable {
                clock_timestamp() - c.accepted_at, c.timestamp,
                coalesce(extract(epoch FROM clock_timestamp() - c.stamped_at), 0)::float8,
                clock_timestamp(), coalesce(\(isInOrder), false), a.stamp, given.classes, given.priorities,
-               given.reasons, given.ages
+               given.reasons, given.ages, c.request_id, c.traceparent
         FROM changes AS c JOIN activities AS a USING (activity_key)
         CROSS JOIN LATERAL (
             SELECT coalesce(array_agg(b.class::text), '{}') AS classes, coalesce(array_agg(b.priority), '{}') AS priorities,
@@ -229,12 +229,12 @@ struct ChangeStore: Sendable {
     private static func read(_ rows: Rows) throws -> Row? {
         for (
             revision, kind, content, alert, urgency, mustDeliver, stale, score, dismissAfter, dismissAt, standing,
-            stamp, age, now, isInOrder, last, classes, given, reasons, ages
+            stamp, age, now, isInOrder, last, classes, given, reasons, ages, requestID, trace
         )
             in try rows.decoded(
                 as: (
                     Int64, String, String, String?, String, Bool, Int32?, Double?, Int32?, Int64?, Duration, Int64?,
-                    Double, PGTimestamp, Bool, Int64, [String], [Int16], [String], [Double]
+                    Double, PGTimestamp, Bool, Int64, [String], [Int16], [String], [Double], String?, String?
                 ).self
             )
         {
@@ -247,6 +247,7 @@ struct ChangeStore: Sendable {
                 )
             }
             let known = priorities
+            let origin = RequestOrigin(stored: requestID, trace)
             let accepted = ContinuousClock.now - standing
             let kind: ChangeKind = try .stored(kind)
             let contentState = CompactJSON(stored: Array(content.utf8))
@@ -274,7 +275,8 @@ struct ChangeStore: Sendable {
                     dismissAt: dismissAt,
                     acceptedAt: accepted,
                     priorities: known,
-                    readAt: now
+                    readAt: now,
+                    origin: origin
                 )
             }
         }

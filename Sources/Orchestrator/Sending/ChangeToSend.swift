@@ -24,6 +24,8 @@ struct ChangeToSend: Sendable {
     let priorities: [BudgetClass: GivenPriority]
     /// When it was read, by the database's clock.
     let readAt: PGTimestamp
+    /// The request that brought it.
+    let origin: RequestOrigin?
 
     /// The same state as an end that removes the card at once: for a card that leaves while the activity goes on.
     var asEnd: ChangeToSend {
@@ -41,7 +43,8 @@ struct ChangeToSend: Sendable {
             dismissAt: nil,
             acceptedAt: acceptedAt,
             priorities: priorities,
-            readAt: readAt
+            readAt: readAt,
+            origin: origin
         )
     }
 

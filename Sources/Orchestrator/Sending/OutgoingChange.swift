@@ -56,10 +56,11 @@ struct OutgoingChange: Sendable {
         )
         orchestrator.timeline.record(
             TimelineSending(
-                activityKey: activity.key,
+                activity: activity.names,
                 segment: lease.segment,
                 event: change.kind == .end ? .end : .update,
                 revision: form.revision,
+                origin: form.revision == nil ? nil : change.origin,
                 priority: form.headers.priority,
                 detail: detail
             ),

@@ -274,10 +274,11 @@ struct ChannelTurn: Sendable {
         let outcome = await WorkerSlot.awaiting { await orchestrator.sender.broadcast(push) }
         orchestrator.timeline.record(
             TimelineSending(
-                activityKey: activity.key,
+                activity: activity.names,
                 segment: lease.segment,
                 event: change.kind == .end ? .end : .update,
                 revision: change.revision,
+                origin: change.origin,
                 priority: priority,
                 detail: .pushes
             ),

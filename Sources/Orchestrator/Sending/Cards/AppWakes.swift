@@ -39,6 +39,10 @@ struct AppWakes: Sendable {
             activityID = card.activityID
             typeName = card.typeName
         }
+
+        var names: ActivityNames {
+            ActivityNames(key: activityKey, app: app, environment: environment, id: activityID)
+        }
     }
 
     /// Sends one to each of the cards' devices, and records what came of it. What fails for a reason of the database is
@@ -51,10 +55,11 @@ struct AppWakes: Sendable {
             let answers = await orchestrator.send(batch, to: cards.map(\.deviceKey))
             orchestrator.timeline.record(
                 TimelineSending(
-                    activityKey: addressee.activityKey,
+                    activity: addressee.names,
                     segment: nil,
                     event: .wake,
                     revision: nil,
+                    origin: nil,
                     priority: .five,
                     detail: detail
                 ),

@@ -8,7 +8,9 @@ import Postgres
 ///
 /// Most activities are such: one order, one phone. Many of them are read in one statement and acknowledged in another,
 /// instead of a dozen statements each. Whatever else there is to do for a ring is a ``SegmentWorker``'s.
-struct SmallRing: Sendable {
+///
+/// A class, because it is large, and handed on a dozen times from the look to the answer.
+final class SmallRing: Sendable {
     let lease: SegmentLease
     /// ``SegmentProgress/wakes`` when it was read.
     let wakes: Int64
@@ -22,42 +24,18 @@ struct SmallRing: Sendable {
     /// The most riders; with them the sender need not look again whether it may go on (promise 5).
     static let mostRiders = 16
 
-    /// The walk after everybody has been sent the change.
-    var completed: Carousel {
-        var carousel = Carousel(completed: begun)
-        carousel.turn(to: change.revision, alert: nil)
-        carousel.acknowledge(through: riders.last?.deviceKey, reachedBound: true)
-        return carousel
-    }
-
-    /// Whether its walk goes from one revision to the next, so that nothing is merged.
-    var isStep: Bool { change.revision == begun + 1 }
-}
-
-extension SmallRing {
-    /// Of the leased segments, those that are small rings by the rows of a ``selection(_:of:)``. The others have more
-    /// to do, or nothing.
-    static func read(_ leases: [SegmentLease], _ rows: Rows) throws -> [SmallRing] {
-        let byOwner = Dictionary(leases.filter(\.isFirstRing).map { ($0.owner, $0) }) { first, _ in first }
-        var policies: [String: Policy] = [:]
-        return try rows.decoded(as: Row.self).compactMap { row in
-            guard let lease = byOwner[row.24] else { return nil }
-            let policy = try policies[row.9] ?? Policy(json: JSONValue(parsing: row.9))
-            policies[row.9] = policy
-            return SmallRing(lease, row, policy)
-        }
-    }
-
     /// What ``selection(_:of:)`` selects, in its order.
     private typealias Row = (
         Int64, Int64, Int64, Int16, String, String, String, String, String, String, Int64, String, Int32?, Double?,
-        Int64, Duration, [Int64], [[UInt8]], [Bool], [Int16], [Int64], [Int64], [Int64], PGTimestamp, String
+        Int64, Duration, [Int64], [[UInt8]], [Bool], [Int16], [Int64], [Int64], [Int64], PGTimestamp, String,
+        String?, String?
     )
 
     private init(_ lease: SegmentLease, _ row: Row, _ policy: Policy) {
         let (
             _, wakes, begun, failures, bundle, activity, environment, type, attributes, _, revision, content, stale,
-            score, stamp, standing, keys, tokens, frequent, tries, known, confirmed, heard, now, _
+            score, stamp, standing, keys, tokens, frequent, tries, known, confirmed, heard, now, _,
+            requestID, trace
         ) = row
         self.lease = lease
         self.wakes = wakes
@@ -98,7 +76,8 @@ extension SmallRing {
             dismissAt: nil,
             acceptedAt: .now - standing,
             priorities: [:],
-            readAt: now
+            readAt: now,
+            origin: RequestOrigin(stored: requestID, trace)
         )
         riders = keys.indices.compactMap { index in
             // A CHECK keeps the length within the bounds that make this nil.
@@ -116,6 +95,35 @@ extension SmallRing {
         }
     }
 
+    /// The walk after everybody has been sent the change.
+    var completed: Carousel {
+        var carousel = Carousel(completed: begun)
+        carousel.turn(to: change.revision, alert: nil)
+        carousel.acknowledge(through: riders.last?.deviceKey, reachedBound: true)
+        return carousel
+    }
+
+    /// Whether its walk goes from one revision to the next, so that nothing is merged.
+    var isStep: Bool { change.revision == begun + 1 }
+}
+
+extension SmallRing {
+    /// Of the leased segments, those that are small rings by the rows of a ``selection(_:of:)``. The others have more
+    /// to do, or nothing.
+    static func read(_ leases: [SegmentLease], _ rows: Rows) throws -> [SmallRing] {
+        let byOwner = Dictionary(leases.filter(\.isFirstRing).map { ($0.owner, $0) }) { first, _ in first }
+        var policies: [RegistryCaches.TypeKey: Policy] = [:]
+        return try rows.compactMap { row in
+            let row = try row.decode(Row.self)
+            guard let lease = byOwner[row.24] else { return nil }
+            let type = RegistryCaches.TypeKey(app: BundleID(stored: row.4), name: ActivityTypeName(stored: row.7))
+            if let policy = policies[type] { return SmallRing(lease, row, policy) }
+            let policy = try Policy(json: JSONValue(parsing: row.9))
+            policies[type] = policy
+            return SmallRing(lease, row, policy)
+        }
+    }
+
     /// Selects the small rings among those of some activities that a daemon has leased.
     ///
     /// A ring is small if it is the only one of its activity, nothing but routine changes has come since its walk came
@@ -127,7 +135,7 @@ extension SmallRing {
                a.type_name, a.attributes::text, t.policy::text, a.revision, c.content_state::text, c.stale_after_seconds,
                c.relevance_score, c.timestamp, clock_timestamp() - c.accepted_at,
                r.keys, r.tokens, r.frequent, r.failures, r.known, r.confirmed, r.heard,
-               clock_timestamp(), s.lease_owner::text
+               clock_timestamp(), s.lease_owner::text, c.request_id, c.traceparent
         FROM unnest(\(keys)) AS l(activity_key)
         JOIN segments AS s ON s.activity_key = l.activity_key AND s.segment = 0 AND s.lease_daemon = \(daemon)
             AND s.lease_until > clock_timestamp() AND s.through_key = \(RingRange.whole.through)

@@ -110,7 +110,7 @@ struct StartTurn: Sendable {
                 deadline: orchestrator.settings.pushDeadline
             )
             push.wantsReceipts = content.detail.wantsReceipts
-            await send(push, as: .alert, batch.alerts, content.detail) { results.answerAlert($0, $1) }
+            await send(push, as: .alert, batch.alerts, content) { results.answerAlert($0, $1) }
         }
         if !batch.starts.isEmpty || !batch.alerts.isEmpty {
             try await StartSettlement(orchestrator: orchestrator, activity: activity, results: results, end: end).run()
@@ -139,25 +139,26 @@ struct StartTurn: Sendable {
             deadline: orchestrator.settings.pushDeadline,
             wantsReceipts: content.detail.wantsReceipts
         )
-        await send(batch, as: .start, members, content.detail) { results.answer($0, inputPush, $1) }
+        await send(batch, as: .start, members, content) { results.answer($0, inputPush, $1) }
     }
 
     private func send(
         _ batch: PushBatch,
         as event: TimelineRow.Event,
         _ members: [ClaimedStart],
-        _ detail: TimelineDetail,
+        _ content: Content,
         answer: (ClaimedStart, PushOutcome?) -> Void
     ) async {
         let answers = await orchestrator.send(batch, to: members.map(\.deviceKey))
         orchestrator.timeline.record(
             TimelineSending(
-                activityKey: activity.key,
+                activity: activity.names,
                 segment: lease.segment,
                 event: event,
                 revision: activity.newest,
+                origin: content.change.origin,
                 priority: batch.headers.priority,
-                detail: detail
+                detail: content.detail
             ),
             to: members.map(\.deviceKey),
             answers

@@ -17,9 +17,14 @@ final class Timeline: Sendable {
         /// How many rows of each activity were lost.
         var lost: [Int64: Int] = [:]
         /// What became of pushes, counted for the events; each adds up what was recorded since the last writing.
-        var answers: [PushCounts.Subject: PushCounts] = [:]
+        var answers: [PushCounts.Subject: AnsweredPushes] = [:]
 
         var isEmpty: Bool { rows.isEmpty && lost.isEmpty && answers.isEmpty }
+
+        fileprivate mutating func count(_ pushes: AnsweredPushes, of subject: PushCounts.Subject) {
+            answers[subject]?.counts += pushes.counts
+            if answers[subject] == nil { answers[subject] = pushes }
+        }
     }
 
     fileprivate struct Buffer {
@@ -126,7 +131,7 @@ final class Timeline: Sendable {
             buffer.waiting = unwritten
             buffer.batches = [:]
             for (activity, count) in newer.lost { buffer.lose(count, of: activity) }
-            buffer.waiting.answers.merge(newer.answers) { $0 + $1 }
+            for (subject, pushes) in newer.answers { buffer.waiting.count(pushes, of: subject) }
             return buffer.add(newer.rows, of: nil, capacity: capacity)
         }
         if lost > 0 { Self.countLost(lost) }
@@ -170,7 +175,8 @@ extension Timeline.Buffer {
     fileprivate mutating func count(_ counts: PushCounts, of sending: TimelineSending) {
         let subject = PushCounts.Subject(sending)
         guard waiting.answers[subject] != nil || waiting.answers.count < Timeline.subjectsCounted else { return }
-        waiting.answers[subject, default: PushCounts()] += counts
+        let pushes = AnsweredPushes(activity: sending.activity, origin: sending.origin, counts: counts)
+        waiting.count(pushes, of: subject)
     }
 
     fileprivate mutating func lose(_ count: Int, of activityKey: Int64) {

@@ -3,11 +3,13 @@ import ActivityModel
 
 /// What the pushes of a batch have in common, as far as the timeline tells it.
 struct TimelineSending: Sendable, Hashable {
-    let activityKey: Int64
+    let activity: ActivityNames
     let segment: Int16?
     let event: TimelineRow.Event
     /// Nil for what carries no state.
     let revision: Revision?
+    /// The request that brought the change.
+    let origin: RequestOrigin?
     let priority: PushPriority
     let detail: TimelineDetail
 }
@@ -50,7 +52,7 @@ extension TimelineSending {
     }
 
     private func row(_ kind: TimelineRow.Kind) -> TimelineRow {
-        var row = TimelineRow(kind, activityKey: activityKey)
+        var row = TimelineRow(kind, activityKey: activity.key)
         row.segment = segment
         row.event = event
         row.revision = revision

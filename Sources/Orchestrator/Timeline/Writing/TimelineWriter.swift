@@ -63,12 +63,11 @@ struct TimelineWriter: Service, CustomStringConvertible {
         }
         let rows = waiting.rows + lost
         let devices = Set(rows.compactMap(\.deviceKey)).sorted()
-        let (kept, origins) = try await database.withTransaction { connection in
+        let kept = try await database.withTransaction { connection in
             let results = try await connection.pipeline([
                 // Else what a statement costs would hang on how large the tables are.
                 .planningOnce, TimelineErasure.exclusion(isForWriter: true),
                 "SELECT device_key FROM devices WHERE device_key = ANY(\(devices))",
-                ChangeOrigins.selection(for: waiting),
             ])
             let living = Set(try results[2].decoded(as: Int64.self))
             let clock = try await DatabaseMoment.read(on: connection)
@@ -76,14 +75,11 @@ struct TimelineWriter: Service, CustomStringConvertible {
             try await connection.copyIn(into: "timeline", columns: Self.columns, kept) { row, fields in
                 row.encode(into: &fields, clock)
             }
-            let origins = try ChangeOrigins(results[3])
-            let events = waiting.answers.map { subject, counts in
-                counts.event(of: subject, from: origins.origin(of: subject))
-            }
-            if !events.isEmpty { _ = try await connection.query(EventRows.insertion(events)) }
-            return (kept, origins)
+            let events = waiting.answers.map { subject, pushes in pushes.event(of: subject) }
+            try await EventRows.copy(events, at: clock.time(of: .now), on: connection)
+            return kept
         }
-        origins.log(kept, to: logger)
+        if logger.logLevel <= .debug { AnswerLog(waiting.answers).write(kept, to: logger) }
     }
 
     private static let columns = [
