@@ -9,7 +9,9 @@ enum SilenceLimit {
     /// as a change of its time.
     private static let silentSince = """
         (SELECT greatest(c.accepted_at, a.started_at, CASE WHEN a.state = 'scheduled' THEN a.starts_at END)
-         FROM activities AS a JOIN changes AS c ON c.activity_key = a.activity_key AND c.revision = a.revision
+         FROM activities AS a CROSS JOIN LATERAL (
+             SELECT accepted_at FROM changes WHERE activity_key = a.activity_key AND revision = a.revision OFFSET 0
+         ) AS c
          WHERE a.activity_key = s.activity_key)
         """
 

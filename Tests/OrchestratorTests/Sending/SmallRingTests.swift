@@ -59,6 +59,30 @@ struct SmallRingTests {
         }
     }
 
+    /// Plans are made once and kept, so this is looked at where the planner has not seen that an activity has many.
+    @Test("Of an activity's changes only the newest is read, however many there were")
+    func newestAlone() async throws {
+        try await withWorld { world in
+            try await orders(1, in: world)
+            for score in 1...10 {
+                try await world.update("a1", score: Int64(score))
+                try await world.pass(5)
+            }
+            try await world.settle()
+            try await world.update("a1", score: 11)
+            let rings = await (try group(in: world)).smallRings()
+            try #require(rings.count == 1)
+            let look = SmallRing.selection(rings.map(\.lease.activityKey), of: world.orchestrator.segments.daemon)
+            let counted: Query = "SELECT idx_tup_fetch FROM pg_stat_xact_user_tables WHERE relname = 'changes'"
+            let results = try await world.database.withTransaction { connection in
+                try await connection.pipeline([.planningOnce, counted, look, counted])
+            }
+            #expect(results[2].count == 1)
+            let (before, after) = (try results[1].single(Int64.self), try results[3].single(Int64.self))
+            #expect((after ?? 0) - (before ?? 0) == 1)
+        }
+    }
+
     @Test("What several have come to is stored at once, whatever each has jumped over")
     func atOnce() async throws {
         try await withWorld { world in

@@ -141,7 +141,10 @@ extension SmallRing {
             AND s.lease_until > clock_timestamp() AND s.through_key = \(RingRange.whole.through)
         JOIN activities AS a ON a.activity_key = s.activity_key
         JOIN activity_types AS t ON t.bundle_id = a.bundle_id AND t.type_name = a.type_name
-        JOIN changes AS c ON c.activity_key = a.activity_key AND c.revision = a.revision
+        CROSS JOIN LATERAL (
+            -- By itself: else the planner may read all changes of each activity first, to look for the newest among them.
+            SELECT * FROM changes WHERE activity_key = a.activity_key AND revision = a.revision OFFSET 0
+        ) AS c
         CROSS JOIN LATERAL (
             SELECT count(*) AS count, array_agg(d.device_key) AS keys, array_agg(d.update_token) AS tokens,
                    array_agg(d.frequent) AS frequent, array_agg(d.failures) AS failures,
