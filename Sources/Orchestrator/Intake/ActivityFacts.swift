@@ -44,6 +44,19 @@ final class ActivityFacts: Sendable {
 }
 
 extension ActivityFacts {
+    /// Those of an activity that has just been started under this key.
+    convenience init(_ proposal: StartProposal, key: Int64) {
+        self.init(
+            key: key,
+            typeName: proposal.request.type,
+            environment: proposal.environment,
+            delivery: proposal.request.delivery,
+            attributes: CompactJSON(.object(proposal.attributes)),
+            startAlert: proposal.alert,
+            isPast: false
+        )
+    }
+
     /// Reads the facts of those that exist in one statement.
     static func read(_ names: [Name], from database: Database) async throws -> [Name: ActivityFacts] {
         let names = Array(Set(names))

@@ -86,7 +86,13 @@ extension Orchestrator {
             admitting: { command, backlog throws(Problem) in try limit.admit(command.weight, behind: backlog) },
             isUrgent: \.isUrgent
         )
-        for ((place, _), answer) in zip(commands, accepted) { answers[place] = answer }
+        for ((place, _), answer) in zip(commands, accepted) {
+            // Another daemon may have deleted it, and its id be used again: the next one looks it up anew.
+            if case .failure(let problem as Problem) = answer, problem.status == 404 {
+                self.facts.remove(changes[place].name)
+            }
+            answers[place] = answer
+        }
         return answers
     }
 

@@ -87,13 +87,16 @@ extension Orchestrator {
             type: type,
             appVersions: appVersions
         )
-        let draft: StartDraft? = try await database.withTransaction { connection in
+        let generation = facts.generation
+        let started: (key: Int64, draft: StartDraft)? = try await database.withTransaction { connection in
             try type.check(TypeVersionRows.updates(await connection.query(TypeVersionRows.hold([type]))))
             guard let key = try await proposal.insert(on: connection) else { return nil }
             try await proposal.insertParts(activityKey: key, on: connection)
-            return try await StartDraft(app, id, replay: false, for: idempotency, on: connection)
+            return (key, try await StartDraft(app, id, replay: false, for: idempotency, on: connection))
         }
-        guard let draft else { return nil }
+        guard let (key, draft) = started else { return nil }
+        let name = ActivityFacts.Name(app: app, id: id)
+        facts.store(ActivityFacts(proposal, key: key), for: name, lookedUpIn: generation)
         wakeUps.signal()
         return try await draft.counted(in: database)
     }
