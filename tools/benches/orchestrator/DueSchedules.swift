@@ -29,7 +29,7 @@ struct DueSchedules: Sendable {
         let daemon = try Daemon(options)
         return try await daemon.whileServing {
             let scene = Scene(orchestrator: daemon.orchestrator)
-            try await scene.prepareSingles(count)
+            try await scene.prepareSingles(count, copied: true)
             try await scene.addSchedules()
             try await scene.rest()
             daemon.sender.reset()

@@ -51,6 +51,21 @@ struct Scene: Sendable {
         return LiveActivityBody.update(content, timestamp: 1_763_700_000)
     }
 
+    private static let start = StartRequest(
+        type: type,
+        attributes: JSONObject([("home", .string("Argentina")), ("away", .string("France"))]),
+        contentState: state(0),
+        alert: AlertContent(title: .plain("Kick-off"), body: .plain("Argentina against France"))
+    )
+
+    /// Starts the activities from the second to the one of this number, each by itself: the daemon knows of them then
+    /// what it knows of those that it has started.
+    func startActivities(upTo count: Int) async throws {
+        try await Callers(count: 64).run(2...count) { number in
+            _ = try await orchestrator.start(Self.app, Self.activity(number), Self.start)
+        }
+    }
+
     /// Registers the app and the type, and starts the first activity.
     func prepare() async throws {
         let key = try SigningKeyRequest(keyID: KeyID(stored: "FGHIJ67890"), privateKey: P256PrivateKey.generate().pem())
@@ -65,13 +80,7 @@ struct Scene: Sendable {
             TypeRequest(source: .schemas(attributes: object, contentState: object)),
             force: false
         )
-        let start = StartRequest(
-            type: Self.type,
-            attributes: JSONObject([("home", .string("Argentina")), ("away", .string("France"))]),
-            contentState: Self.state(0),
-            alert: AlertContent(title: .plain("Kick-off"), body: .plain("Argentina against France"))
-        )
-        _ = try await orchestrator.start(Self.app, Self.first, start)
+        _ = try await orchestrator.start(Self.app, Self.first, Self.start)
         _ = try await work(until: "SELECT every(completed_revision = 1 AND lease_owner IS NULL) FROM segments")
     }
 

@@ -2,7 +2,8 @@ import APITypes
 import BenchSupport
 import Orchestrator
 
-/// One update of each of many activities with one device.
+/// One update of each of many activities with one device, by a daemon that has updated a fifth as many others before:
+/// connections are made and statements planned with the first.
 struct SingleUpdates: Sendable {
     private let options: Options
     private let activities: Int
@@ -12,6 +13,8 @@ struct SingleUpdates: Sendable {
 
     struct Result: Encodable {
         let updates: Int
+        /// How many went before, and do not count.
+        let before: Int
         let callers: Int
         /// From the first call to the last answer of APNs.
         let seconds: Double
@@ -31,21 +34,30 @@ struct SingleUpdates: Sendable {
         let daemon = try Daemon(options)
         return try await daemon.whileServing {
             let scene = Scene(orchestrator: daemon.orchestrator)
-            try await scene.prepareSingles(activities)
+            let before = activities / 5
+            try await scene.prepareSingles(before + activities)
+            try await post(before, after: 0, to: daemon.orchestrator)
+            _ = await daemon.sender.waitForAnswers(before)
             daemon.sender.reset()
             let began = ContinuousClock.now
-            try await Callers(count: callers).run(to: activities, by: batch) { numbers in
-                try await update(numbers, through: daemon.orchestrator)
-            }
+            try await post(activities, after: before, to: daemon.orchestrator)
             let allAccepted = ContinuousClock.now
             let ended = await daemon.sender.waitForAnswers(activities).last
             return Result(
                 updates: activities,
+                before: before,
                 callers: callers,
                 seconds: ended.seconds(since: began),
                 secondsToAcceptAll: allAccepted.seconds(since: began),
                 accepted: activities - daemon.sender.refused
             )
+        }
+    }
+
+    /// Updates so many activities, after the first ones.
+    private func post(_ count: Int, after first: Int, to orchestrator: Orchestrator) async throws {
+        try await Callers(count: callers).run(to: count, by: batch) { numbers in
+            try await update(first + numbers.lowerBound...first + numbers.upperBound, through: orchestrator)
         }
     }
 
@@ -61,10 +73,10 @@ struct SingleUpdates: Sendable {
 }
 
 extension Scene {
-    /// So many activities with one device each, which have been sent nothing but the start.
-    func prepareSingles(_ count: Int) async throws {
+    /// So many activities with one device each, which have been sent nothing but the start. Many are `copied`.
+    func prepareSingles(_ count: Int, copied: Bool = false) async throws {
         try await prepare()
-        try await addActivities(upTo: count)
+        try await copied ? addActivities(upTo: count) : startActivities(upTo: count)
         try await addDevices(count)
         try await addSubscriptions(ofEach: 1)
         try await rest()

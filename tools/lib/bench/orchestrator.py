@@ -91,7 +91,7 @@ class Bench:
         results = {}
         for name, way in ways.items():
             results[name] = self.figure("singles", activities=count, **way)
-            self.prove(results[name], count)
+            self.prove(results[name], count, started=results[name]["before"])
         anchors.append(self.pgbench("inserts", script, 16))
         anchor = median(anchors)
         for name, result in results.items():
@@ -196,6 +196,7 @@ def main():
     options = arguments.parse_args()
     with Workbench(options) as workbench:
         make_certificate(workbench.folder)
+        workbench.cluster.age()
         program = os.path.join(options.bin, "bench-sink")
         with Sink(program, workbench.folder, set(workbench.allowed), BODY, streams=STREAMS) as sink:
             bench = Bench(options, workbench.folder, workbench.cluster, sink)
