@@ -187,7 +187,7 @@ final class ConnectionPool {
             }
         }
         do {
-            let headers = try recentHeaders.headers(work.head, token.inPlace(of: work.providerToken))
+            let headers = try work.headers(token.inPlace(of: work.providerToken), from: &recentHeaders)
             while sent < limit, let index = work.ledger.take() {
                 let stream = try connection.submit(
                     tag: WorkTable.tag(work, index),

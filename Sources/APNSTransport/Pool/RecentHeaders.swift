@@ -28,13 +28,17 @@ struct RecentHeaders {
     ///
     /// - Throws: ``HTTP2Error/Code/invalidRequest`` for a field that cannot be written in HTTP/2.
     mutating func headers(_ head: RequestHead, _ token: ProviderToken) throws(HTTP2Error) -> SharedHeaders {
-        if let entry = entries.first(where: { $0.head == head && $0.token == token }) { return entry.headers }
+        let isForMany = head.isForMany
+        if isForMany, let entry = entries.first(where: { $0.head == head && $0.token == token }) {
+            return entry.headers
+        }
         let headers = try SharedHeaders(
             method: head.method,
             authority: authority,
             pathPrefix: head.path,
             fields: [HTTP2Header("authorization", token.authorization)] + head.fields
         )
+        guard isForMany else { return headers }
         let entry = Entry(head: head, token: token, headers: headers)
         if entries.count < Self.capacity {
             entries.append(entry)

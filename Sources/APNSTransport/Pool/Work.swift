@@ -32,6 +32,8 @@ final class Work {
     /// How long measured pushes waited for their answers.
     private(set) var latencies: [Duration] = []
 
+    private var layOut: (token: ProviderToken, headers: SharedHeaders)?
+
     init(
         head: RequestHead,
         providerToken: ProviderToken,
@@ -54,6 +56,14 @@ final class Work {
     /// What the request at `index` adds to the common path.
     func pathSuffix(_ index: Int) -> ArraySlice<UInt8> {
         tokens.map { $0[index] } ?? []
+    }
+
+    /// The header fields of its requests; looked for once for each provider token.
+    func headers(_ token: ProviderToken, from recent: inout RecentHeaders) throws(HTTP2Error) -> SharedHeaders {
+        if let layOut, layOut.token == token { return layOut.headers }
+        let headers = try recent.headers(head, token)
+        layOut = (token, headers)
+        return headers
     }
 
     /// A push has left; notes the time of every 128th, or of all if that is wanted.

@@ -15,6 +15,11 @@ package struct RequestHead: Sendable, Hashable {
     package let path: String
     package let fields: [HTTP2Header]
 
+    /// Whether pushes for others may well have the same: one to a device without a name of its own.
+    var isForMany: Bool {
+        kind == .devicePush && !fields.contains { $0.name == "apns-id" || $0.name == "apns-collapse-id" }
+    }
+
     /// The header fields as plain texts, to be shown.
     package var texts: [(name: String, value: String)] { fields.map { ($0.name, $0.value) } }
 

@@ -44,7 +44,7 @@ package struct BodySizes: Sendable, Hashable {
     }
 
     /// Measures a state with all that it may be combined with, the activity's channel included if it has one already.
-    package init(contentState: CompactJSON, in combination: Combination, channel: APNSChannelID? = nil) {
+    init(contentState: CompactJSON, in combination: Combination, channel: APNSChannelID? = nil) {
         stored = combination.attributes.count + contentState.count
         let change = Self.largestChange(contentState, combination)
         if combination.delivery != .channel { device = change }

@@ -56,7 +56,8 @@ extension Orchestrator {
     /// What is judged by a type that is changed meanwhile fails with ``OutdatedType``.
     private func judge(
         _ changes: [RequestedChange],
-        within limit: IntakeLimit
+        within limit: IntakeLimit,
+        isAgain: Bool = false
     ) async -> [Result<ChangeAnswer, any Error>] {
         let facts = await facts(of: changes.map(\.name))
         let backlog = intake.changes.backlog
@@ -86,13 +87,18 @@ extension Orchestrator {
             admitting: { command, backlog throws(Problem) in try limit.admit(command.weight, behind: backlog) },
             isUrgent: \.isUrgent
         )
-        for ((place, _), answer) in zip(commands, accepted) {
-            // Another daemon may have deleted it, and its id be used again: the next one looks it up anew.
-            if case .failure(let problem as Problem) = answer, problem.status == 404 {
-                self.facts.remove(changes[place].name)
-            }
+        var gone: [Int] = []
+        for ((place, command), answer) in zip(commands, accepted) {
             answers[place] = answer
+            if case .failure(let problem as Problem) = answer, problem.status == 404, command.scheduleID == nil {
+                gone.append(place)
+            }
         }
+        guard !gone.isEmpty, !isAgain else { return answers }
+        // Another daemon may have deleted them, and their ids be used again: they are looked up anew.
+        for place in gone { self.facts.remove(changes[place].name) }
+        let again = await judge(gone.map { changes[$0] }, within: limit, isAgain: true)
+        for (place, answer) in zip(gone, again) { answers[place] = answer }
         return answers
     }
 

@@ -31,6 +31,20 @@ struct RecentHeadersTests {
         #expect(Set(all.map(ObjectIdentifier.init)).count == all.count)
     }
 
+    @Test func `what no other push will have takes no place`() throws {
+        var recent = RecentHeaders(authority: "api.push.apple.com")
+        let first = try recent.headers(Self.head(expiration: 60), Self.token("a"))
+        for number in 0..<RecentHeaders.capacity {
+            var headers = PushHeaders(bundleID: Self.app, priority: .ten, expiration: 60)
+            headers.requestID = APNSRequestID(stored: "eabeae54-14a8-11e5-b60b-1697f925ec7b")
+            headers.collapseID = "collapsed-\(number)"
+            _ = try recent.headers(.devicePush(headers), Self.token("a"))
+            let channel = APNSChannelID(stored: "channel-\(number)")
+            _ = try recent.headers(.channelReading(bundleID: Self.app, channelID: channel), Self.token("a"))
+        }
+        #expect(try recent.headers(Self.head(expiration: 60), Self.token("a")) === first)
+    }
+
     @Test func `the oldest make room for new ones`() throws {
         var recent = RecentHeaders(authority: "api.push.apple.com")
         let capacity = Int64(RecentHeaders.capacity)

@@ -106,8 +106,6 @@ struct RetentionTests {
                 for daemon in [world, other] {
                     let gone = Problem.notFound("the activity")
                     await #expect(throws: gone) { try await daemon.show() }
-                    await #expect(throws: gone) { try await daemon.update(score: 5) }
-                    await #expect(throws: gone) { try await daemon.end() }
                     await #expect(throws: gone) { try await daemon.follow("d1", token: "aa02") }
                     await #expect(throws: gone) { try await daemon.report("d1", .ended) }
                     await #expect(throws: Problem.notFound("the subscription"), "nor has it a card") {
@@ -117,6 +115,9 @@ struct RetentionTests {
                             DeviceID(stored: "d1")
                         )
                     }
+                    // Last: from the first of these on the daemon knows it no more.
+                    await #expect(throws: gone) { try await daemon.update(score: 5) }
+                    await #expect(throws: gone) { try await daemon.end() }
                 }
                 #expect(try await rows(world) == [:])
             }

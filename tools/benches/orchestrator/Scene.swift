@@ -8,7 +8,7 @@ import Orchestrator
 import Postgres
 
 /// The app, the type, the activities and the devices that a figure is measured with. Rows of which there are many are
-/// copied in the database; that is not what is measured.
+/// mostly copied in the database; that is not what is measured.
 struct Scene: Sendable {
     static let app = BundleID(stored: "com.example.matchday")
     static let type = ActivityTypeName(stored: "Match")

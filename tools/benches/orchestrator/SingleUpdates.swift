@@ -2,8 +2,8 @@ import APITypes
 import BenchSupport
 import Orchestrator
 
-/// One update of each of many activities with one device, by a daemon that has updated a fifth as many others before:
-/// connections are made and statements planned with the first.
+/// One update of each of many activities with one device, by the daemon that has started them a moment before, and has
+/// updated others already: connections are made and statements planned with the first.
 struct SingleUpdates: Sendable {
     private let options: Options
     private let activities: Int
@@ -34,7 +34,7 @@ struct SingleUpdates: Sendable {
         let daemon = try Daemon(options)
         return try await daemon.whileServing {
             let scene = Scene(orchestrator: daemon.orchestrator)
-            let before = activities / 5
+            let before = max(activities / 5, callers * batch)
             try await scene.prepareSingles(before + activities)
             try await post(before, after: 0, to: daemon.orchestrator)
             _ = await daemon.sender.waitForAnswers(before)

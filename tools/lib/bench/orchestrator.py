@@ -25,7 +25,7 @@ class Bench:
         self.rows = [["", "Tally", "beside it", "ratio"]]
 
     def figure(self, mode, **settings):
-        """One process of the daemon on a fresh database; what it says, and what it and Postgres have cost."""
+        """One process of the daemon on a fresh database; what it says, and what the whole of it has cost, preparations included."""
         words = [os.path.join(self.options.bin, "bench-orchestrator"), mode, "--port", str(self.sink.port)]
         words += ["--ca", os.path.join(self.folder, "ca.pem"), "--database", self.cluster.fresh()]
         for name, value in settings.items():

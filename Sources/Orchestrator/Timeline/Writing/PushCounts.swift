@@ -23,8 +23,6 @@ struct PushCounts: Sendable, Hashable {
     /// How often each answer came: a status, with Apple's word or ours where it has one.
     private(set) var answers: [String: Int] = [:]
 
-    init() {}
-
     init(_ batch: BatchOutcome) {
         if batch.accepted > 0 { answers["200"] = batch.accepted }
         for exception in batch.exceptions { answers[Self.word(exception.outcome), default: 0] += 1 }

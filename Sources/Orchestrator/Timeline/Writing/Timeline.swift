@@ -21,9 +21,11 @@ final class Timeline: Sendable {
 
         var isEmpty: Bool { rows.isEmpty && lost.isEmpty && answers.isEmpty }
 
+        /// While the database is away only what is being counted already is counted on, so that nothing grows without
+        /// bound.
         fileprivate mutating func count(_ pushes: AnsweredPushes, of subject: PushCounts.Subject) {
             answers[subject]?.counts += pushes.counts
-            if answers[subject] == nil { answers[subject] = pushes }
+            if answers[subject] == nil, answers.count < Timeline.subjectsCounted { answers[subject] = pushes }
         }
     }
 
@@ -170,13 +172,9 @@ extension Timeline.Buffer {
         return lost
     }
 
-    /// While the database is away only what is being counted already is counted on, so that nothing grows without
-    /// bound.
     fileprivate mutating func count(_ counts: PushCounts, of sending: TimelineSending) {
-        let subject = PushCounts.Subject(sending)
-        guard waiting.answers[subject] != nil || waiting.answers.count < Timeline.subjectsCounted else { return }
         let pushes = AnsweredPushes(activity: sending.activity, origin: sending.origin, counts: counts)
-        waiting.count(pushes, of: subject)
+        waiting.count(pushes, of: PushCounts.Subject(sending))
     }
 
     fileprivate mutating func lose(_ count: Int, of activityKey: Int64) {
