@@ -60,7 +60,7 @@ struct OutgoingChange: Sendable {
                 segment: lease.segment,
                 event: change.kind == .end ? .end : .update,
                 revision: form.revision,
-                origin: form.revision == nil ? nil : change.origin,
+                origin: change.origin,
                 priority: form.headers.priority,
                 detail: detail
             ),

@@ -22,8 +22,6 @@ final class SigningIdentities: Sendable {
 
     /// What was stored, and what it was opened to.
     private struct OpenedKey: Sendable {
-        let teamID: String
-        let keyID: String
         let sealed: [UInt8]
         let identity: SigningIdentity
     }
@@ -66,20 +64,18 @@ final class SigningIdentities: Sendable {
         }
         // To open a key takes milliseconds, and nearly always it is the one that was opened before, be it by somebody
         // who looked at the same time.
-        if let opened = keys.lookUp(key).value, opened.sealed == sealed, opened.teamID == team, opened.keyID == keyID {
-            return opened
-        }
-        let privateKey = try SigningKeySeal.open(
-            sealed,
-            app: bundleID,
-            environment: environment,
-            masterKeys: masterKeys
-        )
+        let known = keys.lookUp(key).value
+        let privateKey =
+            if let known, known.sealed == sealed {
+                known.identity.privateKey
+            } else {
+                try SigningKeySeal.open(sealed, app: bundleID, environment: environment, masterKeys: masterKeys)
+            }
         let identity = SigningIdentity(
             teamID: TeamID(stored: team),
             keyID: KeyID(stored: keyID),
             privateKey: privateKey
         )
-        return OpenedKey(teamID: team, keyID: keyID, sealed: sealed, identity: identity)
+        return OpenedKey(sealed: sealed, identity: identity)
     }
 }

@@ -24,6 +24,7 @@ package struct RowColumn: Sendable {
         RowColumn(name: name, isArray: true) { $0.appendInterpolation(values) }
     }
 
+    // Inlinable, as the next: else each value of each row is compared by way of its type's tables.
     /// A value for each row, which is hardly ever another than `value` in any of them. Each set of columns in which it
     /// is makes a statement of its own, so this is not for what changes from one statement to the next.
     @inlinable

@@ -26,22 +26,17 @@ struct AppWakes: Sendable {
 
     /// What one push can be sent for: the activity, and what its pushes say of it.
     struct Addressee: Hashable, Sendable {
-        let activityKey: Int64
-        let app: BundleID
-        let environment: APNSEnvironment
-        let activityID: ActivityID
+        let activity: ActivityNames
         let typeName: ActivityTypeName
 
         init(_ card: WatchedCard) {
-            activityKey = card.activityKey
-            app = card.app
-            environment = card.environment
-            activityID = card.activityID
+            activity = ActivityNames(
+                key: card.activityKey,
+                app: card.app,
+                environment: card.environment,
+                id: card.activityID
+            )
             typeName = card.typeName
-        }
-
-        var names: ActivityNames {
-            ActivityNames(key: activityKey, app: app, environment: environment, id: activityID)
         }
     }
 
@@ -55,7 +50,7 @@ struct AppWakes: Sendable {
             let answers = await orchestrator.send(batch, to: cards.map(\.deviceKey))
             orchestrator.timeline.record(
                 TimelineSending(
-                    activity: addressee.names,
+                    activity: addressee.activity,
                     segment: nil,
                     event: .wake,
                     revision: nil,
@@ -70,40 +65,41 @@ struct AppWakes: Sendable {
         } catch {
             orchestrator.logger.warning(
                 "apps are not woken",
-                metadata: ["activity.key": "\(addressee.activityKey)", "error": "\(error)"]
+                metadata: ["activity.key": "\(addressee.activity.key)", "error": "\(error)"]
             )
         }
     }
 
     /// - Returns: Nil where nothing may be sent now: sending is halted, or there is no signing key.
     private func batch() async throws -> (PushBatch, TimelineDetail)? {
+        let activity = addressee.activity
         let rows = try await orchestrator.database.query(
             """
             SELECT extract(epoch FROM clock_timestamp())::int8, EXISTS (
                 SELECT FROM sending_halts
-                WHERE bundle_id = \(addressee.app.rawValue)
-                  AND environment = \(addressee.environment.rawValue)::apns_environment)
+                WHERE bundle_id = \(activity.app.rawValue)
+                  AND environment = \(activity.environment.rawValue)::apns_environment)
             """
         )
         guard let (now, isHalted) = try rows.first(as: (Int64, Bool).self), !isHalted else { return nil }
         let identity: SigningIdentity
         do {
-            identity = try await orchestrator.signing.identity(of: addressee.app, addressee.environment)
+            identity = try await orchestrator.signing.identity(of: activity.app, activity.environment)
         } catch let error as SigningKeyMissing {
             orchestrator.logger.warning("apps are not woken", metadata: ["error": "\(error)"])
             return nil
         }
-        let detail = try await orchestrator.timeline.detail(of: addressee.activityKey, count: cards.count)
+        let detail = try await orchestrator.timeline.detail(of: activity.key, count: cards.count)
         let batch = PushBatch(
-            environment: addressee.environment,
+            environment: activity.environment,
             identity: identity,
             headers: PushHeaders(
-                bundleID: addressee.app,
+                bundleID: activity.app,
                 pushType: .background,
                 priority: .five,
                 expiration: now + Self.expiration
             ),
-            body: try PushPayload.background(custom: addressee.activityID.mention(of: addressee.typeName)).body,
+            body: try PushPayload.background(custom: activity.id.mention(of: addressee.typeName)).body,
             tokens: TokenBuffer(cards.compactMap(\.deviceToken)),
             deadline: orchestrator.settings.pushDeadline,
             wantsReceipts: detail.wantsReceipts

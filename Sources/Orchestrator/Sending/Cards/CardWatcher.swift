@@ -115,6 +115,6 @@ struct CardWatcher: Service, CustomStringConvertible {
             Counter(label: "tally_token_waits_overdue_total").increment(by: decisions.overdue.count)
         }
         let wakes = decisions.toWake.map { AppWakes(orchestrator: orchestrator, addressee: $0, cards: $1) }
-        return (decisions.checked.count, wakes.sorted { $0.addressee.activityKey < $1.addressee.activityKey })
+        return (decisions.checked.count, wakes.sorted { $0.addressee.activity.key < $1.addressee.activity.key })
     }
 }
