@@ -91,12 +91,14 @@ extension ActivitySnapshot {
         """
     }
 
-    /// An SQL expression: when the segment `s` last pushed; not in the future, although the clock may have been set
-    /// back. On a channel not after the oldest of the changes `c` was accepted: what is repeated for late joiners while
-    /// they are held back must not hold them back for longer.
+    /// An SQL expression: when the segment `s` last pushed. On a channel not after the oldest of the changes `c` was
+    /// accepted: what is repeated for late joiners while they are held back must not hold them back for longer. Where
+    /// that time is still to come, because the clock was set back since, the accept counts instead; and if that is so
+    /// of it, too, nothing does: neither may move on with the clock.
     private static let lastPush = """
-        (CASE WHEN s.pushed_at IS NOT NULL THEN least(s.pushed_at, clock_timestamp(),
-             CASE s.segment WHEN \(SegmentLease.channelSegment) THEN min(c.accepted_at) END) END)
+        (CASE WHEN s.pushed_at <= clock_timestamp()
+             THEN least(s.pushed_at, CASE s.segment WHEN \(SegmentLease.channelSegment) THEN min(c.accepted_at) END)
+         WHEN s.pushed_at IS NOT NULL AND min(c.accepted_at) <= clock_timestamp() THEN min(c.accepted_at) END)
         """
 
     /// Reads the row of a ``selection(_:for:begun:)``; nil if the activity was deleted.

@@ -237,6 +237,24 @@ struct ChannelTests {
         }
     }
 
+    @Test("A clock that was set back by an hour keeps nobody who joins late waiting for it")
+    func joinAfterClockSetBack() async throws {
+        try await withWorld { world in
+            try await world.start(delivery: .channel)
+            try await world.settle()
+            try await world.update(score: 1)
+            try await world.settle()
+            #expect(world.recorder.take().map(\.score) == [1])
+            try await world.database.execute("UPDATE segments SET pushed_at = pushed_at + interval '1 hour'")
+            try await world.report("late", .channel, known: 1)
+            try await world.pass(11)
+            try await world.settle()
+            try await world.pass(11)
+            try await world.settle()
+            #expect(world.recorder.take().map(\.score) == [1])
+        }
+    }
+
     @Test("The end is repeated with the priority of an end for who reports after it")
     func endRepeats() async throws {
         try await withWorld { world in

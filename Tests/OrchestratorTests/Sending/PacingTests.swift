@@ -63,15 +63,40 @@ struct PacingTests {
         }
     }
 
-    @Test("A clock that was set back by an hour holds a change back for its interval, not for the hour")
-    func clockSetBack() async throws {
-        try await withPaced { world in
+    @Test(
+        "A clock that was set back by an hour holds a change back for its interval, not for the hour",
+        arguments: [Delivery.tokens, .channel]
+    )
+    func clockSetBack(delivery: Delivery) async throws {
+        try await withPaced(delivery) { world in
             try await world.database.execute("UPDATE segments SET pushed_at = pushed_at + interval '1 hour'")
             try await world.update(score: 2)
             try await world.settle()
             #expect(world.recorder.take().isEmpty)
-            let wait = try await world.number("SELECT extract(epoch FROM due_at - now())::int8 FROM segments")
+            let wait = try await world.number("SELECT extract(epoch FROM max(due_at) - now())::int8 FROM segments")
             #expect((20...30).contains(wait ?? 0))
+            try await world.pass(31)
+            try await world.settle()
+            #expect(world.recorder.take().map(\.score) == [2])
+        }
+    }
+
+    @Test(
+        "What was held back before the clock was set back leaves at the next look",
+        arguments: [Delivery.tokens, .channel]
+    )
+    func heldBackWhenSetBack(delivery: Delivery) async throws {
+        try await withPaced(delivery) { world in
+            try await world.update(score: 2)
+            try await world.settle()
+            #expect(world.recorder.take().isEmpty)
+            _ = try await world.database.pipeline([
+                "UPDATE segments SET pushed_at = pushed_at + interval '1 hour'",
+                "UPDATE changes SET accepted_at = accepted_at + interval '1 hour'",
+            ])
+            try await world.pass(31)
+            try await world.settle()
+            #expect(world.recorder.take().map(\.score) == [2])
         }
     }
 

@@ -172,10 +172,11 @@ struct ChannelTurn: Sendable {
     private static let repeatInterval = Duration.seconds(10)
 
     /// How long nothing is repeated yet; nil: it may be now. Nobody waits longer for the newest state than for a push
-    /// that is tried again (promise 2), also where the clock was set back.
+    /// that is tried again (promise 2). Where the clock was set back since the last broadcast, nobody waits: that would
+    /// be for as long as the step.
     private func repeatWait(on channel: BroadcastChannel) -> Duration? {
-        guard let sincePush = channel.sincePush else { return nil }
-        let wait = min(Self.repeatInterval, orchestrator.settings.retryCap) - max(sincePush, .zero)
+        guard let sincePush = channel.sincePush, sincePush >= .zero else { return nil }
+        let wait = min(Self.repeatInterval, orchestrator.settings.retryCap) - sincePush
         return wait > .zero ? wait : nil
     }
 
