@@ -84,6 +84,10 @@ struct ReportRows {
     /// one that just joined shows the state without being told of it. A card that waits to be ended, and had no token
     /// so far, goes on waiting for that.
     ///
+    /// A card that was there goes on to be owed what it has not heard, also where its token was rejected; and where that
+    /// died if ActivityKit says that it is the same card, for else its user may have dismissed it, and this be another.
+    /// What the state that it shows has told of it has heard.
+    ///
     /// Without `known_revision` a card is believed to have what its start or the last accepted push carried. But a
     /// token that replaces another may have been void for some of those pushes, which APNs accepts all the same; what
     /// the phone itself did not confirm is therefore sent once more (``CatchUpTurn``).
@@ -119,13 +123,20 @@ struct ReportRows {
                                 ELSE s.known_revision END
                         ELSE EXCLUDED.known_revision END,
                     CASE WHEN is_news OR is_other THEN EXCLUDED.confirmed_revision ELSE s.confirmed_revision END,
-                    CASE WHEN NOT is_other AND s.mode = 'token' AND s.state = 'due' THEN s.heard_revision
-                        WHEN NOT is_other AND s.mode = 'token' AND s.state = 'riding' THEN \(unescaped: Self.heardOnRing)
-                        ELSE EXCLUDED.heard_revision END,
+                    greatest(
+                        CASE WHEN is_other OR s.mode <> 'token' THEN EXCLUDED.heard_revision
+                            WHEN s.state IN ('due', 'rejected') OR (s.state = 'dead' AND is_named) THEN s.heard_revision
+                            WHEN s.state = 'riding' THEN \(unescaped: Self.heardOnRing)
+                            ELSE EXCLUDED.heard_revision END,
+                        CASE WHEN is_news THEN EXCLUDED.known_revision END
+                    ),
                     CASE WHEN is_other THEN EXCLUDED.started_at ELSE s.started_at END,
                     CASE WHEN is_over THEN NULL WHEN is_other THEN EXCLUDED.check_at
                         ELSE s.started_at + (EXCLUDED.check_at - EXCLUDED.started_at) END
-                FROM (SELECT \(unescaped: Self.isOtherCard) AS is_other, \(kind.isNews) AS is_news) AS card
+                FROM (
+                    SELECT \(unescaped: Self.isOtherCard) AS is_other, \(kind.isNews) AS is_news,
+                           coalesce(s.activitykit_id = EXCLUDED.activitykit_id, false) AS is_named
+                ) AS card
                 CROSS JOIN LATERAL (
                     SELECT NOT is_other AND \(unescaped: WatchedCard.isExpired) AS is_over,
                            NOT is_other AND NOT is_news AND s.mode = 'token' AND s.state IN ('riding', 'due')
