@@ -35,6 +35,8 @@ struct ChangeStore: Sendable {
         let key = lease.activityKey
         let locked = try await connection.pipeline([
             "SELECT stamp FROM activities WHERE activity_key = \(key) FOR NO KEY UPDATE",
+            // Before the segment, as who stores what a ring has sent does.
+            "SELECT FROM changes WHERE activity_key = \(key) AND revision = \(revision) FOR NO KEY UPDATE",
             """
             SELECT 1 FROM segments
             WHERE activity_key = \(key) AND segment = \(lease.segment)
@@ -45,7 +47,7 @@ struct ChangeStore: Sendable {
         guard let last = try locked[0].single(Int64.self),
             let stored = try Self.read(try await connection.query(Self.selection(key, revision)))
         else { return nil }
-        if locked[1].isEmpty { throw LeaseLost() }
+        if locked[2].isEmpty { throw LeaseLost() }
         if !anew, let change = stored.changeUnderItsStamp { return change }  // another sender was faster
         let wait = Stamping.delayBeforeStamping(now: stored.now, last: last)
         if wait > 0, stored.kind != .end { throw StampTooEarly(wait: .seconds(wait)) }

@@ -1,0 +1,33 @@
+import Postgres
+import Testing
+
+@testable import Orchestrator
+
+@Suite("Rows are locked in one order by whoever stamps a change", .timeLimit(.minutes(2)))
+struct StampLockTests {
+    /// What a ring has sent it stores with the changes first, then its own row, which who wakes several rings may wait
+    /// to hold.
+    @Test("its own row before that of its ring")
+    func changeBeforeRing() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.follow("phone", token: "aa01", known: 1)
+            try await world.settle()
+            try await world.update(score: 1)
+            let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                try await world.database.withTransaction { connection in
+                    _ = try await connection.query("SELECT FROM changes WHERE revision = 2 FOR NO KEY UPDATE")
+                    group.addTask {
+                        let change = try await world.orchestrator.changes.stamped(2, under: lease, anew: true)
+                        #expect(change?.revision == 2)
+                    }
+                    try await world.someoneWaits()
+                    let rings = try await connection.query("SELECT 1 FROM segments FOR NO KEY UPDATE SKIP LOCKED")
+                    #expect(rings.count == 1)
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+}
