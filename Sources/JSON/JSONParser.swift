@@ -202,14 +202,6 @@ extension JSONValue {
         return try parser.parseDocument(bytes.span)
     }
 
-    /// Reads a whole document from any bytes; see ``parse(_:maximumDepth:refusesNUL:)``.
-    package static func parse(
-        _ bytes: some Sequence<UInt8>,
-        maximumDepth: Int = 64
-    ) throws(JSONParsingError) -> JSONValue {
-        try parse(Array(bytes), maximumDepth: maximumDepth)
-    }
-
     /// Reads a whole document from text; offsets of errors count its UTF-8 bytes.
     package init(parsing text: String) throws(JSONParsingError) {
         self = try Self.parse(Array(text.utf8))

@@ -123,5 +123,5 @@ private struct OfficialSuite {
         }
     }
 
-    private static func read(_ file: URL) throws -> JSONValue { try JSONValue.parse(Data(contentsOf: file)) }
+    private static func read(_ file: URL) throws -> JSONValue { try JSONValue.parse(Array(Data(contentsOf: file))) }
 }

@@ -147,8 +147,8 @@ struct JSONParsingTests {
         #expect(error?.code == .tooDeep)
         #expect(error?.offset == 64)
         #expect(throws: JSONParsingError.self) { try JSONValue(parsing: String(repeating: "{\"a\":", count: 100_000)) }
-        #expect(throws: Never.self) { try JSONValue.parse(deep(3).utf8, maximumDepth: 3) }
-        #expect(throws: JSONParsingError.self) { try JSONValue.parse(deep(4).utf8, maximumDepth: 3) }
+        #expect(throws: Never.self) { try JSONValue.parse(Array(deep(3).utf8), maximumDepth: 3) }
+        #expect(throws: JSONParsingError.self) { try JSONValue.parse(Array(deep(4).utf8), maximumDepth: 3) }
     }
 
     @Test("Keys that differ in normalization only are different keys")

@@ -2,6 +2,7 @@ package import JSON
 
 /// The payload of a push as a phone reads it. One object serves all phones that got the same bytes.
 package final class PushBody: Sendable {
+    /// The `event` of a Live Activity push.
     package enum Event: String, Sendable, Hashable, CaseIterable {
         case start
         case update
@@ -31,7 +32,6 @@ package final class PushBody: Sendable {
     package let staleDate: Int64?
     /// UNIX seconds.
     package let dismissalDate: Int64?
-    package let relevanceScore: Double?
     /// Serialised bytes, which count against what the phone holds.
     package let attributesByteCount: Int
     package let contentStateByteCount: Int
@@ -61,7 +61,6 @@ package final class PushBody: Sendable {
         hasAlert = alert?["title"] != nil && alert?["body"] != nil
         staleDate = aps?["stale-date"]?.int64
         dismissalDate = aps?["dismissal-date"]?.int64
-        relevanceScore = aps?["relevance-score"]?.double
         attributesByteCount = attributes?.serialized().count ?? 0
         contentStateByteCount = contentState?.serialized().count ?? 0
         if fault == nil {

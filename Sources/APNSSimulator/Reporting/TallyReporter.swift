@@ -8,12 +8,12 @@ package struct TallyReporter: TallyReporting {
 
     /// Connects to nothing yet. Throws when the URL is none like `http://127.0.0.1:8080`; `key` needs the scope
     /// `register`.
-    package init(url: String, key: String, connections: Int = 64) throws(ClientError) {
+    package init(url: String, key: String) throws(ClientError) {
         client = try TallyClient(
             TallyClient.Configuration(
                 url: url,
                 key: key,
-                maximumConnections: connections,
+                maximumConnections: 64,
                 requestTimeout: .seconds(15),
                 deadline: .seconds(30)
             )

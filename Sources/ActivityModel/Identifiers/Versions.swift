@@ -70,9 +70,6 @@ package struct AppVersion: Hashable, Comparable, Sendable, CustomStringConvertib
         self.numbers = numbers
     }
 
-    /// A version by its numbers.
-    package init(_ numbers: Int...) { self.numbers = DottedNumbers(numbers) }
-
     /// The text as given.
     package var description: String { numbers.text }
 

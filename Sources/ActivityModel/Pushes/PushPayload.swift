@@ -2,8 +2,6 @@ package import JSON
 
 /// The body of an ordinary push, made to fit its push type. Live Activities have ``LiveActivityBody``.
 package struct PushPayload: Sendable, Hashable {
-    /// What it was made for.
-    package let pushType: PushType
     /// What stands in `aps`; nil for types without that key.
     package let content: NotificationContent?
     /// The app's own data, beside `aps`.
@@ -17,7 +15,6 @@ package struct PushPayload: Sendable, Hashable {
         content: NotificationContent = NotificationContent(),
         custom: JSONObject = JSONObject()
     ) throws(InvalidFields) {
-        self.pushType = pushType
         self.custom = custom
         var content = content
         switch pushType {

@@ -37,12 +37,6 @@ package final class ResultHandle: @unchecked Sendable {
         unsafe PQfname(raw, Int32(column)).map { unsafe String(cString: $0) } ?? ""
     }
 
-    /// The first column of that name.
-    package func column(named name: String) -> Int? {
-        // PQfnumber would fold case as SQL does; names of results are compared exactly here.
-        (0..<columnCount).first { columnName($0) == name }
-    }
-
     /// The OID of a column's type; 0 beyond the last.
     package func columnType(_ column: Int) -> UInt32 { unsafe PQftype(raw, Int32(column)) }
 

@@ -22,9 +22,6 @@ package struct Rows: Sendable, RandomAccessCollection {
     /// Names of the columns, as the statement calls them.
     package var columns: [String] { (0..<result.columnCount).map(result.columnName) }
 
-    /// The position of a column.
-    package func column(named name: String) -> Int? { result.column(named: name) }
-
     /// Lends the bytes of one field in the server's binary format, nil for NULL. For `bytea` these are the bytes
     /// themselves. Traps outside of the result.
     package func withBytes<R, E: Error>(row: Int, column: Int, _ body: (RawSpan) throws(E) -> R) throws(E) -> R? {
@@ -101,19 +98,6 @@ package struct Row: Sendable {
         } catch {
             throw failure(error, column: column, expected: "\(Value.self)")
         }
-    }
-
-    /// Reads one column by its name in the result.
-    ///
-    /// - Throws: ``PostgresError/Code/decoding``.
-    package func decode<Value: PostgresDecodable>(
-        _ type: Value.Type = Value.self,
-        named name: String
-    ) throws(PostgresError) -> Value {
-        guard let column = rows.column(named: name) else {
-            throw PostgresError(.decoding, message: "no column \(name)")
-        }
-        return try decode(type, at: column)
     }
 
     /// Reads the only column.

@@ -17,7 +17,6 @@ extension TypedContent {
 /// Compares where checking leads to with where types are followed to.
 private struct TypedContentCheck {
     private let steps: SchemaSteps
-    private let document: JSONValue
     private let nodes: [TypedContent.Node]
     private let places: [JSONPointer]
     /// The schemas that name a type, or lead to one that does.
@@ -27,7 +26,7 @@ private struct TypedContentCheck {
     init(_ document: JSONValue, _ steps: SchemaSteps) {
         var reader = TypedContentReader(document: document)
         reader.read()
-        (self.document, self.steps) = (document, steps)
+        self.steps = steps
         (nodes, places) = (reader.nodes, reader.places)
         walk = TypedContentWalk(nodes: nodes, author: .caller) { _ in nil }
         typed = Self.leadingToTypes(document, steps)

@@ -21,10 +21,6 @@ final class HTTPConnection: Sendable {
     /// Whether the server has not hung up, as far as is known.
     var isOpen: Bool { channel.isActive }
 
-    func close() {
-        channel.close(promise: nil)
-    }
-
     // MARK: Opening
 
     /// One address of the server that is being tried. Several may be at a time (RFC 8305), of which one is kept.
