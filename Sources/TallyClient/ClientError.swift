@@ -98,7 +98,7 @@ extension ClientError {
 
 extension Problem {
     /// Whether the request may have been carried out, or may still be.
-    fileprivate var leavesOutcomeOpen: Bool { ["outcome_unknown", "idempotency_in_progress"].contains(code) }
+    fileprivate var leavesOutcomeOpen: Bool { [Code.outcomeUnknown, Code.idempotencyInProgress].contains(code) }
 }
 
 extension ClientError: CustomStringConvertible {

@@ -1,3 +1,5 @@
+import APITypes
+
 /// When a request is tried again: after a failed connection and after the answers that say "later".
 package struct RetryPolicy: Sendable, Hashable {
     /// The longest wait after the first failure; it doubles from one failure to the next.
@@ -32,7 +34,7 @@ package struct RetryPolicy: Sendable, Hashable {
         switch status {
         case 429: true
         case _ where proxyStatuses.contains(status): true
-        case 409: code == "idempotency_in_progress"
+        case 409: code == Problem.Code.idempotencyInProgress
         default: false
         }
     }

@@ -31,6 +31,10 @@ package struct FieldError: Sendable, Hashable {
     package static let invalidValue = InvalidFields.Issue.Code.invalidValue.rawValue
     /// Two fields that exclude each other.
     package static let conflict = "conflict"
+    /// Attributes and content state that are too large together.
+    package static let payloadTooLarge = "payload_too_large"
+    /// Content that several versions of a type decode, each in another form.
+    package static let conflictingVersions = "conflicting_versions"
 
     /// The most errors that one answer tells; who reads a request looks for no more when there is one more than that.
     package static let maximumCount = 100

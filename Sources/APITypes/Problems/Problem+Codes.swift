@@ -4,6 +4,19 @@ package import JSON
 // Every code of the contract, once; those of 409 are in `Problem+Conflicts.swift`. `detail` says what to do where that
 // is known.
 extension Problem {
+    /// The codes by which programs of ours tell problems apart. What each means stands below, where its problem is made;
+    /// every other code stands only there.
+    package enum Code {
+        package static let unauthorized = "unauthorized"
+        package static let missingScope = "missing_scope"
+        package static let unknownType = "unknown_type"
+        package static let idempotencyInProgress = "idempotency_in_progress"
+        package static let tooManyRequests = "too_many_requests"
+        package static let internalError = "internal_error"
+        package static let unavailable = "unavailable"
+        package static let outcomeUnknown = "outcome_unknown"
+    }
+
     // MARK: The request as such
 
     /// 400: the body is not JSON (syntax, UTF-8, duplicate key, depth).
@@ -27,14 +40,14 @@ extension Problem {
     package static func unauthorized(
         _ detail: String = "A valid API key is needed: 'Authorization: Bearer <key>'."
     ) -> Problem {
-        Problem(status: 401, code: "unauthorized", detail: detail)
+        Problem(status: 401, code: Code.unauthorized, detail: detail)
     }
 
     /// 403: the key is valid and does not have this scope.
     package static func missingScope(_ scope: Scope) -> Problem {
         Problem(
             status: 403,
-            code: "missing_scope",
+            code: Code.missingScope,
             detail: "The API key does not have the scope '\(scope.rawValue)'.",
             extra: JSONObject([("scope", .string(scope.rawValue))])
         )
@@ -120,7 +133,7 @@ extension Problem {
     package static func unknownType(_ name: ActivityTypeName) -> Problem {
         Problem(
             status: 422,
-            code: "unknown_type",
+            code: Code.unknownType,
             detail: "The activity type '\(name.rawValue)' is not registered for this app.",
             extra: JSONObject([("type_name", .string(name.rawValue))])
         )
@@ -182,7 +195,7 @@ extension Problem {
     package static func tooManyRequests(retryAfter: Int) -> Problem {
         Problem(
             status: 429,
-            code: "too_many_requests",
+            code: Code.tooManyRequests,
             detail: "Too many requests; try again after \(retryAfter) s.",
             retryAfter: retryAfter
         )
@@ -201,7 +214,7 @@ extension Problem {
 
     /// 500: our bug. Says nothing of its cause.
     package static func internalError() -> Problem {
-        Problem(status: 500, code: "internal_error", detail: "The server failed to carry out the request.")
+        Problem(status: 500, code: Code.internalError, detail: "The server failed to carry out the request.")
     }
 
     /// 502: APNs refused what was asked of it on the caller's behalf; `words` are its status and reason.
@@ -215,7 +228,7 @@ extension Problem {
         _ detail: String = "The database cannot be reached.",
         retryAfter: Int = 1
     ) -> Problem {
-        Problem(status: 503, code: "unavailable", detail: detail, retryAfter: retryAfter)
+        Problem(status: 503, code: Code.unavailable, detail: detail, retryAfter: retryAfter)
     }
 
     /// 503: who was to carry the request out did not say what became of it. Of the database, the same request again,
@@ -224,6 +237,6 @@ extension Problem {
         _ detail: String = "The database did not answer in time; the request may have been carried out.",
         retryAfter: Int = 1
     ) -> Problem {
-        Problem(status: 503, code: "outcome_unknown", detail: detail, retryAfter: retryAfter)
+        Problem(status: 503, code: Code.outcomeUnknown, detail: detail, retryAfter: retryAfter)
     }
 }

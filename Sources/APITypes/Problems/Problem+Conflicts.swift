@@ -112,7 +112,7 @@ extension Problem {
     package static func idempotencyInProgress(retryAfter: Int = 1) -> Problem {
         Problem(
             status: 409,
-            code: "idempotency_in_progress",
+            code: Code.idempotencyInProgress,
             detail: "The first request with this Idempotency-Key is still running.",
             retryAfter: retryAfter
         )

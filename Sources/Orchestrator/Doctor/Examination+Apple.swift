@@ -58,7 +58,7 @@ extension Examination {
         do {
             let request = ChannelRequest(environment: key.environment, storage: .none)
             made = try await orchestrator.createChannel(key.app, request)
-        } catch let problem as Problem where problem.code == "outcome_unknown" {
+        } catch let problem as Problem where problem.code == Problem.Code.outcomeUnknown {
             return DoctorCheck(
                 "broadcast",
                 of: key.subject,

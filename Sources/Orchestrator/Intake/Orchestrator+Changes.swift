@@ -107,7 +107,7 @@ extension Orchestrator {
     /// Lets the timeline of an activity tell which requests came to nothing: a card may stand still for that alone.
     private func tell(_ problem: Problem, refusing change: RequestedChange) {
         // What is refused for want of room is posted again in a moment, and there is no room for rows of it either.
-        guard problem.code != "too_many_requests" else { return }
+        guard problem.code != Problem.Code.tooManyRequests else { return }
         // A schedule that fails is an event, which the timeline tells.
         guard change.scheduleID == nil, case .fresh(let facts) = facts.lookUp(change.name) else { return }
         timeline.record(problem, refusing: TimelineRow.Event(change.kind), of: facts.key)

@@ -17,7 +17,7 @@ extension Orchestrator {
         let context: TypeContext
         do {
             context = try await typeContext(app, name)
-        } catch let problem as Problem where problem.code == "unknown_type" {
+        } catch let problem as Problem where problem.code == Problem.Code.unknownType {
             // Here the type is what the path names.
             throw Problem.notFound("the activity type")
         }
@@ -30,7 +30,7 @@ extension Orchestrator {
             errors.append(
                 FieldError(
                     pointer: JSONPointer(),
-                    code: "payload_too_large",
+                    code: FieldError.payloadTooLarge,
                     message: "\(together) bytes together, at most \(Self.maximumContentBytes) fit"
                 )
             )

@@ -92,7 +92,7 @@ struct JudgedContent: Sendable {
                 let others = versions.filter { $0 != version }.map(String.init).joined(separator: ", ")
                 return FieldError(
                     pointer: place,
-                    code: "conflicting_versions",
+                    code: FieldError.conflictingVersions,
                     message:
                         "Version \(version) decodes this in another form than version \(others), and phones of both follow. "
                         + "One form goes to all of them: let the schemas agree, or retire the older version.",

@@ -124,7 +124,7 @@ public struct EndOptions: Sendable, Hashable {
             return dismissAfterSeconds.map { .after(seconds: $0) }
         }
         guard dismissAfterSeconds == nil else {
-            throw TallyError(code: "invalid_argument", detail: "Either dismissAfterSeconds or dismissAt can be given.")
+            throw TallyError(invalidArgument: "Either dismissAfterSeconds or dismissAt can be given.")
         }
         return .at(time)
     }

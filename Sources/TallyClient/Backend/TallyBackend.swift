@@ -156,7 +156,7 @@ public struct TallyBackend: Sendable {
         _ make: (String) -> Value?
     ) throws(TallyError) -> Value {
         guard let value = make(text) else {
-            throw TallyError(code: "invalid_argument", detail: "'\(text)' is not \(what).")
+            throw TallyError(invalidArgument: "'\(text)' is not \(what).")
         }
         return value
     }
@@ -164,14 +164,14 @@ public struct TallyBackend: Sendable {
     static func instant(_ date: Date?, _ name: String) throws(TallyError) -> Instant? {
         guard let date else { return nil }
         guard let instant = Instant(exactly: date) else {
-            throw TallyError(code: "invalid_argument", detail: "\(name) is no date of RFC 3339.")
+            throw TallyError(invalidArgument: "\(name) is no date of RFC 3339.")
         }
         return instant
     }
 
     static func finite(_ number: Double?, _ name: String) throws(TallyError) -> Double? {
         guard number?.isFinite != false else {
-            throw TallyError(code: "invalid_argument", detail: "\(name) is no finite number.")
+            throw TallyError(invalidArgument: "\(name) is no finite number.")
         }
         return number
     }
@@ -193,13 +193,13 @@ public struct TallyBackend: Sendable {
         do {
             let json = try JSONValue.parse([UInt8](try encoder.encode(value)))
             guard let object = json.object else {
-                throw TallyError(code: "invalid_argument", detail: "\(what) must be encoded as a JSON object.")
+                throw TallyError(invalidArgument: "\(what) must be encoded as a JSON object.")
             }
             return object
         } catch let error as TallyError {
             throw error
         } catch {
-            throw TallyError(code: "invalid_argument", detail: "\(what) cannot be encoded: \(error)")
+            throw TallyError(invalidArgument: "\(what) cannot be encoded: \(error)")
         }
     }
 }

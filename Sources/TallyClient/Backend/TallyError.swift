@@ -37,8 +37,9 @@ public struct TallyError: Error, Sendable, Hashable, CustomStringConvertible {
         ([code + ": " + detail] + issues.map { "\($0.pointer): \($0.message)" }).joined(separator: "; ")
     }
 
-    init(code: String, detail: String) {
-        self.code = code
+    /// What is refused before it is sent.
+    init(invalidArgument detail: String) {
+        code = "invalid_argument"
         self.detail = detail
         status = nil
         issues = []

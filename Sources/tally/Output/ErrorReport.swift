@@ -75,14 +75,14 @@ struct ErrorReport: Equatable {
 
     private static func advice(for problem: Problem) -> String? {
         switch problem.code {
-        case "unauthorized":
+        case Problem.Code.unauthorized:
             "The key comes from --key, TALLY_API_KEY or the profile. `tally keys list` shows which are good."
-        case "missing_scope":
+        case Problem.Code.missingScope:
             (problem.extra["scope"]?.string).map { "Make a key that has it: tally keys create NAME --scope \($0)" }
-        case "outcome_unknown":
+        case Problem.Code.outcomeUnknown:
             "Look at what there is before you ask again; `tally doctor` says what is wrong if it stays."
-        case "unavailable": "Ask again in a moment; `tally doctor` says what is wrong if it stays."
-        case "internal_error": "The daemon's log says more, under the request id of the answer."
+        case Problem.Code.unavailable: "Ask again in a moment; `tally doctor` says what is wrong if it stays."
+        case Problem.Code.internalError: "The daemon's log says more, under the request id of the answer."
         default: nil
         }
     }
