@@ -148,12 +148,26 @@ extension Universe {
     {
         await Turn.$current.withValue(turn) {
             do {
-                try await SegmentGroup.work(lease, of: orchestrator)
+                try await Self.work(on: lease, of: orchestrator)
             } catch {
                 apple.with { _ = $0.brokenTurns.insert(turn.number) }
                 // Where the lease is lost, another daemon goes on.
                 if !(error is LeaseLost) { await SegmentWorker(orchestrator: orchestrator, lease: lease).rescue() }
             }
+        }
+    }
+
+    /// Serves one segment as its group does, but for the timers by which a group stores answers and keeps leases.
+    private static func work(on lease: SegmentLease, of orchestrator: Orchestrator) async throws {
+        let group = SegmentGroup(orchestrator: orchestrator, segments: [LeasedSegment(lease: lease)])
+        guard let ring = try await orchestrator.segments.smallRings(among: [lease]).first else {
+            return try await SegmentWorker(orchestrator: orchestrator, lease: lease).work()
+        }
+        let exceptions = try await group.push(ring)
+        if exceptions.refused.isEmpty {
+            _ = try await orchestrator.segments.complete([ring])
+        } else {
+            try await group.settle(ring, exceptions)
         }
     }
 

@@ -49,20 +49,6 @@ struct SegmentGroup: Sendable {
         }
     }
 
-    /// Serves one segment, without keeping its lease alive; nothing but its own steps happens.
-    static func work(_ lease: SegmentLease, of orchestrator: Orchestrator) async throws {
-        let group = SegmentGroup(orchestrator: orchestrator, segments: [LeasedSegment(lease: lease)])
-        guard let ring = try await group.store.smallRings(among: [lease]).first else {
-            return try await SegmentWorker(orchestrator: orchestrator, lease: lease).work()
-        }
-        let exceptions = try await group.push(ring)
-        if exceptions.refused.isEmpty {
-            _ = try await group.store.complete([ring])
-        } else {
-            try await group.settle(ring, exceptions)
-        }
-    }
-
     /// Where the database cannot tell, the workers will see.
     func smallRings() async -> [SmallRing] {
         let now = ContinuousClock.now
@@ -192,7 +178,7 @@ struct SegmentGroup: Sendable {
 
     /// Stores what came of a ring of which not everybody was reached, and ends its lease. The exceptions have rows of
     /// their own, which are due later; unless nobody was reached.
-    private func settle(_ ring: SmallRing, _ exceptions: PushExceptions) async throws {
+    func settle(_ ring: SmallRing, _ exceptions: PushExceptions) async throws {
         guard exceptions.commonFailure == nil else {
             let delay = orchestrator.settings.backoff.delay(afterFailures: ring.failures + 1)
             return try await store.backOff(ring.lease, for: delay)
@@ -208,7 +194,7 @@ struct SegmentGroup: Sendable {
     }
 
     /// All pushes of a small ring are alike and leave together.
-    private func push(_ ring: SmallRing) async throws -> PushExceptions {
+    func push(_ ring: SmallRing) async throws -> PushExceptions {
         let outgoing = OutgoingChange(
             orchestrator: orchestrator,
             lease: ring.lease,
