@@ -111,6 +111,8 @@ let package = Package(
             ],
             swiftSettings: swiftSettings
         ),
+        // A private Postgres cluster on this machine, for `tallyd dev` and for the tests.
+        .target(name: "LocalPostgres", dependencies: ["Reactor"], swiftSettings: swiftSettings),
         .target(
             name: "Schema",
             path: "schema",
@@ -189,16 +191,13 @@ let package = Package(
             ],
             swiftSettings: swiftSettings
         ),
-        // A private Postgres cluster on this machine, for `tallyd dev` and for the tests.
-        .target(name: "LocalPostgres", dependencies: ["Reactor"], swiftSettings: swiftSettings),
 
         // Programs.
         .executableTarget(
             name: "tallyd",
             dependencies: [
                 "APITypes", "APNSSimulator", "APNSTransport", "ActivityModel", "Cryptography", "HTTPAPI", "JSON",
-                "LocalPostgres",
-                "Orchestrator", "Postgres", "TallyClient",
+                "LocalPostgres", "Orchestrator", "Postgres", "TallyClient",
                 argumentParser, configuration, logging, metrics, serviceLifecycle, systemPackage, unixSignals,
             ],
             swiftSettings: swiftSettings
@@ -310,10 +309,8 @@ let package = Package(
             name: "DocumentationTests",
             dependencies: [
                 "APITypes", "ActivityKit", "ActivityModel", "JSON", "TallyClient", "TestSupport", "UIKit", "apns-sim",
-                "tally",
-                "tally-chaos", "tallyd",
-                argumentParser,
-                hummingbird,
+                "tally", "tally-chaos", "tallyd",
+                argumentParser, hummingbird,
             ],
             swiftSettings: swiftSettings
         ),
