@@ -1,5 +1,6 @@
 /// Why the simulator, or the program that controls one, could not do what was asked.
 package struct SimulatorError: Error, Sendable, CustomStringConvertible {
+    /// What went wrong.
     package struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Kind: String, Sendable { case unreachable, refused, badAnswer, unreadable }
         private let kind: Kind

@@ -7,6 +7,7 @@ import COpenSSL
 package final class TLSContext: @unchecked Sendable {
     // Sendable without a check by the compiler: nobody changes the SSL_CTX after init, and OpenSSL's own counters and
     // session cache in it are locked.
+    /// Which end of the connections we are.
     package enum Role: Sendable { case client, server }
 
     /// What is to be spoken over TLS.

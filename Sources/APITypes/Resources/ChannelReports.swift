@@ -32,6 +32,7 @@ extension ReconcileRequest: APIRequest {
 
 /// Something that Apple's list and our records do not agree about, and what was or would be done.
 package struct ChannelFinding: Sendable, Hashable {
+    /// How they differ.
     package enum Kind: String, Sendable, Hashable, CaseIterable {
         /// Ours, to be used, and gone at Apple.
         case lost
@@ -43,6 +44,7 @@ package struct ChannelFinding: Sendable, Hashable {
         case unknown
     }
 
+    /// What was done about it, or would be.
     package enum Action: String, Sendable, Hashable, CaseIterable {
         /// Nothing: it is reported.
         case keep

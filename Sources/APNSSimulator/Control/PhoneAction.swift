@@ -4,6 +4,7 @@ package import JSON
 
 /// Something that a person, iOS or the app does, at one phone or at many.
 package struct PhoneAction: Sendable, Hashable {
+    /// What is done; the raw values are the words of the control API.
     package enum Kind: String, Sendable, Hashable, CaseIterable {
         /// Open an activity in the app, which starts a card by itself.
         case join

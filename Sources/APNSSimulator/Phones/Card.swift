@@ -11,9 +11,10 @@ package struct Card: Sendable {
         case channel(String)
     }
 
+    /// How far the card has come; times are milliseconds since 1970.
     package enum Phase: Sendable, Hashable {
         case active
-        /// Over at `since`, gone from the Lock Screen at `dismissedAt`; both milliseconds since 1970.
+        /// Over at `since`, gone from the Lock Screen at `dismissedAt`.
         case ended(since: Int64, dismissedAt: Int64)
         /// The app ended it because a newer card of the same activity appeared.
         case replaced(since: Int64)

@@ -39,6 +39,7 @@ package struct DeviceReport: Sendable, Hashable {
 
 /// The app's report of one card.
 package struct SubscriptionReport: Sendable, Hashable {
+    /// What the card gets its updates from.
     package enum Link: Sendable, Hashable {
         case token(String)
         case channel(String)

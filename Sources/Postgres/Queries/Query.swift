@@ -36,6 +36,7 @@ package struct Query: Sendable, Hashable, ExpressibleByStringInterpolation {
                set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true)
         """
 
+    /// Collects the text of a query, and its values apart from it.
     package struct StringInterpolation: StringInterpolationProtocol {
         fileprivate var sql = ""
         fileprivate var parameters = Parameters()
