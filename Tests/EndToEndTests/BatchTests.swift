@@ -3,6 +3,7 @@ import ActivityModel
 import JSON
 import SystemSupport
 import TallyClient
+import TestSupport
 import Testing
 
 @Suite("Batches over HTTP")

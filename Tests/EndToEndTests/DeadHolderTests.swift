@@ -3,6 +3,7 @@ import Glibc
 import JSON
 import Postgres
 import SystemSupport
+import TestSupport
 import Testing
 
 /// A daemon that dies, or falls silent, with a request in its hand: the caller asks another one with the same key.

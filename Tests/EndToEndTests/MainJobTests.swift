@@ -2,6 +2,7 @@ import ActivityModel
 import Foundation
 import JSON
 import SystemSupport
+import TestSupport
 import Testing
 
 @Suite("The World Cup final, posted by the CLI")

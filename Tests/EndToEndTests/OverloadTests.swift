@@ -4,6 +4,7 @@ import JSON
 import Postgres
 import Synchronization
 import SystemSupport
+import TestSupport
 import Testing
 
 /// More comes than can be accepted: the least urgent is refused, nothing that was accepted is lost, and it is over at

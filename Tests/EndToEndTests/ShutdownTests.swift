@@ -6,6 +6,7 @@ import Postgres
 import Synchronization
 import SystemSupport
 import TallyClient
+import TestSupport
 import Testing
 
 @Suite("SIGTERM")

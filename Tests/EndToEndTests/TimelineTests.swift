@@ -3,6 +3,7 @@ import ActivityModel
 import JSON
 import SystemSupport
 import TallyClient
+import TestSupport
 import Testing
 
 /// Real programs: somebody on call types `tally activities explain`, and reads why a card stands still.

@@ -3,6 +3,7 @@ import FoundationNetworking
 import Logging
 import Orchestrator
 import ServiceLifecycle
+import TestSupport
 import Testing
 
 @testable import HTTPAPI
@@ -67,8 +68,8 @@ struct HTTPServerTests {
             let session = URLSession(configuration: .ephemeral)
             defer { session.invalidateAndCancel() }
             async let answer = session.data(for: request)
-            while !service.calls.contains("nextEvents after 0-0 - - - -") {
-                try await Task.sleep(for: .milliseconds(5))
+            try await eventually("the reader waits", every: .milliseconds(5)) {
+                service.calls.contains("nextEvents after 0-0 - - - -")
             }
             await group.triggerGracefulShutdown()
             let (data, response) = try await answer

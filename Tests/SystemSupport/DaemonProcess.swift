@@ -1,6 +1,7 @@
 package import Foundation
 import Glibc
 import Synchronization
+import TestSupport
 
 /// A `tallyd` with an address of its own, which is the same over restarts.
 package final class DaemonProcess: Sendable {

@@ -1,6 +1,7 @@
 import Foundation
 import FoundationNetworking
 package import JSON
+import TestSupport
 
 /// Sends requests as they are, right or wrong, and hands back what is answered.
 package struct HTTPCaller: Sendable {

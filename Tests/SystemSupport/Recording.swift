@@ -2,6 +2,7 @@ package import APITypes
 package import ActivityModel
 package import JSON
 package import TallyClient
+import TestSupport
 
 /// The World Cup final of the samples, posted from here instead of by `tally replay`, where a test has to do something
 /// between two posts.

@@ -1,6 +1,7 @@
 package import Foundation
 import Glibc
 import Reactor
+import TestSupport
 
 /// A program of ours that was started here; its standard output is read by lines, its standard error lies in a file.
 ///

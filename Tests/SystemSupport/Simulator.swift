@@ -1,6 +1,7 @@
 package import APITypes
 package import ActivityModel
 package import JSON
+import TestSupport
 
 /// A running `apns-sim`.
 package struct Simulator: Sendable {

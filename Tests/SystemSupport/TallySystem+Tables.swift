@@ -1,5 +1,6 @@
 package import ActivityModel
 import Postgres
+import TestSupport
 
 extension TallySystem {
     /// Waits until every start has come to an end: none waits, none is claimed and without an answer.

@@ -2,6 +2,7 @@ import APITypes
 package import ActivityModel
 import JSON
 import Postgres
+import TestSupport
 
 /// The promises of the design, by their numbers as the simulated lives name them.
 extension TallySystem {

@@ -8,6 +8,7 @@ package import LocalPostgres
 package import Postgres
 import Synchronization
 package import TallyClient
+import TestSupport
 
 /// Everything of Tally as processes of its own: a database of the private cluster, the simulator, the daemon. The app
 /// and the type of the samples are registered, and phones report.

@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import JSON
+import TestSupport
 import Testing
 
 @testable import TallyClient
@@ -114,7 +115,7 @@ struct EventSequenceTests {
         }
         reader.cancel()
         try await reader.value
-        while server.openConnections > 0 { try await Task.sleep(for: .milliseconds(5)) }
+        try await eventually("the connection ends", every: .milliseconds(5)) { server.openConnections == 0 }
     }
 }
 

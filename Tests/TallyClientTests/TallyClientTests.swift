@@ -249,7 +249,7 @@ struct TallyClientTests {
         } _: { client, server in
             let others = (0..<4).map { _ in Task { try await client.activity(app, match) } }
             defer { others.forEach { $0.cancel() } }
-            while server.received.count < 4 { try await Task.sleep(for: .milliseconds(5)) }
+            try await eventually("all connections are in use", every: .milliseconds(5)) { server.received.count == 4 }
             let hurried = client.withDeadline(.milliseconds(50))
             let error = try await #require(throws: ClientError.self) { try await hurried.activity(app, match) }
             #expect(error.code == .timedOut)

@@ -2,6 +2,7 @@ import APITypes
 import Synchronization
 import SystemSupport
 import TallyClient
+import TestSupport
 
 /// The daemons as a backend sees them behind a load balancer: whoever does not answer is passed over for the next.
 final class Doors: Sendable {

@@ -1,5 +1,6 @@
 import Foundation
 import SystemSupport
+import TestSupport
 
 /// What runs came to, scenario by scenario, as a table of a document.
 struct ReliabilityTable: Sendable {

@@ -4,6 +4,7 @@ import JSON
 import Postgres
 import SystemSupport
 import TallyClient
+import TestSupport
 
 extension Scenario {
     static let appleScenarios =

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import SystemSupport
+import TestSupport
 
 extension Scenario {
     static let daemonScenarios = [

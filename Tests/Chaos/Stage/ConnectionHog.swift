@@ -2,6 +2,7 @@ import Logging
 import Postgres
 import Synchronization
 import SystemSupport
+import TestSupport
 
 /// Somebody who takes every connection that a database server has to give.
 struct ConnectionHog: Sendable {

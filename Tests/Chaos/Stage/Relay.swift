@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import SystemSupport
 import Synchronization
+import TestSupport
 
 /// A TCP port that passes everything on to a server and back, until it is told to do so slowly, not at all or no more.
 ///

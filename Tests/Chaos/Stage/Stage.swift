@@ -60,12 +60,12 @@ final class Stage: Sendable {
 
     /// Lets up to so many milliseconds pass.
     func pause(upTo milliseconds: Int) async {
-        await SystemSupport.pause(.milliseconds(chance(0...milliseconds)))
+        await TestSupport.pause(.milliseconds(chance(0...milliseconds)))
     }
 
     /// Lets so many seconds pass, or fewer in a short run.
     func pause(seconds: Int, short: Int) async {
-        await SystemSupport.pause(.seconds(count(seconds, short: short)))
+        await TestSupport.pause(.seconds(count(seconds, short: short)))
     }
 
     // MARK: Ways

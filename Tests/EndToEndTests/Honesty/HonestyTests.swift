@@ -3,6 +3,7 @@ import ActivityModel
 import JSON
 import Postgres
 import SystemSupport
+import TestSupport
 import Testing
 
 @Suite("A refused request changes nothing, and nothing is sent", .serialized, .honestyWorld)

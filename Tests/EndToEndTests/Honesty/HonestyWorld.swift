@@ -4,6 +4,7 @@ import JSON
 import Synchronization
 import SystemSupport
 import TallyClient
+import TestSupport
 import Testing
 
 /// The one system that all honesty tests share: activities in every state, and a phone that sees whatever is sent.

@@ -1,6 +1,7 @@
 import APITypes
 import Foundation
 import SystemSupport
+import TestSupport
 import Testing
 
 /// What a daemon serves under `/metrics` after it has done some of everything.

@@ -3,6 +3,7 @@ import ActivityModel
 import JSON
 import SystemSupport
 import TallyClient
+import TestSupport
 
 /// A match that a few phones follow, and the command line of somebody who looks after it.
 struct OperatorStage {

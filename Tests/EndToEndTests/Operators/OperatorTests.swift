@@ -5,6 +5,7 @@ import JSON
 import Postgres
 import SystemSupport
 import TallyClient
+import TestSupport
 import Testing
 
 /// Real programs: what operators hold in their hands.

@@ -7,6 +7,7 @@ import JSON
 import Postgres
 import SystemSupport
 import TallyClient
+import TestSupport
 import Testing
 
 /// A canary in every secret place, and a search for all of them in everything that the programs print and answer.

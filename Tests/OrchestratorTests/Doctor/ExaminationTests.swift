@@ -4,6 +4,7 @@ import ActivityModel
 import Cryptography
 import JSON
 import Postgres
+import TestSupport
 import Testing
 
 @testable import Orchestrator
@@ -185,7 +186,9 @@ struct ExaminationTests {
                 #expect(check.advice?.contains("pg_stat_activity") == true)
             }
             // What other programs keep open on this server counts, too, and ends.
-            while try await Self.check("due_work", world).verdict != .ok { await Task.yield() }
+            try await eventually("no old transaction is left") {
+                try await Self.check("due_work", world).verdict == .ok
+            }
         }
     }
 

@@ -3,6 +3,7 @@ import ActivityModel
 import JSON
 import Postgres
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Orchestrator
@@ -111,7 +112,9 @@ import Testing
         _ = try await world.database.execute(EventRows.insertion(events))
         let written = EventCursor(transaction: try await world.transaction(), event: 0)
         // Transactions of all databases of the cluster count, those of the tests beside this one as well.
-        while try await world.orchestrator.eventStore.end() <= written { try await Task.sleep(for: .milliseconds(5)) }
+        try await eventually("every older transaction ends", every: .milliseconds(5)) {
+            try await world.orchestrator.eventStore.end() > written
+        }
     }
 
     @Test("One look takes in all that has come, however much it is")

@@ -4,6 +4,7 @@ import ActivityModel
 import Foundation
 import JSON
 import Postgres
+import TestSupport
 import Testing
 
 @testable import Orchestrator
@@ -148,10 +149,9 @@ import Testing
             }
             /// Other tests on the same server may hold the order open for a moment.
             func read(_ count: Int) async throws -> [EventRecord] {
-                while true {
+                try await eventually("\(count) changes can be read") {
                     let events = try await page(after: .oldest).events
-                    if events.count >= count { return events }
-                    try await Task.sleep(for: .milliseconds(20))
+                    return events.count >= count ? events : nil
                 }
             }
             _ = try await read(1)
@@ -195,7 +195,7 @@ import Testing
                 return ids
             }
             // Other tests on the same server may hold the order open for a moment.
-            while try await read(.demoted).count < 5 { try await Task.sleep(for: .milliseconds(20)) }
+            try await eventually("all can be read") { try await read(.demoted).count == 5 }
             let ids = try await read(.clockSkew)
             #expect(ids.count == count - 5)
             #expect(Set(ids).count == ids.count)

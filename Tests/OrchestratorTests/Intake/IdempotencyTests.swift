@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import JSON
 import Postgres
+import TestSupport
 import Testing
 
 @testable import Orchestrator
@@ -166,16 +167,17 @@ struct IdempotencyTests {
                     try await Task.sleep(for: .seconds(600))
                 }
             }
+            defer { holder.cancel() }
             for await _ in holding { break }
             let request = ChannelRequest(storage: .none)
             var refusals: [String] = []
-            while true {
+            try await eventually("the key lapses", every: .milliseconds(100)) {
                 do {
                     _ = try await world.orchestrator.createChannel(world.app, request, idempotency: key)
-                    break
+                    return true
                 } catch let problem as Problem {
                     refusals.append(problem.code)
-                    try await Task.sleep(for: .milliseconds(100))
+                    return false
                 }
             }
             #expect(!refusals.isEmpty && Set(refusals) == ["idempotency_in_progress"])

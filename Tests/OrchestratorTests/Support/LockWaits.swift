@@ -1,28 +1,24 @@
 import Postgres
+import TestSupport
 import Testing
 
 extension World {
     /// Returns when a session of this world's database, or so many, waits for a lock: of a kind (`relation`,
-    /// `transactionid`, `advisory` and so on) if one is named. Or when `isNeedless` says that nobody will. If that
-    /// takes a minute it is an issue.
+    /// `transactionid`, `advisory` and so on) if one is named. Or when `isNeedless` says that nobody will.
+    ///
+    /// - Throws: ``Failure`` after a minute.
     func someoneWaits(
         for kind: String? = nil,
         atLeast count: Int64 = 1,
-        unless isNeedless: () async throws -> Bool = { false },
-        sourceLocation: SourceLocation = #_sourceLocation
+        unless isNeedless: () async throws -> Bool = { false }
     ) async throws {
         let waiting: Query = """
             SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
             AND wait_event_type = 'Lock' AND wait_event = coalesce(\(kind), wait_event)
             """
-        let deadline = ContinuousClock.now + .seconds(60)
-        while try await number(waiting) ?? 0 < count {
-            if try await isNeedless() { return }
-            guard ContinuousClock.now < deadline else {
-                Issue.record("Nobody waits for a lock.", sourceLocation: sourceLocation)
-                return
-            }
-            try await Task.sleep(for: .milliseconds(2))
+        try await eventually("\(count) sessions wait for a lock", every: .milliseconds(2)) {
+            if try await number(waiting) ?? 0 >= count { return true }
+            return try await isNeedless()
         }
     }
 

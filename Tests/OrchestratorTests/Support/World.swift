@@ -275,14 +275,10 @@ struct World: Sendable {
     func events(_ kinds: Event.Kind...) async throws -> [EventRecord] {
         let now = try await transaction()
         let filter = EventFilter(kinds: kinds.isEmpty ? nil : Set(kinds))
-        let deadline = ContinuousClock.now + .seconds(60)
-        while ContinuousClock.now < deadline {
+        return try await eventually("every transaction before this ends", every: .milliseconds(2)) {
             let page = try await orchestrator.eventStore.page(after: .oldest, matching: filter, limit: 1_000)
-            if page.next.transaction > now { return page.events }
-            try await Task.sleep(for: .milliseconds(2))
+            return page.next.transaction > now ? page.events : nil
         }
-        Issue.record("Some transaction never ends.")
-        return []
     }
 
     /// The database's number of a transaction that begins now.

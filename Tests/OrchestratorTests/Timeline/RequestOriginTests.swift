@@ -31,15 +31,13 @@ struct RequestOriginTests {
 
     /// By their revisions. Other tests on the same server may hold their order open for a moment.
     private func events(_ world: World, _ kind: Event.Kind, count: Int) async throws -> [EventResource] {
-        while true {
+        try await eventually("\(count) events can be read") {
             let events = try await world.orchestrator.events(
                 matching: EventFilter(app: world.app, kinds: [kind]),
                 PageRequest(limit: 1_000)
             ).items
-            if events.count >= count {
-                return events.sorted { ($0.detail["revision"]?.int64 ?? 0) < ($1.detail["revision"]?.int64 ?? 0) }
-            }
-            try await Task.sleep(for: .milliseconds(20))
+            guard events.count >= count else { return nil }
+            return events.sorted { ($0.detail["revision"]?.int64 ?? 0) < ($1.detail["revision"]?.int64 ?? 0) }
         }
     }
 

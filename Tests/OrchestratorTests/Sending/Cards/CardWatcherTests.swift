@@ -3,6 +3,7 @@ import APITypes
 import ActivityModel
 import JSON
 import Postgres
+import TestSupport
 import Testing
 
 @testable import Orchestrator
@@ -166,14 +167,11 @@ struct CardWatcherTests {
             let watcher = Task { await CardWatcher(orchestrator: world.orchestrator).run() }
             await gate.arrivals()
             try await world.pass(28_800)
-            let deadline = ContinuousClock.now + .seconds(60)
-            while try await world.subscription("own") != "over" {
-                guard ContinuousClock.now < deadline else {
-                    Issue.record("The card is not let go of.")
-                    break
-                }
-                try await Task.sleep(for: .milliseconds(10))
+            defer {
+                world.recorder.open()
+                watcher.cancel()
             }
+            try await eventually("the card is let go of") { try await world.subscription("own") == "over" }
             world.recorder.open()
             watcher.cancel()
             await watcher.value
