@@ -226,7 +226,8 @@ package final class Database: Service, Sendable, CustomStringConvertible {
         )
     }
 
-    private static func settings(
+    /// The string's settings, with those of ours that it leaves open.
+    static func settings(
         _ url: String,
         _ configuration: Configuration
     ) throws(PostgresError) -> ConnectionSettings {
