@@ -12,6 +12,11 @@ package protocol TallyService: Sendable {
     /// What a caller is told of an error that is not a `Problem`: 503 for an outage, nil for a mistake of ours.
     func problem(for error: any Error) -> Problem?
 
+    /// What operators should look at, although the daemon works; for `/health/ready`, so within what a probe waits.
+    ///
+    /// - Throws: What keeps the daemon from working.
+    func warnings() async throws -> [String]
+
     // MARK: Apps and API keys
 
     func putApp(_ id: BundleID, _ request: AppRequest) async throws -> AppResource

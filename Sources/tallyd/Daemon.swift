@@ -127,7 +127,6 @@ struct Daemon: Sendable {
                 drainDelay: configuration.drainDelay
             ),
             metrics: metrics,
-            readiness: { await Self.readiness(of: orchestrator) },
             onListening: { address in
                 guard address.purpose == .api else {
                     logger.info("serving metrics without a key", metadata: ["address": "\(address)"])
@@ -141,14 +140,6 @@ struct Daemon: Sendable {
             },
             logger: logger
         )
-    }
-
-    private static func readiness(of orchestrator: Orchestrator) async -> Readiness {
-        do {
-            return Readiness(isReady: true, warnings: try await orchestrator.warnings())
-        } catch {
-            return Readiness(isReady: false, warnings: ["The database cannot be reached."])
-        }
     }
 }
 

@@ -154,19 +154,23 @@ struct AnswerTests {
 
     // MARK: Health and metrics
 
-    @Test(
-        "Health needs no key; readiness carries warnings and turns 503 when the daemon cannot work",
-        arguments: [
-            (Readiness(isReady: true, warnings: ["halted: com.example.mine production"]), 200, "ready"),
-            (Readiness(isReady: false), 503, "unavailable"),
-        ]
-    )
-    func readiness(state: Readiness, status: Int, word: String) async throws {
-        let api = API(readiness: state)
+    @Test("Health needs no key; readiness carries warnings")
+    func ready() async throws {
+        let api = API()
+        api.service.warn(of: ["Sending is halted."])
         let ready = try await api.send(.get, "/health/ready", key: nil)
-        #expect(ready.status == status)
-        #expect(ready.json?["status"]?.string == word)
-        #expect(ready.json?["warnings"]?.array?.compactMap(\.string) == state.warnings)
+        #expect(ready.status == 200)
+        #expect(ready.json == ["status": "ready", "warnings": ["Sending is halted."]])
+        #expect(try await api.send(.get, "/health/live", key: nil).status == 200)
+    }
+
+    @Test("While the database cannot be reached the daemon is not ready, and lives")
+    func unready() async throws {
+        let api = API()
+        api.service.fail(with: RecordingService.Outage())
+        let ready = try await api.send(.get, "/health/ready", key: nil)
+        #expect(ready.status == 503)
+        #expect(ready.json == ["status": "unavailable", "warnings": ["The database cannot be reached."]])
         #expect(try await api.send(.get, "/health/live", key: nil).status == 200)
     }
 

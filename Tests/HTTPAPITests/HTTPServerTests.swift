@@ -99,7 +99,6 @@ struct HTTPServerTests {
             service: service,
             configuration: configuration,
             metrics: PrometheusMetrics(),
-            readiness: { Readiness(isReady: true) },
             onListening: { listening.yield($0) },
             logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
         )

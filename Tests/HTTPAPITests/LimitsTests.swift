@@ -142,7 +142,6 @@ struct LimitsTests {
             service: RecordingService(),
             configuration: configuration,
             metrics: PrometheusMetrics(),
-            readiness: { Readiness(isReady: true) },
             onListening: { listening.yield($0.port) },
             logger: logger
         )

@@ -12,11 +12,7 @@ import Testing
 struct OpenAPITests {
     private static let file = URL(filePath: #filePath).appending(path: "../../../docs/openapi.yaml").standardized
 
-    private static let table = RouteTable.api(
-        service: RecordingService(),
-        metrics: PrometheusMetrics(),
-        readiness: { .init(isReady: true) }
-    )
+    private static let table = RouteTable.api(service: RecordingService(), metrics: PrometheusMetrics())
 
     @Test("It has every route, and no other")
     func routes() async throws {

@@ -18,11 +18,7 @@ struct RouteTests {
 
     @Test("Every route of the table is in the contract's list of this test")
     func tableIsComplete() {
-        let table = RouteTable.api(
-            service: RecordingService(),
-            metrics: PrometheusMetrics(),
-            readiness: { .init(isReady: true) }
-        )
+        let table = RouteTable.api(service: RecordingService(), metrics: PrometheusMetrics())
         // Health, metrics and the document call no service; what a batch demands depends on its operations.
         #expect(
             table.routes.count == Set(RouteCase.all.map { "\($0.method) \($0.path.prefix { $0 != "?" })" }).count + 5

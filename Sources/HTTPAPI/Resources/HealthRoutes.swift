@@ -5,13 +5,13 @@ import Orchestrator
 
 extension Route {
     /// `/health/live`: the process answers. `/health/ready`: it can do its work.
-    static func health(readiness: @escaping @Sendable () async -> Readiness) -> [Route] {
+    static func health(_ service: any TallyService, _ drain: Drain) -> [Route] {
         [
             Route(.get, "/health/live", .open) { _ in
                 .json(["status": "live"])
             },
             Route(.get, "/health/ready", .open) { _ in
-                let state = await readiness()
+                let state = drain.isBegun ? .stopping : await Readiness(of: service)
                 return .json(state.json, status: state.isReady ? .ok : .serviceUnavailable)
             },
         ]

@@ -7,10 +7,10 @@ extension RouteTable {
         metrics: PrometheusMetrics,
         limits: RateLimits = RateLimits(requestsPerSecond: nil),
         turns: ReadingTurns = .ofThisMachine(),
-        readiness: @escaping @Sendable () async -> Readiness
+        drain: Drain = Drain()
     ) -> RouteTable {
         RouteTable(
-            Route.health(readiness: readiness)
+            Route.health(service, drain)
                 + [Route.metrics(metrics), Route.openAPI]
                 + Route.apps(service)
                 + Route.apiKeys(service)

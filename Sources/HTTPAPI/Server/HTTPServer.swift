@@ -13,7 +13,6 @@ package struct HTTPServer: Service, CustomStringConvertible {
     private let service: any TallyService
     private let configuration: HTTPServerConfiguration
     private let metrics: PrometheusMetrics
-    private let readiness: @Sendable () async -> Readiness
     private let onListening: @Sendable (ListeningAddress) async -> Void
     private let logger: Logger
 
@@ -21,21 +20,18 @@ package struct HTTPServer: Service, CustomStringConvertible {
     ///   - service: what the routes call.
     ///   - configuration: addresses and limits.
     ///   - metrics: what `/metrics` shows, and where this server counts its requests.
-    ///   - readiness: asked for every `/health/ready`; must not take longer than a probe waits.
     ///   - onListening: called once for each listener, when it accepts connections.
     ///   - logger: gets one line for each failed request; nothing of bodies, keys or tokens.
     package init(
         service: any TallyService,
         configuration: HTTPServerConfiguration,
         metrics: PrometheusMetrics,
-        readiness: @escaping @Sendable () async -> Readiness,
         onListening: @escaping @Sendable (ListeningAddress) async -> Void = { _ in },
         logger: Logger
     ) {
         self.service = service
         self.configuration = configuration
         self.metrics = metrics
-        self.readiness = readiness
         self.onListening = onListening
         self.logger = logger
     }
@@ -48,12 +44,7 @@ package struct HTTPServer: Service, CustomStringConvertible {
     package func run() async throws {
         let drain = Drain()
         let limits = RateLimits(requestsPerSecond: configuration.requestsPerSecond)
-        let routes = RouteTable.api(
-            service: service,
-            metrics: metrics,
-            limits: limits,
-            readiness: { [readiness] in drain.isBegun ? .stopping : await readiness() }
-        )
+        let routes = RouteTable.api(service: service, metrics: metrics, limits: limits, drain: drain)
         var listeners = [listener(.api, routes, limits, host: configuration.host, port: configuration.port)]
         if let address = configuration.metricsListener {
             let routes = RouteTable([.openMetrics(metrics)], metrics: metrics)

@@ -1,15 +1,24 @@
 import JSON
 
 /// Whether the daemon can do its work, for `/health/ready`.
-package struct Readiness: Sendable, Hashable {
+struct Readiness: Hashable {
     /// False takes the daemon out of a load balancer: 503.
-    package var isReady: Bool
-    /// What operators should look at; the daemon works all the same.
-    package var warnings: [String]
+    let isReady: Bool
+    /// What operators should look at; a daemon that is ready works all the same.
+    let warnings: [String]
 
-    package init(isReady: Bool, warnings: [String] = []) {
+    private init(isReady: Bool, warnings: [String]) {
         self.isReady = isReady
         self.warnings = warnings
+    }
+
+    /// Asks the service, which can do nothing while its database is away.
+    init(of service: any TallyService) async {
+        do {
+            self.init(isReady: true, warnings: try await service.warnings())
+        } catch {
+            self.init(isReady: false, warnings: ["The database cannot be reached."])
+        }
     }
 
     /// Told to stop: requests are answered, and new ones should go elsewhere.

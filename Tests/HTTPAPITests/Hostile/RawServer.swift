@@ -40,7 +40,6 @@ struct RawServer {
             service: service,
             configuration: configuration,
             metrics: PrometheusMetrics(),
-            readiness: { Readiness(isReady: true) },
             onListening: { listening.yield($0.port) },
             logger: logger
         )

@@ -18,28 +18,16 @@ struct API {
     /// Before the real service.
     init(over real: any TallyService) {
         let limits = RateLimits(requestsPerSecond: nil)
-        let table = RouteTable.api(
-            service: real,
-            metrics: metrics,
-            limits: limits,
-            readiness: { Readiness(isReady: true) }
-        )
+        let table = RouteTable.api(service: real, metrics: metrics, limits: limits)
         responder = Responder(table, service: real, maximumBodySize: 1 << 20, limits: limits, logger: log.logger)
     }
 
     init(
-        readiness: Readiness = Readiness(isReady: true),
         maximumBodySize: Int = 1 << 20,
         limits: RateLimits = RateLimits(requestsPerSecond: nil),
         turns: ReadingTurns = .ofThisMachine()
     ) {
-        let table = RouteTable.api(
-            service: service,
-            metrics: metrics,
-            limits: limits,
-            turns: turns,
-            readiness: { readiness }
-        )
+        let table = RouteTable.api(service: service, metrics: metrics, limits: limits, turns: turns)
         responder = Responder(
             table,
             service: service,

@@ -15,6 +15,7 @@ final class RecordingService: TallyService {
         var idempotencyKeys: [IdempotencyKey?] = []
         var answers: [ObjectIdentifier: any Sendable] = [:]
         var failure: (any Error)?
+        var warnings: [String] = []
         var replay = false
         var operationResults: [Orchestrator.OperationResult] = []
         var eventPages: [EventPage] = []
@@ -89,6 +90,11 @@ final class RecordingService: TallyService {
         state.withLock { $0.replay = replay }
     }
 
+    /// What operators are to look at.
+    func warn(of warnings: [String]) {
+        state.withLock { $0.warnings = warnings }
+    }
+
     /// What every later call throws.
     func fail(with error: any Error) {
         state.withLock { $0.failure = error }
@@ -130,6 +136,14 @@ final class RecordingService: TallyService {
 
     func problem(for error: any Error) -> Problem? {
         error is Outage ? .unavailable() : nil
+    }
+
+    /// Not written down: tests ask for readiness again and again.
+    func warnings() async throws -> [String] {
+        try state.withLock { state in
+            if let failure = state.failure { throw failure }
+            return state.warnings
+        }
     }
 
     func putApp(_ id: BundleID, _ request: AppRequest) async throws -> AppResource { try reach("putApp \(id)") }

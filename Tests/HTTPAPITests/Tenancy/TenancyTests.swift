@@ -38,11 +38,8 @@ struct TenancyTests {
     @Test("No route of the table lets a key of one app near another, whatever its scope: what is added is tried, too")
     func everyRoute() async throws {
         try await Self.withAPI { api, keys in
-            let routes = RouteTable.api(
-                service: RecordingService(),
-                metrics: PrometheusMetrics(),
-                readiness: { Readiness(isReady: true) }
-            ).routes.filter { $0.path.contains("{bundle_id}") }
+            let routes = RouteTable.api(service: RecordingService(), metrics: PrometheusMetrics()).routes
+                .filter { $0.path.contains("{bundle_id}") }
             #expect(routes.count > 30)
             for route in routes {
                 let path = route.path.replacing("{bundle_id}", with: Self.other.rawValue)
