@@ -78,6 +78,29 @@ struct HTTPServerTests {
         }
     }
 
+    @Test("One that cannot have an address ends, and says which it is", .timeLimit(.minutes(1)))
+    func addressTaken() async throws {
+        let service = RecordingService()
+        try await Self.withServer(service, HTTPServerConfiguration(port: 0)) { group, addresses in
+            var iterator = addresses.makeAsyncIterator()
+            let taken = try #require(await iterator.next())
+            let words = "Address already in use"
+            await #expect {
+                try await Self.withServer(service, HTTPServerConfiguration(port: taken.port)) { _, _ in }
+            } throws: { error in
+                "\(error)" == "cannot listen for the API on \(taken.url): \(words)"
+            }
+            let metrics = (host: taken.host, port: taken.port)
+            await #expect {
+                let configuration = HTTPServerConfiguration(port: 0, metricsListener: metrics)
+                try await Self.withServer(service, configuration) { _, _ in }
+            } throws: { error in
+                "\(error)" == "cannot listen for metrics on \(taken.url): \(words)"
+            }
+            await group.triggerGracefulShutdown()
+        }
+    }
+
     @Test(
         "An address says how it is reached",
         arguments: [

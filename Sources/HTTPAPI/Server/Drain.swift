@@ -13,7 +13,7 @@ final class Drain: Sendable {
 
     /// Runs the listeners until they have stopped.
     ///
-    /// - Throws: What ends a listener before its time.
+    /// - Throws: What ends a listener before its time, at once.
     func run(_ listeners: ServiceGroup, stoppingAfter delay: Duration) async throws {
         // Detached: else the listeners would hear of the shutdown by themselves, and at once.
         let running = Task.detached { try await listeners.run() }
@@ -27,7 +27,8 @@ final class Drain: Sendable {
                     try? await Task.sleep(for: delay)
                     await listeners.triggerGracefulShutdown()
                 }
-                try await tasks.waitForAll()
+                // Not `waitForAll`, which would wait for a shutdown although there is nothing left to shut down.
+                for try await _ in tasks {}
             }
         } onCancel: {
             running.cancel()

@@ -70,7 +70,7 @@ package struct HTTPServer: Service, CustomStringConvertible {
             limits: limits,
             logger: logger
         )
-        return LoopChannel(connection: connection(responder)).server(
+        let server = LoopChannel(connection: connection(responder)).server(
             configuration: ServerConfiguration(
                 address: .hostname(host, port: port),
                 backlog: 1024,
@@ -82,6 +82,7 @@ package struct HTTPServer: Service, CustomStringConvertible {
             eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
             logger: logger
         )
+        return Listener(address: ListeningAddress(purpose, host: host, port: port), server: server)
     }
 
     private func connection(_ responder: Responder) -> HTTP1Channel {
