@@ -103,6 +103,8 @@ struct RequestTests {
         let answer = try await api.send(.post, Self.update, body: body)
         #expect(answer.status == 400)
         #expect(answer.code == "invalid_json")
+        #expect(answer.detail?.hasSuffix(".") == true)
+        #expect(answer.detail?.hasSuffix("..") == false)
         #expect(answer.json?["offset"]?.int64 == offset)
         #expect(api.service.calls.isEmpty)
     }
@@ -178,6 +180,26 @@ struct RequestTests {
         let environment = try await api.send(.delete, mine + "/halts/produktion")
         #expect(environment.code == "invalid_request")
         #expect(environment.detail == "'environment' in the path must be one of 'sandbox', 'production'.")
+        #expect(api.service.calls.isEmpty)
+    }
+
+    @Test(
+        "What a path or a query cannot mean is answered with what it has to look like",
+        arguments: [
+            ("/activities/a%2Fb", "'activity_id' in the path is not valid. An id of 1 to 128 characters"),
+            ("/channels/7", "'channel_id' in the path is not valid. A UUID is expected."),
+            ("/schedules/7", "'schedule_id' in the path is not valid. A UUID is expected."),
+            ("/types/4x", "'type' in the path is not valid. The name of a Swift type"),
+            ("/devices?user_id=a+b", "The query parameter 'user_id' is not valid. An id of 1 to 128 characters"),
+            ("/activities?type=", "The query parameter 'type' is not valid. The name of a Swift type"),
+        ]
+    )
+    func forms(path: String, detail: String) async throws {
+        let api = API()
+        let answer = try await api.send(.get, "/v1/apps/com.example.mine" + path)
+        #expect(answer.status == 422)
+        #expect(answer.code == "invalid_request")
+        #expect(answer.detail?.hasPrefix(detail) == true)
         #expect(api.service.calls.isEmpty)
     }
 

@@ -26,7 +26,7 @@ extension Problem {
 
     /// 400 for what the parser of JSON found; the offset counts bytes.
     package static func invalidJSON(_ error: JSONParsingError) -> Problem {
-        var problem = invalidJSON("The body is not valid JSON at byte \(error.offset): \(error.message).")
+        var problem = invalidJSON("The body is not valid JSON at byte \(error.offset): \(error.message)")
         problem.extra["offset"] = .number(JSONNumber(error.offset))
         return problem
     }

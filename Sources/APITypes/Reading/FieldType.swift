@@ -185,3 +185,31 @@ extension FieldType {
         text("One of " + Value.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")) { Value(rawValue: $0) }
     }
 }
+
+// MARK: Texts outside a body
+
+extension FieldType {
+    /// Reads a text that stands by itself, such as a segment of a path.
+    ///
+    /// - Parameters:
+    ///   - text: What was sent.
+    ///   - place: How the text is spoken of, at the beginning of a sentence.
+    /// - Returns: What the text means.
+    /// - Throws: 422 that names the place, and says what it has to look like.
+    package func read(_ text: String, of place: String) throws(Problem) -> Value {
+        var context = FieldContext("", in: JSONPointer(), refusesUnknownFields: true)
+        if let value = read(.string(text), &context) { return value }
+        let words = ["\(place) is not valid."] + context.errors.map(\.message)
+        throw .invalidRequest(words.joined(separator: " "))
+    }
+}
+
+extension FieldType where Value == Int {
+    /// A whole number as a path has it.
+    package static var digits: Self { text("A whole number") { Int($0) } }
+}
+
+extension FieldType where Value == String {
+    /// Any text that Postgres can hold.
+    package static var storable: Self { text("A text without the character U+0000") { $0.contains("\0") ? nil : $0 } }
+}

@@ -52,7 +52,7 @@ extension Route {
                 .scope(.read),
                 query: paging.union(["type", "state"])
             ) { call in
-                let type = try call.parameter("type", ActivityTypeName.init)
+                let type = try call.parameter("type", .typeName)
                 let state = try call.word("state", ActivityState.self)
                 return .ok(try await service.activities(call.app(), type: type, state: state, call.page()))
             },
@@ -60,7 +60,7 @@ extension Route {
                 .ok(try await service.activity(call.app(), call.activity()))
             },
             Route(.get, one + "/timeline", .scope(.read), query: paging.union(["device_id"])) { call in
-                let device = try call.parameter("device_id", DeviceID.init)
+                let device = try call.parameter("device_id", .deviceID)
                 return .ok(try await service.timeline(call.app(), call.activity(), device: device, call.page()))
             },
         ]
@@ -104,5 +104,5 @@ extension RouteCall {
     fileprivate func isDryRun() throws(Problem) -> Bool { try flag("dry_run") }
 
     /// The activity that the path names.
-    fileprivate func activity() throws(Problem) -> ActivityID { try segment("activity_id", ActivityID.init) }
+    fileprivate func activity() throws(Problem) -> ActivityID { try segment("activity_id", .activityID) }
 }

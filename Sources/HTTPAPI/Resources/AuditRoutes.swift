@@ -14,11 +14,11 @@ extension Route {
                 query: paging.union(["bundle_id", "action", "key_id", "since", "until"])
             ) { call in
                 let filter = AuditFilter(
-                    app: try call.parameter("bundle_id", BundleID.init),
+                    app: try call.parameter("bundle_id", .bundleID),
                     action: try call.word("action"),
-                    keyID: try call.parameter("key_id") { $0.contains("\0") ? nil : $0 },
-                    since: try call.parameter("since", Instant.init),
-                    until: try call.parameter("until", Instant.init)
+                    keyID: try call.parameter("key_id", .storable),
+                    since: try call.parameter("since", .time),
+                    until: try call.parameter("until", .time)
                 )
                 let bound = call.principal?.app
                 if let bound, let named = filter.app, named != bound { throw Problem.appForbidden() }

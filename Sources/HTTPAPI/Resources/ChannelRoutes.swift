@@ -22,10 +22,10 @@ extension Route {
                 .ok(try await service.channels(call.app(), call.page()))
             },
             Route(.get, "/v1/apps/{bundle_id}/channels/{channel_id}", .scope(.read)) { call in
-                .ok(try await service.channel(call.app(), call.segment("channel_id", ChannelID.init)))
+                .ok(try await service.channel(call.app(), call.segment("channel_id", .channelID)))
             },
             Route(.delete, "/v1/apps/{bundle_id}/channels/{channel_id}", .scope(.operate)) { call in
-                try await service.deleteChannel(call.app(), call.segment("channel_id", ChannelID.init))
+                try await service.deleteChannel(call.app(), call.segment("channel_id", .channelID))
                 return .noContent
             },
         ]

@@ -18,7 +18,7 @@ extension Route {
                 return .ok(RegistrationReceipt(deviceID: device))
             },
             Route(.get, "/v1/apps/{bundle_id}/devices", .scope(.read), query: paging.union(["user_id"])) { call in
-                let user = try call.parameter("user_id", UserID.init)
+                let user = try call.parameter("user_id", .userID)
                 return .ok(try await service.devices(call.app(), user: user, call.page()))
             },
             Route(.get, "/v1/apps/{bundle_id}/devices/{device_id}", .scope(.read)) { call in
@@ -29,7 +29,7 @@ extension Route {
                 return .noContent
             },
             Route(.delete, "/v1/apps/{bundle_id}/users/{user_id}", .scope(.register)) { call in
-                try await service.eraseUser(call.app(), call.segment("user_id", UserID.init))
+                try await service.eraseUser(call.app(), call.segment("user_id", .userID))
                 return .noContent
             },
         ]
@@ -38,5 +38,5 @@ extension Route {
 
 extension RouteCall {
     /// The device that the path names.
-    func device() throws(Problem) -> DeviceID { try segment("device_id", DeviceID.init) }
+    func device() throws(Problem) -> DeviceID { try segment("device_id", .deviceID) }
 }

@@ -13,7 +13,12 @@ extension Route {
             Route(.get, "/v1/events", .scope(.read), query: query) { call in
                 let filter = try call.eventFilter()
                 var page = try call.page()
-                page.cursor = call.streaming.lastEventID ?? page.cursor
+                if let last = call.streaming.lastEventID {
+                    guard EventCursor(last) != nil else {
+                        throw Problem.invalidRequest("'Last-Event-ID' is not an id that the events gave out.")
+                    }
+                    page.cursor = last
+                }
                 guard call.streaming.wantsEventStream, let principal = call.principal else {
                     return .ok(try await service.events(matching: filter, page))
                 }
@@ -43,12 +48,12 @@ extension RouteCall {
     ///
     /// - Throws: 403 if a bound key names another app.
     fileprivate func eventFilter() throws(Problem) -> EventFilter {
-        let app = try parameter("bundle_id", BundleID.init)
+        let app = try parameter("bundle_id", .bundleID)
         if let app, let principal, !principal.sees(app) { throw .appForbidden() }
         return EventFilter(
             app: principal?.app ?? app,
-            activity: try parameter("activity_id", ActivityID.init),
-            device: try parameter("device_id", DeviceID.init),
+            activity: try parameter("activity_id", .activityID),
+            device: try parameter("device_id", .deviceID),
             kinds: try eventKinds()
         )
     }

@@ -24,7 +24,7 @@ extension Route {
             Route(.put, "/v1/apps/{bundle_id}/types/{type}/versions/{version}", .scope(.operate), body: true) { call in
                 let app = try call.app()
                 let name = try call.type()
-                let version = try call.segment("version") { Int($0) }
+                let version = try call.segment("version", .digits)
                 return .ok(
                     try await service.putTypeVersion(app, name, version, call.request(TypeVersionRequest.self))
                 )
@@ -40,5 +40,5 @@ extension Route {
 
 extension RouteCall {
     /// The activity type that the path names.
-    fileprivate func type() throws(Problem) -> ActivityTypeName { try segment("type", ActivityTypeName.init) }
+    fileprivate func type() throws(Problem) -> ActivityTypeName { try segment("type", .typeName) }
 }

@@ -45,14 +45,11 @@ struct RouteCall: Sendable {
         try Value(json: try json())
     }
 
-    /// A braced segment of the path, read by `read`.
+    /// A braced segment of the path, read as a field of that type is.
     ///
-    /// - Throws: 422 that names the segment.
-    func segment<Value>(_ name: String, _ read: (String) -> Value?) throws(Problem) -> Value {
-        guard let text = segments[name], let value = read(text) else {
-            throw Problem.invalidRequest("'\(name)' in the path is not valid.")
-        }
-        return value
+    /// - Throws: 422 that names the segment, and says what it has to look like.
+    func segment<Value>(_ name: String, _ type: FieldType<Value>) throws(Problem) -> Value {
+        try type.read(segments[name] ?? "", of: "'\(name)' in the path")
     }
 
     /// A braced segment that is one word of a list.
@@ -66,15 +63,12 @@ struct RouteCall: Sendable {
         return word
     }
 
-    /// A query parameter, read by `read`; nil if it is absent.
+    /// A query parameter, read as a field of that type is; nil if it is absent.
     ///
-    /// - Throws: 422 that names the parameter.
-    func parameter<Value>(_ name: String, _ read: (String) -> Value?) throws(Problem) -> Value? {
+    /// - Throws: 422 that names the parameter, and says what it has to look like.
+    func parameter<Value>(_ name: String, _ type: FieldType<Value>) throws(Problem) -> Value? {
         guard let text = query[name] else { return nil }
-        guard let value = read(text) else {
-            throw Problem.invalidRequest("The query parameter '\(name)' is not valid.")
-        }
-        return value
+        return try type.read(text, of: "The query parameter '\(name)'")
     }
 
     /// A query parameter that is `true` or `false`; absent means false.
@@ -104,11 +98,11 @@ struct RouteCall: Sendable {
     }
 
     /// The app that the path names.
-    func app() throws(Problem) -> BundleID { try segment("bundle_id", BundleID.init) }
+    func app() throws(Problem) -> BundleID { try segment("bundle_id", .bundleID) }
 
     /// A braced segment that is a UUID, in lower case.
     func uuid(_ name: String) throws(Problem) -> String {
-        try segment(name) { ChannelID($0)?.rawValue }
+        try segment(name, .channelID).rawValue
     }
 
     /// What the caller wants to be carried out once, if it says so.

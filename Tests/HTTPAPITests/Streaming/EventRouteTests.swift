@@ -124,6 +124,9 @@ struct EventRouteTests {
         let typo = try await api.send(.get, "/v1/events?kind=token_dead")
         #expect(typo.code == "invalid_request")
         #expect(typo.detail?.contains("'token_died'") == true)
+        let last = try await api.send(.get, "/v1/events", headers: [.lastEventID: "7"])
+        #expect(last.code == "invalid_request")
+        #expect(last.detail == "'Last-Event-ID' is not an id that the events gave out.")
         #expect(api.service.calls.isEmpty)
     }
 
