@@ -7,17 +7,18 @@ import Postgres
 extension Orchestrator {
     /// Makes a key; the answer alone holds its secret.
     ///
-    /// - Throws: 422 if it is to be bound to an app that does not exist.
+    /// - Throws: 422 if it is to be bound to an app that does not exist, or would be over already.
     package func createAPIKey(_ request: APIKeyRequest) async throws -> APIKeyResource {
         let secret = "tally_" + Base64URL.encode(SecureRandom.bytes(32))
         let key = try await database.withTransaction { connection in
+            try await Self.checkExpiry(request.expiresAt, on: connection)
             if let app = request.bundleID {
                 let rows = try await connection.query("SELECT 1 FROM apps WHERE bundle_id = \(app.rawValue)")
                 if rows.isEmpty {
                     throw Problem.invalidRequest(
                         pointer: JSONPointer(tokens: ["bundle_id"]),
                         code: FieldError.invalidValue,
-                        message: "this app does not exist"
+                        message: "This app does not exist."
                     )
                 }
             }

@@ -42,10 +42,26 @@ struct APIKeyTests {
             try await registry.revokeAPIKey(key.id, only: nil)
             #expect(try await registry.authenticate(secret: secret) == nil)
             #expect(try await problem { try await registry.revokeAPIKey(ChannelID.zero, only: nil) }?.status == 404)
-            let past = Instant(unixSeconds: 1_000_000_000)
-            let expired = try await registry.createAPIKey(APIKeyRequest(name: "b", scopes: [.read], expiresAt: past))
-            #expect(expired.expiresAt == past)
+            let future = Instant(unixSeconds: 4_000_000_000)
+            let expired = try await registry.createAPIKey(APIKeyRequest(name: "b", scopes: [.read], expiresAt: future))
+            #expect(expired.expiresAt == future)
+            _ = try await registry.database.query(
+                "UPDATE api_keys SET expires_at = clock_timestamp() WHERE api_key_id = \(expired.id)::uuid"
+            )
             #expect(try await registry.authenticate(secret: try #require(expired.secret)) == nil)
+        }
+    }
+
+    @Test("A key that would be over before it is made is refused")
+    func pastExpiry() async throws {
+        try await withRegistry { registry, _ in
+            let past = Instant(unixSeconds: 1_000_000_000)
+            let refused = try await problem {
+                _ = try await registry.createAPIKey(APIKeyRequest(name: "b", scopes: [.read], expiresAt: past))
+            }
+            #expect(refused?.code == "invalid_request")
+            #expect(refused?.errors.map(\.message) == ["'expires_at' is in the past."])
+            #expect(try await registry.apiKeys(PageRequest(), only: nil).items.isEmpty)
         }
     }
 

@@ -52,7 +52,7 @@ extension Orchestrator {
         try await database.withTransaction { connection in
             try await KeptAnswers.once(idempotency, on: connection) {
                 try await requireApp(app, connection)
-                try await Self.checkFuture(request.expiresAt, on: connection)
+                try await Self.checkExpiry(request.expiresAt, on: connection)
                 let destinations = try await PushDestinations.read(request.to, app, environment, on: connection)
                 let ids = try await connection.query(
                     destinations.insertion(of: request, body, app)
@@ -60,18 +60,6 @@ extension Orchestrator {
                 guard let id = ids.first else { throw Problem.internalError() }
                 return PushAnswer(pushID: id, destinations: ids.count)
             }
-        }
-    }
-
-    private static func checkFuture(_ time: Instant?, on connection: PostgresConnection) async throws {
-        guard let time else { return }
-        let rows = try await connection.query("SELECT \(time.stored) > clock_timestamp()")
-        guard try rows.single(Bool.self) == true else {
-            throw Problem.invalidRequest(
-                pointer: JSONPointer().appending("expires_at"),
-                code: FieldError.outOfRange,
-                message: "'expires_at' is in the past."
-            )
         }
     }
 }
