@@ -260,6 +260,12 @@ extension TallyClient {
     /// What a failure without an answer means for the call.
     func clientError(_ failure: HTTPFailure, of call: APICall) -> ClientError {
         switch failure {
+        case .notSent(let cause as TLSError):
+            ClientError(
+                code: .unreachable,
+                detail: "\(base) does not answer in TLS, as https asks for: \(cause)",
+                cause: cause
+            ).retryable()
         case .notSent(let cause):
             ClientError(code: .unreachable, detail: "\(base) cannot be reached", cause: cause).retryable()
         case .untrusted(let cause):

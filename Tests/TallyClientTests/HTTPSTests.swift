@@ -107,6 +107,26 @@ struct HTTPSTests {
         }
     }
 
+    @Test("A server that does not speak TLS is said to be one", .timeLimit(.minutes(1)))
+    func plain() async throws {
+        let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(PlainServer())
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        defer { listener.close(promise: nil) }
+        let url = "https://127.0.0.1:\(try #require(listener.localAddress?.port))"
+        let client = try TallyClient(.init(url: url, key: "secret-key", retry: nil))
+        let error = try await #require(throws: ClientError.self) {
+            try await client.update(app, match, UpdateRequest(contentState: [:]))
+        }
+        #expect(error.code == .unreachable)
+        #expect(!error.isUnknown)
+        #expect(error.detail.hasPrefix("\(url) does not answer in TLS, as https asks for: TLS "))
+    }
+
     @Test("A file of certificates that is none is named at once")
     func caFile() throws {
         let error = try #require(throws: ClientError.self) {
@@ -114,6 +134,16 @@ struct HTTPSTests {
         }
         #expect(error.code == .invalidCAFile)
         #expect(error.detail.contains("/does/not/exist.pem"))
+    }
+}
+
+/// Answers in plain HTTP whatever comes, as a web server does that is spoken to in TLS.
+private final class PlainServer: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    func channelActive(context: ChannelHandlerContext) {
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: "HTTP/1.1 400 Bad Request\r\n\r\n")), promise: nil)
     }
 }
 
