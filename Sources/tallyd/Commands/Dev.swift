@@ -40,11 +40,12 @@ struct Dev: AsyncParsableCommand {
     func run() async throws {
         let level = Logger.Level(rawValue: logLevel) ?? .notice
         let folder = try DevFolder(state)
-        try folder.remove(.environment)
         let cluster = try await LocalCluster(LocalCluster.Options(folder: folder.path("postgres")))
         try await cluster.start()
         let result: Result<Void, any Error>
         do {
+            // Not before: as long as another process runs the cluster, the file is that one's.
+            try folder.remove(.environment)
             result = .success(try await run(in: folder, on: cluster, level))
         } catch {
             result = .failure(error)
