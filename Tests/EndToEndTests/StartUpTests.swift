@@ -124,6 +124,22 @@ struct StartUpTests {
         #expect(served.errors.contains(name), "\(served.errors)")
     }
 
+    @Test("An answer that there is no space for is no success")
+    func diskFull() async throws {
+        let folder = try PrivateFolder()
+        defer { folder.remove() }
+        let program = Places.programs.appending(path: "tally").path
+        let ended = try await RunningProgram.run(
+            "sh",
+            ["-c", "exec \"$0\" send --token abcd --title Hi --dry-run >/dev/full", program],
+            from: URL(filePath: "/bin"),
+            environment: ["TALLY_URL": "http://127.0.0.1:1", "TALLY_API_KEY": "k", "TALLY_APP": "com.example.app"],
+            in: folder
+        )
+        #expect(ended.ending == .exited(1))
+        #expect(ended.errors.hasPrefix("tally: disk_full: "), "\(ended.errors)")
+    }
+
     @Test("dev runs everything without configuration, and leaves nothing running")
     func devStartsAndEnds() async throws {
         let folder = try PrivateFolder()

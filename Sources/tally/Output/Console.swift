@@ -29,7 +29,14 @@ enum Console {
     }
 
     private static func write(_ text: String, to handle: FileHandle) {
-        // A reader that went away (`| head`) is no reason to fail.
-        try? handle.write(contentsOf: Data(text.utf8))
+        do {
+            try handle.write(contentsOf: Data(text.utf8))
+        } catch CocoaError.fileWriteOutOfSpace where handle === FileHandle.standardOutput {
+            // An answer may hold what is told once, such as a key's secret: nobody may take it for written.
+            printError("tally: disk_full: the answer could not be written, for lack of space")
+            exit(EXIT_FAILURE)
+        } catch {
+            // A reader that went away (`| head`) is no reason to fail.
+        }
     }
 }
