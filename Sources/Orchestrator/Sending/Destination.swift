@@ -99,7 +99,8 @@ extension Destination {
 
     /// The statement that gives destinations back to the ring after they were sent a revision (or had it).
     ///
-    /// One whose token was replaced meanwhile keeps its row: the new token is owed a push of its own.
+    /// One whose token was replaced meanwhile keeps its row: the new token is owed a push of its own. So does one that
+    /// was told to leave meanwhile: it is owed its end.
     static func backOnRing(_ destinations: [Destination], _ activityKey: Int64, _ revision: Revision) -> Query {
         """
         UPDATE subscriptions AS s
@@ -107,7 +108,7 @@ extension Destination {
             known_revision = greatest(s.known_revision, \(revision))
         FROM unnest(\(destinations.map(\.deviceKey)), \(destinations.map(\.token.bytes))) AS d(device_key, token)
         WHERE s.activity_key = \(activityKey) AND s.device_key = d.device_key
-          AND s.update_token = d.token AND s.state = 'due'
+          AND s.update_token = d.token AND s.state = 'due' AND NOT s.leaving
         """
     }
 }
