@@ -14,6 +14,7 @@ private let problems: [(Problem, Int, String)] = [
     (.methodNotAllowed(), 405, "method_not_allowed"),
     (.bodyTooLarge(limit: 1_048_576), 413, "body_too_large"),
     (.unsupportedMediaType(), 415, "unsupported_media_type"),
+    (.unsupportedContentEncoding(), 415, "unsupported_content_encoding"),
     (.invalidRequest([]), 422, "invalid_request"),
     (.unknownType(typeName), 422, "unknown_type"),
     (.invalidContentState([]), 422, "invalid_content_state"),

@@ -92,6 +92,33 @@ struct RequestTests {
     }
 
     @Test(
+        "A compressed body is 415, which says so, before the key is looked at",
+        arguments: ["gzip", "br", "deflate", "GZip", "identity, gzip", "x-unknown"]
+    )
+    func contentEncoding(encoding: String) async throws {
+        let headers: HTTPFields = [.contentEncoding: encoding]
+        let api = API()
+        let answer = try await api.send(.post, Self.update, key: nil, body: Bodies.update, headers: headers)
+        #expect(answer.status == 415)
+        #expect(answer.code == "unsupported_content_encoding")
+        #expect(answer.headers[.acceptEncoding] == "identity")
+        #expect(api.service.calls.isEmpty)
+    }
+
+    @Test("A body that says it is as it is, is taken", arguments: ["identity", "Identity", "", "identity, identity"])
+    func contentEncodingOfNothing(encoding: String) async throws {
+        let headers: HTTPFields = [.contentEncoding: encoding]
+        let answer = try await API().send(.post, Self.update, body: Bodies.update, headers: headers)
+        #expect(answer.code == "reached")
+    }
+
+    @Test("A request without a body may say of it what it likes")
+    func contentEncodingWithoutBody() async throws {
+        let answer = try await API().send(.get, "/v1/apps", headers: [.contentEncoding: "gzip"])
+        #expect(answer.code == "reached")
+    }
+
+    @Test(
         "What is not JSON is 400 with the byte where it went wrong",
         arguments: [
             ("", 0), ("{", 1), (#"{"content_state":{}}}"#, 20), (#"{"content_state":{},"content_state":{}}"#, 20),

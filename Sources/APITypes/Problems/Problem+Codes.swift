@@ -97,6 +97,15 @@ extension Problem {
         Problem(status: 415, code: "unsupported_media_type", detail: "The body must be 'application/json'.")
     }
 
+    /// 415: a body that is compressed.
+    package static func unsupportedContentEncoding() -> Problem {
+        Problem(
+            status: 415,
+            code: "unsupported_content_encoding",
+            detail: "The body must not be compressed: send it without 'Content-Encoding'."
+        )
+    }
+
     /// 422: fields that are unknown, missing, of the wrong type or out of range.
     package static func invalidRequest(_ errors: [FieldError]) -> Problem {
         let detail =

@@ -8,13 +8,18 @@ struct BodyLimit: Sendable {
     let size: Int
 
     /// Refuses a body by its headers, before a byte of it is read and before a key is looked at.
-    func check(_ fields: RequestFields, _ route: Route?) throws(Problem) {
+    ///
+    /// - Throws: ``Problem``, ``Refusal``.
+    func check(_ fields: RequestFields, _ route: Route?) throws {
         if let text = fields.contentLength, let length = Int(text), length > size {
             throw Problem.bodyTooLarge(limit: size)
         }
-        if route?.takesBody == true, Self.hasBody(fields), !Self.isJSON(fields.contentType) {
-            throw Problem.unsupportedMediaType()
+        guard route?.takesBody == true, Self.hasBody(fields) else { return }
+        if !Self.isPlain(fields.contentEncoding) {
+            // What would do, as RFC 9110 §15.5.16 asks for.
+            throw Refusal(problem: .unsupportedContentEncoding(), headers: [.acceptEncoding: "identity"])
         }
+        if !Self.isJSON(fields.contentType) { throw Problem.unsupportedMediaType() }
     }
 
     /// Reads the whole body.
@@ -33,6 +38,16 @@ struct BodyLimit: Sendable {
     private static func hasBody(_ fields: RequestFields) -> Bool {
         if let length = fields.contentLength { return length != "0" }
         return fields.transferEncoding != nil
+    }
+
+    /// Not compressed, as those say who name no encoding or `identity`. Nothing is unpacked here: the limit of size would
+    /// be one of what is packed.
+    private static func isPlain(_ encodings: String?) -> Bool {
+        guard let encodings else { return true }
+        return encodings.split(separator: ",").allSatisfy { name in
+            let name = name.filter { !$0.isWhitespace }
+            return name.isEmpty || name.lowercased() == "identity"
+        }
     }
 
     /// `application/json`, with parameters or without; JSON is UTF-8 whatever they say (RFC 8259 §8.1).

@@ -5,6 +5,7 @@ struct RequestFields: Sendable {
     private(set) var authorization: String?
     private(set) var contentLength: String?
     private(set) var contentType: String?
+    private(set) var contentEncoding: String?
     private(set) var transferEncoding: String?
     private(set) var requestID: String?
     private(set) var traceParent: String?
@@ -21,6 +22,7 @@ struct RequestFields: Sendable {
             case .authorization: take(field, as: .authorization, into: \.authorization)
             case .contentLength: Self.add(field, to: &contentLength)
             case .contentType: take(field, as: .contentType, into: \.contentType)
+            case .contentEncoding: Self.add(field, to: &contentEncoding)
             case .transferEncoding: Self.add(field, to: &transferEncoding)
             case .requestID: Self.add(field, to: &requestID)
             case .traceParent: Self.add(field, to: &traceParent)

@@ -94,6 +94,16 @@ extension Refusal {
             code: "unsupported_media_type"
         ),
         Refusal(
+            what: "JSON that says it is compressed",
+            method: "POST",
+            path: updates,
+            body: update.serialized(),
+            headers: ["Content-Type": "application/json", "Content-Encoding": "gzip"],
+            status: 415,
+            code: "unsupported_content_encoding",
+            answerHeader: ("Accept-Encoding", "identity")
+        ),
+        Refusal(
             what: "a method that the path does not take",
             method: "DELETE",
             path: "activities/running",
