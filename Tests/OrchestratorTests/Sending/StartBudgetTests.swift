@@ -113,8 +113,26 @@ struct StartBudgetTests {
                 }
                 try await group.waitForAll()
             }
+            // Who found all devices in the hands of others waits for a moment.
+            try await world.pass(1)
             try await world.settle()
             for number in 1...3 { #expect(world.recorder.pushes(to: "5a0\(number)").count == 2) }
+        }
+    }
+
+    @Test("A start whose device is in the hands of another transaction leaves a moment later")
+    func deviceIsLocked() async throws {
+        try await withWorld(policy: Self.twoInAHundredSeconds) { world in
+            try await world.register("d1", token: "5a01")
+            try await world.start("a", to: World.devices("d1"))
+            try await world.database.withTransaction { connection in
+                _ = try await connection.query("SELECT FROM devices FOR NO KEY UPDATE")
+                try await world.settle()
+            }
+            #expect(world.recorder.take().isEmpty)
+            try await world.pass(1)
+            try await world.settle()
+            #expect(world.recorder.take().map(\.destination) == ["5a01"])
         }
     }
 }
