@@ -273,7 +273,7 @@ struct AudienceTests {
                 delivery: .tokens,
                 contentState: CompactJSON(.object(World.state(0)))
             )
-            #expect(try await claims.claim() == nil)
+            #expect(try await claims.claim(dueBy: nil) == nil)
             #expect(try await world.startState("d1") == "pending")
             try await world.settle()
             #expect(try await world.startState("d1") == "cancelled")
@@ -299,7 +299,7 @@ struct AudienceTests {
                     contentState: CompactJSON(.object(World.state(score - 1)))
                 )
                 try await world.update(score: score)
-                claimed += try await claims.claim()?.starts.count ?? 0
+                claimed += try await claims.claim(dueBy: nil)?.starts.count ?? 0
             }
             #expect(claimed == 1)
         }

@@ -496,4 +496,19 @@ struct StartTests {
             #expect(try await world.number("SELECT count(*) FROM starts WHERE state = 'cancelled'") == 150)
         }
     }
+
+    @Test("A start that may be repeated at once is not repeated while its push is on its way")
+    func repeatedAtOnce() async throws {
+        try await withWorld(policy: { $0.startRetrySeconds = 0 }) { world in
+            try await crowd(150, world)
+            try await world.start(to: Audience(allOfType: true))
+            let gate = world.recorder.close()
+            async let walk: Void = world.settle()
+            await gate.arrivals(2)
+            world.recorder.open()
+            try await walk
+            #expect(world.recorder.take().count == 150)
+            #expect(try await world.show().starts.repeated == 0)
+        }
+    }
 }

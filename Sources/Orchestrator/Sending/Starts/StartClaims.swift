@@ -38,19 +38,24 @@ struct StartClaims: Sendable {
         var alerts: [ClaimedStart] = []
         /// How many were due and free, whatever was decided about them.
         var count = 0
+        /// When it was asked what is due, by the database's clock, before any of these was claimed.
+        var askedAt: PGTimestamp?
     }
 
+    /// `limit`: what was due by then; nil: what is due now. A claim that may be repeated at once is due while its push
+    /// is on its way.
+    ///
     /// - Returns: Nil if the activity was ended meanwhile: an end that is committed is followed by no start. A newer
     ///   state holds back only the starts of apps of which it is not known whether they decode the older one; else an
     ///   activity that is updated all the time would never start anyone.
-    func claim() async throws -> Batch? {
+    func claim(dueBy limit: PGTimestamp?) async throws -> Batch? {
         try await orchestrator.withCurrentType {
             let type = try await orchestrator.typeContext(activity.bundleID, activity.typeName)
-            return try await claim(type)
+            return try await claim(type, dueBy: limit)
         }
     }
 
-    private func claim(_ type: TypeContext) async throws -> Batch? {
+    private func claim(_ type: TypeContext, dueBy limit: PGTimestamp?) async throws -> Batch? {
         try await orchestrator.database.withTransaction { connection in
             let locked = try await connection.pipeline([
                 TypeVersionRows.hold([type]),
@@ -58,15 +63,16 @@ struct StartClaims: Sendable {
                 SELECT revision FROM activities WHERE activity_key = \(activity.key) AND state = 'live' FOR SHARE
                 """,
                 """
-                SELECT s.device_key FROM starts AS s JOIN devices AS d USING (device_key)
-                WHERE s.activity_key = \(activity.key) AND s.due_at <= now()
+                SELECT s.device_key, now() FROM starts AS s JOIN devices AS d USING (device_key)
+                WHERE s.activity_key = \(activity.key) AND s.due_at <= least(\(limit), now())
                 ORDER BY s.due_at, s.device_key LIMIT \(activity.batch(Self.batchSize))
                 FOR NO KEY UPDATE OF s, d SKIP LOCKED
                 """,
             ])
             try type.check(TypeVersionRows.updates(locked[0]))
             guard let newest = try locked[1].single(Int64.self) else { return nil }
-            let keys = try locked[2].decoded(as: Int64.self)
+            let free = try locked[2].decoded(as: (Int64, PGTimestamp).self)
+            let keys = free.map(\.0)
             guard !keys.isEmpty else { return Batch() }
             // A second statement: what was spent on a device until it was locked is seen.
             let due = try await read(keys, on: connection)
@@ -78,6 +84,7 @@ struct StartClaims: Sendable {
             )
             var batch = Batch()
             batch.count = due.count
+            batch.askedAt = free.first?.1
             var decisions: [Decision] = []
             for start in due where try verdicts.knows(start.appVersion, start.decoding) {
                 let (decision, claimed) = try decide(start, &verdicts)

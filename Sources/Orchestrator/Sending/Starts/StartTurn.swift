@@ -58,11 +58,13 @@ struct StartTurn: Sendable {
 
     private func send(_ claims: StartClaims, _ content: Content) async throws -> SegmentWorker.Turn {
         try await withThrowingTaskGroup(of: SegmentWorker.Turn.self) { group in
+            var first: PGTimestamp?
             for place in 0..<Self.batchesAtOnce {
                 // The batches before are still waiting for their answers.
                 if place > 0, !(try await orchestrator.segments.mayGoOn(lease, with: activity)) { break }
                 let end = orchestrator.settings.uptime() + .seconds(activity.policy.startRetrySeconds)
-                guard let batch = try await claims.claim() else { break }
+                guard let batch = try await claims.claim(dueBy: first) else { break }
+                first = first ?? batch.askedAt
                 // What is due is locked: another activity is starting the same devices, or they are registering.
                 if batch.count == 0, place == 0 { return .early(.milliseconds(50)) }
                 group.addTask { try await send(batch, content, until: end) }
