@@ -29,12 +29,15 @@ struct StartUpTests {
             #expect(second.ending == .exited(0))
             #expect(second.output.contains("nothing to do"))
 
-            let daemon = try await RunningProgram.start("tallyd", ["serve"], environment: settings, in: folder)
+            let misspelt = settings.merging(["TALLY_HTTP_PROT": "hunter2"]) { $1 }
+            let daemon = try await RunningProgram.start("tallyd", ["serve"], environment: misspelt, in: folder)
             let line = try await daemon.line(beginningWith: "listening on ")
             let address = line.dropFirst("listening on ".count)
             #expect(URL(string: String(address))?.port ?? 0 > 0, "port 0 takes a free one")
             #expect(try await HTTPCaller(base: String(address)).send("GET", "/health/ready").status == 200)
             #expect(await daemon.stop() == .exited(0))
+            let warning = "settings=TALLY_HTTP_PROT (did you mean TALLY_HTTP_PORT?) these settings are not known"
+            #expect(daemon.errors.contains(warning) && !daemon.errors.contains("hunter2"), "\(daemon.errors)")
         }
     }
 
@@ -122,6 +125,32 @@ struct StartUpTests {
         let served = try await RunningProgram.run("tallyd", ["serve"], environment: settings, in: folder)
         #expect(served.ending != .exited(0))
         #expect(served.errors.contains(name), "\(served.errors)")
+    }
+
+    @Test("config, serve and migrate name settings that are misspelt, and no value of one")
+    func namesUnknownSettings() async throws {
+        let folder = try PrivateFolder()
+        defer { folder.remove() }
+        let lines = "# TALLY_OLD=1\nTALLY_LOG_LEVLE=debug\nPOSTGRES_PASSWORD=hunter2\n"
+        try lines.write(toFile: folder.path("tally.env"), atomically: true, encoding: .utf8)
+        var settings = Self.settings(databaseURL: "postgres://127.0.0.1:1/nowhere?connect_timeout=1")
+        settings["TALLY_HTTP_PROT"] = "hunter3"
+        settings["TALLY_URL"] = "http://127.0.0.1:8080"
+        let file = folder.path("tally.env")
+        let arguments = ["config", "--config", file]
+        let shown = try await RunningProgram.run("tallyd", arguments, environment: settings, in: folder)
+        #expect(shown.ending == .exited(0), "\(shown.errors)")
+        let told = shown.output.split(separator: "\n")
+        #expect(told.contains("TALLY_HTTP_PROT (did you mean TALLY_HTTP_PORT?)"), "\(shown.output)")
+        #expect(told.contains("TALLY_LOG_LEVLE in \(file) (did you mean TALLY_LOG_LEVEL?)"), "\(shown.output)")
+        for other in ["TALLY_OLD", "TALLY_URL", "hunter"] { #expect(!shown.output.contains(other)) }
+
+        settings["TALLY_DATABSE_URL"] = settings.removeValue(forKey: "TALLY_DATABASE_URL")
+        let slip = "TALLY_DATABASE_URL: is not set; TALLY_DATABSE_URL is, which nothing reads"
+        for command in ["serve", "migrate"] {
+            let refused = try await RunningProgram.run("tallyd", [command], environment: settings, in: folder)
+            #expect(refused.errors.contains(slip), "\(refused.errors)")
+        }
     }
 
     @Test("An answer that there is no space for is no success")

@@ -12,7 +12,15 @@ struct Serve: AsyncParsableCommand {
     @OptionGroup var options: ConfigurationOptions
 
     func run() async throws {
-        let configuration = try DaemonConfiguration(try await ConfigurationReader(file: options.config))
+        let reader = try await ConfigurationReader(file: options.config)
+        let configuration = try DaemonConfiguration(reader)
+        if !reader.unknown.isEmpty {
+            // No error: a newer version's settings, or another program's, must not keep this one from starting.
+            Daemon.logger(level: configuration.logLevel, configuration.logFormat).warning(
+                "these settings are not known, and do nothing",
+                metadata: ["settings": "\(reader.unknown.map(\.description).joined(separator: ", "))"]
+            )
+        }
         try await Daemon(configuration: configuration).run { address, _ in
             print("listening on \(address)")
             flushOutput()

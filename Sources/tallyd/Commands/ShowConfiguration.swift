@@ -1,3 +1,4 @@
+import APITypes
 import ArgumentParser
 
 /// `tallyd config`
@@ -17,6 +18,8 @@ struct ShowConfiguration: AsyncParsableCommand {
             let value = reader.text(key).map { key.isSecret ? "********" : $0 } ?? "-"
             print(key.name.padding(to: width), value.padding(to: 28), "#", key.help)
         }
+        if !reader.unknown.isEmpty { print("\nNot known, and do nothing:") }
+        for setting in reader.unknown { print(setting.description.printable()) }
         _ = try DaemonConfiguration(reader)
         print("\nAll settings can be used.")
     }

@@ -1,22 +1,29 @@
 import Configuration
+import Foundation
 import SystemPackage
 
 /// Settings by their names: variables of the environment, and below them the lines of a file.
 struct ConfigurationReader: Sendable {
     private let reader: ConfigReader
+    /// What is set and not read, of the environment first.
+    let unknown: [UnknownSetting]
 
     /// - Parameter file: A file of lines `KEY=value`, or nil.
     /// - Throws: ``ConfigurationError`` if the file cannot be read.
     init(file: String?) async throws {
         var providers: [any ConfigProvider] = [EnvironmentVariablesProvider()]
+        var unknown = UnknownSetting.all(inEnvironment: ProcessInfo.processInfo.environment)
         if let file {
             do {
                 providers.append(try await EnvironmentVariablesProvider(environmentFilePath: FilePath(file)))
+                // The provider tells nobody which names it has.
+                unknown += UnknownSetting.all(in: try String(contentsOfFile: file, encoding: .utf8), of: file)
             } catch {
                 throw ConfigurationError(key: "--config", message: "\(file) cannot be read: \(error)")
             }
         }
         reader = ConfigReader(providers: providers)
+        self.unknown = unknown
     }
 
     /// The value of a key; an empty one counts as none.
@@ -30,7 +37,9 @@ struct ConfigurationReader: Sendable {
 
     func required(_ key: ConfigurationKey) throws(ConfigurationError) -> String {
         guard let value = text(key) else {
-            throw ConfigurationError(key: key.name, message: "is not set: \(key.help)")
+            let slip = unknown.first { $0.meant == key.name }
+            let hint = slip.map { "; \($0.name) is, which nothing reads" } ?? ""
+            throw ConfigurationError(key: key.name, message: "is not set\(hint): \(key.help)")
         }
         return value
     }
