@@ -65,6 +65,52 @@ struct TypedContentTests {
         #expect((Self.settle(.number(number), as: type).message == nil) == isTaken)
     }
 
+    @Test(
+        "A number is no more than what the phone holds, also where the schema names no Swift type",
+        arguments: [
+            (#"{"type": "integer"}"#, "9223372036854775807", true),
+            (#"{"type": "integer"}"#, "9223372036854775808", false),
+            (#"{"type": "integer"}"#, "-9223372036854775808", true),
+            (#"{"type": "integer"}"#, "-9223372036854775809", false),
+            (#"{"type": "integer"}"#, "1e30", false), (#"{"type": "integer"}"#, "-1e400", false),
+            (#"{"type": "integer"}"#, "1e2", true), (#"{"type": "integer", "minimum": 0}"#, "1e30", false),
+            (#"{"type": ["integer", "null"]}"#, "1e30", false), (#"{"type": "integer", "enum": [1e30]}"#, "1e30", true),
+            (#"{"type": "integer", "maximum": 18446744073709551615}"#, "18446744073709551615", true),
+            (#"{"type": "integer", "maximum": 18446744073709551615}"#, "-9223372036854775809", false),
+            (#"{"type": "integer", "x-swift-type": "UInt64"}"#, "18446744073709551615", true),
+            (#"{"type": "integer", "x-swift-type": "UInt64"}"#, "18446744073709551616", false),
+            (#"{"type": "integer", "x-swift-type": "UInt64"}"#, "-1", false),
+            (#"{"type": "integer", "x-swift-type": "Money"}"#, "1e30", true),
+            (#"{"type": "number"}"#, "9223372036854775808", true), (#"{"type": "number"}"#, "1e308", true),
+            (#"{"type": "number"}"#, "1e309", false), (#"{"type": ["integer", "number"]}"#, "1e30", true),
+            (#"{"type": "number", "maximum": 1e400}"#, "1e309", true), ("{}", "1e400", true),
+            (#"{"anyOf": [{"type": "integer"}, {"type": "null"}]}"#, "1e30", false),
+            (#"{"anyOf": [{"type": "integer"}, {"type": "number"}]}"#, "1e30", true),
+        ]
+    )
+    func numbersFitIntoWhatThePhoneHolds(_ schema: String, _ digits: String, _ isTaken: Bool) throws {
+        let number = try #require(JSONNumber(digits: digits))
+        let content: JSONValue = ["a": [.number(number)]]
+        let schema = try JSONValue(parsing: schema)
+        let (settled, findings) = TypedContent(["properties": ["a": ["items": schema]]])
+            .settled(content, time: Self.time)
+        #expect(settled == content)
+        #expect(findings.isEmpty == isTaken)
+        #expect(findings.allSatisfy { $0.instance.description == "/a/0" && $0.message.contains("hold") })
+        #expect(findings.allSatisfy { $0.keyword == (schema["x-swift-type"] == nil ? "type" : "x-swift-type") })
+    }
+
+    @Test("A schema that names no Swift types may branch as it likes")
+    func untypedBranches() {
+        var schemas: JSONObject = ["0": ["type": "integer"]]
+        for level in 1...20 {
+            let reference: JSONValue = ["$ref": .string("#/$defs/\(level - 1)")]
+            schemas["\(level)"] = ["allOf": [reference, reference]]
+        }
+        let schema: JSONValue = ["$ref": "#/$defs/20", "$defs": .object(schemas)]
+        #expect(TypedContent(schema).settled(1, time: Self.time).findings.isEmpty)
+    }
+
     @Test func rangesRunUpwards() {
         #expect(Self.settle([1, 2], as: "ClosedRange<Int>").message == nil)
         #expect(Self.settle([2, 1], as: "ClosedRange<Int>").message?.contains("above") == true)

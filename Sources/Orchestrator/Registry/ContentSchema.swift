@@ -39,7 +39,7 @@ package struct ContentSchema: Sendable {
             findings.map { finding in
                 FieldError(
                     pointer: finding.instance,
-                    code: "x-swift-type",
+                    code: finding.keyword,
                     message: finding.message,
                     schemaVersion: version
                 )

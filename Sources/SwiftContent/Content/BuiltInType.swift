@@ -85,7 +85,8 @@ package enum BuiltInType {
         return ["type": "number", "minimum": .number(least), "maximum": .number(most)]
     }
 
-    private static func integerRange(_ name: String) -> (least: JSONNumber, most: JSONNumber)? {
+    /// What an integer type holds; nil for every other type.
+    static func integerRange(_ name: String) -> (least: JSONNumber, most: JSONNumber)? {
         if let most = signed[name] {
             guard let value = most.int64 else { return nil }
             return (JSONNumber(-value - 1), most)

@@ -1,7 +1,8 @@
 package import JSON
 
 /// What the Swift types in a schema (`x-swift-type`) ask of content beyond what JSON Schema can say: how dates are
-/// written, how numbers may be spelled, and that ranges run upwards.
+/// written, how numbers may be spelled, and that ranges run upwards. A number whose schema names no Swift type is taken for
+/// an `Int` or a `Double`, and may not be more than that holds.
 ///
 /// It reads schemas made by ``ImportedSchemas`` and any other that names Swift types. Types are followed through
 /// `properties`, `additionalProperties`, `items`, `prefixItems`, `allOf` and `$ref`, and through `anyOf` and `oneOf`
@@ -46,7 +47,7 @@ package struct TypedContent: Sendable {
     package init(_ schema: JSONValue) {
         var reader = TypedContentReader(document: schema)
         reader.read()
-        nodes = reader.nodes.contains { $0.swiftType != nil } ? reader.nodes : []
+        nodes = reader.nodes.contains { $0.swiftType != nil || $0.numbers != nil } ? reader.nodes : []
         timeScales = Set(nodes.compactMap { $0.swiftType.flatMap(DateEncoding.init(rawValue:))?.scale })
     }
 
@@ -70,6 +71,7 @@ package struct TypedContent: Sendable {
         var rawType: String?
         /// The JSON types that are let in; nil for all.
         var kinds: Set<String>?
+        var numbers: NumberLimits?
         var properties: [ExactText: Int] = [:]
         var otherProperties: Int?
         var firstItems: [Int] = []
@@ -136,6 +138,10 @@ struct TypedContentReader {
             !hasOwnName(place)
         {
             node.parts.append(number(of: target))
+        }
+        // What stands beside could say more.
+        if node.parts.isEmpty, node.alternatives.isEmpty {
+            node.numbers = NumberLimits(object, kinds: node.kinds ?? [])
         }
         return node
     }

@@ -10,6 +10,8 @@ struct TypedContentWalk {
     let nodes: [TypedContent.Node]
     let author: TypedContent.Author
     let time: TypedContent.TimeReader
+    /// Whether anything was to be done that must not be left undone in silence.
+    private let namesTypes: Bool
     private(set) var findings: [ContentFinding] = []
     private var path: [String] = []
     private var steps = 0
@@ -19,13 +21,14 @@ struct TypedContentWalk {
         self.nodes = nodes
         self.author = author
         self.time = time
+        namesTypes = nodes.contains { $0.swiftType != nil }
     }
 
     /// The value as a node wants it.
     mutating func settle(_ value: JSONValue, _ id: Int) -> JSONValue {
         steps += 1
         guard steps <= Self.maximumSteps, depth < Self.maximumDepth else {
-            report("", "the schema is too branched for its Swift types to be followed here")
+            if namesTypes { report("", "the schema is too branched for its Swift types to be followed here") }
             return value
         }
         depth += 1
@@ -38,6 +41,9 @@ struct TypedContentWalk {
             if possible.count == 1 { value = settle(value, possible[0]) }
         }
         if let type = node.rawType ?? node.swiftType { value = settle(value, as: type) }
+        if case .number(let number) = value, let limits = node.numbers, let objection = limits.objection(to: number) {
+            report(limits.type, objection, limits.isNamed ? "x-swift-type" : "type")
+        }
         return value
     }
 
@@ -141,8 +147,9 @@ struct TypedContentWalk {
         if !isUpward { report(type, "the lower bound of a range is above the upper one") }
     }
 
-    private mutating func report(_ type: String, _ message: String) {
+    private mutating func report(_ type: String, _ message: String, _ keyword: String = "x-swift-type") {
         guard findings.count < Self.maximumFindings else { return }
-        findings.append(ContentFinding(instance: JSONPointer(tokens: path), swiftType: type, message: message))
+        let place = JSONPointer(tokens: path)
+        findings.append(ContentFinding(instance: place, swiftType: type, keyword: keyword, message: message))
     }
 }
