@@ -47,6 +47,8 @@ package struct TallyClient: Sendable {
 
     package private(set) var configuration: Configuration
     private let base: String
+    /// The path in ``base``; mostly empty.
+    private let prefix: String
     private let transport: HTTPTransport
 
     /// Connects to nothing yet.
@@ -66,6 +68,7 @@ package struct TallyClient: Sendable {
             throw ClientError(code: .invalidArgument, detail: "the API key is empty")
         }
         try Self.checkHeader(self.configuration.key, "the API key")
+        prefix = server.prefix
         base = configuration.url.hasSuffix("/") ? String(configuration.url.dropLast()) : configuration.url
         do {
             transport = try HTTPTransport(
@@ -246,7 +249,18 @@ extension TallyClient {
         // Whatever else answers here need not speak JSON: no problem then, which the caller reports.
         guard let json = try? JSONValue.parse(answer.body), var problem = try? Problem(json: json) else { return nil }
         problem.retryAfter = problem.retryAfter ?? answer.retryAfter
+        if let advice = advice(on: problem) { problem.detail += " " + advice }
         return problem
+    }
+
+    /// What to do where Tally does not know a path: its end is this client's, so it is the beginning that is wrong.
+    private func advice(on problem: Problem) -> String? {
+        let unknown = Problem.notFound("the path")
+        guard problem.code == unknown.code, problem.detail == unknown.detail, !prefix.isEmpty else { return nil }
+        // Not cut off beforehand: it may be what a proxy serves Tally under.
+        let end = "/v1"
+        guard prefix.hasSuffix(end) else { return "Does '\(prefix)' belong to Tally's address, \(base)?" }
+        return "'\(end)' is no part of Tally's address: say \(base.dropLast(end.count))."
     }
 
     private func badAnswer(_ answer: HTTPAnswer, cause: (any Error)?) -> ClientError {

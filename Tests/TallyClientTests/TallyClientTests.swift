@@ -280,6 +280,31 @@ struct TallyClientTests {
         }
     }
 
+    @Test(
+        "a path that Tally does not know is the fault of the address, where that has a path",
+        arguments: [
+            ("/v1", "'/v1' is no part of Tally's address: say SERVER."),
+            ("/v1/", "'/v1' is no part of Tally's address: say SERVER."),
+            ("/tally/v1", "'/v1' is no part of Tally's address: say SERVER/tally."),
+            ("/tally", "Does '/tally' belong to Tally's address, SERVER/tally?"), ("/", nil), ("", nil),
+        ]
+    )
+    func pathInAddress(path: String, advice: String?) async throws {
+        let unknown = Problem.notFound("the path")
+        let server = try ScriptedServer { number, _ in
+            let problem = number == 0 ? unknown : Problem.notFound("the app")
+            return .answer(status: 404, body: problem.json.text)
+        }
+        defer { server.stop() }
+        let client = try TallyClient(.init(url: server.url + path, key: "k", retry: nil))
+        let error = try await #require(throws: ClientError.self) { try await client.activity(app, match) }
+        let advice = advice.map { " " + $0.replacing("SERVER", with: server.url) } ?? ""
+        #expect(error.problem?.code == "not_found")
+        #expect(error.problem?.detail == unknown.detail + advice)
+        let other = try await #require(throws: ClientError.self) { try await client.activity(app, match) }
+        #expect(other.problem == Problem.notFound("the app"))
+    }
+
     @Test("an error status without a problem is not Tally's either")
     func foreignError() async throws {
         try await withServer { _, _ in
