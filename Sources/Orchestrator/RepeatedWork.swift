@@ -15,9 +15,18 @@ func repeating(
             do {
                 try await work()
             } catch {
-                logger.warning("cannot \(what)", metadata: ["error": "\(error)"])
+                logger.failed("cannot \(what)", error)
             }
             try? await Task.sleep(for: pause)  // throws only when cancelled
         }
+    }
+}
+
+extension Logger {
+    /// Tells of work that failed and is done again anyway: a warning; at `debug` where the task was told to end, because
+    /// that is what was in the way, and nothing that an operator could mend.
+    func failed(_ message: Logger.Message, _ error: any Error, _ metadata: Logger.Metadata = [:]) {
+        let metadata = metadata.merging(["error": "\(error)"]) { $1 }
+        log(level: Task.isCancelled ? .debug : .warning, message, metadata: metadata)
     }
 }

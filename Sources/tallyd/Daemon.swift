@@ -135,7 +135,9 @@ struct Daemon: Sendable {
                 do {
                     try await onListening(address.url, orchestrator)
                 } catch {
-                    logger.error("cannot announce the address", metadata: ["error": "\(error)"])
+                    // A daemon that ends has no address to announce.
+                    let level = Task.isCancelled ? Logger.Level.debug : .error
+                    logger.log(level: level, "cannot announce the address", metadata: ["error": "\(error)"])
                 }
             },
             logger: logger

@@ -25,9 +25,9 @@ struct StartUpTests {
             let first = try await RunningProgram.run("tallyd", ["migrate"], environment: settings, in: folder)
             #expect(first.ending == .exited(0))
             #expect(first.output.contains("applied V1 "))
-            let second = try await RunningProgram.run("tallyd", ["migrate"], environment: settings, in: folder)
-            #expect(second.ending == .exited(0))
-            #expect(second.output.contains("nothing to do"))
+            let again = try await RunningProgram.run("tallyd", ["migrate"], environment: settings, in: folder)
+            #expect(again.ending == .exited(0))
+            #expect(again.output.contains("nothing to do"))
 
             let misspelt = settings.merging(["TALLY_HTTP_PROT": "hunter2"]) { $1 }
             let daemon = try await RunningProgram.start("tallyd", ["serve"], environment: misspelt, in: folder)
@@ -35,6 +35,12 @@ struct StartUpTests {
             let address = line.dropFirst("listening on ".count)
             #expect(URL(string: String(address))?.port ?? 0 > 0, "port 0 takes a free one")
             #expect(try await HTTPCaller(base: String(address)).send("GET", "/health/ready").status == 200)
+            let taken = settings.merging(["TALLY_HTTP_PORT": String(URL(string: String(address))?.port ?? 0)]) { $1 }
+            let second = try await RunningProgram.run("tallyd", ["serve"], environment: taken, in: folder)
+            #expect(second.ending == .exited(1))
+            #expect(second.errors.contains("cannot listen for the API on \(address): Address already in use"))
+            // Nothing else, beside what it says of itself as it begins.
+            #expect(!second.errors.contains(" warning "), "\(second.errors)")
             #expect(await daemon.stop() == .exited(0))
             let warning = "settings=TALLY_HTTP_PROT (did you mean TALLY_HTTP_PORT?) these settings are not known"
             #expect(daemon.errors.contains(warning) && !daemon.errors.contains("hunter2"), "\(daemon.errors)")

@@ -32,10 +32,7 @@ struct ExpiryDuty: Service, CustomStringConvertible {
         do {
             while try await forgetSome(rows) == Self.batchSize {}
         } catch {
-            orchestrator.logger.warning(
-                "cannot forget old rows",
-                metadata: ["rows": "\(rows)", "error": "\(error)"]
-            )
+            orchestrator.logger.failed("cannot forget old rows", error, ["rows": "\(rows)"])
         }
     }
 

@@ -24,10 +24,7 @@ struct PartitionDuty: Service, CustomStringConvertible {
             do {
                 try await orchestrator.database.withTransaction { try await table.tend(on: $0) }
             } catch {
-                orchestrator.logger.warning(
-                    "cannot tend partitions",
-                    metadata: ["postgres.table": "\(table.name)", "error": "\(error)"]
-                )
+                orchestrator.logger.failed("cannot tend partitions", error, ["postgres.table": "\(table.name)"])
             }
         }
     }

@@ -112,7 +112,7 @@ final class EventFeed: Service, CustomStringConvertible {
         do {
             try await store.settleRestored()
         } catch {
-            logger.warning("cannot look for restored events", metadata: ["error": "\(error)"])
+            logger.failed("cannot look for restored events", error)
         }
     }
 
@@ -120,7 +120,7 @@ final class EventFeed: Service, CustomStringConvertible {
         do {
             try await readOn()
         } catch {
-            logger.warning("cannot read events", metadata: ["error": "\(error)"])
+            logger.failed("cannot read events", error)
         }
         wake { $0.due(now: .now) }
     }

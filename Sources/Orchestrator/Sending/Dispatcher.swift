@@ -97,7 +97,7 @@ struct Dispatcher: Service, CustomStringConvertible {
             try await orchestrator.segments.takeAnnouncements()
             return try await orchestrator.segments.claim(limit: limit, takesFurtherRing: takesFurtherRing)
         } catch {
-            orchestrator.logger.warning("cannot look for work", metadata: ["error": "\(error)"])
+            orchestrator.logger.failed("cannot look for work", error)
             return nil
         }
     }

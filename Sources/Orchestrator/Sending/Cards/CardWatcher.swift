@@ -38,7 +38,7 @@ struct CardWatcher: Service, CustomStringConvertible {
                             looked = look.count
                         }
                     } catch {
-                        orchestrator.logger.warning("cannot look after cards", metadata: ["error": "\(error)"])
+                        orchestrator.logger.failed("cannot look after cards", error)
                     }
                     try? await Task.sleep(for: Self.interval)  // throws only when cancelled
                 }

@@ -40,7 +40,7 @@ struct PushQueue: Service, CustomStringConvertible {
                         begun += 1
                     }
                 } catch {
-                    orchestrator.logger.warning("cannot take pushes", metadata: ["error": "\(error)"])
+                    orchestrator.logger.failed("cannot take pushes", error)
                 }
                 if begun == Self.batchesAtOnce {
                     await group.next()
