@@ -2,7 +2,7 @@
 package struct SimulatorError: Error, Sendable, CustomStringConvertible {
     /// What went wrong.
     package struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Kind: String, Sendable { case unreachable, refused, badAnswer, unreadable }
+        private enum Kind: String, Sendable { case unreachable, refused, badAnswer, unreadable, notListening }
         private let kind: Kind
 
         /// There is no simulator at the address, or it did not answer in time. What was asked may have happened.
@@ -13,6 +13,8 @@ package struct SimulatorError: Error, Sendable, CustomStringConvertible {
         package static let badAnswer = Code(kind: .badAnswer)
         /// A file cannot be read or written.
         package static let unreadable = Code(kind: .unreadable)
+        /// An address to listen on is taken, or is none of this machine's.
+        package static let notListening = Code(kind: .notListening)
 
         package var description: String { kind.rawValue }
     }

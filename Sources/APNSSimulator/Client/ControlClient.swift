@@ -5,7 +5,8 @@ import TallyClient
 
 /// Talks to the control API of a running simulator. For programs: plain values in, and text or a report out.
 package struct ControlClient: Sendable {
-    private let base: String
+    /// Without a slash at its end.
+    let base: String
     /// Nil if ``base`` is no address.
     private let transport: HTTPTransport?
 

@@ -1,5 +1,6 @@
 import APITypes
 import ActivityModel
+import Glibc
 import HTTPTypes
 import Hummingbird
 import JSON
@@ -52,7 +53,9 @@ package struct ControlServer: Service, CustomStringConvertible {
 
     package var description: String { "apns-sim-control" }
 
-    /// Serves until shutdown. Throws when the port cannot be had.
+    /// Serves until shutdown.
+    ///
+    /// - Throws: ``SimulatorError/Code/notListening`` when the port cannot be had.
     package func run() async throws {
         let application = Application(
             router: router(),
@@ -62,7 +65,14 @@ package struct ControlServer: Service, CustomStringConvertible {
             },
             logger: logger
         )
-        try await application.run()
+        do {
+            try await application.run()
+        } catch let error as IOError {
+            // No other thread's call writes over these words: glibc keeps them per thread since 2.32.
+            let words = String(cString: strerror(error.errnoCode))
+            let detail = "cannot listen for the control API on http://\(host):\(port): \(words)"
+            throw SimulatorError(.notListening, detail + "; --control-port chooses another port", cause: error)
+        }
     }
 
     private func router() -> Router<BasicRequestContext> {
