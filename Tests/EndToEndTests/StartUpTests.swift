@@ -192,6 +192,8 @@ struct StartUpTests {
                 let control = try #require(environment["APNS_SIM_CONTROL_URL"])
                 #expect(try await HTTPCaller(base: url, key: key).send("GET", "/v1/apps").status == 200)
                 #expect(try await HTTPCaller(base: url).send("GET", "/v1/apps").status == 401)
+                let keys = try await HTTPCaller(base: url, key: key).send("GET", "/v1/api-keys").json
+                #expect(keys["items"]?.array?.compactMap { $0["name"]?.string } == ["phones of the simulator"])
                 #expect(try await HTTPCaller(base: control).send("GET", "/health").status == 200)
                 let second = try await RunningProgram.run("tallyd", ["dev", "--state", state], in: folder)
                 #expect(second.ending == .exited(1))

@@ -94,11 +94,8 @@ struct Dev: AsyncParsableCommand {
             }
         }
         try await Daemon(configuration: configuration).run(companions: [simulator]) { url, orchestrator in
-            // Phones report with a key of their own, as apps do.
-            let phones = try await orchestrator.createAPIKey(
-                APIKeyRequest(name: "phones of the simulator", scopes: [.register])
-            )
-            try simulator.control.connect(TallyRequest(url: url, key: phones.secret ?? ""))
+            let phonesKey = try await Self.phonesKey(in: folder, orchestrator)
+            try simulator.control.connect(TallyRequest(url: url, key: phonesKey))
             var controlURL = ""
             for await address in control.stream { controlURL = address }
             try folder.write(
@@ -112,5 +109,15 @@ struct Dev: AsyncParsableCommand {
             )
             flushOutput()
         }
+    }
+
+    /// Phones report with a key of their own, as apps do. The same from run to run, unless somebody has revoked it or the
+    /// database is another.
+    private static func phonesKey(in folder: DevFolder, _ orchestrator: Orchestrator) async throws -> String {
+        if let kept = folder.kept(.phonesKey), try await orchestrator.authenticate(secret: kept) != nil { return kept }
+        let request = APIKeyRequest(name: "phones of the simulator", scopes: [.register])
+        let secret = try await orchestrator.createAPIKey(request).secret ?? ""
+        try folder.write(.phonesKey, secret)
+        return secret
     }
 }

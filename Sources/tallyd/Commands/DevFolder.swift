@@ -7,6 +7,7 @@ struct DevFolder: Sendable {
         case environment = "dev.env"
         case apiKey = "api-key"
         case masterKey = "master-key"
+        case phonesKey = "phones-key"
     }
 
     private let folder: URL
@@ -27,12 +28,14 @@ struct DevFolder: Sendable {
         folder.appending(path: name).path(percentEncoded: false)
     }
 
+    /// What is kept in a file; nil if it is not there.
+    func kept(_ file: File) -> String? {
+        FileManager.default.contents(atPath: path(file.rawValue)).map { String(decoding: $0, as: UTF8.self) }
+    }
+
     /// The secret that is kept in a file; made the first time.
     func secret(_ file: File, making make: () -> String) throws -> String {
-        let path = path(file.rawValue)
-        if let kept = FileManager.default.contents(atPath: path) {
-            return String(decoding: kept, as: UTF8.self)
-        }
+        if let kept = kept(file) { return kept }
         let secret = make()
         try write(file, secret)
         return secret
