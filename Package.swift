@@ -138,6 +138,7 @@ let package = Package(
                 .embedInCode("V0021_audit_retention.sql"),
                 .embedInCode("V0022_ledger.sql"),
                 .embedInCode("V0023_enrolment.sql"),
+                .embedInCode("V0024_alert_stamps.sql"),
             ],
             swiftSettings: swiftSettings
         ),

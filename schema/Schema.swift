@@ -27,5 +27,6 @@ package enum Schema {
         (21, "audit_retention", PackageResources.V0021_audit_retention_sql),
         (22, "ledger", PackageResources.V0022_ledger_sql),
         (23, "enrolment", PackageResources.V0023_enrolment_sql),
+        (24, "alert_stamps", PackageResources.V0024_alert_stamps_sql),
     ]
 }

@@ -8,8 +8,8 @@ import Postgres
 struct CatchUpTurn: Sendable {
     let orchestrator: Orchestrator
     let lease: SegmentLease
-    /// What of the activity the ring holds.
-    let range: RingRange
+    /// How the ring stood at the look that this turn follows.
+    let progress: SegmentProgress
     let activity: ActivitySnapshot
 
     func run() async throws -> SegmentWorker.Turn {
@@ -21,7 +21,7 @@ struct CatchUpTurn: Sendable {
                    \(unescaped: Destination.decodesFrom)
             FROM subscriptions
             WHERE activity_key = \(activity.key) AND mode = 'token' AND state = 'due' AND due_at <= now()
-              AND device_key > \(range.after) AND device_key <= \(range.through)
+              AND device_key > \(progress.range.after) AND device_key <= \(progress.range.through)
               AND EXISTS (SELECT FROM activities AS a WHERE a.activity_key = \(activity.key) AND a.revision = \(activity.newest))
             ORDER BY due_at LIMIT \(activity.batch(RingWalk.batchSize))
             """,
@@ -35,12 +35,13 @@ struct CatchUpTurn: Sendable {
             try await store([Destination.backOnRing(current, activity.key, activity.newest)], of: current)
         }
         let pushes = TokenPushes(orchestrator: orchestrator, lease: lease, activity: activity)
-        if !unsure.isEmpty { try await assure(unsure, pushes) }
         for (revision, destinations) in try await owed(to: behind) {
             try await send(revision, to: destinations, pushes)
         }
         if !leaving.isEmpty { try await dismiss(leaving, pushes) }
-        return .worked
+        // Last: a stamp that would run ahead of the clock holds up nobody else.
+        let isAssured = unsure.isEmpty ? false : try await assure(unsure, pushes)
+        return isAssured || due.count > unsure.count ? .worked : .idle
     }
 
     /// Who is sent which revision next, the older ones first: a fresh stamp of theirs comes before one of the newest.
@@ -85,13 +86,27 @@ struct CatchUpTurn: Sendable {
             revision < activity.newest
             ? Destination.owedMore(done, activity.key, than: revision)
             : Destination.backOnRing(done, activity.key, revision)
-        try await store(exceptions.statements + [settled], of: begun)
+        try await store(
+            exceptions.statements + [settled],
+            of: begun,
+            alertStamp: alerts.isEmpty ? nil : change.timestamp
+        )
     }
 
-    /// Sends the newest state once more to tokens that replace others: APNs accepted it for those, which may have been
-    /// void already. It is no news to a phone that has it, so it spends no budget and tells no alert.
-    private func assure(_ destinations: [Destination], _ pushes: TokenPushes) async throws {
-        guard let change = try await orchestrator.changes.stamped(activity.newest, under: lease) else { return }
+    /// Sends the newest state once more where APNs has accepted it and the phone may not have it: to tokens that replace
+    /// others, which may have been void already, and to cards that say they show an older one. It is no news to a phone
+    /// that has it, so it spends no budget and tells no alert. Where an alert left under its stamp, these are other
+    /// bytes, which need a stamp of their own (promise 3).
+    ///
+    /// - Returns: False if that has to wait: a newer stamp would break off the walk that tells the alert.
+    private func assure(_ destinations: [Destination], _ pushes: TokenPushes) async throws -> Bool {
+        guard var change = try await orchestrator.changes.stamped(activity.newest, under: lease) else { return true }
+        if change.timestamp == progress.alertStamp {
+            guard progress.carousel.lap == nil else { return false }
+            guard let anew = try await orchestrator.changes.stamped(activity.newest, under: lease, anew: true)
+            else { return true }
+            change = anew
+        }
         let (begun, exceptions) =
             try await pushes
             .send(
@@ -104,6 +119,7 @@ struct CatchUpTurn: Sendable {
             exceptions.statements + [Destination.backOnRing(done, activity.key, change.revision)],
             of: begun
         )
+        return true
     }
 
     /// Ends cards while the activity goes on, and forgets them; also those that can never be reached.
@@ -123,9 +139,13 @@ struct CatchUpTurn: Sendable {
     }
 
     /// A worker that was paused past its lease stores nothing: its successor has read the rows and acts on them.
-    private func store(_ statements: [Query], of destinations: [Destination]) async throws {
+    private func store(
+        _ statements: [Query],
+        of destinations: [Destination],
+        alertStamp: Timestamp? = nil
+    ) async throws {
         let cards = destinations.map { CardKey(activityKey: activity.key, deviceKey: $0.deviceKey) }
-        try await orchestrator.segments.store(CardKey.hold(cards) + statements, under: lease)
+        try await orchestrator.segments.store(CardKey.hold(cards) + statements, alertStamp: alertStamp, under: lease)
     }
 }
 

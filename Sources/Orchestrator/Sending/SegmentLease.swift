@@ -39,6 +39,8 @@ struct SegmentProgress: Sendable {
     let range: RingRange
     /// How many rings the activity has.
     let rings: Int
+    /// Of a ring: the timestamp under which it was last sent an alert.
+    let alertStamp: Timestamp?
 }
 
 /// The lease is gone: another daemon may be at work. Nothing more may be sent for this segment.

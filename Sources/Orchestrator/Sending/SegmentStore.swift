@@ -166,7 +166,7 @@ struct SegmentStore: Sendable {
         )
         SELECT wakes, cursor, completed_revision, lap_revision, lap_origin, alert_revision, alert_origin, failures,
             after_key, through_key,
-            (SELECT count(*) FROM segments AS o WHERE o.activity_key = s.activity_key AND o.segment >= 0)
+            (SELECT count(*) FROM segments AS o WHERE o.activity_key = s.activity_key AND o.segment >= 0), alert_stamp
         FROM segments AS s
         WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
           AND lease_owner = \(lease.owner)::uuid AND (lease_until > clock_timestamp() OR EXISTS (SELECT FROM renewed))
@@ -187,9 +187,9 @@ struct SegmentStore: Sendable {
 
     private func progress(_ rows: Rows) throws -> SegmentProgress {
         for (
-            wakes, cursor, completed, lap, lapOrigin, alert, alertOrigin, failures, after, through, rings
+            wakes, cursor, completed, lap, lapOrigin, alert, alertOrigin, failures, after, through, rings, alertStamp
         ) in try rows.decoded(
-            as: (Int64, Int64, Int64, Int64?, Int64?, Int64?, Int64?, Int16, Int64, Int64, Int64).self
+            as: (Int64, Int64, Int64, Int64?, Int64?, Int64?, Int64?, Int16, Int64, Int64, Int64, Int64?).self
         ) {
             return SegmentProgress(
                 wakes: wakes,
@@ -201,7 +201,8 @@ struct SegmentStore: Sendable {
                 ),
                 failures: Int(failures),
                 range: RingRange(after: after, through: through),
-                rings: Int(rings)
+                rings: Int(rings),
+                alertStamp: alertStamp
             )
         }
         throw LeaseLost()
@@ -251,6 +252,8 @@ struct SegmentStore: Sendable {
     /// A lease that has run out and that nobody has taken still counts, and goes on: what has left would leave once
     /// more otherwise, alerts included. Whoever takes it has to wait for the row, so only one of the two goes on.
     ///
+    /// `alertStamp`: the timestamp under which an alert has left, if one has.
+    ///
     /// `wakesSeen`: the work is done with it, so the lease ends as by ``rest(_:wakesSeen:hold:)`` unless there was
     /// given more.
     ///
@@ -262,32 +265,44 @@ struct SegmentStore: Sendable {
         _ carousel: Carousel,
         hasFailed: Bool = false,
         hasSent: Bool = true,
+        alertStamp: Timestamp? = nil,
         restingIfStill wakesSeen: Int64? = nil,
         with statements: [Query]
     ) async throws -> Bool {
         try await database.withTransaction { connection in
             let rest = wakesSeen.map { [resting(lease, wakesSeen: $0, hold: nil)] } ?? []
             let results = try await connection.pipeline(
-                statements + [acknowledgement(lease, carousel, hasFailed, hasSent)] + rest
+                statements + [acknowledgement(lease, carousel, hasFailed, hasSent, alertStamp)] + rest
             )
             guard results[statements.count].affectedRows > 0 else { throw LeaseLost() }
             return !rest.isEmpty && results[statements.count + 1].affectedRows > 0
         }
     }
 
-    /// Stores what came of a batch of rows of their own.
+    /// Stores what came of a batch of rows of their own. `alertStamp` is as in
+    /// ``acknowledge(_:_:hasFailed:hasSent:alertStamp:restingIfStill:with:)``.
     ///
     /// - Throws: ``LeaseLost``; then nothing of it is stored.
-    func store(_ statements: [Query], under lease: SegmentLease) async throws {
+    func store(_ statements: [Query], alertStamp: Timestamp? = nil, under lease: SegmentLease) async throws {
         try await database.withTransaction { connection in
             // Rows of destinations are locked before the segment's, as
-            // ``acknowledge(_:_:hasFailed:hasSent:restingIfStill:with:)`` does.
-            let holding: Query = """
-                SELECT 1 FROM segments
-                WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
-                  AND lease_owner = \(lease.owner)::uuid
-                FOR SHARE
-                """
+            // ``acknowledge(_:_:hasFailed:hasSent:alertStamp:restingIfStill:with:)`` does.
+            let holding: Query =
+                if let alertStamp {
+                    """
+                    UPDATE segments SET alert_stamp = \(alertStamp)
+                    WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
+                      AND lease_owner = \(lease.owner)::uuid
+                    RETURNING 1
+                    """
+                } else {
+                    """
+                    SELECT 1 FROM segments
+                    WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
+                      AND lease_owner = \(lease.owner)::uuid
+                    FOR SHARE
+                    """
+                }
             let results = try await connection.pipeline(statements + [holding])
             guard results.last?.isEmpty == false else { throw LeaseLost() }
         }
@@ -297,7 +312,8 @@ struct SegmentStore: Sendable {
         _ lease: SegmentLease,
         _ carousel: Carousel,
         _ hasFailed: Bool,
-        _ hasSent: Bool
+        _ hasSent: Bool,
+        _ alertStamp: Timestamp?
     ) -> Query {
         """
         UPDATE segments
@@ -306,6 +322,7 @@ struct SegmentStore: Sendable {
             alert_revision = \(carousel.alert?.revision), alert_origin = \(carousel.alert?.origin),
             failures = CASE WHEN \(hasFailed) THEN failures ELSE 0 END,
             pushed_at = CASE WHEN \(hasSent && !hasFailed) THEN clock_timestamp() ELSE pushed_at END,
+            alert_stamp = coalesce(\(alertStamp), alert_stamp),
             lease_until = clock_timestamp() + \(self.lease)
         WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
           AND lease_owner = \(lease.owner)::uuid

@@ -214,7 +214,7 @@ struct SegmentWorker: Sendable {
         return try await CatchUpTurn(
             orchestrator: orchestrator,
             lease: lease,
-            range: look.progress.range,
+            progress: look.progress,
             activity: look.activity
         ).run()
     }

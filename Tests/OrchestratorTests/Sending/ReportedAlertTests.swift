@@ -1,4 +1,5 @@
 import ActivityModel
+import Postgres
 import Testing
 
 @testable import Orchestrator
@@ -72,6 +73,77 @@ struct ReportedAlertTests {
             let pushes = world.recorder.take()
             #expect(pushes.map(\.score) == [2])
             #expect(pushes.map(\.alert) == [nil])
+        }
+    }
+
+    @Test("A dead token that is reported again is sent the same bytes again, with the alert")
+    func deadAgain() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.follow("phone", token: "aa01", known: 1)
+            try await world.settle()
+            world.recorder.answer("aa01", with: .unregistered(at: nil))
+            try await world.update(score: 1, alert: "Messi")
+            try await world.settle()
+            #expect(try await world.subscription("phone") == "dead")
+            try await world.follow("phone", token: "aa01")
+            try await world.settle()
+            let pushes = world.recorder.take()
+            #expect(pushes.map(\.alert) == ["Messi", "Messi"])
+            #expect(Set(pushes.map(\.bytes)).count == 1)
+        }
+    }
+
+    @Test(
+        "A card that was sent the alert and says it shows an older state is sent the newest under another stamp",
+        arguments: [false, true]
+    )
+    func older(isOnRing: Bool) async throws {
+        try await withWorld { world in
+            try await world.start()
+            if isOnRing { try await world.follow("phone", token: "aa01", known: 1) }
+            try await world.settle()
+            try await world.update(score: 1, alert: "Messi")
+            if !isOnRing { try await world.follow("phone", token: "aa01", known: 1) }
+            try await world.settle()
+            for _ in 1...2 {
+                try await world.follow("phone", token: "aa01", known: 1)
+                try await world.settle()
+            }
+            #expect(try await world.subscription("phone") == "riding")
+            let pushes = world.recorder.take()
+            #expect(pushes.map(\.score) == [1, 1, 1])
+            #expect(pushes.map(\.alert) == ["Messi", nil, nil])
+            try #require(pushes.count == 3)
+            #expect(pushes[0].timestamp < pushes[1].timestamp)
+            #expect(pushes[1].bytes == pushes[2].bytes)
+        }
+    }
+
+    @Test("Such a card does not take the stamp from a walk that tells the alert")
+    func olderBesideWalk() async throws {
+        try await withWorld { world in
+            try await world.start()
+            for number in 1...2 { try await world.follow("d\(number)", token: "aa0\(number)", known: 1) }
+            try await world.settle()
+            try await world.update(score: 1, alert: "Messi")
+            try await world.settle()
+            let told = try #require(world.recorder.take().first)
+            // As if the walk had come by the first card only.
+            try await world.database.execute(
+                """
+                UPDATE segments SET completed_revision = 1, lap_revision = 2, lap_origin = 0, alert_revision = 2,
+                    alert_origin = 0, cursor = (SELECT min(device_key) FROM subscriptions)
+                WHERE segment = 0
+                """
+            )
+            try await world.follow("d1", token: "aa01", known: 1)
+            try await world.settle()
+            let pushes = world.recorder.take()
+            #expect(pushes.map(\.destination) == ["aa02", "aa01"])
+            #expect(pushes.map(\.alert) == ["Messi", nil])
+            #expect(pushes.first?.timestamp == told.timestamp)
+            #expect(try #require(pushes.last).timestamp > told.timestamp)
         }
     }
 }

@@ -11,7 +11,7 @@ struct SchemaRelease: Sendable {
     static let all = [
         first, events, destinations, cards, halts, pacing, channels, counts, timeline, channelAlerts, changeEvents,
         pushes, audit, versions, lookups, rings, origins, retention, accepting, lookupsByID,
-        auditRetention, ledger, enrolment,
+        auditRetention, ledger, enrolment, alertStamps,
     ]
 
     /// An activity of each kind in the middle of its life. The signing key is written by the test, which knows the
@@ -294,4 +294,6 @@ struct SchemaRelease: Sendable {
     private static let ledger = SchemaRelease(version: 22, rows: "")
 
     private static let enrolment = SchemaRelease(version: 23, rows: "")
+
+    private static let alertStamps = SchemaRelease(version: 24, rows: "")
 }

@@ -85,12 +85,13 @@ struct ReportRows {
     /// so far, goes on waiting for that.
     ///
     /// A card that was there goes on to be owed what it has not heard, also where its token was rejected; and where that
-    /// died if ActivityKit says that it is the same card, for else its user may have dismissed it, and this be another.
-    /// What the state that it shows has told of it has heard.
+    /// died if the token or ActivityKit's id says that it is the same card, for else its user may have dismissed it, and
+    /// this be another. What the state that it shows has told of it has heard.
     ///
     /// Without `known_revision` a card is believed to have what its start or the last accepted push carried. But a
     /// token that replaces another may have been void for some of those pushes, which APNs accepts all the same; what
-    /// the phone itself did not confirm is therefore sent once more (``CatchUpTurn``).
+    /// the phone itself did not confirm is therefore sent once more (``CatchUpTurn``). So is what a card has been sent
+    /// that says under the same token that it shows an older state: that push may be lost, or still on its way.
     private var token: Query {
         """
         INSERT INTO subscriptions AS s (activity_key, device_key, mode, state, frequent, update_token, generation,
@@ -118,14 +119,18 @@ struct ReportRows {
                     CASE WHEN is_over THEN 'over' WHEN is_same THEN s.state ELSE 'due' END,
                     CASE WHEN is_over THEN '\(unescaped: OverReason.expired.rawValue)' END,
                     CASE WHEN NOT is_over AND (NOT is_same OR s.state = 'due') THEN EXCLUDED.due_at END,
-                    CASE WHEN is_same OR (NOT is_news AND NOT is_other AND s.mode = 'token') THEN
-                            CASE WHEN s.state = 'riding' AND NOT is_same THEN \(unescaped: Self.sentOnRing)
-                                ELSE s.known_revision END
+                    CASE WHEN is_same OR ((NOT is_news OR has_token) AND NOT is_other AND s.mode = 'token') THEN
+                            greatest(
+                                CASE WHEN s.state = 'riding' AND NOT is_same THEN \(unescaped: Self.sentOnRing)
+                                    ELSE s.known_revision END,
+                                CASE WHEN is_news THEN EXCLUDED.known_revision END
+                            )
                         ELSE EXCLUDED.known_revision END,
                     CASE WHEN is_news OR is_other THEN EXCLUDED.confirmed_revision ELSE s.confirmed_revision END,
                     greatest(
                         CASE WHEN is_other OR s.mode <> 'token' THEN EXCLUDED.heard_revision
-                            WHEN s.state IN ('due', 'rejected') OR (s.state = 'dead' AND is_named) THEN s.heard_revision
+                            WHEN s.state IN ('due', 'rejected') OR (s.state = 'dead' AND (is_named OR has_token))
+                                THEN s.heard_revision
                             WHEN s.state = 'riding' THEN \(unescaped: Self.heardOnRing)
                             ELSE EXCLUDED.heard_revision END,
                         CASE WHEN is_news THEN EXCLUDED.known_revision END
@@ -135,7 +140,8 @@ struct ReportRows {
                         ELSE s.started_at + (EXCLUDED.check_at - EXCLUDED.started_at) END
                 FROM (
                     SELECT \(unescaped: Self.isOtherCard) AS is_other, \(kind.isNews) AS is_news,
-                           coalesce(s.activitykit_id = EXCLUDED.activitykit_id, false) AS is_named
+                           coalesce(s.activitykit_id = EXCLUDED.activitykit_id, false) AS is_named,
+                           coalesce(s.update_token = EXCLUDED.update_token, false) AS has_token
                 ) AS card
                 CROSS JOIN LATERAL (
                     SELECT NOT is_other AND \(unescaped: WatchedCard.isExpired) AS is_over,

@@ -152,11 +152,10 @@ struct ChannelTurn: Sendable {
             }
             carousel.acknowledge(through: nil, reachedBound: true)
             statements.append(caughtUp(revision, channel.readAt))
-            if alertRevision != nil { statements.append(alertTold(under: change.timestamp)) }
             if change.kind == .end {
                 statements.append(deletion(of: channel))
             }
-            return try await complete(carousel, with: statements)
+            return try await complete(carousel, alertRevision == nil ? nil : change.timestamp, with: statements)
         case .retry, .credential, .unknown, .notSent, .channelGone, .tokenDead, .tokenRejected:
             // What the walk has turned to is kept, so that an alert is still owed when the failure is over.
             try await orchestrator.segments.acknowledge(lease, carousel, hasFailed: true, with: statements)
@@ -181,10 +180,15 @@ struct ChannelTurn: Sendable {
     }
 
     /// If that was all, the segment rests with it.
-    private func complete(_ carousel: Carousel, with statements: [Query]) async throws -> SegmentWorker.Turn {
+    private func complete(
+        _ carousel: Carousel,
+        _ alertStamp: Timestamp?,
+        with statements: [Query]
+    ) async throws -> SegmentWorker.Turn {
         let hasRested = try await orchestrator.segments.acknowledge(
             lease,
             carousel,
+            alertStamp: alertStamp,
             restingIfStill: carousel.completed == activity.newest ? progress.wakes : nil,
             with: statements
         )
@@ -226,12 +230,6 @@ struct ChannelTurn: Sendable {
         }
         guard isRepeat, let change, change.timestamp == channel.alertStamp else { return change }
         return try await orchestrator.changes.stamped(revision, under: lease, anew: true)
-    }
-
-    private func alertTold(under stamp: Timestamp) -> Query {
-        """
-        UPDATE segments SET alert_stamp = \(stamp) WHERE activity_key = \(activity.key) AND segment = \(lease.segment)
-        """
     }
 
     /// A repeat is no news to most who listen, so it spends none of their budget (promise 10).

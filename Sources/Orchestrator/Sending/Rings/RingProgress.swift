@@ -25,6 +25,8 @@ final class RingProgress: Sendable {
     private let segments: SegmentStore
     private let lease: SegmentLease
     private let change: Revision
+    /// Under which timestamp the walk tells an alert, if it does.
+    private let alertStamp: Timestamp?
     private let state: Mutex<State>
 
     /// `firstStatements` are stored with the first part: what turning to the change has come to.
@@ -32,6 +34,7 @@ final class RingProgress: Sendable {
         segments: SegmentStore,
         lease: SegmentLease,
         change: Revision,
+        alertStamp: Timestamp?,
         carousel: Carousel,
         firstStatements: [Query],
         nothing: PushExceptions
@@ -39,6 +42,7 @@ final class RingProgress: Sendable {
         self.segments = segments
         self.lease = lease
         self.change = change
+        self.alertStamp = alertStamp
         state = Mutex(
             State(carousel: carousel, firstStatements: firstStatements, window: RingWindow(nothing: nothing))
         )
@@ -91,6 +95,7 @@ final class RingProgress: Sendable {
             lease,
             carousel,
             hasSent: part.count > 0,
+            alertStamp: part.count > 0 ? alertStamp : nil,
             with: news + part.exceptions.statements
         )
     }

@@ -35,6 +35,7 @@ struct RingTurn: Sendable {
                 segments: orchestrator.segments,
                 lease: lease,
                 change: revision,
+                alertStamp: alert == nil ? nil : change.timestamp,
                 carousel: carousel,
                 firstStatements: merges,
                 nothing: PushExceptions(activityKey: activity.key, backoff: orchestrator.settings.backoff)

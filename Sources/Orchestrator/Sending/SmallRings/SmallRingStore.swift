@@ -11,7 +11,7 @@ extension SegmentStore {
     }
 
     /// Ends the leases of small rings whose pushes were all accepted, and stores what they have come to: the walk, and
-    /// what was merged. As ``acknowledge(_:_:hasFailed:hasSent:restingIfStill:with:)`` and ``rest(_:wakesSeen:hold:)``
+    /// what was merged. As ``acknowledge(_:_:hasFailed:hasSent:alertStamp:restingIfStill:with:)`` and ``rest(_:wakesSeen:hold:)``
     /// in one.
     ///
     /// One that was given work meanwhile is due at once. Nothing is stored of one whose lease is lost.

@@ -109,6 +109,7 @@ struct RingAheadTests {
                 segments: orchestrator.segments,
                 lease: pass.lease,
                 change: pass.change.revision,
+                alertStamp: nil,
                 carousel: carousel,
                 firstStatements: merges,
                 nothing: PushExceptions(activityKey: activity.key, backoff: orchestrator.settings.backoff)
