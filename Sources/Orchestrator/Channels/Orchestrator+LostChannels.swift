@@ -67,11 +67,17 @@ extension Orchestrator {
         var subscribers = 0
         var statements: [Query] = []
         if let activityKey {
+            // Locked in the order in which everybody locks cards (``CardKey``).
             subscribers = try await connection.execute(
                 """
-                UPDATE subscriptions SET state = 'over', due_at = NULL, check_at = NULL,
+                WITH held AS MATERIALIZED (
+                    SELECT device_key FROM subscriptions
+                    WHERE activity_key = \(activityKey) AND mode = 'channel' AND state IN ('riding', 'due')
+                    ORDER BY device_key FOR NO KEY UPDATE
+                )
+                UPDATE subscriptions AS s SET state = 'over', due_at = NULL, check_at = NULL,
                     reason = '\(unescaped: OverReason.channelLost.rawValue)'
-                WHERE activity_key = \(activityKey) AND mode = 'channel' AND state IN ('riding', 'due')
+                FROM held WHERE s.activity_key = \(activityKey) AND s.device_key = held.device_key
                 """
             )
             if isRunning {

@@ -87,4 +87,64 @@ struct CardLockTests {
             #expect(try await world.subscription("d3") == "riding")
         }
     }
+
+    @Test("by a broadcast that those get who have joined late, whoever was due first")
+    func broadcast() async throws {
+        try await withWorld { world in
+            try await world.start(delivery: .channel)
+            try await world.settle()
+            for number in 1...3 { try await world.report("d\(number)", .channel, known: 0) }
+            try await world.database.execute(
+                "UPDATE subscriptions SET due_at = clock_timestamp() - device_key * interval '1 second'"
+            )
+            try await holdingFirst(world) { try await world.settle() }
+            #expect(try await world.number("SELECT count(*) FROM subscriptions WHERE state = 'riding'") == 3)
+        }
+    }
+
+    @Test("by a worker that gives up those whose channel is gone")
+    func abandonment() async throws {
+        try await withWorld { world in
+            try await world.start(delivery: .channel)
+            try await world.settle()
+            for number in 1...3 { try await world.report("d\(number)", .channel, known: 0) }
+            _ = try await world.database.pipeline([
+                "UPDATE subscriptions SET due_at = clock_timestamp() - device_key * interval '1 second'",
+                "UPDATE channels SET state = 'deleting', delete_at = now()",
+            ])
+            try await holdingFirst(world) { try await world.settle() }
+            #expect(try await world.number("SELECT count(*) FROM subscriptions WHERE state = 'over'") == 3)
+        }
+    }
+
+    @Test("by whoever finds that Apple has lost their channel")
+    func loss() async throws {
+        try await withWorld { world in
+            try await world.start(delivery: .channel)
+            try await world.settle()
+            for number in 1...3 { try await world.report("d\(number)", .channel, known: 0) }
+            // So that their rows lie in another order than that of their keys.
+            for number in (1...3).reversed() {
+                try await world.database.execute(
+                    """
+                    UPDATE subscriptions SET due_at = clock_timestamp() - device_key * interval '1 second'
+                    WHERE device_key = (SELECT device_key FROM devices WHERE device_id = \("d\(number)"))
+                    """
+                )
+            }
+            let id = try #require(try await world.word("SELECT channel_id::text FROM channels"))
+            let apnsID = try #require(try await world.word("SELECT apns_channel_id FROM channels"))
+            world.recorder.loseChannel(apnsID)
+            try await holdingFirst(world) {
+                _ = try await world.orchestrator.settleLoss(
+                    of: ChannelID(stored: id),
+                    APNSChannelID(stored: apnsID),
+                    app: world.app,
+                    .production,
+                    reason: "test"
+                )
+            }
+            #expect(try await world.number("SELECT count(*) FROM subscriptions WHERE state = 'over'") == 3)
+        }
+    }
 }

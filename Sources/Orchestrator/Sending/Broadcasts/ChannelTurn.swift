@@ -111,13 +111,19 @@ struct ChannelTurn: Sendable {
         """
     }
 
-    /// The channel is gone, so nobody who listens to it can be told anything any more.
+    /// The channel is gone, so nobody who listens to it can be told anything any more. Cards are locked in the order in
+    /// which everybody does (``CardKey``).
     private func abandonSubscribers() async throws {
         _ = try await orchestrator.database.execute(
             """
-            UPDATE subscriptions SET state = 'over', due_at = NULL,
+            WITH held AS MATERIALIZED (
+                SELECT device_key FROM subscriptions
+                WHERE activity_key = \(activity.key) AND mode = 'channel' AND state = 'due'
+                ORDER BY device_key FOR NO KEY UPDATE
+            )
+            UPDATE subscriptions AS s SET state = 'over', due_at = NULL,
                 reason = '\(unescaped: OverReason.channelDeleted.rawValue)'
-            WHERE activity_key = \(activity.key) AND mode = 'channel' AND state = 'due'
+            FROM held WHERE s.activity_key = \(activity.key) AND s.device_key = held.device_key
             """
         )
     }
@@ -287,11 +293,18 @@ struct ChannelTurn: Sendable {
         return outcome
     }
 
-    /// Who had subscribed when the push left has it now; who reported since is still owed one.
+    /// Who had subscribed when the push left has it now; who reported since is still owed one. Cards are locked in the
+    /// order in which everybody does (``CardKey``).
     private func caughtUp(_ revision: Revision, _ readAt: PGTimestamp) -> Query {
         """
-        UPDATE subscriptions SET state = 'riding', due_at = NULL, known_revision = greatest(known_revision, \(revision))
-        WHERE activity_key = \(activity.key) AND mode = 'channel' AND state = 'due' AND registered_at <= \(readAt)
+        WITH held AS MATERIALIZED (
+            SELECT device_key FROM subscriptions
+            WHERE activity_key = \(activity.key) AND mode = 'channel' AND state = 'due' AND registered_at <= \(readAt)
+            ORDER BY device_key FOR NO KEY UPDATE
+        )
+        UPDATE subscriptions AS s
+        SET state = 'riding', due_at = NULL, known_revision = greatest(s.known_revision, \(revision))
+        FROM held WHERE s.activity_key = \(activity.key) AND s.device_key = held.device_key
         """
     }
 
