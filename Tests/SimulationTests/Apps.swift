@@ -16,6 +16,7 @@ extension Universe {
         let (id, token) = (launched.id, launched.startToken)
         var request = DeviceRequest(environment: .production)
         request.osVersion = OSVersion(launched.osVersion)
+        request.frequentPushesEnabled = launched.id.hasSuffix("3")
         request.appVersion = AppVersion(launched.appVersion)
         guard let parsed = PushToken(hex: token) else { return }
         request.startTokens = [Self.game: StartTokenRequest(token: parsed)]
@@ -24,6 +25,9 @@ extension Universe {
             note("\(id) registers \(token)")
             apple.with { state in
                 if state.phones[phone].startToken == token { state.phones[phone].isStartTokenKnown = true }
+                if state.phones[phone].knownApp?.version != launched.appVersion {
+                    state.phones[phone].knownApp = (launched.appVersion, state.uptime)
+                }
                 if launched.appVersion == Self.newerApp, state.phones[phone].newerSince == nil {
                     state.phones[phone].newerSince = state.uptime
                 }
@@ -51,7 +55,9 @@ extension Universe {
     var reportsDue: [(phone: Int, card: Int)] {
         apple.with { state in
             state.phones.indices.flatMap { phone in
-                state.phones[phone].cards.indices.filter { state.phones[phone].cards[$0].isReportDue }.map {
+                state.phones[phone].cards.indices.filter {
+                    state.phones[phone].cards[$0].isReportDue && !state.phones[phone].cards[$0].hasLeft
+                }.map {
                     (phone, $0)
                 }
             }
@@ -76,6 +82,7 @@ extension Universe {
             knownRevision: reported.isOwn && reported.knownSince == nil ? try await revision(of: reported) : nil,
             environment: .production
         )
+        if chance(30) { try await keep(request, of: reported, on: id) }
         do {
             _ = try await anyDaemon().orchestrator
                 .subscribe(Self.app, ActivityID(stored: reported.activity), DeviceID(stored: id), request)
@@ -106,7 +113,7 @@ extension Universe {
 
     /// The revision whose state a card shows: an app that starts a card itself says so, else its card is taken for the
     /// start's.
-    private func revision(of card: Card) async throws -> Revision? {
+    func revision(of card: Card) async throws -> Revision? {
         try await clock.database.query(
             """
             SELECT max(c.revision) FROM changes AS c JOIN activities AS a USING (activity_key)
@@ -161,7 +168,8 @@ extension Universe {
         let count = apple.with { state in
             var count = 0
             for phone in state.phones.indices {
-                for card in state.phones[phone].cards.indices where !state.phones[phone].cards[card].isGone {
+                for card in state.phones[phone].cards.indices
+                where !state.phones[phone].cards[card].isGone && !state.phones[phone].cards[card].hasLeft {
                     guard Int.random(in: 0..<100, using: &state.random) < percent else { continue }
                     state.rotateUpdateToken(of: phone, card: card)
                     count += 1
@@ -185,7 +193,9 @@ extension Universe {
     private func change(_ body: (inout Apple.State, Int, Int) -> String) {
         let text = apple.with { state -> String? in
             let cards = state.phones.indices.flatMap { phone in
-                state.phones[phone].cards.indices.filter { !state.phones[phone].cards[$0].isGone }.map { (phone, $0) }
+                state.phones[phone].cards.indices.filter {
+                    !state.phones[phone].cards[$0].isGone && !state.phones[phone].cards[$0].hasLeft
+                }.map { (phone, $0) }
             }
             guard let (phone, card) = cards.randomElement(using: &state.random) else { return nil }
             return "\(state.phones[phone].id) \(body(&state, phone, card))"

@@ -41,6 +41,11 @@ extension Universe {
         try await startMatch(for: audience, by: chance(50) ? .tokens : chance(50) ? .channel : .hybrid)
     }
 
+    /// Some time within the next minute.
+    private func later() -> Instant {
+        Instant(microseconds: (now + .random(in: 1_000...60_000, using: &random)) * 1_000)
+    }
+
     func startMatch(for audience: Audience, by delivery: Delivery) async throws {
         let id = "match\(number())"
         let score = Int64(number())
@@ -50,7 +55,8 @@ extension Universe {
             contentState: Self.state(id, score, hasMinute: hasTwoVersions),
             audience: audience,
             delivery: delivery,
-            alert: Self.alert("Kick-off of \(id)")
+            alert: Self.alert("Kick-off of \(id)"),
+            startsAt: chance(20) ? later() : nil
         )
         note("start \(id) \(delivery.rawValue) score \(score)")
         matches.append(Match(id: id, delivery: delivery))

@@ -28,6 +28,10 @@ struct Card: Sendable {
     var isOwn = false
     /// Every update token that it has had.
     var tokens: [String] = []
+    /// The backend has asked for its end on this phone alone, and the app reports it no more.
+    var hasLeft = false
+    /// That was answered.
+    var isToEnd = false
     /// Alerts that it showed.
     var alerts: [String] = []
 }
@@ -39,6 +43,8 @@ struct Phone: Sendable {
     var appVersion = "1.0"
     /// Since when Tally knows that it has the newer app, as ``Apple/State/uptime``.
     var newerSince: Int64?
+    /// The app that Tally knows it to have, and since when, as ``Apple/State/uptime``.
+    var knownApp: (version: String, since: Int64)?
     var startToken: String
     /// Every start token that it has had.
     var startTokens: [String] = []

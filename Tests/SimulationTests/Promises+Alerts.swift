@@ -34,10 +34,9 @@ extension Universe {
         let barriers = match.hasEnded ? [] : told.filter(\.mustDeliver)
         let heard = Set(sendings.to(card).compactMap(\.push.alert))
         for change in barriers + [newest].compactMap(\.self) where change.revision > since {
-            // A phone whose app has become another is owed nothing of before.
-            guard decodes(phone, change.hasMinute), change.uptime > phone.newerSince ?? -1 || !hasTwoVersions else {
-                continue
-            }
+            // A phone whose app has become another is owed nothing of before: whether that app decodes it nobody has
+            // asked. So is one that tells of its app after its card.
+            guard decodes(phone, change.hasMinute), change.uptime > phone.knownApp?.since ?? -1 else { continue }
             guard let alert = change.alert, heard.contains(alert) else {
                 throw BrokenPromise(4, "\(phone.id) never got '\(change.alert ?? "")' of \(match.id)")
             }

@@ -22,6 +22,7 @@ extension Universe {
         try await recordScheduled()
         try await checkAccepted()
         try await checkConvergence()
+        try await checkLeft()
         try checkVersions()
         try await checkAlerts()
         try checkTime()

@@ -11,13 +11,13 @@ extension Universe {
         (6, .launch), (9, .report), (3, .rotateUpdateToken), (1, .rotateStartToken), (1, .swipeAway),
         (14, .work), (60, .goOn), (4, .arrive),
         (10, .moment), (3, .while), (1, .long), (2, .kill), (1, .loseChannel), (1, .stepClock), (1, .tokensDie),
-        (3, .updateApp), (4, .startOwnCard),
+        (3, .updateApp), (4, .startOwnCard), (2, .leave), (3, .changeAudience), (3, .reportAgain),
     ]
 
     private enum Happening {
         case post, end, start, postAgain, launch, report, rotateUpdateToken, rotateStartToken, swipeAway
         case work, goOn, arrive, moment, `while`, long, kill, loseChannel, stepClock, tokensDie, updateApp
-        case startOwnCard
+        case startOwnCard, leave, changeAudience, reportAgain
     }
 
     /// A life of so many steps, each of them by chance; at least one match is played, and at most three.
@@ -100,6 +100,9 @@ extension Universe {
         case .tokensDie: if chance(20) { rotateMany(percent: 30) }
         case .updateApp: if hasTwoVersions { try await updateApp() }
         case .startOwnCard: try await startOwnCard()
+        case .leave: if chance(40) { try await leave() }
+        case .changeAudience: try await changeAudience()
+        case .reportAgain: try await reportAgain()
         }
     }
 

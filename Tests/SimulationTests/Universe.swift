@@ -67,6 +67,10 @@ final class Universe {
     let channelPool: Int
     /// Whether the type has a second version, which needs more than the first and has its own apps.
     let hasTwoVersions: Bool
+    /// How many seconds apart routine changes are sent; nil in most lives: it does not matter.
+    let interval: Int?
+    /// Whether channels store nothing.
+    let isForgetful: Bool
     /// How many starts a phone takes in a minute: in half of all lives so few that starts are put off.
     let startBudget: Int
     /// How many cards make a ring that is divided: in most lives so few that activities come to have several.
@@ -76,6 +80,8 @@ final class Universe {
     var daemons: [Daemon] = []
     var matches: [Match] = []
     var unanswered: [Unanswered] = []
+    /// Reports that come once more.
+    var oldReports: [OldReport] = []
     /// Whether some activity had several rings in the end.
     var hasDividedRings = false
     /// Counts daemons, tasks, posts: names that no two have.
@@ -93,6 +99,8 @@ final class Universe {
         } else {
             storm = nil
         }
+        interval = Int.random(in: 0..<100, using: &random) < 40 ? Int.random(in: 1...30, using: &random) : nil
+        isForgetful = Int.random(in: 0..<100, using: &random) < 30
         startBudget = Bool.random(using: &random) ? Int.random(in: 1...2, using: &random) : 10
         let isFew = Int.random(in: 0..<100, using: &random) < 75
         ringSize = !isFew ? 50_000 : storm != nil ? Self.crowdSize / 3 : Int.random(in: 1...2, using: &random)
@@ -136,9 +144,16 @@ final class Universe {
         if hasTwoVersions { try await putType(requiring: ["score", "match", "minute"], for: Self.newerApp) }
     }
 
+    /// Every change of a state waits so many seconds after the last push.
+    private static func pace(_ seconds: Int) -> PolicyRule {
+        PolicyRule(changed: JSONPointer(tokens: ["score"]), minimumIntervalSeconds: seconds)
+    }
+
     private func putType(requiring fields: [String], for app: String? = nil) async throws {
         var policy = Policy()
         policy.startRetrySeconds = 20
+        if let interval { policy.rules = [Self.pace(interval)] }
+        if isForgetful { policy.channelStorage = .none }
         (policy.startBudget.count, policy.startBudget.windowSeconds) = (startBudget, 60)
         let state: JSONObject = [
             "type": "object",
