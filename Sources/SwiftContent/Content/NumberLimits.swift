@@ -29,6 +29,8 @@ struct NumberLimits: Sendable {
 
     /// Why the phone does not hold a number; nil if it does, or the schema says itself how far numbers go.
     func objection(to number: JSONNumber) -> String? {
+        // Nearly all are small.
+        if !isNamed, number.plainInteger != nil { return nil }
         guard !(number < 0 ? hasMinimum : hasMaximum) else { return nil }
         if let range = BuiltInType.integerRange(type) {
             if number < range.least { return "\(number.digits.prefix(40)) is less than \(article) \(type) holds" }

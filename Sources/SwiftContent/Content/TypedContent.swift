@@ -40,6 +40,7 @@ package struct TypedContent: Sendable {
     }
 
     private let nodes: [Node]
+    private let namesTypes: Bool
     /// All that the schema names.
     package let timeScales: Set<TimeScale>
 
@@ -47,7 +48,8 @@ package struct TypedContent: Sendable {
     package init(_ schema: JSONValue) {
         var reader = TypedContentReader(document: schema)
         reader.read()
-        nodes = reader.nodes.contains { $0.swiftType != nil || $0.numbers != nil } ? reader.nodes : []
+        namesTypes = reader.nodes.contains { $0.swiftType != nil }
+        nodes = namesTypes || reader.nodes.contains { $0.numbers != nil } ? reader.nodes : []
         timeScales = Set(nodes.compactMap { $0.swiftType.flatMap(DateEncoding.init(rawValue:))?.scale })
     }
 
@@ -60,8 +62,8 @@ package struct TypedContent: Sendable {
         time: @escaping TimeReader
     ) -> (content: JSONValue, findings: [ContentFinding]) {
         guard !nodes.isEmpty else { return (content, []) }
-        var walk = TypedContentWalk(nodes: nodes, author: author, time: time)
-        let settled = walk.settle(content, 0)
+        var walk = TypedContentWalk(nodes: nodes, namesTypes: namesTypes, author: author, time: time)
+        let settled = walk.settle(content, 0) ?? content
         return (settled, walk.findings)
     }
 
@@ -80,11 +82,18 @@ package struct TypedContent: Sendable {
         var parts: [Int] = []
         /// One of these applies, in each list.
         var alternatives: [[Int]] = []
+        /// Whether nothing is said here, and nothing is followed.
+        private(set) var isSilent = false
 
         /// All that is followed from here.
         var next: [Int] {
             Array(properties.values) + firstItems + [otherProperties, otherItems].compactMap(\.self) + parts
                 + alternatives.joined()
+        }
+
+        /// When all of it is read.
+        mutating func close() {
+            isSilent = swiftType == nil && rawType == nil && numbers == nil && next.isEmpty
         }
     }
 }
@@ -143,6 +152,7 @@ struct TypedContentReader {
         if node.parts.isEmpty, node.alternatives.isEmpty {
             node.numbers = NumberLimits(object, kinds: node.kinds ?? [])
         }
+        node.close()
         return node
     }
 

@@ -28,7 +28,7 @@ private struct TypedContentCheck {
         reader.read()
         self.steps = steps
         (nodes, places) = (reader.nodes, reader.places)
-        walk = TypedContentWalk(nodes: nodes, author: .caller) { _ in nil }
+        walk = TypedContentWalk(nodes: nodes, namesTypes: true, author: .caller) { _ in nil }
         typed = Self.leadingToTypes(document, steps)
     }
 

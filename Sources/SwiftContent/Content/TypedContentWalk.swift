@@ -10,64 +10,80 @@ struct TypedContentWalk {
     let nodes: [TypedContent.Node]
     let author: TypedContent.Author
     let time: TypedContent.TimeReader
-    /// Whether anything was to be done that must not be left undone in silence.
-    private let namesTypes: Bool
+    /// Whether there is anything to do that must not be left undone in silence.
+    let namesTypes: Bool
     private(set) var findings: [ContentFinding] = []
     private var path: [String] = []
     private var steps = 0
     private var depth = 0
 
-    init(nodes: [TypedContent.Node], author: TypedContent.Author, time: @escaping TypedContent.TimeReader) {
+    init(
+        nodes: [TypedContent.Node],
+        namesTypes: Bool,
+        author: TypedContent.Author,
+        time: @escaping TypedContent.TimeReader
+    ) {
         self.nodes = nodes
+        self.namesTypes = namesTypes
         self.author = author
         self.time = time
-        namesTypes = nodes.contains { $0.swiftType != nil }
     }
 
-    /// The value as a node wants it.
-    mutating func settle(_ value: JSONValue, _ id: Int) -> JSONValue {
+    /// The value as a node wants it; nil if it stays as it is, as most do.
+    mutating func settle(_ value: JSONValue, _ id: Int) -> JSONValue? {
         steps += 1
         guard steps <= Self.maximumSteps, depth < Self.maximumDepth else {
             if namesTypes { report("", "the schema is too branched for its Swift types to be followed here") }
-            return value
+            return nil
         }
         depth += 1
         defer { depth -= 1 }
         let node = nodes[id]
-        var value = settleMembers(value, node)
-        for part in node.parts { value = settle(value, part) }
+        var settled = settleMembers(value, node)
+        for part in node.parts { settled = settle(settled ?? value, part) ?? settled }
         for alternatives in node.alternatives {
-            let possible = alternatives.filter { hasRoom(for: value, $0, depth: 0) }
-            if possible.count == 1 { value = settle(value, possible[0]) }
+            let possible = alternatives.filter { hasRoom(for: settled ?? value, $0, depth: 0) }
+            if possible.count == 1 { settled = settle(settled ?? value, possible[0]) ?? settled }
         }
-        if let type = node.rawType ?? node.swiftType { value = settle(value, as: type) }
-        if case .number(let number) = value, let limits = node.numbers, let objection = limits.objection(to: number) {
+        if let type = node.rawType ?? node.swiftType { settled = settle(settled ?? value, as: type) ?? settled }
+        if let limits = node.numbers, case .number(let number) = value, let objection = limits.objection(to: number) {
             report(limits.type, objection, limits.isNamed ? "x-swift-type" : "type")
         }
-        return value
+        return settled
     }
 
-    private mutating func settleMembers(_ value: JSONValue, _ node: TypedContent.Node) -> JSONValue {
+    private mutating func settleMembers(_ value: JSONValue, _ node: TypedContent.Node) -> JSONValue? {
         switch value {
-        case .object(var object):
+        case .object(let object):
+            var settled: JSONObject?
             for (key, member) in object.entries {
-                guard let next = node.properties[ExactText(key)] ?? node.otherProperties else { continue }
+                guard let next = node.properties[ExactText(key)] ?? node.otherProperties, !nodes[next].isSilent else {
+                    continue
+                }
                 path.append(key)
-                object[key] = settle(member, next)
+                if let member = settle(member, next) {
+                    if settled == nil { settled = object }
+                    settled?[key] = member
+                }
                 path.removeLast()
             }
-            return .object(object)
-        case .array(var items):
-            for index in items.indices {
+            return settled.map(JSONValue.object)
+        case .array(let items):
+            var settled: [JSONValue]?
+            for (index, item) in items.enumerated() {
                 let known = node.firstItems.indices.contains(index) ? node.firstItems[index] : node.otherItems
                 guard let known else { break }
+                if nodes[known].isSilent { continue }
                 path.append(String(index))
-                items[index] = settle(items[index], known)
+                if let item = settle(item, known) {
+                    if settled == nil { settled = items }
+                    settled?[index] = item
+                }
                 path.removeLast()
             }
-            return .array(items)
+            return settled.map(JSONValue.array)
         case .null, .bool, .number, .string:
-            return value
+            return nil
         }
     }
 
@@ -93,7 +109,7 @@ struct TypedContentWalk {
 
     // MARK: Types
 
-    private mutating func settle(_ value: JSONValue, as type: String) -> JSONValue {
+    private mutating func settle(_ value: JSONValue, as type: String) -> JSONValue? {
         if let encoding = DateEncoding(rawValue: type) { return settle(value, encoding) }
         switch value {
         case .number(let number):
@@ -109,10 +125,10 @@ struct TypedContentWalk {
         case .null, .bool, .string, .object:
             break
         }
-        return value
+        return nil
     }
 
-    private mutating func settle(_ value: JSONValue, _ encoding: DateEncoding) -> JSONValue {
+    private mutating func settle(_ value: JSONValue, _ encoding: DateEncoding) -> JSONValue? {
         switch value {
         case .string(let text):
             guard let point = time(text) else {
@@ -120,7 +136,7 @@ struct TypedContentWalk {
                     encoding.rawValue,
                     "\(JSONValue.string(String(text.prefix(40))).text) is no time such as 2026-11-21T18:00:00Z"
                 )
-                return value
+                return nil
             }
             return encoding.value(of: point)
         case .number(let number):
@@ -129,9 +145,9 @@ struct TypedContentWalk {
             if let objection = doubt ?? objection {
                 report(encoding.rawValue, objection)
             }
-            return value
+            return nil
         case .null, .bool, .array, .object:
-            return value
+            return nil
         }
     }
 
