@@ -29,8 +29,7 @@ struct NumberLimits: Sendable {
 
     /// Why the phone does not hold a number; nil if it does, or the schema says itself how far numbers go.
     func objection(to number: JSONNumber) -> String? {
-        // Nearly all are small.
-        if !isNamed, number.plainInteger != nil { return nil }
+        if !isNamed, number.isOrdinary { return nil }
         guard !(number < 0 ? hasMinimum : hasMaximum) else { return nil }
         if let range = BuiltInType.integerRange(type) {
             if number < range.least { return "\(number.digits.prefix(40)) is less than \(article) \(type) holds" }
@@ -41,4 +40,22 @@ struct NumberLimits: Sendable {
     }
 
     private var article: String { type.hasPrefix("Int") ? "an" : "a" }
+}
+
+extension JSONValue {
+    /// Whether there is a number in it that an `Int` or a `Double` may not hold.
+    var hasUnusualNumber: Bool {
+        switch self {
+        case .number(let number): !number.isOrdinary
+        case .array(let items): items.contains(where: \.hasUnusualNumber)
+        case .object(let object): object.entries.contains { $0.value.hasUnusualNumber }
+        case .null, .bool, .string: false
+        }
+    }
+}
+
+extension JSONNumber {
+    /// Whether it has no exponent, and too few digits to be beyond what an `Int` or a `Double` holds, or a point too far
+    /// out for an `Int` to be read by way of `Double`. Nearly every number is.
+    fileprivate var isOrdinary: Bool { digits.utf8.count <= 16 && fixedPoint != nil }
 }

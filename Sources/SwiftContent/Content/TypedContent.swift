@@ -61,7 +61,7 @@ package struct TypedContent: Sendable {
         by author: Author = .caller,
         time: @escaping TimeReader
     ) -> (content: JSONValue, findings: [ContentFinding]) {
-        guard !nodes.isEmpty else { return (content, []) }
+        guard !nodes.isEmpty, namesTypes || content.hasUnusualNumber else { return (content, []) }
         var walk = TypedContentWalk(nodes: nodes, namesTypes: namesTypes, author: author, time: time)
         let settled = walk.settle(content, 0) ?? content
         return (settled, walk.findings)
