@@ -20,10 +20,8 @@ extension Universe {
         oldReports.append(OldReport(device: device, activity: card.activity, request: request))
     }
 
-    /// Not where states may be withheld from a card: one that is reported again before a worker has settled that it can
-    /// be sent the newest is told no alert of before.
     func reportAgain() async throws {
-        guard !hasTwoVersions, let index = oldReports.indices.randomElement(using: &random) else { return }
+        guard let index = oldReports.indices.randomElement(using: &random) else { return }
         let old = oldReports.remove(at: index)
         note("the report of \(old.activity) by \(old.device), generation \(old.request.generation ?? 0), comes again")
         do {

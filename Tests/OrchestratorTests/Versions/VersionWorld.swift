@@ -63,8 +63,8 @@ extension World {
 
     /// What only the newer app decodes: a score beyond what the older schema lets in.
     @discardableResult
-    func updateNew(_ score: Int64, mustDeliver: Bool = false) async throws -> Accepted {
-        try await update(score: score, mustDeliver: mustDeliver) { request in
+    func updateNew(_ score: Int64, alert: String? = nil, mustDeliver: Bool = false) async throws -> Accepted {
+        try await update(score: score, alert: alert, mustDeliver: mustDeliver) { request in
             request.contentState["clock"] = "45:00"
             request.contentState["note"] = 1
         }

@@ -69,6 +69,26 @@ struct WithheldTests {
         }
     }
 
+    @Test("A card that is reported while it comes back is told the alerts since then, and none of before")
+    func reportedComingBack() async throws {
+        for (before, since) in [(nil, "Messi"), ("Messi", nil)] as [(String?, String?)] {
+            try await withWorld { world in
+                try await startNew(in: world)
+                try await world.follow("old", token: "aa01", known: 2)
+                try await world.updateNew(3, alert: before)
+                try await world.settle()
+                try await world.updateBoth(score: 4, alert: since)
+                try await world.updateBoth(score: 5)
+                try await world.follow("old", token: "aa01")
+                try await world.pass(5)
+                try await world.settle()
+                let pushes = world.recorder.pushes(to: "aa01")
+                #expect(pushes.map(\.score) == [5])
+                #expect(pushes.map(\.alert) == [since])
+            }
+        }
+    }
+
     @Test("The story of a withheld device says why")
     func story() async throws {
         try await withWorld { world in

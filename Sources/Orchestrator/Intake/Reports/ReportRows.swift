@@ -132,6 +132,7 @@ struct ReportRows {
                             WHEN s.state IN ('due', 'rejected') OR (s.state = 'dead' AND (is_named OR has_token))
                                 THEN s.heard_revision
                             WHEN s.state = 'riding' THEN \(unescaped: Self.heardOnRing)
+                            WHEN s.state = 'withheld' THEN \(unescaped: Self.heardWithheld)
                             ELSE EXCLUDED.heard_revision END,
                         CASE WHEN is_news THEN EXCLUDED.known_revision END
                     ),
@@ -187,6 +188,16 @@ struct ReportRows {
              WHEN NOT \(SegmentStore.hasPassed("s.device_key", since: "g.alert_origin")) THEN g.alert_revision - 1
              ELSE g.lap_revision - 1 END)
          FROM segments AS g WHERE \(SegmentStore.isRing(of: "s")))
+        """
+
+    /// What a card `s` has heard that is withheld: nothing is owed to it of what its app could not decode, also before
+    /// a worker has found that it can decode what came since.
+    private static let heardWithheld = """
+        coalesce((
+            SELECT greatest(s.heard_revision, CASE WHEN NOT v.is_withheld THEN v.decodes_from - 1 END)
+            FROM activity_app_versions AS v JOIN devices AS d ON v.app_version = \(AppVersionRows.appVersion)
+            WHERE v.activity_key = s.activity_key AND d.device_key = s.device_key
+        ), EXCLUDED.heard_revision)
         """
 
     /// A card that joined its channel after the newest broadcast is owed another one. Those who join within a second of
