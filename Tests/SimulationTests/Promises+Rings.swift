@@ -24,7 +24,7 @@ extension Universe {
         try await checkMerges()
     }
 
-    /// What some ring has sent is merged by none.
+    /// What some ring, or the channel, has sent is merged by none.
     private func checkMerges() async throws {
         let rows = try await clock.database.query(
             """

@@ -89,9 +89,9 @@ struct ChangeStore: Sendable {
 
     /// The statements that record the revisions which a walk jumped over, and tell of it.
     ///
-    /// Of several rings the last one to come by says so, if none has sent any of it: the others may still be on their
-    /// way to it. Whoever jumps over a revision holds its row until where it stands is stored, so one of two sees the
-    /// other.
+    /// Of the rings and the channel of an activity the last one to come by says so, if none has sent any of it: the
+    /// others may still be on their way to it, unless they rest there or beyond. Whoever jumps over a revision holds
+    /// its row until where it stands is stored, so one of two sees the other.
     static func merge(under lease: SegmentLease, after begun: Revision, into revision: Revision) -> [Query] {
         guard revision > begun + 1 else { return [] }
         let key = lease.activityKey
@@ -102,8 +102,8 @@ struct ChangeStore: Sendable {
             """,
             """
             WITH others AS (
-                SELECT min(coalesce(lap_revision, completed_revision)) AS begun FROM segments
-                WHERE activity_key = \(key) AND segment <> \(lease.segment) AND (segment >= 0) = \(!lease.isChannel)
+                SELECT min(coalesce(lap_revision, completed_revision + 1)) AS next FROM segments
+                WHERE activity_key = \(key) AND segment <> \(lease.segment)
             ), merged AS (
                 UPDATE changes AS c
                 SET merged_into = (
@@ -112,7 +112,7 @@ struct ChangeStore: Sendable {
                 )
                 FROM others
                 WHERE c.activity_key = \(key) AND c.revision > \(begun)
-                  AND c.revision < least(\(revision), others.begun)
+                  AND c.revision < least(\(revision), others.next)
                   AND c.merged_into IS NULL AND NOT c.is_sent
                 RETURNING c.activity_key, c.revision, c.merged_into
             )
@@ -121,7 +121,7 @@ struct ChangeStore: Sendable {
         ]
     }
 
-    /// The statement that records that a ring has sent some of a change.
+    /// The statement that records that a ring, or the channel, has sent some of a change.
     static func markSent(_ revision: Revision, of key: Int64) -> Query {
         "UPDATE changes SET is_sent = true WHERE activity_key = \(key) AND revision = \(revision) AND NOT is_sent"
     }
@@ -137,9 +137,7 @@ struct ChangeStore: Sendable {
         guard !isHeld, activity.hold == nil, activity.target > stored.begun else { return (stored, []) }
         var carousel = stored
         carousel.turn(to: activity.target, alert: activity.newAlert)
-        // Of rings and channel those that most phones depend on say what was merged.
-        let isTelling = lease.isChannel == (activity.delivery != .tokens)
-        return (carousel, isTelling ? merge(under: lease, after: stored.begun, into: activity.target) : [])
+        return (carousel, merge(under: lease, after: stored.begun, into: activity.target))
     }
 
     /// The newest alert of the changes after one revision and up to another.

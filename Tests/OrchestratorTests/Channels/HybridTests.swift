@@ -164,6 +164,66 @@ struct HybridTests {
         }
     }
 
+    /// Lets the channel work until it rests, or the ring.
+    private func work(_ segment: Int16, in world: World) async throws {
+        try await world.database.execute("UPDATE segments SET due_at = NULL WHERE segment <> \(segment)")
+        for lease in try await world.orchestrator.segments.claim(limit: 1) {
+            #expect(lease.segment == segment)
+            try await SegmentWorker(orchestrator: world.orchestrator, lease: lease).work()
+        }
+    }
+
+    @Test("A change is merged when the ring and the channel have both jumped over it, unless one has sent it")
+    func merges() async throws {
+        try await withWorld { world in
+            try await start(in: world)
+            try await world.follow("older", token: "7a17")
+            try await world.settle()
+            let merged: Query =
+                "SELECT string_agg(revision || ' into ' || merged_into, ', ' ORDER BY revision) FROM changes"
+            try await world.update(score: 1)
+            try await world.update(score: 2)
+            try await work(SegmentLease.channelSegment, in: world)
+            // The ring may still come to it.
+            #expect(try await world.word(merged) == nil)
+            try await world.database.execute("UPDATE segments SET due_at = now()")
+            try await work(0, in: world)
+            #expect(try await world.word(merged) == "2 into 3")
+            // The channel alone sends 4, the ring alone 5; over 6 both jump. Stamps are not to run ahead of the clock.
+            try await world.pass(10)
+            try await world.update(score: 3)
+            try await work(SegmentLease.channelSegment, in: world)
+            try await world.update(score: 4)
+            try await work(0, in: world)
+            try await world.pass(10)
+            try await world.update(score: 5)
+            try await world.update(score: 6)
+            try await world.settle()
+            #expect(try await world.word(merged) == "2 into 3, 6 into 7")
+            let told = try await world.events(.changesMerged).map(\.detail)
+            #expect(
+                told == [
+                    ["into": 3, "revisions": [2], "count": 1], ["into": 7, "revisions": [6], "count": 1],
+                ]
+            )
+        }
+    }
+
+    @Test("A change that the ring has passed without a push is merged when the channel jumps over it")
+    func mergesPassed() async throws {
+        try await withWorld { world in
+            try await start(in: world)
+            try await world.follow("older", token: "7a17")
+            try await world.settle()
+            try await world.update(score: 1)
+            // As if nobody had been left on the ring when its worker came.
+            try await world.database.execute("UPDATE segments SET completed_revision = 2 WHERE segment = 0")
+            try await world.update(score: 2)
+            try await work(SegmentLease.channelSegment, in: world)
+            #expect(try await world.number("SELECT merged_into FROM changes WHERE revision = 2") == 3)
+        }
+    }
+
     @Test(
         "If Apple refuses the channel for half a minute, everyone is started by token; one that comes later serves the rest"
     )

@@ -157,6 +157,7 @@ struct ChannelTurn: Sendable {
                 orchestrator.deliveries.record(change, in: activity.environment, by: .broadcast)
             }
             carousel.acknowledge(through: nil, reachedBound: true)
+            if !isRepeat { statements.append(ChangeStore.markSent(revision, of: activity.key)) }
             statements.append(caughtUp(revision, channel.readAt))
             if change.kind == .end {
                 statements.append(deletion(of: channel))
