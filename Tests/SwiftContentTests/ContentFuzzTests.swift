@@ -76,13 +76,15 @@ struct ContentFuzzTests {
             let types = TypedContent(schema)
             for finding in SchemaLint.findings(in: schema) { #expect(schema[finding.pointer] != nil, "seed \(seed)") }
             _ = SchemaLint.largestSize(of: schema)
+            // Of what would never be registered, a walk may be given up the second time only.
+            let isAccepted = (try? CompiledSchema(schema)) != nil
             for _ in 0..<3 {
                 let content = Self.value(&random, depth: 3)
                 let (settled, findings) = types.settled(content, time: Self.time)
                 for finding in findings { #expect(content[finding.instance] != nil, "seed \(seed)") }
                 let again = types.settled(settled, by: .settled, time: Self.time)
                 #expect(again.content == settled, "seed \(seed)")
-                if findings.isEmpty { #expect(again.findings.isEmpty, "seed \(seed)") }
+                if findings.isEmpty, isAccepted { #expect(again.findings.isEmpty, "seed \(seed)") }
                 for finding in ContentLint.findings(in: settled, schema) {
                     #expect(settled[finding.pointer] != nil, "seed \(seed)")
                 }

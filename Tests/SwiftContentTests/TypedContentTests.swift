@@ -100,6 +100,14 @@ struct TypedContentTests {
         #expect(findings.allSatisfy { $0.keyword == (schema["x-swift-type"] == nil ? "type" : "x-swift-type") })
     }
 
+    @Test("A text that becomes a number is looked at as one wherever the schema speaks of its place")
+    func timesAreNumbersThen() throws {
+        let schema: JSONValue = ["allOf": [["x-swift-type": "Int8"], ["x-swift-type": "Date"]]]
+        let (settled, findings) = TypedContent(schema).settled("2026-11-21T18:00:00+01:00", time: Self.time)
+        #expect(findings.map(\.swiftType) == ["Int8"])
+        #expect(TypedContent(schema).settled(settled, by: .settled, time: Self.time).findings == findings)
+    }
+
     @Test("A schema that names no Swift types may branch as it likes")
     func untypedBranches() {
         var schemas: JSONObject = ["0": ["type": "integer"]]

@@ -10,7 +10,7 @@ struct NumberLimits: Sendable {
     private let hasMinimum: Bool
     private let hasMaximum: Bool
 
-    /// Nil where there is nothing to say: no numbers, or a type that is not known.
+    /// Nil where there is nothing to say: no numbers, a type that is not known, or bounds on both sides.
     init?(_ schema: JSONObject, kinds: Set<String>) {
         if let name = (schema["x-swift-raw-type"] ?? schema["x-swift-type"])?.string {
             guard BuiltInType.isInteger(name) else { return nil }
@@ -25,6 +25,7 @@ struct NumberLimits: Sendable {
         let isListed = schema["enum"] != nil || schema["const"] != nil
         hasMinimum = isListed || schema["minimum"] != nil || schema["exclusiveMinimum"] != nil
         hasMaximum = isListed || schema["maximum"] != nil || schema["exclusiveMaximum"] != nil
+        if hasMinimum, hasMaximum { return nil }
     }
 
     /// Why the phone does not hold a number; nil if it does, or the schema says itself how far numbers go.

@@ -41,6 +41,7 @@ package struct TypedContent: Sendable {
 
     private let nodes: [Node]
     private let namesTypes: Bool
+    private let limitsNumbers: Bool
     /// All that the schema names.
     package let timeScales: Set<TimeScale>
 
@@ -49,7 +50,8 @@ package struct TypedContent: Sendable {
         var reader = TypedContentReader(document: schema)
         reader.read()
         namesTypes = reader.nodes.contains { $0.swiftType != nil }
-        nodes = namesTypes || reader.nodes.contains { $0.numbers != nil } ? reader.nodes : []
+        limitsNumbers = reader.nodes.contains { $0.numbers != nil }
+        nodes = namesTypes || limitsNumbers ? reader.nodes : []
         timeScales = Set(nodes.compactMap { $0.swiftType.flatMap(DateEncoding.init(rawValue:))?.scale })
     }
 
@@ -62,9 +64,16 @@ package struct TypedContent: Sendable {
         time: @escaping TimeReader
     ) -> (content: JSONValue, findings: [ContentFinding]) {
         guard !nodes.isEmpty, namesTypes || content.hasUnusualNumber else { return (content, []) }
-        var walk = TypedContentWalk(nodes: nodes, namesTypes: namesTypes, author: author, time: time)
-        let settled = walk.settle(content, 0) ?? content
-        return (settled, walk.findings)
+        func walk(_ author: Author) -> TypedContentWalk {
+            TypedContentWalk(nodes: nodes, namesTypes: namesTypes, author: author, time: time)
+        }
+        var first = walk(author)
+        guard let settled = first.settle(content, 0) else { return (content, first.findings) }
+        guard limitsNumbers else { return (settled, first.findings) }
+        // What was a text, and is a number now, may be too much for what else the schema says of its place.
+        var second = walk(.settled)
+        _ = second.settle(settled, 0)
+        return (settled, first.findings + second.findings.filter { !first.findings.contains($0) })
     }
 
     /// What one place of a schema says of Swift types.
