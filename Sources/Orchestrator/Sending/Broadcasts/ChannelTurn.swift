@@ -300,7 +300,7 @@ struct ChannelTurn: Sendable {
         """
         WITH held AS MATERIALIZED (
             SELECT device_key FROM subscriptions
-            WHERE activity_key = \(activity.key) AND mode = 'channel' AND state = 'due' AND registered_at <= \(readAt)
+            WHERE activity_key = \(activity.key) AND mode = 'channel' AND state = 'due' AND registered_at < \(readAt)
             ORDER BY device_key FOR NO KEY UPDATE
         )
         UPDATE subscriptions AS s
