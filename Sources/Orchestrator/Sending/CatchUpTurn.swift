@@ -89,6 +89,7 @@ struct CatchUpTurn: Sendable {
         try await store(
             exceptions.statements + [settled],
             of: begun,
+            with: change,
             alertStamp: alerts.isEmpty ? nil : change.timestamp
         )
     }
@@ -117,7 +118,8 @@ struct CatchUpTurn: Sendable {
         let done = exceptions.settled(of: begun)
         try await store(
             exceptions.statements + [Destination.backOnRing(done, activity.key, change.revision)],
-            of: begun
+            of: begun,
+            with: change
         )
         return true
     }
@@ -139,13 +141,25 @@ struct CatchUpTurn: Sendable {
     }
 
     /// A worker that was paused past its lease stores nothing: its successor has read the rows and acts on them.
+    ///
+    /// With a `change` it is on record that some of it was sent. Changes are locked before cards, as by who stores what
+    /// a ring has sent.
     private func store(
         _ statements: [Query],
         of destinations: [Destination],
+        with change: ChangeToSend? = nil,
         alertStamp: Timestamp? = nil
     ) async throws {
         let cards = destinations.map { CardKey(activityKey: activity.key, deviceKey: $0.deviceKey) }
-        try await orchestrator.segments.store(CardKey.hold(cards) + statements, alertStamp: alertStamp, under: lease)
+        var mark: [Query] = []
+        if let change, !change.isSent, !destinations.isEmpty {
+            mark = [ChangeStore.markSent(change.revision, of: activity.key)]
+        }
+        try await orchestrator.segments.store(
+            mark + CardKey.hold(cards) + statements,
+            alertStamp: alertStamp,
+            under: lease
+        )
     }
 }
 

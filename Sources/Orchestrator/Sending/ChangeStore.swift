@@ -105,15 +105,9 @@ struct ChangeStore: Sendable {
                 SELECT min(coalesce(lap_revision, completed_revision + 1)) AS next FROM segments
                 WHERE activity_key = \(key) AND segment <> \(lease.segment)
             ), merged AS (
-                UPDATE changes AS c
-                SET merged_into = (
-                    SELECT min(n.revision) FROM changes AS n WHERE n.activity_key = c.activity_key
-                      AND n.revision > c.revision AND (n.is_sent OR n.revision = \(revision))
-                )
-                FROM others
+                UPDATE changes AS c \(unescaped: merging(into: "\(revision)")) FROM others
                 WHERE c.activity_key = \(key) AND c.revision > \(begun)
-                  AND c.revision < least(\(revision), others.next)
-                  AND c.merged_into IS NULL AND NOT c.is_sent
+                  AND c.revision < least(\(revision), others.next) AND \(unescaped: isUnsent)
                 RETURNING c.activity_key, c.revision, c.merged_into
             )
             \(unescaped: EventRows.merge(from: "merged"))
@@ -121,9 +115,27 @@ struct ChangeStore: Sendable {
         ]
     }
 
-    /// The statement that records that a ring, or the channel, has sent some of a change.
+    /// The part of a statement that merges a change `c` into the next one that was sent, at the latest into `revision`.
+    static func merging(into revision: String) -> String {
+        """
+        SET merged_into = (
+            SELECT min(n.revision) FROM changes AS n WHERE n.activity_key = c.activity_key
+              AND n.revision > c.revision AND (n.is_sent OR n.revision = \(revision))
+        )
+        """
+    }
+
+    /// An SQL condition: the change `c`, which was jumped over, is not on record as sent or as merged.
+    static let isUnsent = "(c.merged_into IS NULL AND NOT c.is_sent)"
+
+    /// The statement that records that some of a change was sent.
+    ///
+    /// Where a ring has jumped over it in the meantime, it was not merged after all.
     static func markSent(_ revision: Revision, of key: Int64) -> Query {
-        "UPDATE changes SET is_sent = true WHERE activity_key = \(key) AND revision = \(revision) AND NOT is_sent"
+        """
+        UPDATE changes SET is_sent = true, merged_into = NULL
+        WHERE activity_key = \(key) AND revision = \(revision) AND NOT is_sent
+        """
     }
 
     /// Turns a walk to the activity's next revision, if there is one and nothing holds the walk back; and says what is
@@ -216,7 +228,7 @@ struct ChangeStore: Sendable {
                clock_timestamp() - c.accepted_at, c.timestamp,
                coalesce(extract(epoch FROM clock_timestamp() - c.stamped_at), 0)::float8,
                clock_timestamp(), coalesce(\(isInOrder), false), a.stamp, given.classes, given.priorities,
-               given.reasons, given.ages, c.request_id, c.traceparent
+               given.reasons, given.ages, c.request_id, c.traceparent, c.is_sent
         FROM changes AS c JOIN activities AS a USING (activity_key)
         CROSS JOIN LATERAL (
             SELECT coalesce(array_agg(b.class::text), '{}') AS classes, coalesce(array_agg(b.priority), '{}') AS priorities,
@@ -229,12 +241,12 @@ struct ChangeStore: Sendable {
     private static func read(_ rows: Rows) throws -> Row? {
         for (
             revision, kind, content, alert, urgency, mustDeliver, stale, score, dismissAfter, dismissAt, standing,
-            stamp, age, now, isInOrder, last, classes, given, reasons, ages, requestID, trace
+            stamp, age, now, isInOrder, last, classes, given, reasons, ages, requestID, trace, isSent
         )
             in try rows.decoded(
                 as: (
                     Int64, String, String, String?, String, Bool, Int32?, Double?, Int32?, Int64?, Duration, Int64?,
-                    Double, PGTimestamp, Bool, Int64, [String], [Int16], [String], [Double], String?, String?
+                    Double, PGTimestamp, Bool, Int64, [String], [Int16], [String], [Double], String?, String?, Bool
                 ).self
             )
         {
@@ -276,7 +288,8 @@ struct ChangeStore: Sendable {
                     acceptedAt: accepted,
                     priorities: known,
                     readAt: now,
-                    origin: origin
+                    origin: origin,
+                    isSent: isSent
                 )
             }
         }

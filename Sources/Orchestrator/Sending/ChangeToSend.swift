@@ -26,6 +26,8 @@ struct ChangeToSend: Sendable {
     let readAt: PGTimestamp
     /// The request that brought it.
     let origin: RequestOrigin?
+    /// Whether it was on record, when it was read, that some of it was sent. Of what small rings have sent it is not.
+    let isSent: Bool
 
     /// The same state as an end that removes the card at once: for a card that leaves while the activity goes on.
     var asEnd: ChangeToSend {
@@ -44,7 +46,8 @@ struct ChangeToSend: Sendable {
             acceptedAt: acceptedAt,
             priorities: priorities,
             readAt: readAt,
-            origin: origin
+            origin: origin,
+            isSent: isSent
         )
     }
 

@@ -84,6 +84,26 @@ struct CatchUpTests {
         }
     }
 
+    @Test("A change that a late joiner was sent is not merged, though the ring jumps over it")
+    func sentApart() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.follow("d1", token: "aa01")
+            try await world.settle()
+            try await world.update(score: 1)
+            try await world.follow("d2", token: "aa02")
+            let gate = world.recorder.close(for: "aa02")
+            async let served: Void = world.settle()
+            await gate.arrivals()
+            try await world.update(score: 2)
+            gate.open()
+            try await served
+            #expect(world.recorder.pushes(to: "aa02").map(\.score) == [1, 2])
+            #expect(world.recorder.pushes(to: "aa01").map(\.score) == [0, 2])
+            #expect(try await world.number("SELECT count(merged_into) FROM changes") == 0)
+        }
+    }
+
     @Test("What a card is known to show is not sent again", arguments: [(1, 1), (2, 0)])
     func known(revision: Revision, pushes: Int) async throws {
         try await withWorld { world in

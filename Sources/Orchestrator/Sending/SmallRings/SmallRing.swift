@@ -77,7 +77,8 @@ final class SmallRing: Sendable {
             acceptedAt: .now - standing,
             priorities: [:],
             readAt: now,
-            origin: RequestOrigin(stored: requestID, trace)
+            origin: RequestOrigin(stored: requestID, trace),
+            isSent: false
         )
         riders = keys.indices.compactMap { index in
             // A CHECK keeps the length within the bounds that make this nil.
