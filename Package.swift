@@ -139,6 +139,7 @@ let package = Package(
                 .embedInCode("V0022_ledger.sql"),
                 .embedInCode("V0023_enrolment.sql"),
                 .embedInCode("V0024_alert_stamps.sql"),
+                .embedInCode("V0025_unsent.sql"),
             ],
             swiftSettings: swiftSettings
         ),

@@ -28,5 +28,6 @@ package enum Schema {
         (22, "ledger", PackageResources.V0022_ledger_sql),
         (23, "enrolment", PackageResources.V0023_enrolment_sql),
         (24, "alert_stamps", PackageResources.V0024_alert_stamps_sql),
+        (25, "unsent", PackageResources.V0025_unsent_sql),
     ]
 }

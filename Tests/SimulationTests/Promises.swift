@@ -34,6 +34,7 @@ extension Universe {
         try await checkPool()
         try await checkChannelsAtApple()
         try await checkRings()
+        try await checkMerges()
         try await checkRetention()
     }
 

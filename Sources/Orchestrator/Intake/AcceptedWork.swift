@@ -94,6 +94,7 @@ struct AcceptedWork {
         """
         UPDATE segments AS s
         SET completed_revision = CASE WHEN \(unescaped: Self.isEmpty) THEN w.revision ELSE s.completed_revision END,
+            unsent_after = CASE WHEN NOT \(unescaped: Self.isEmpty) THEN s.unsent_after END,
             due_at = CASE WHEN \(unescaped: Self.isEmpty) THEN s.due_at ELSE least(s.due_at, w.now) END,
             wakes = CASE WHEN \(unescaped: Self.isEmpty) THEN s.wakes ELSE s.wakes + 1 END,
             lease_owner = CASE WHEN \(unescaped: Self.isTaken) THEN w.owner ELSE s.lease_owner END,

@@ -90,8 +90,16 @@ struct CatchUpTurn: Sendable {
             exceptions.statements + [settled],
             of: begun,
             with: change,
+            merging: merges(into: revision),
             alertStamp: alerts.isEmpty ? nil : change.timestamp
         )
+    }
+
+    /// What the ring has passed without a push, because whoever might have ridden was on a row of their own.
+    private func merges(into revision: Revision) -> [Query] {
+        let carousel = progress.carousel
+        let upcoming = min(revision, carousel.upcoming)
+        return ChangeStore.merge(under: lease, after: carousel.sent, before: upcoming, into: revision)
     }
 
     /// Sends the newest state once more where APNs has accepted it and the phone may not have it: to tokens that replace
@@ -148,15 +156,16 @@ struct CatchUpTurn: Sendable {
         _ statements: [Query],
         of destinations: [Destination],
         with change: ChangeToSend? = nil,
+        merging merges: [Query] = [],
         alertStamp: Timestamp? = nil
     ) async throws {
         let cards = destinations.map { CardKey(activityKey: activity.key, deviceKey: $0.deviceKey) }
-        var mark: [Query] = []
-        if let change, !change.isSent, !destinations.isEmpty {
-            mark = [ChangeStore.markSent(change.revision, of: activity.key)]
+        var changes: [Query] = []
+        if let change, !destinations.isEmpty {
+            changes = merges + (change.isSent ? [] : [ChangeStore.markSent(change.revision, of: activity.key)])
         }
         try await orchestrator.segments.store(
-            mark + CardKey.hold(cards) + statements,
+            changes + CardKey.hold(cards) + statements,
             alertStamp: alertStamp,
             under: lease
         )

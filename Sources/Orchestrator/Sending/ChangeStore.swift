@@ -87,17 +87,24 @@ struct ChangeStore: Sendable {
         ))
         """
 
-    /// The statements that record the revisions which a walk jumped over, and tell of it.
+    /// The statements that record the revisions which a walk jumped over, or passed without a push, and tell of it:
+    /// those between two revisions. They are merged into the next one that was sent, at the latest into `newer`, of
+    /// which something was sent a moment ago; without one, only if there is such a one.
     ///
     /// Of the rings and the channel of an activity the last one to come by says so, if none has sent any of it: the
     /// others may still be on their way to it, unless they rest there or beyond. Whoever jumps over a revision holds
     /// its row until where it stands is stored, so one of two sees the other.
-    static func merge(under lease: SegmentLease, after begun: Revision, into revision: Revision) -> [Query] {
-        guard revision > begun + 1 else { return [] }
+    static func merge(
+        under lease: SegmentLease,
+        after sent: Revision,
+        before upcoming: Revision,
+        into newer: Revision?
+    ) -> [Query] {
+        guard upcoming > sent + 1 else { return [] }
         let key = lease.activityKey
         return [
             """
-            SELECT FROM changes WHERE activity_key = \(key) AND revision > \(begun) AND revision < \(revision)
+            SELECT FROM changes WHERE activity_key = \(key) AND revision > \(sent) AND revision < \(upcoming)
             ORDER BY revision FOR NO KEY UPDATE
             """,
             """
@@ -105,9 +112,10 @@ struct ChangeStore: Sendable {
                 SELECT min(coalesce(lap_revision, completed_revision + 1)) AS next FROM segments
                 WHERE activity_key = \(key) AND segment <> \(lease.segment)
             ), merged AS (
-                UPDATE changes AS c \(unescaped: merging(into: "\(revision)")) FROM others
-                WHERE c.activity_key = \(key) AND c.revision > \(begun)
-                  AND c.revision < least(\(revision), others.next) AND \(unescaped: isUnsent)
+                UPDATE changes AS c SET merged_into = \(unescaped: nextSent(atLatest: newer.map { "\($0)" })) FROM others
+                WHERE c.activity_key = \(key) AND c.revision > \(sent)
+                  AND c.revision < least(\(upcoming), others.next) AND \(unescaped: isUnsent)
+                  AND (\(newer != nil) OR \(unescaped: nextSent(atLatest: nil)) IS NOT NULL)
                 RETURNING c.activity_key, c.revision, c.merged_into
             )
             \(unescaped: EventRows.merge(from: "merged"))
@@ -115,13 +123,11 @@ struct ChangeStore: Sendable {
         ]
     }
 
-    /// The part of a statement that merges a change `c` into the next one that was sent, at the latest into `revision`.
-    static func merging(into revision: String) -> String {
+    /// In SQL the next revision after the change `c` that was sent, at the latest that of an expression.
+    static func nextSent(atLatest revision: String?) -> String {
         """
-        SET merged_into = (
-            SELECT min(n.revision) FROM changes AS n WHERE n.activity_key = c.activity_key
-              AND n.revision > c.revision AND (n.is_sent OR n.revision = \(revision))
-        )
+        (SELECT min(n.revision) FROM changes AS n WHERE n.activity_key = c.activity_key
+         AND n.revision > c.revision AND (n.is_sent OR n.revision = \(revision ?? "NULL")))
         """
     }
 
@@ -139,17 +145,17 @@ struct ChangeStore: Sendable {
     }
 
     /// Turns a walk to the activity's next revision, if there is one and nothing holds the walk back; and says what is
-    /// to be stored with it: the revisions that it jumped over.
+    /// to be stored when something of it has left: the revisions that it jumped over.
     static func turned(
         _ stored: Carousel,
         to activity: ActivitySnapshot,
         under lease: SegmentLease
     ) -> (Carousel, [Query]) {
-        let isHeld = activity.isBarrierBegun && stored.lap != nil && activity.state != .ended
-        guard !isHeld, activity.hold == nil, activity.target > stored.begun else { return (stored, []) }
         var carousel = stored
-        carousel.turn(to: activity.target, alert: activity.newAlert)
-        return (carousel, merge(under: lease, after: stored.begun, into: activity.target))
+        let isHeld = activity.isBarrierBegun && stored.lap != nil && activity.state != .ended
+        if !isHeld, activity.hold == nil { carousel.turn(to: activity.target, alert: activity.newAlert) }
+        let revision = carousel.begun
+        return (carousel, merge(under: lease, after: carousel.sent, before: revision, into: revision))
     }
 
     /// The newest alert of the changes after one revision and up to another.

@@ -166,7 +166,8 @@ struct SegmentStore: Sendable {
         )
         SELECT wakes, cursor, completed_revision, lap_revision, lap_origin, alert_revision, alert_origin, failures,
             after_key, through_key,
-            (SELECT count(*) FROM segments AS o WHERE o.activity_key = s.activity_key AND o.segment >= 0), alert_stamp
+            (SELECT count(*) FROM segments AS o WHERE o.activity_key = s.activity_key AND o.segment >= 0), alert_stamp,
+            unsent_after
         FROM segments AS s
         WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
           AND lease_owner = \(lease.owner)::uuid AND (lease_until > clock_timestamp() OR EXISTS (SELECT FROM renewed))
@@ -187,9 +188,10 @@ struct SegmentStore: Sendable {
 
     private func progress(_ rows: Rows) throws -> SegmentProgress {
         for (
-            wakes, cursor, completed, lap, lapOrigin, alert, alertOrigin, failures, after, through, rings, alertStamp
+            wakes, cursor, completed, lap, lapOrigin, alert, alertOrigin, failures, after, through, rings, alertStamp,
+            unsentAfter
         ) in try rows.decoded(
-            as: (Int64, Int64, Int64, Int64?, Int64?, Int64?, Int64?, Int16, Int64, Int64, Int64, Int64?).self
+            as: (Int64, Int64, Int64, Int64?, Int64?, Int64?, Int64?, Int16, Int64, Int64, Int64, Int64?, Int64?).self
         ) {
             return SegmentProgress(
                 wakes: wakes,
@@ -197,7 +199,8 @@ struct SegmentStore: Sendable {
                     cursor: cursor,
                     completed: completed,
                     lap: Self.lap(lap, from: lapOrigin),
-                    alert: Self.lap(alert, from: alertOrigin)
+                    alert: Self.lap(alert, from: alertOrigin),
+                    unsentAfter: unsentAfter
                 ),
                 failures: Int(failures),
                 range: RingRange(after: after, through: through),
@@ -320,6 +323,7 @@ struct SegmentStore: Sendable {
         SET cursor = \(carousel.cursor), completed_revision = \(carousel.completed),
             lap_revision = \(carousel.lap?.revision), lap_origin = \(carousel.lap?.origin),
             alert_revision = \(carousel.alert?.revision), alert_origin = \(carousel.alert?.origin),
+            unsent_after = \(carousel.unsentAfter),
             failures = CASE WHEN \(hasFailed) THEN failures ELSE 0 END,
             pushed_at = CASE WHEN \(hasSent && !hasFailed) THEN clock_timestamp() ELSE pushed_at END,
             alert_stamp = coalesce(\(alertStamp), alert_stamp),

@@ -11,7 +11,7 @@ struct SchemaRelease: Sendable {
     static let all = [
         first, events, destinations, cards, halts, pacing, channels, counts, timeline, channelAlerts, changeEvents,
         pushes, audit, versions, lookups, rings, origins, retention, accepting, lookupsByID,
-        auditRetention, ledger, enrolment, alertStamps,
+        auditRetention, ledger, enrolment, alertStamps, unsent,
     ]
 
     /// An activity of each kind in the middle of its life. The signing key is written by the test, which knows the
@@ -296,4 +296,9 @@ struct SchemaRelease: Sendable {
     private static let enrolment = SchemaRelease(version: 23, rows: "")
 
     private static let alertStamps = SchemaRelease(version: 24, rows: "")
+
+    private static let unsent = SchemaRelease(
+        version: 25,
+        rows: "UPDATE segments SET unsent_after = 1 WHERE lap_revision = 2"
+    )
 }

@@ -132,7 +132,7 @@ struct ChannelTurn: Sendable {
 
     private func broadcast(on channel: BroadcastChannel) async throws -> SegmentWorker.Turn {
         guard let apnsID = channel.apnsID else { return .idle }
-        var (carousel, statements) = ChangeStore.turned(progress.carousel, to: activity, under: lease)
+        var (carousel, merges) = ChangeStore.turned(progress.carousel, to: activity, under: lease)
         let (revision, alertRevision, isRepeat): (Revision, Revision?, Bool)
         switch carousel.next {
         case .send(let next, let alert, _, _): (revision, alertRevision, isRepeat) = (next, alert, false)
@@ -145,6 +145,7 @@ struct ChannelTurn: Sendable {
         guard let change = try await changeToSend(revision, isRepeat: isRepeat, on: channel) else { return .idle }
         let sent = try await push(change, alertRevision, isRepeat: isRepeat, on: channel.storage, to: apnsID)
         guard let outcome = sent else { return .worked }
+        let mark = ChangeStore.markSent(revision, of: activity.key)
         switch outcome.class {
         case .accepted, .requestInvalid:
             if !outcome.isAccepted {
@@ -156,8 +157,9 @@ struct ChannelTurn: Sendable {
             if outcome.isAccepted, !isRepeat {
                 orchestrator.deliveries.record(change, in: activity.environment, by: .broadcast)
             }
+            carousel.departed()
             carousel.acknowledge(through: nil, reachedBound: true)
-            if !isRepeat { statements.append(ChangeStore.markSent(revision, of: activity.key)) }
+            var statements = merges + (isRepeat ? [] : [mark])
             statements.append(caughtUp(revision, channel.readAt))
             if change.kind == .end {
                 statements.append(deletion(of: channel))
@@ -165,6 +167,7 @@ struct ChannelTurn: Sendable {
             return try await complete(carousel, alertRevision == nil ? nil : change.timestamp, with: statements)
         case .retry, .credential, .unknown, .notSent, .channelGone, .tokenDead, .tokenRejected:
             // What the walk has turned to is kept, so that an alert is still owed when the failure is over.
+            let statements = outcome.class == .unknown ? [mark] : []
             try await orchestrator.segments.acknowledge(lease, carousel, hasFailed: true, with: statements)
             if outcome.class == .channelGone, channel.isSettled {
                 return try await giveUp(channel, apnsID, because: outcome)

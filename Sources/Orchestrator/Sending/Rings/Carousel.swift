@@ -39,16 +39,32 @@ package struct Carousel: Hashable, Sendable {
     package private(set) var lap: Lap?
     /// The newest alert that some destinations have not heard yet. It never lasts longer than the lap.
     package private(set) var alert: Lap?
+    /// Nothing newer than this has left on the walk yet, though it has begun newer revisions: where nobody rides, it
+    /// passes them without a push. Nil if something of ``begun`` has left.
+    package private(set) var unsentAfter: Revision?
 
-    package init(cursor: Int64 = 0, completed: Revision = 0, lap: Lap? = nil, alert: Lap? = nil) {
+    package init(
+        cursor: Int64 = 0,
+        completed: Revision = 0,
+        lap: Lap? = nil,
+        alert: Lap? = nil,
+        unsentAfter: Revision? = nil
+    ) {
         self.cursor = cursor
         self.completed = completed
         self.lap = lap
         self.alert = alert
+        self.unsentAfter = unsentAfter
     }
 
     /// The newest revision that the walk has begun to send.
     package var begun: Revision { lap?.revision ?? completed }
+
+    /// The newest revision of which something has left on the walk, before it passed those after it.
+    package var sent: Revision { unsentAfter ?? begun }
+
+    /// The next revision that the walk may send.
+    package var upcoming: Revision { lap?.revision ?? completed + 1 }
 
     /// Turns the walk to a newer revision.
     ///
@@ -57,11 +73,15 @@ package struct Carousel: Hashable, Sendable {
     /// heard that.
     package mutating func turn(to revision: Revision, alert newAlert: Revision?) {
         guard revision > begun else { return }
+        unsentAfter = sent
         lap = Lap(revision: revision, origin: cursor)
         if let newAlert {
             alert = Lap(revision: newAlert, origin: cursor)
         }
     }
+
+    /// Something of the begun revision has left.
+    package mutating func departed() { unsentAfter = nil }
 
     /// The next batch to send, or rest.
     package var next: Step {
@@ -79,6 +99,7 @@ package struct Carousel: Hashable, Sendable {
         guard case .send(_, _, _, let bound) = next else { return }
         if let key {
             cursor = key
+            departed()
         }
         guard reachedBound || (bound != nil && key == bound) else { return }
         if let bound {

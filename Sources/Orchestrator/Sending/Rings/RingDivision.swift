@@ -87,9 +87,10 @@ struct RingDivision: Sendable {
                 RETURNING *
             )
             INSERT INTO segments (activity_key, segment, after_key, through_key, due_at, completed_revision, lap_revision,
-                lap_origin, alert_revision, alert_origin, alert_stamp, cursor, pushed_at)
+                lap_origin, alert_revision, alert_origin, alert_stamp, unsent_after, cursor, pushed_at)
             SELECT m.activity_key, n.segment, n.after_key, n.through_key, clock_timestamp(), m.completed_revision,
-                   m.lap_revision, m.lap_origin, m.alert_revision, m.alert_origin, m.alert_stamp, m.cursor, m.pushed_at
+                   m.lap_revision, m.lap_origin, m.alert_revision, m.alert_origin, m.alert_stamp,
+                   m.unsent_after, m.cursor, m.pushed_at
             FROM mine AS m, unnest(\(numbers), \(cuts), \(ends)) AS n(segment, after_key, through_key)
             RETURNING segment
             """

@@ -6,19 +6,24 @@ import Synchronization
 final class RingProgress: Sendable {
     private struct State {
         var carousel: Carousel
-        /// To be stored with the first part.
-        var firstStatements: [Query]
+        /// To be stored when something has left: the revisions that the walk has jumped over.
+        var merges: [Query]
         /// The records of priorities that were decided on the way, to be stored with the next part.
         var priorities: [BudgetClass: Query] = [:]
         var window: RingWindow
         /// Whether it is stored that some of the change was sent.
         var isMarked = false
 
-        /// What is to be stored with the next part. Rings of one activity store priorities in one order, so that two
-        /// never wait for each other.
+        /// What is to be stored with the next part, of which something has left.
         mutating func takeStatements() -> [Query] {
-            defer { (firstStatements, priorities) = ([], [:]) }
-            return firstStatements + priorities.sorted { $0.key.rawValue < $1.key.rawValue }.map(\.value)
+            defer { merges = [] }
+            return merges + takePriorities()
+        }
+
+        /// Rings of one activity store them in one order, so that two never wait for each other.
+        mutating func takePriorities() -> [Query] {
+            defer { priorities = [:] }
+            return priorities.sorted { $0.key.rawValue < $1.key.rawValue }.map(\.value)
         }
     }
 
@@ -29,14 +34,14 @@ final class RingProgress: Sendable {
     private let alertStamp: Timestamp?
     private let state: Mutex<State>
 
-    /// `firstStatements` are stored with the first part: what turning to the change has come to.
+    /// `merges` are stored with the first part of which something has left.
     init(
         segments: SegmentStore,
         lease: SegmentLease,
         change: Revision,
         alertStamp: Timestamp?,
         carousel: Carousel,
-        firstStatements: [Query],
+        merges: [Query],
         nothing: PushExceptions
     ) {
         self.segments = segments
@@ -44,7 +49,7 @@ final class RingProgress: Sendable {
         self.change = change
         self.alertStamp = alertStamp
         state = Mutex(
-            State(carousel: carousel, firstStatements: firstStatements, window: RingWindow(nothing: nothing))
+            State(carousel: carousel, merges: merges, window: RingWindow(nothing: nothing))
         )
     }
 
@@ -78,8 +83,9 @@ final class RingProgress: Sendable {
             return nil
         }
         // What the walk has turned to is kept, so that an alert is still owed when the failure is over.
-        let (carousel, statements) = state.withLock { ($0.carousel, $0.takeStatements()) }
-        try await segments.acknowledge(lease, carousel, hasFailed: true, with: statements)
+        let (carousel, priorities) = state.withLock { ($0.carousel, $0.takePriorities()) }
+        let mark = rest.exceptions.mayHaveArrived ? [ChangeStore.markSent(change, of: lease.activityKey)] : []
+        try await segments.acknowledge(lease, carousel, hasFailed: true, with: mark + priorities)
         return failure
     }
 
@@ -87,9 +93,9 @@ final class RingProgress: Sendable {
         let mark = ChangeStore.markSent(change, of: lease.activityKey)
         let (carousel, news) = state.withLock { state in
             state.carousel.acknowledge(through: part.lastKey, reachedBound: reachedBound)
-            let isFirst = part.count > 0 && !state.isMarked
-            if isFirst { state.isMarked = true }
-            return (state.carousel, state.takeStatements() + (isFirst ? [mark] : []))
+            guard part.count > 0 else { return (state.carousel, passed(state.carousel)) }
+            defer { state.isMarked = true }
+            return (state.carousel, state.takeStatements() + (state.isMarked ? [] : [mark]))
         }
         try await segments.acknowledge(
             lease,
@@ -98,5 +104,12 @@ final class RingProgress: Sendable {
             alertStamp: part.count > 0 ? alertStamp : nil,
             with: news + part.exceptions.statements
         )
+    }
+
+    /// What is to be stored when nothing has left: where nobody rides, the revisions were passed; and if somebody else
+    /// has sent a newer one, they are merged into that.
+    private func passed(_ carousel: Carousel) -> [Query] {
+        guard carousel.lap == nil, let sent = carousel.unsentAfter else { return [] }
+        return ChangeStore.merge(under: lease, after: sent, before: carousel.upcoming, into: nil)
     }
 }

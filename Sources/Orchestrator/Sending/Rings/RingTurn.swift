@@ -37,7 +37,7 @@ struct RingTurn: Sendable {
                 change: revision,
                 alertStamp: alert == nil ? nil : change.timestamp,
                 carousel: carousel,
-                firstStatements: merges,
+                merges: merges,
                 nothing: PushExceptions(activityKey: activity.key, backoff: orchestrator.settings.backoff)
             )
         )

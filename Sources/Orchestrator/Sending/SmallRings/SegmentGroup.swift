@@ -183,7 +183,12 @@ struct SegmentGroup: Sendable {
             let delay = orchestrator.settings.backoff.delay(afterFailures: ring.failures + 1)
             return try await store.backOff(ring.lease, for: delay)
         }
-        let merges = ChangeStore.merge(under: ring.lease, after: ring.begun, into: ring.change.revision)
+        let merges = ChangeStore.merge(
+            under: ring.lease,
+            after: ring.begun,
+            before: ring.change.revision,
+            into: ring.change.revision
+        )
         let isAtRest = try await store.acknowledge(
             ring.lease,
             ring.completed,

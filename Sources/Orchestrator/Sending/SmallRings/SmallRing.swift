@@ -159,7 +159,7 @@ extension SmallRing {
             ) AS d
         ) AS r
         WHERE a.state = 'live' AND a.delivery = 'tokens' AND NOT a.enrolment_due
-          AND s.lap_revision IS NULL AND s.cursor = 0 AND a.revision > s.completed_revision
+          AND s.lap_revision IS NULL AND s.cursor = 0 AND s.unsent_after IS NULL AND a.revision > s.completed_revision
           AND \(unescaped: ChangeStore.isInOrder)
           AND clock_timestamp() - c.stamped_at <= \(Duration.seconds(Stamping.maximumAge))
           AND r.count BETWEEN 1 AND \(mostRiders)

@@ -87,6 +87,25 @@ struct CarouselTests {
         #expect(ring.alerts.count == 3)
     }
 
+    @Test("knows what it has sent last, whatever it passes while nobody rides")
+    func passedUnsent() {
+        var ring = Ring(keys: [1])
+        ring.carousel.turn(to: 1, alert: nil)
+        ring.finish(limit: 1)
+        #expect(ring.carousel.unsentAfter == nil)
+        ring.keys = []
+        for revision in [3, 4] as [Revision] {
+            ring.carousel.turn(to: revision, alert: nil)
+            ring.finish(limit: 1)
+            #expect((ring.carousel.completed, ring.carousel.sent) == (revision, 1))
+        }
+        ring.keys = [2]
+        ring.carousel.turn(to: 6, alert: nil)
+        #expect((ring.carousel.upcoming, ring.carousel.sent) == (6, 1))
+        ring.finish(limit: 1)
+        #expect((ring.carousel.upcoming, ring.carousel.sent) == (7, 6))
+    }
+
     @Test("goes on from the stored value after a crash and repeats at most one batch")
     func crash() {
         var ring = Ring(keys: Array(1...20))
@@ -126,11 +145,13 @@ struct CarouselTests {
                     cursor: ring.carousel.cursor,
                     completed: ring.carousel.completed,
                     lap: ring.carousel.lap,
-                    alert: ring.carousel.alert
+                    alert: ring.carousel.alert,
+                    unsentAfter: ring.carousel.unsentAfter
                 )
             default:
                 _ = ring.step(limit: Int.random(in: 1...7, using: &random))
             }
+            #expect(ring.carousel.sent == ring.received.values.compactMap(\.last).max() ?? 0)
         }
         ring.finish(limit: 3)
         #expect(ring.carousel.completed == newest)

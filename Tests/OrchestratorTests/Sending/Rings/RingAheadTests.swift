@@ -111,7 +111,7 @@ struct RingAheadTests {
                 change: pass.change.revision,
                 alertStamp: nil,
                 carousel: carousel,
-                firstStatements: merges,
+                merges: merges,
                 nothing: PushExceptions(activityKey: activity.key, backoff: orchestrator.settings.backoff)
             )
         )

@@ -1,0 +1,51 @@
+import ActivityModel
+import Postgres
+
+@testable import APNSTransport
+@testable import Orchestrator
+
+/// Promise 3: a revision that was skipped is recorded as merged, and no other.
+extension Universe {
+    func checkMerges() async throws {
+        let rows = try await clock.database.query(
+            """
+            SELECT a.activity_id, c.revision, (c.content_state->>'score')::bigint, c.kind::text, c.merged_into, c.is_sent
+            FROM changes AS c JOIN activities AS a USING (activity_key)
+            """
+        )
+        let updates = apple.with { $0.sent.filter { $0.push.event != "start" } }
+        let pushes = Dictionary(grouping: updates) { $0.push.content?.score ?? 0 }
+        for (activity, revision, score, kind, merged, isSent) in try rows.decoded(
+            as: (String, Int64, Int64, String, Int64?, Bool).self
+        ) {
+            let own = pushes[score, default: []].filter {
+                $0.push.event == kind && $0.push.content?.match == activity
+            }
+            if let merged {
+                guard !isSent, !isKnownToBeSent(own) else {
+                    throw BrokenPromise(3, "revision \(revision) of \(activity) was sent, and merged into \(merged)")
+                }
+            } else if kind == "update", own.isEmpty, isJumpedOver(revision, of: activity, updates) {
+                throw BrokenPromise(3, "revision \(revision) of \(activity) was skipped, and not recorded as merged")
+            }
+        }
+    }
+
+    /// What a daemon has sent that died before it had stored that, nobody knows of.
+    private func isKnownToBeSent(_ pushes: [Apple.Sent]) -> Bool {
+        let broken = apple.with { $0.brokenTurns }
+        return pushes.contains { $0.outcome.isAccepted && !broken.contains($0.turn.number) }
+    }
+
+    /// Whether some destination was sent an older revision and then a newer one.
+    private func isJumpedOver(_ revision: Revision, of activity: String, _ sent: [Apple.Sent]) -> Bool {
+        guard let match = matches.first(where: { $0.id == activity }) else { return false }
+        // A post whose first answer got lost is younger than its number says.
+        let revisions = Dictionary(match.accepted.map { ($0.score, $0.revision) }, uniquingKeysWith: min)
+        let pushes = sent.filter { $0.push.content?.match == activity && $0.outcome.isAccepted }
+        return Dictionary(grouping: pushes, by: \.destination).values.contains { pushes in
+            let had = pushes.compactMap { revisions[$0.push.content?.score ?? 0] }
+            return had.contains { $0 < revision } && had.contains { $0 > revision }
+        }
+    }
+}
