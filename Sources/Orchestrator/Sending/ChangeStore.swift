@@ -144,6 +144,22 @@ struct ChangeStore: Sendable {
         """
     }
 
+    /// The statements for a walk of which nothing has left: what it has passed, because nobody rides, or jumped over is
+    /// merged into what somebody else has sent.
+    static func passed(_ carousel: Carousel, under lease: SegmentLease) -> [Query] {
+        merge(under: lease, after: carousel.sent, before: carousel.upcoming, into: nil)
+    }
+
+    /// The statements for a walk that nobody was reached by: as if nothing had left, unless that is in doubt.
+    static func failed(
+        _ revision: Revision,
+        _ carousel: Carousel,
+        isInDoubt: Bool,
+        under lease: SegmentLease
+    ) -> [Query] {
+        passed(carousel, under: lease) + (isInDoubt ? [markSent(revision, of: lease.activityKey)] : [])
+    }
+
     /// Turns a walk to the activity's next revision, if there is one and nothing holds the walk back; and says what is
     /// to be stored when something of it has left: the revisions that it jumped over.
     static func turned(

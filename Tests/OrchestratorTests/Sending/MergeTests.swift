@@ -106,6 +106,26 @@ struct MergeTests {
         }
     }
 
+    @Test("What the ring has jumped over is merged when the channel does, though its broadcast fails")
+    func channelFails() async throws {
+        try await withWorld { world in
+            try await world.start(delivery: .hybrid)
+            try await world.settle()
+            try await world.follow("d1", token: "aa01")
+            try await world.settle()
+            try await world.update(score: 1)
+            try await world.update(score: 2)
+            try await world.database.execute("UPDATE segments SET due_at = NULL WHERE segment = -1")
+            try await world.settle()
+            #expect(world.recorder.pushes(to: "aa01").last?.score == 2)
+            #expect(try await world.word(Self.merged) == nil)
+            world.recorder.answer("channel1", with: Self.away)
+            try await world.database.execute("UPDATE segments SET due_at = now() WHERE segment = -1")
+            try await world.settle()
+            #expect(try await world.word(Self.merged) == "2 into 3")
+        }
+    }
+
     @Test("Where nobody follows, nothing is merged into what the first who does is sent")
     func nobody() async throws {
         try await withWorld { world in

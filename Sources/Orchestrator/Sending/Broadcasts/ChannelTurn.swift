@@ -145,7 +145,6 @@ struct ChannelTurn: Sendable {
         guard let change = try await changeToSend(revision, isRepeat: isRepeat, on: channel) else { return .idle }
         let sent = try await push(change, alertRevision, isRepeat: isRepeat, on: channel.storage, to: apnsID)
         guard let outcome = sent else { return .worked }
-        let mark = ChangeStore.markSent(revision, of: activity.key)
         switch outcome.class {
         case .accepted, .requestInvalid:
             if !outcome.isAccepted {
@@ -159,7 +158,8 @@ struct ChannelTurn: Sendable {
             }
             carousel.departed()
             carousel.acknowledge(through: nil, reachedBound: true)
-            var statements = merges + (isRepeat ? [] : [mark])
+            var statements = merges
+            if !isRepeat { statements.append(ChangeStore.markSent(revision, of: activity.key)) }
             statements.append(caughtUp(revision, channel.readAt))
             if change.kind == .end {
                 statements.append(deletion(of: channel))
@@ -167,7 +167,8 @@ struct ChannelTurn: Sendable {
             return try await complete(carousel, alertRevision == nil ? nil : change.timestamp, with: statements)
         case .retry, .credential, .unknown, .notSent, .channelGone, .tokenDead, .tokenRejected:
             // What the walk has turned to is kept, so that an alert is still owed when the failure is over.
-            let statements = outcome.class == .unknown ? [mark] : []
+            let isInDoubt = outcome.class == .unknown
+            let statements = ChangeStore.failed(revision, carousel, isInDoubt: isInDoubt, under: lease)
             try await orchestrator.segments.acknowledge(lease, carousel, hasFailed: true, with: statements)
             if outcome.class == .channelGone, channel.isSettled {
                 return try await giveUp(channel, apnsID, because: outcome)

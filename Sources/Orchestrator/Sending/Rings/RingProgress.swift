@@ -84,8 +84,8 @@ final class RingProgress: Sendable {
         }
         // What the walk has turned to is kept, so that an alert is still owed when the failure is over.
         let (carousel, priorities) = state.withLock { ($0.carousel, $0.takePriorities()) }
-        let mark = rest.exceptions.mayHaveArrived ? [ChangeStore.markSent(change, of: lease.activityKey)] : []
-        try await segments.acknowledge(lease, carousel, hasFailed: true, with: mark + priorities)
+        let changes = ChangeStore.failed(change, carousel, isInDoubt: rest.exceptions.areInDoubt, under: lease)
+        try await segments.acknowledge(lease, carousel, hasFailed: true, with: changes + priorities)
         return failure
     }
 
@@ -93,7 +93,7 @@ final class RingProgress: Sendable {
         let mark = ChangeStore.markSent(change, of: lease.activityKey)
         let (carousel, news) = state.withLock { state in
             state.carousel.acknowledge(through: part.lastKey, reachedBound: reachedBound)
-            guard part.count > 0 else { return (state.carousel, passed(state.carousel)) }
+            guard part.count > 0 else { return (state.carousel, ChangeStore.passed(state.carousel, under: lease)) }
             defer { state.isMarked = true }
             return (state.carousel, state.takeStatements() + (state.isMarked ? [] : [mark]))
         }
@@ -104,12 +104,5 @@ final class RingProgress: Sendable {
             alertStamp: part.count > 0 ? alertStamp : nil,
             with: news + part.exceptions.statements
         )
-    }
-
-    /// What is to be stored when nothing has left: where nobody rides, the revisions were passed; and if somebody else
-    /// has sent a newer one, they are merged into that.
-    private func passed(_ carousel: Carousel) -> [Query] {
-        guard carousel.lap == nil, let sent = carousel.unsentAfter else { return [] }
-        return ChangeStore.merge(under: lease, after: sent, before: carousel.upcoming, into: nil)
     }
 }
