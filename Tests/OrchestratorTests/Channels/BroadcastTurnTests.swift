@@ -34,6 +34,23 @@ struct BroadcastTurnTests {
         }
     }
 
+    @Test("Who reported before the channel was read for a broadcast has it, not who did in the same microsecond")
+    func joinedAtTheLook() async throws {
+        try await withWorld { world in
+            try await world.register("d1", token: "5a18", os: "18.0")
+            try await world.start(delivery: .channel)
+            try await world.settle()
+            try await world.update(score: 1)
+            try await world.report("d1", .channel)
+            let rows = try await world.database.query("SELECT activity_key, registered_at FROM subscriptions")
+            let (key, joined) = try #require(try rows.first(as: (Int64, PGTimestamp).self))
+            for (readAt, state) in [(joined, "due"), (PGTimestamp(microseconds: joined.microseconds + 1), "riding")] {
+                try await world.database.execute(ChannelTurn.caughtUp(2, of: key, before: readAt))
+                #expect(try await world.subscription("d1") == state)
+            }
+        }
+    }
+
     @Test("An end that is accepted while a broadcast waits for its stamp lets none out behind it")
     func endBeforeStamp() async throws {
         try await withWorld { world in

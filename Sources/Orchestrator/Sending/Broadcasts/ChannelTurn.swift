@@ -160,7 +160,7 @@ struct ChannelTurn: Sendable {
             carousel.acknowledge(through: nil, reachedBound: true)
             var statements = merges
             if !isRepeat { statements.append(ChangeStore.markSent(revision, of: activity.key)) }
-            statements.append(caughtUp(revision, channel.readAt))
+            statements.append(Self.caughtUp(revision, of: activity.key, before: channel.readAt))
             if change.kind == .end {
                 statements.append(deletion(of: channel))
             }
@@ -298,18 +298,19 @@ struct ChannelTurn: Sendable {
         return outcome
     }
 
-    /// Who had subscribed when the push left has it now; who reported since is still owed one. Cards are locked in the
-    /// order in which everybody does (``CardKey``).
-    private func caughtUp(_ revision: Revision, _ readAt: PGTimestamp) -> Query {
+    /// The statement for an accepted broadcast: who had reported before the channel was read for it has it now; who
+    /// reported since, or at that very moment, is still owed one. Cards are locked in the order in which everybody does
+    /// (``CardKey``).
+    static func caughtUp(_ revision: Revision, of activityKey: Int64, before readAt: PGTimestamp) -> Query {
         """
         WITH held AS MATERIALIZED (
             SELECT device_key FROM subscriptions
-            WHERE activity_key = \(activity.key) AND mode = 'channel' AND state = 'due' AND registered_at < \(readAt)
+            WHERE activity_key = \(activityKey) AND mode = 'channel' AND state = 'due' AND registered_at < \(readAt)
             ORDER BY device_key FOR NO KEY UPDATE
         )
         UPDATE subscriptions AS s
         SET state = 'riding', due_at = NULL, known_revision = greatest(s.known_revision, \(revision))
-        FROM held WHERE s.activity_key = \(activity.key) AND s.device_key = held.device_key
+        FROM held WHERE s.activity_key = \(activityKey) AND s.device_key = held.device_key
         """
     }
 
