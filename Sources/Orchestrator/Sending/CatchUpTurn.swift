@@ -90,16 +90,8 @@ struct CatchUpTurn: Sendable {
             exceptions.statements + [settled],
             of: begun,
             with: change,
-            merging: merges(into: revision),
             alertStamp: alerts.isEmpty ? nil : change.timestamp
         )
-    }
-
-    /// What the ring has passed without a push, because whoever might have ridden was on a row of their own.
-    private func merges(into revision: Revision) -> [Query] {
-        let carousel = progress.carousel
-        let upcoming = min(revision, carousel.upcoming)
-        return ChangeStore.merge(under: lease, after: carousel.sent, before: upcoming, into: revision)
     }
 
     /// Sends the newest state once more where APNs has accepted it and the phone may not have it: to tokens that replace
@@ -150,23 +142,27 @@ struct CatchUpTurn: Sendable {
 
     /// A worker that was paused past its lease stores nothing: its successor has read the rows and acts on them.
     ///
-    /// With a `change` it is on record that some of it was sent. Changes are locked before cards, as by who stores what
-    /// a ring has sent.
+    /// With a `change` it is on record that some of it was sent, and what the ring has passed before, while nobody rode, is
+    /// merged into it. Changes are locked before cards, as by who stores what a ring has sent.
     private func store(
         _ statements: [Query],
         of destinations: [Destination],
         with change: ChangeToSend? = nil,
-        merging merges: [Query] = [],
         alertStamp: Timestamp? = nil
     ) async throws {
         let cards = destinations.map { CardKey(activityKey: activity.key, deviceKey: $0.deviceKey) }
+        var carousel = progress.carousel
         var changes: [Query] = []
         if let change, !destinations.isEmpty {
-            changes = merges + (change.isSent ? [] : [ChangeStore.markSent(change.revision, of: activity.key)])
+            let (revision, upcoming) = (change.revision, min(change.revision, carousel.upcoming))
+            changes = ChangeStore.merge(under: lease, after: carousel.sent, before: upcoming, into: revision)
+            if !change.isSent { changes.append(ChangeStore.markSent(revision, of: activity.key)) }
+            carousel.served(revision)
         }
         try await orchestrator.segments.store(
             changes + CardKey.hold(cards) + statements,
             alertStamp: alertStamp,
+            carousel == progress.carousel ? nil : carousel,
             under: lease
         )
     }

@@ -104,31 +104,33 @@ struct ChangeStore: Sendable {
         let key = lease.activityKey
         return [
             """
-            SELECT FROM changes WHERE activity_key = \(key) AND revision > \(sent) AND revision < \(upcoming)
-            ORDER BY revision FOR NO KEY UPDATE
+            SELECT FROM changes AS c
+            WHERE c.activity_key = \(key) AND c.revision > \(sent) AND c.revision < \(upcoming)
+              AND \(unescaped: isUnsent) AND c.revision < coalesce(\(newer)::bigint, (
+                  SELECT max(n.revision) FROM changes AS n
+                  WHERE n.activity_key = \(key) AND n.revision > \(sent) AND n.is_sent
+              ))
+            ORDER BY c.revision FOR NO KEY UPDATE
             """,
             """
             WITH others AS (
                 SELECT min(coalesce(lap_revision, completed_revision + 1)) AS next FROM segments
                 WHERE activity_key = \(key) AND segment <> \(lease.segment)
-            ), merged AS (
-                UPDATE changes AS c SET merged_into = \(unescaped: nextSent(atLatest: newer.map { "\($0)" })) FROM others
+            ), skipped AS MATERIALIZED (
+                SELECT c.revision, min(CASE WHEN c.is_sent OR c.revision = \(newer)::bigint THEN c.revision END)
+                    OVER (ORDER BY c.revision DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS next_sent
+                FROM changes AS c
                 WHERE c.activity_key = \(key) AND c.revision > \(sent)
-                  AND c.revision < least(\(upcoming), others.next) AND \(unescaped: isUnsent)
-                  AND (\(newer != nil) OR \(unescaped: nextSent(atLatest: nil)) IS NOT NULL)
+                  AND (\(newer)::bigint IS NULL OR c.revision <= \(newer)::bigint)
+            ), merged AS (
+                UPDATE changes AS c SET merged_into = s.next_sent FROM skipped AS s, others
+                WHERE c.activity_key = \(key) AND c.revision = s.revision AND s.next_sent IS NOT NULL
+                  AND s.revision < least(\(upcoming), others.next) AND \(unescaped: isUnsent)
                 RETURNING c.activity_key, c.revision, c.merged_into
             )
             \(unescaped: EventRows.merge(from: "merged"))
             """,
         ]
-    }
-
-    /// In SQL the next revision after the change `c` that was sent, at the latest that of an expression.
-    static func nextSent(atLatest revision: String?) -> String {
-        """
-        (SELECT min(n.revision) FROM changes AS n WHERE n.activity_key = c.activity_key
-         AND n.revision > c.revision AND (n.is_sent OR n.revision = \(revision ?? "NULL")))
-        """
     }
 
     /// An SQL condition: the change `c`, which was jumped over, is not on record as sent or as merged.

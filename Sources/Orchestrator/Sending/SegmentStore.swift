@@ -283,17 +283,25 @@ struct SegmentStore: Sendable {
     }
 
     /// Stores what came of a batch of rows of their own. `alertStamp` is as in
-    /// ``acknowledge(_:_:hasFailed:hasSent:alertStamp:restingIfStill:with:)``.
+    /// ``acknowledge(_:_:hasFailed:hasSent:alertStamp:restingIfStill:with:)``; of the walk, if it is given, only what it
+    /// has passed without a push may have changed.
     ///
     /// - Throws: ``LeaseLost``; then nothing of it is stored.
-    func store(_ statements: [Query], alertStamp: Timestamp? = nil, under lease: SegmentLease) async throws {
+    func store(
+        _ statements: [Query],
+        alertStamp: Timestamp? = nil,
+        _ carousel: Carousel? = nil,
+        under lease: SegmentLease
+    ) async throws {
         try await database.withTransaction { connection in
             // Rows of destinations are locked before the segment's, as
             // ``acknowledge(_:_:hasFailed:hasSent:alertStamp:restingIfStill:with:)`` does.
             let holding: Query =
-                if let alertStamp {
+                if alertStamp != nil || carousel != nil {
                     """
-                    UPDATE segments SET alert_stamp = \(alertStamp)
+                    UPDATE segments
+                    SET alert_stamp = coalesce(\(alertStamp), alert_stamp),
+                        unsent_after = CASE WHEN \(carousel != nil) THEN \(carousel?.unsentAfter) ELSE unsent_after END
                     WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
                       AND lease_owner = \(lease.owner)::uuid
                     RETURNING 1

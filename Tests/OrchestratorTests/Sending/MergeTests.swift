@@ -34,7 +34,8 @@ struct MergeTests {
             try await world.settle()
             #expect(world.recorder.pushes(to: "aa01").map(\.score) == [0, 1, 4])
             #expect(try await world.word(Self.merged) == "3 into 5, 4 into 5")
-            // And what follows is none of it.
+            // And what follows is none of it, nor need anybody look at it again.
+            #expect(try await world.number("SELECT count(unsent_after) FROM segments") == 0)
             try await world.pass(5)
             try await world.update(score: 5)
             try await world.settle()

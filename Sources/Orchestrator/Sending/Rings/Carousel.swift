@@ -83,6 +83,14 @@ package struct Carousel: Hashable, Sendable {
     /// Something of the begun revision has left.
     package mutating func departed() { unsentAfter = nil }
 
+    /// Somebody was sent a revision apart from the walk, so that what the walk has passed before it is merged into it.
+    /// What the walk is about to send it has not passed.
+    package mutating func served(_ revision: Revision) {
+        guard let unsentAfter, revision > unsentAfter else { return }
+        let settled = min(revision, upcoming - 1)
+        self.unsentAfter = settled < begun ? settled : nil
+    }
+
     /// The next batch to send, or rest.
     package var next: Step {
         guard let lap else { return .rest }

@@ -47,7 +47,12 @@ extension SegmentStore {
     /// The same where something was: it is recorded as merged, and told of.
     private static let recordingMerges = """
         , merged AS (
-            UPDATE changes AS c SET merged_into = \(ChangeStore.nextSent(atLatest: "mine.revision")) FROM mine
+            UPDATE changes AS c
+            SET merged_into = (
+                SELECT min(n.revision) FROM changes AS n WHERE n.activity_key = c.activity_key
+                  AND n.revision > c.revision AND (n.is_sent OR n.revision = mine.revision)
+            )
+            FROM mine
             WHERE c.activity_key = mine.activity_key AND c.revision > mine.begun AND c.revision < mine.revision
               AND \(ChangeStore.isUnsent)
             RETURNING c.activity_key, c.revision, c.merged_into

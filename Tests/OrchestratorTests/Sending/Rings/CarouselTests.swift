@@ -106,6 +106,20 @@ struct CarouselTests {
         #expect((ring.carousel.upcoming, ring.carousel.sent) == (7, 6))
     }
 
+    @Test("forgets what it passed once somebody was sent newer", arguments: [(1, 1), (2, 2), (4, 4), (5, 4), (6, 4)])
+    func served(revision: Revision, sent: Revision) {
+        var carousel = Carousel(completed: 1)
+        carousel.turn(to: 4, alert: nil)
+        carousel.acknowledge(through: nil, reachedBound: true)
+        carousel.turn(to: 5, alert: nil)
+        carousel.served(revision)
+        #expect(carousel.sent == sent)
+        carousel.acknowledge(through: nil, reachedBound: true)
+        #expect(carousel.sent == sent)
+        carousel.served(5)
+        #expect((carousel.sent, carousel.unsentAfter) == (5, nil))
+    }
+
     @Test("goes on from the stored value after a crash and repeats at most one batch")
     func crash() {
         var ring = Ring(keys: Array(1...20))
