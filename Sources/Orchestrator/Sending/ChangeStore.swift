@@ -120,8 +120,10 @@ struct ChangeStore: Sendable {
                 SELECT c.revision, min(CASE WHEN c.is_sent OR c.revision = \(newer)::bigint THEN c.revision END)
                     OVER (ORDER BY c.revision DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS next_sent
                 FROM changes AS c
-                WHERE c.activity_key = \(key) AND c.revision > \(sent)
-                  AND (\(newer)::bigint IS NULL OR c.revision <= \(newer)::bigint)
+                WHERE c.activity_key = \(key) AND c.revision > \(sent) AND c.revision <= coalesce(\(newer)::bigint, (
+                    SELECT max(n.revision) FROM changes AS n
+                    WHERE n.activity_key = \(key) AND n.revision > \(sent) AND n.is_sent
+                ))
             ), merged AS (
                 UPDATE changes AS c SET merged_into = s.next_sent FROM skipped AS s, others
                 WHERE c.activity_key = \(key) AND c.revision = s.revision AND s.next_sent IS NOT NULL
