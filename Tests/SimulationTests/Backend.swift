@@ -59,7 +59,7 @@ extension Universe {
             startsAt: chance(20) ? later() : nil
         )
         note("start \(id) \(delivery.rawValue) score \(score)")
-        matches.append(Match(id: id, delivery: delivery))
+        matches.append(Match(id: id, delivery: delivery, isScheduled: request.startsAt != nil))
         // PUT is idempotent by its id: it is repeated until it is answered.
         while true {
             do {

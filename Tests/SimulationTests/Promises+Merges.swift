@@ -15,9 +15,8 @@ extension Universe {
         )
         let updates = apple.with { $0.sent.filter { $0.push.event != "start" } }
         let pushes = Dictionary(grouping: updates) { $0.push.content?.score ?? 0 }
-        for (activity, revision, score, kind, merged, isSent) in try rows.decoded(
-            as: (String, Int64, Int64, String, Int64?, Bool).self
-        ) {
+        let changes = try rows.decoded(as: (String, Int64, Int64, String, Int64?, Bool).self)
+        for (activity, revision, score, kind, merged, isSent) in changes {
             let own = pushes[score, default: []].filter {
                 $0.push.event == kind && $0.push.content?.match == activity
             }
@@ -25,16 +24,31 @@ extension Universe {
                 guard !isSent, !isKnownToBeSent(own) else {
                     throw BrokenPromise(3, "revision \(revision) of \(activity) was sent, and merged into \(merged)")
                 }
-            } else if kind == "update", own.isEmpty, isJumpedOver(revision, of: activity, updates) {
+                // An end may go without its state, to an app that could not decode it.
+                let into = changes.filter { $0.0 == activity && $0.1 == merged }.flatMap { change in
+                    pushes[change.2, default: []] + (change.3 == "end" ? pushes[0, default: []] : [])
+                }
+                guard into.contains(where: Self.mayHaveArrived) || isScheduled(activity) else {
+                    throw BrokenPromise(3, "revision \(revision) of \(activity) is merged into \(merged), not sent")
+                }
+            } else if kind == "update", !own.contains(where: Self.mayHaveArrived),
+                isJumpedOver(revision, of: activity, updates)
+            {
                 throw BrokenPromise(3, "revision \(revision) of \(activity) was skipped, and not recorded as merged")
             }
         }
     }
 
+    private func isScheduled(_ activity: String) -> Bool { matches.first { $0.id == activity }?.isScheduled ?? false }
+
+    private static func mayHaveArrived(_ sent: Apple.Sent) -> Bool {
+        sent.outcome.isAccepted || sent.outcome.class == .unknown
+    }
+
     /// What a daemon has sent that died before it had stored that, nobody knows of.
     private func isKnownToBeSent(_ pushes: [Apple.Sent]) -> Bool {
         let broken = apple.with { $0.brokenTurns }
-        return pushes.contains { $0.outcome.isAccepted && !broken.contains($0.turn.number) }
+        return pushes.contains { Self.mayHaveArrived($0) && !broken.contains($0.turn.number) }
     }
 
     /// Whether some destination was sent an older revision and then a newer one.

@@ -27,6 +27,8 @@ final class Universe {
     struct Match: Sendable {
         let id: String
         let delivery: Delivery
+        /// Whether it starts at a time: what comes before is merged into what it starts with.
+        let isScheduled: Bool
         var accepted: [Accepted] = []
         /// What was promised for later.
         var scheduled: [Post] = []

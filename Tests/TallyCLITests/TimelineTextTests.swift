@@ -38,7 +38,7 @@ struct TimelineTextTests {
                 try entry(
                     "2022-12-18T23:59:59.123456Z",
                     "accepted",
-                    "Revision 14 was accepted: update. Before an update with it left, it was merged into revision 15."
+                    "Revision 14 was accepted: update. Before APNs accepted an update with it, it was merged into revision 15."
                 ),
             ])
         )
@@ -56,8 +56,8 @@ struct TimelineTextTests {
                 used up (11 of 10).
 
                 2022-12-18 UTC
-                  23:59:59.123  Revision 14 was accepted: update. Before an update with it left,
-                                it was merged into revision 15.
+                  23:59:59.123  Revision 14 was accepted: update. Before APNs accepted an update
+                                with it, it was merged into revision 15.
                 2022-12-19 UTC
                   00:00:01.500  The update was accepted by APNs (priority 10, 12 ms).
                                 apns-id 3F2B

@@ -89,7 +89,7 @@ struct CatchUpTurn: Sendable {
         try await store(
             exceptions.statements + [settled],
             of: begun,
-            with: change,
+            with: exceptions.mayHaveArrived ? change : nil,
             alertStamp: alerts.isEmpty ? nil : change.timestamp
         )
     }
@@ -119,7 +119,7 @@ struct CatchUpTurn: Sendable {
         try await store(
             exceptions.statements + [Destination.backOnRing(done, activity.key, change.revision)],
             of: begun,
-            with: change
+            with: exceptions.mayHaveArrived ? change : nil
         )
         return true
     }
@@ -153,7 +153,7 @@ struct CatchUpTurn: Sendable {
         let cards = destinations.map { CardKey(activityKey: activity.key, deviceKey: $0.deviceKey) }
         var carousel = progress.carousel
         var changes: [Query] = []
-        if let change, !destinations.isEmpty {
+        if let change {
             let (revision, upcoming) = (change.revision, min(change.revision, carousel.upcoming))
             changes = ChangeStore.merge(under: lease, after: carousel.sent, before: upcoming, into: revision)
             if !change.isSent { changes.append(ChangeStore.markSent(revision, of: activity.key)) }

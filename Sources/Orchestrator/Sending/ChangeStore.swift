@@ -89,11 +89,11 @@ struct ChangeStore: Sendable {
 
     /// The statements that record the revisions which a walk jumped over, or passed without a push, and tell of it:
     /// those between two revisions. They are merged into the next one that was sent, at the latest into `newer`, of
-    /// which something was sent a moment ago; without one, only if there is such a one.
+    /// which somebody was sent something a moment ago; without one, only if there is such a one.
     ///
     /// Of the rings and the channel of an activity the last one to come by says so, if none has sent any of it: the
     /// others may still be on their way to it, unless they rest there or beyond. Whoever jumps over a revision holds
-    /// its row until where it stands is stored, so one of two sees the other.
+    /// its row until where it stands is stored, and what is sent, too, so one of two sees the other.
     static func merge(
         under lease: SegmentLease,
         after sent: Revision,
@@ -105,10 +105,12 @@ struct ChangeStore: Sendable {
         return [
             """
             SELECT FROM changes AS c
-            WHERE c.activity_key = \(key) AND c.revision > \(sent) AND c.revision < \(upcoming)
-              AND \(unescaped: isUnsent) AND c.revision < coalesce(\(newer)::bigint, (
-                  SELECT max(n.revision) FROM changes AS n
-                  WHERE n.activity_key = \(key) AND n.revision > \(sent) AND n.is_sent
+            WHERE c.activity_key = \(key) AND c.revision > \(sent)
+              AND \(unescaped: isUnsent) AND (c.revision = coalesce(\(newer), \(upcoming) - 1) OR c.revision < least(
+                  \(upcoming), coalesce(\(newer), (
+                      SELECT max(n.revision) FROM changes AS n
+                      WHERE n.activity_key = \(key) AND n.revision > \(sent) AND n.is_sent
+                  ), 0)
               ))
             ORDER BY c.revision FOR NO KEY UPDATE
             """,
@@ -148,24 +150,14 @@ struct ChangeStore: Sendable {
         """
     }
 
-    /// The statements for a walk of which nothing has left: what it has passed, because nobody rides, or jumped over is
-    /// merged into what somebody else has sent.
+    /// The statements for a walk on which nobody was reached: what it has passed, or jumped over, is merged into what
+    /// somebody else was sent.
     static func passed(_ carousel: Carousel, under lease: SegmentLease) -> [Query] {
         merge(under: lease, after: carousel.sent, before: carousel.upcoming, into: nil)
     }
 
-    /// The statements for a walk that nobody was reached by: as if nothing had left, unless that is in doubt.
-    static func failed(
-        _ revision: Revision,
-        _ carousel: Carousel,
-        isInDoubt: Bool,
-        under lease: SegmentLease
-    ) -> [Query] {
-        passed(carousel, under: lease) + (isInDoubt ? [markSent(revision, of: lease.activityKey)] : [])
-    }
-
     /// Turns a walk to the activity's next revision, if there is one and nothing holds the walk back; and says what is
-    /// to be stored when something of it has left: the revisions that it jumped over.
+    /// to be stored when somebody was reached: the revisions that it jumped over.
     static func turned(
         _ stored: Carousel,
         to activity: ActivitySnapshot,

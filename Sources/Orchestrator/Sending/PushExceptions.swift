@@ -43,8 +43,8 @@ struct PushExceptions: Sendable {
     /// Whether nobody was reached, whatever the reason.
     var areAll: Bool { accepted == 0 && refused.count > 1 }
 
-    /// Whether the answer to some push is not known, so that it may have arrived.
-    var areInDoubt: Bool { refused.contains { $0.outcome.class == .unknown } }
+    /// Whether somebody was reached, or may have been: the answer to some push is not known.
+    var mayHaveArrived: Bool { accepted > 0 || refused.contains { $0.outcome.class == .unknown } }
 
     /// Why nobody at all was reached, where it is not about the tokens: the whole batch is then tried again later.
     var commonFailure: String? {

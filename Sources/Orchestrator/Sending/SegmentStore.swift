@@ -331,7 +331,12 @@ struct SegmentStore: Sendable {
         SET cursor = \(carousel.cursor), completed_revision = \(carousel.completed),
             lap_revision = \(carousel.lap?.revision), lap_origin = \(carousel.lap?.origin),
             alert_revision = \(carousel.alert?.revision), alert_origin = \(carousel.alert?.origin),
-            unsent_after = \(carousel.unsentAfter),
+            unsent_after = CASE WHEN \(carousel.unsentAfter != nil) THEN greatest(\(carousel.unsentAfter), least(
+                \(carousel.upcoming - 1), (
+                    SELECT coalesce(max(n.revision), 0) FROM changes AS n
+                    WHERE n.activity_key = \(lease.activityKey) AND n.revision > \(carousel.unsentAfter) AND n.is_sent
+                )
+            )) END,
             failures = CASE WHEN \(hasFailed) THEN failures ELSE 0 END,
             pushed_at = CASE WHEN \(hasSent && !hasFailed) THEN clock_timestamp() ELSE pushed_at END,
             alert_stamp = coalesce(\(alertStamp), alert_stamp),

@@ -59,7 +59,7 @@ struct TimelineTests {
             #expect(accepted.map(\.mergedInto) == [nil, 3, nil])
             #expect(
                 accepted[1].text == "Revision 2 was accepted: update, notable. "
-                    + "Before an update with it left, it was merged into revision 3."
+                    + "Before APNs accepted an update with it, it was merged into revision 3."
             )
             #expect(story.verdict.code == "sent_low_priority")
             #expect(story.verdict.text.hasPrefix("Revision 3 was accepted by APNs at priority 5"))

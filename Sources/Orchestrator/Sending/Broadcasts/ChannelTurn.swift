@@ -145,6 +145,9 @@ struct ChannelTurn: Sendable {
         guard let change = try await changeToSend(revision, isRepeat: isRepeat, on: channel) else { return .idle }
         let sent = try await push(change, alertRevision, isRepeat: isRepeat, on: channel.storage, to: apnsID)
         guard let outcome = sent else { return .worked }
+        let news = merges + [ChangeStore.markSent(revision, of: activity.key)]
+        let mayHaveArrived = outcome.isAccepted || outcome.class == .unknown
+        if mayHaveArrived { carousel.reached() }
         switch outcome.class {
         case .accepted, .requestInvalid:
             if !outcome.isAccepted {
@@ -156,10 +159,8 @@ struct ChannelTurn: Sendable {
             if outcome.isAccepted, !isRepeat {
                 orchestrator.deliveries.record(change, in: activity.environment, by: .broadcast)
             }
-            carousel.departed()
             carousel.acknowledge(through: nil, reachedBound: true)
-            var statements = merges
-            if !isRepeat { statements.append(ChangeStore.markSent(revision, of: activity.key)) }
+            var statements = mayHaveArrived ? news : ChangeStore.passed(carousel, under: lease)
             statements.append(Self.caughtUp(revision, of: activity.key, before: channel.readAt))
             if change.kind == .end {
                 statements.append(deletion(of: channel))
@@ -167,8 +168,7 @@ struct ChannelTurn: Sendable {
             return try await complete(carousel, alertRevision == nil ? nil : change.timestamp, with: statements)
         case .retry, .credential, .unknown, .notSent, .channelGone, .tokenDead, .tokenRejected:
             // What the walk has turned to is kept, so that an alert is still owed when the failure is over.
-            let isInDoubt = outcome.class == .unknown
-            let statements = ChangeStore.failed(revision, carousel, isInDoubt: isInDoubt, under: lease)
+            let statements = mayHaveArrived ? news : ChangeStore.passed(carousel, under: lease)
             try await orchestrator.segments.acknowledge(lease, carousel, hasFailed: true, with: statements)
             if outcome.class == .channelGone, channel.isSettled {
                 return try await giveUp(channel, apnsID, because: outcome)

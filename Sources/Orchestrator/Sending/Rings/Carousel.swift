@@ -39,8 +39,8 @@ package struct Carousel: Hashable, Sendable {
     package private(set) var lap: Lap?
     /// The newest alert that some destinations have not heard yet. It never lasts longer than the lap.
     package private(set) var alert: Lap?
-    /// Nothing newer than this has left on the walk yet, though it has begun newer revisions: where nobody rides, it
-    /// passes them without a push. Nil if something of ``begun`` has left.
+    /// Nobody was sent anything newer than this on the walk yet, though it has begun newer revisions: nobody rides, or
+    /// nobody was reached. Nil if somebody was sent ``begun``, and where there was nobody to be sent anything.
     package private(set) var unsentAfter: Revision?
 
     package init(
@@ -60,7 +60,7 @@ package struct Carousel: Hashable, Sendable {
     /// The newest revision that the walk has begun to send.
     package var begun: Revision { lap?.revision ?? completed }
 
-    /// The newest revision of which something has left on the walk, before it passed those after it.
+    /// The newest revision that somebody was sent on the walk, before it passed those after it.
     package var sent: Revision { unsentAfter ?? begun }
 
     /// The next revision that the walk may send.
@@ -80,8 +80,8 @@ package struct Carousel: Hashable, Sendable {
         }
     }
 
-    /// Something of the begun revision has left.
-    package mutating func departed() { unsentAfter = nil }
+    /// Somebody was sent the begun revision, or may have been.
+    package mutating func reached() { unsentAfter = nil }
 
     /// Somebody was sent a revision apart from the walk, so that what the walk has passed before it is merged into it.
     /// What the walk is about to send it has not passed.
@@ -107,7 +107,6 @@ package struct Carousel: Hashable, Sendable {
         guard case .send(_, _, _, let bound) = next else { return }
         if let key {
             cursor = key
-            departed()
         }
         guard reachedBound || (bound != nil && key == bound) else { return }
         if let bound {

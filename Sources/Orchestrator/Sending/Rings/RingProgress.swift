@@ -6,7 +6,7 @@ import Synchronization
 final class RingProgress: Sendable {
     private struct State {
         var carousel: Carousel
-        /// To be stored when something has left: the revisions that the walk has jumped over.
+        /// To be stored when somebody was reached: the revisions that the walk has jumped over.
         var merges: [Query]
         /// The records of priorities that were decided on the way, to be stored with the next part.
         var priorities: [BudgetClass: Query] = [:]
@@ -14,13 +14,8 @@ final class RingProgress: Sendable {
         /// Whether it is stored that some of the change was sent.
         var isMarked = false
 
-        /// What is to be stored with the next part, of which something has left.
-        mutating func takeStatements() -> [Query] {
-            defer { merges = [] }
-            return merges + takePriorities()
-        }
-
-        /// Rings of one activity store them in one order, so that two never wait for each other.
+        /// To be stored with the next part. Rings of one activity store them in one order, so that two never wait for each
+        /// other.
         mutating func takePriorities() -> [Query] {
             defer { priorities = [:] }
             return priorities.sorted { $0.key.rawValue < $1.key.rawValue }.map(\.value)
@@ -34,7 +29,7 @@ final class RingProgress: Sendable {
     private let alertStamp: Timestamp?
     private let state: Mutex<State>
 
-    /// `merges` are stored with the first part of which something has left.
+    /// `merges` are stored with the first part of which somebody was reached.
     init(
         segments: SegmentStore,
         lease: SegmentLease,
@@ -83,26 +78,33 @@ final class RingProgress: Sendable {
             return nil
         }
         // What the walk has turned to is kept, so that an alert is still owed when the failure is over.
-        let (carousel, priorities) = state.withLock { ($0.carousel, $0.takePriorities()) }
-        let changes = ChangeStore.failed(change, carousel, isInDoubt: rest.exceptions.areInDoubt, under: lease)
-        try await segments.acknowledge(lease, carousel, hasFailed: true, with: changes + priorities)
+        try await acknowledge(rest, hasFailed: true)
         return failure
     }
 
-    private func acknowledge(_ part: RingWindow.Part, reachedBound: Bool) async throws {
+    /// If it `hasFailed`, the walk stays where it is, and nothing becomes of the destinations.
+    private func acknowledge(
+        _ part: RingWindow.Part,
+        reachedBound: Bool = false,
+        hasFailed: Bool = false
+    ) async throws {
+        let hasArrived = part.exceptions.mayHaveArrived
         let mark = ChangeStore.markSent(change, of: lease.activityKey)
-        let (carousel, news) = state.withLock { state in
-            state.carousel.acknowledge(through: part.lastKey, reachedBound: reachedBound)
-            guard part.count > 0 else { return (state.carousel, ChangeStore.passed(state.carousel, under: lease)) }
-            defer { state.isMarked = true }
-            return (state.carousel, state.takeStatements() + (state.isMarked ? [] : [mark]))
+        let (carousel, changes) = state.withLock { state in
+            if !hasFailed { state.carousel.acknowledge(through: part.lastKey, reachedBound: reachedBound) }
+            if hasArrived { state.carousel.reached() }
+            defer { if hasArrived { (state.merges, state.isMarked) = ([], true) } }
+            let news = state.merges + (state.isMarked ? [] : [mark])
+            let passed = ChangeStore.passed(state.carousel, under: lease)
+            return (state.carousel, (hasArrived ? news : passed) + state.takePriorities())
         }
         try await segments.acknowledge(
             lease,
             carousel,
+            hasFailed: hasFailed,
             hasSent: part.count > 0,
-            alertStamp: part.count > 0 ? alertStamp : nil,
-            with: news + part.exceptions.statements
+            alertStamp: part.count > 0 && !hasFailed ? alertStamp : nil,
+            with: changes + (hasFailed ? [] : part.exceptions.statements)
         )
     }
 }

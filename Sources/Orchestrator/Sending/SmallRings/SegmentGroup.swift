@@ -1,6 +1,7 @@
 import APNSTransport
 import ActivityModel
 import Logging
+import Postgres
 
 /// Segments that were leased together: the small rings among them are served together, one of the others by a worker of
 /// its own, and what is left is given back for other workers.
@@ -179,21 +180,25 @@ struct SegmentGroup: Sendable {
     /// Stores what came of a ring of which not everybody was reached, and ends its lease. The exceptions have rows of
     /// their own, which are due later; unless nobody was reached.
     func settle(_ ring: SmallRing, _ exceptions: PushExceptions) async throws {
+        let revision = ring.change.revision
         guard exceptions.commonFailure == nil else {
+            if exceptions.mayHaveArrived {
+                _ = try await orchestrator.database.execute(ChangeStore.markSent(revision, of: ring.lease.activityKey))
+            }
             let delay = orchestrator.settings.backoff.delay(afterFailures: ring.failures + 1)
             return try await store.backOff(ring.lease, for: delay)
         }
-        let merges = ChangeStore.merge(
-            under: ring.lease,
-            after: ring.begun,
-            before: ring.change.revision,
-            into: ring.change.revision
-        )
+        var carousel = ring.passed
+        var changes = ChangeStore.passed(carousel, under: ring.lease)
+        if exceptions.mayHaveArrived {
+            carousel.reached()
+            changes = ChangeStore.merge(under: ring.lease, after: ring.begun, before: revision, into: revision)
+        }
         let isAtRest = try await store.acknowledge(
             ring.lease,
-            ring.completed,
+            carousel,
             restingIfStill: ring.wakes,
-            with: merges + exceptions.statements
+            with: changes + exceptions.statements
         )
         if !isAtRest { try await store.queueAgain(ring.lease) }
     }

@@ -96,8 +96,8 @@ final class SmallRing: Sendable {
         }
     }
 
-    /// The walk after everybody has been sent the change.
-    var completed: Carousel {
+    /// The walk after it has come to everybody, whether they were reached or not.
+    var passed: Carousel {
         var carousel = Carousel(completed: begun)
         carousel.turn(to: change.revision, alert: nil)
         carousel.acknowledge(through: riders.last?.deviceKey, reachedBound: true)

@@ -36,7 +36,7 @@ enum EntryWords {
         if entry.mustDeliver == true { parts.append("to be delivered by itself") }
         let text = "\(revision(entry)) was accepted: \(parts.joined(separator: ", "))."
         guard let merged = entry.mergedInto else { return text }
-        return text + " Before an update with it left, it was merged into revision \(merged)."
+        return text + " Before APNs accepted an update with it, it was merged into revision \(merged)."
     }
 
     private static func priority(_ entry: TimelineEntry) -> String {

@@ -22,6 +22,7 @@ private struct Ring {
             if let alert { alerts[key, default: []].append(alert) }
             pushes += 1
         }
+        if !batch.isEmpty { carousel.reached() }
         carousel.acknowledge(through: batch.last, reachedBound: batch.count == candidates.count)
         return true
     }
