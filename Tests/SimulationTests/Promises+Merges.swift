@@ -51,12 +51,15 @@ extension Universe {
         return pushes.contains { Self.mayHaveArrived($0) && !broken.contains($0.turn.number) }
     }
 
-    /// Whether some destination was sent an older revision and then a newer one.
+    /// Whether it is on record that some destination was sent an older revision and then a newer one.
     private func isJumpedOver(_ revision: Revision, of activity: String, _ sent: [Apple.Sent]) -> Bool {
         guard let match = matches.first(where: { $0.id == activity }) else { return false }
         // A post whose first answer got lost is younger than its number says.
         let revisions = Dictionary(match.accepted.map { ($0.score, $0.revision) }, uniquingKeysWith: min)
-        let pushes = sent.filter { $0.push.content?.match == activity && $0.outcome.isAccepted }
+        let broken = apple.with { $0.brokenTurns }
+        let pushes = sent.filter {
+            $0.push.content?.match == activity && $0.outcome.isAccepted && !broken.contains($0.turn.number)
+        }
         return Dictionary(grouping: pushes, by: \.destination).values.contains { pushes in
             let had = pushes.compactMap { revisions[$0.push.content?.score ?? 0] }
             return had.contains { $0 < revision } && had.contains { $0 > revision }
