@@ -319,6 +319,8 @@ struct SegmentStore: Sendable {
         }
     }
 
+    /// What the walk has passed before something that somebody else was sent is merged by now, or left to those who
+    /// have not come by yet; so it need not be looked at again.
     private func acknowledgement(
         _ lease: SegmentLease,
         _ carousel: Carousel,
