@@ -140,6 +140,7 @@ let package = Package(
                 .embedInCode("V0023_enrolment.sql"),
                 .embedInCode("V0024_alert_stamps.sql"),
                 .embedInCode("V0025_unsent.sql"),
+                .embedInCode("V0028_installations.sql"),
             ],
             swiftSettings: swiftSettings
         ),
@@ -340,7 +341,7 @@ let package = Package(
         ),
         .testTarget(
             name: "APITypesTests",
-            dependencies: ["APITypes", "ActivityModel", "JSON"],
+            dependencies: ["APITypes", "ActivityModel", "JSON", "JSONSchema", "TestSupport"],
             swiftSettings: swiftSettings
         ),
         .testTarget(

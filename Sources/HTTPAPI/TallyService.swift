@@ -69,8 +69,8 @@ package protocol TallyService: Sendable {
     // MARK: Devices and subscriptions
 
     func putDevice(_ app: BundleID, _ id: DeviceID, _ request: DeviceRequest) async throws -> DeviceResource
-    /// The same for the bearer of a ticket, who is told nothing of the device.
-    func registerDevice(_ app: BundleID, _ id: DeviceID, _ request: DeviceRequest) async throws
+    /// The same for the bearer of a ticket, who is told nothing of the device but why the report was not taken, if so.
+    func registerDevice(_ app: BundleID, _ id: DeviceID, _ request: DeviceRequest) async throws -> StaleReport?
     /// All devices, or those of one user.
     func devices(_ app: BundleID, user: UserID?, _ page: PageRequest) async throws -> Page<DeviceResource>
     func device(_ app: BundleID, _ id: DeviceID) async throws -> DeviceResource

@@ -13,7 +13,9 @@ struct Tally: AsyncParsableCommand {
 
               { "default": "local", "profiles": { "local": { "url": "http://127.0.0.1:8080", "key": "…", "app": "com.example.app" } } }
 
-            Nobody but its owner may be able to read that file (chmod 600).
+            Only its owner may be able to read that file (chmod 600).
+
+            --url, --key, --profile, --ca-file, --app and --json stand before or after the command.
 
             Exit codes: 0 done, 1 refused or failed, 3 no connection or not known what became of it, 64 wrong usage; `doctor` \
             and `activities watch` have one more each.
@@ -26,4 +28,8 @@ struct Tally: AsyncParsableCommand {
             Schedules.self, Events.self, Audit.self, Send.self, Payload.self, Replay.self, Doctor.self,
         ]
     )
+
+    static func main() async {
+        await main(GlobalOptionOrder.behindCommand(Array(CommandLine.arguments.dropFirst())))
+    }
 }

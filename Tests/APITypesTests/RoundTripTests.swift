@@ -61,7 +61,7 @@ private let timelineEntry = {
 private func token(_ hex: String) throws -> PushToken { try #require(PushToken(hex: hex)) }
 
 /// Each type once with every field and once with as few as it may have.
-private func samples() throws -> [any APIValue & Hashable] {
+func samples() throws -> [any APIValue & Hashable] {
     let key = SigningKeyRequest(keyID: KeyID(stored: "ABCDEFGHIJ"), privateKey: "PEM")
     let team = TeamID(stored: "TEAM567890")
     let version = try #require(AppVersion("2.10"))
@@ -95,7 +95,7 @@ private func samples() throws -> [any APIValue & Hashable] {
         ),
         RegistrationTicketAnswer(ticket: "tally_ticket_a.b", expiresAt: time),
         RegistrationReceipt(deviceID: phone),
-        RegistrationReceipt(deviceID: phone, activityID: match),
+        RegistrationReceipt(deviceID: phone, activityID: match, stale: .installation),
         PushRequest(to: .user(fan), pushType: .background),
         PushRequest(
             to: .token(try token("aabb"), .sandbox),
@@ -184,7 +184,16 @@ private func samples() throws -> [any APIValue & Hashable] {
             activitiesEnabled: false,
             frequentPushesEnabled: true,
             deviceToken: try token("abcd"),
-            startTokens: [game: StartTokenRequest(token: try token("0123"), generation: 4)]
+            startTokens: [game: StartTokenRequest(token: try token("0123"), generation: 4)],
+            installation: "first"
+        ),
+        DeviceResource(
+            deviceID: phone,
+            environment: .production,
+            activitiesEnabled: false,
+            frequentPushesEnabled: false,
+            createdAt: time,
+            updatedAt: time
         ),
         DeviceResource(
             deviceID: phone,
@@ -208,7 +217,8 @@ private func samples() throws -> [any APIValue & Hashable] {
         ),
         Audience(),
         Audience(users: [fan], devices: [phone], allOfType: true),
-        AudienceRequest(add: Audience(users: [fan]), remove: Audience(devices: [phone])),
+        AudienceRequest(remove: Audience(devices: [phone])),
+        AudienceRequest(add: Audience(users: [fan]), remove: Audience(devices: [phone]), alert: alert),
         StartRequest(type: game, attributes: [:], contentState: [:]),
         StartRequest(
             type: game,
@@ -231,6 +241,21 @@ private func samples() throws -> [any APIValue & Hashable] {
             timestamp: 1_671_375_600,
             channel: channel,
             audience: AudienceCounts(devices: 5, unknownUsers: 1)
+        ),
+        StartAnswer(
+            activityID: match,
+            state: .scheduled,
+            revision: 1,
+            timestamp: nil,
+            channel: ChannelReference(id: channelID, apnsChannelID: nil, state: .creating),
+            audience: AudienceCounts(devices: 0, unknownUsers: 0)
+        ),
+        StartAnswer(
+            activityID: match,
+            state: .live,
+            revision: 1,
+            timestamp: nil,
+            audience: AudienceCounts(devices: 0, unknownUsers: 0)
         ),
         UpdateRequest(contentState: [:]),
         UpdateRequest(
@@ -286,7 +311,22 @@ private func samples() throws -> [any APIValue & Hashable] {
             ),
             schedules: [schedule]
         ),
-        SubscriptionRequest(.updateToken(try token("abcd")), generation: 2, knownRevision: 0),
+        ActivityResource(
+            activityID: match,
+            type: game,
+            environment: .production,
+            state: .scheduled,
+            revision: 1,
+            timestamp: nil,
+            delivery: .tokens,
+            contentState: [:],
+            attributes: [:],
+            createdAt: time,
+            channel: ChannelReference(id: channelID, apnsChannelID: nil, state: .creating),
+            progress: DeliveryProgress(),
+            starts: StartProgress()
+        ),
+        SubscriptionRequest(.updateToken(try token("abcd")), generation: 2, knownRevision: 0, installation: "first"),
         SubscriptionRequest(
             .channelID(apnsChannelID),
             activityKitID: "A-1",
@@ -303,6 +343,15 @@ private func samples() throws -> [any APIValue & Hashable] {
             state: .riding,
             revision: 3,
             activityState: .live
+        ),
+        SubscriptionAnswer(
+            activityID: match,
+            deviceID: phone,
+            mode: .channel,
+            state: .over,
+            revision: 3,
+            activityState: .ended,
+            stale: .generation
         ),
         ChannelRequest(),
         ChannelRequest(environment: .sandbox, storage: .none),

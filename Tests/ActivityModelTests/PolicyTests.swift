@@ -44,6 +44,17 @@ struct PolicyTests {
         #expect(policy.channelGrace(.none) == 12)
     }
 
+    @Test("A field that is null has its default, as one that is absent")
+    func nulls() throws {
+        for key in Policy().json.object?.keys ?? [] {
+            #expect(try Policy(json: .object([key: .null])) == Policy(), "\(key)")
+        }
+        let nested: JSONValue = [
+            "budget": ["ordinary": nil], "rules": [["changed": "/a", "urgency": nil, "must_deliver": nil]],
+        ]
+        #expect(try Policy(json: nested).rules == [PolicyRule(changed: JSONPointer(tokens: ["a"]))])
+    }
+
     @Test("Parts of a part keep their defaults")
     func partialParts() throws {
         let policy = try Policy(json: ["budget": ["ordinary": 3.0], "expiration_seconds": ["end": 1]])
@@ -69,8 +80,8 @@ struct PolicyTests {
             (["budget": ["reserve": -1]], "/budget/reserve", "out_of_range"),
             (["budget": ["window_seconds": 0]], "/budget/window_seconds", "out_of_range"),
             (["start_budget": ["count": 0]], "/start_budget/count", "out_of_range"),
-            (["start_budget": nil], "/start_budget", "wrong_type"),
-            (["token_wait_seconds": nil], "/token_wait_seconds", "wrong_type"),
+            (["start_budget": 1], "/start_budget", "wrong_type"),
+            (["token_wait_seconds": "1"], "/token_wait_seconds", "wrong_type"),
             (["start_retry_seconds": 1e30], "/start_retry_seconds", "out_of_range"),
             (["fallback_alert": 1], "/fallback_alert", "wrong_type"),
             (["end_when_silent_seconds": 0], "/end_when_silent_seconds", "out_of_range"),

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 /// Swift in the documents is what is compiled in the folder Snippets.
@@ -11,6 +12,23 @@ struct SnippetTests {
             let file = (block.mark ?? "").dropFirst("snippet: ".count)
             let source = try Document(path: "Tests/DocumentationTests/Snippets/\(file)").text()
             #expect(block.text + "\n" == source, "\(path) and \(file) differ")
+        }
+    }
+
+    @Test("All samples share one GameAttributes: its properties stand everywhere as in docs/samples")
+    func oneStruct() throws {
+        func properties(_ path: String) throws -> [String] {
+            let lines = try Document(path: path).text().split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+            let start = try #require(lines.firstIndex { $0.contains("struct GameAttributes:") }, "\(path)")
+            let body = lines[(start + 1)...].prefix { !$0.contains("activityId") }
+            return (body + lines[(start + 1)...].filter { $0.contains("var activityId") }.prefix(1))
+                .map { $0.replacing("package ", with: "") }
+                .filter { !$0.hasPrefix("///") }
+        }
+        let sample = try properties("docs/samples/GameAttributes.swift")
+        #expect(sample.filter { $0.hasPrefix("var ") }.count == 11)
+        for path in ["docs/ios.md", "docs/backend.md", "Sources/APNSSimulator/SampleTypes/GameAttributes.swift"] {
+            #expect(try properties(path) == sample, "\(path)")
         }
     }
 }

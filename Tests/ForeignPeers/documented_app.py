@@ -5,6 +5,7 @@ Usage: documented_app.py docs/openapi.yaml, with TALLY_URL and TALLY_API_KEY in 
 
 import json
 import os
+import subprocess
 import sys
 import urllib.request
 
@@ -19,7 +20,16 @@ def main() -> None:
         paths = yaml.safe_load(file)["paths"]
     for path, example in [(APP, "production"), (APP + "/types/{type}", "schemas")]:
         content = paths[path]["put"]["requestBody"]["content"]["application/json"]
-        put(path, content["examples"][example]["value"])
+        body = content["examples"][example]["value"]
+        # The document names the file of a signing key; the server wants what is in it.
+        for environment in body.get("environments", {}).values():
+            environment["private_key"] = signing_key()
+        put(path, body)
+
+
+def signing_key() -> str:
+    command = ["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 def put(path: str, body: object) -> None:

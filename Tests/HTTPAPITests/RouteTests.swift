@@ -118,7 +118,7 @@ struct RouteTests {
             body: Bodies.device
         )
         #expect(device.status == 200)
-        #expect(device.body == #"{"device_id":"d1"}"#)
+        #expect(device.body == #"{"device_id":"d1","accepted":true}"#)
         api.service.answer(
             SubscriptionAnswer(
                 activityID: ActivityID(stored: "a1"),
@@ -126,7 +126,8 @@ struct RouteTests {
                 mode: .token,
                 state: .due,
                 revision: 7,
-                activityState: .live
+                activityState: .live,
+                stale: .generation
             )
         )
         let card = try await api.send(
@@ -136,7 +137,9 @@ struct RouteTests {
             body: Bodies.subscription
         )
         #expect(card.status == 200)
-        #expect(card.body == #"{"device_id":"d1","activity_id":"a1"}"#)
+        #expect(
+            card.body == #"{"device_id":"d1","activity_id":"a1","accepted":false,"reason":"stale_generation"}"#
+        )
     }
 
     @Test(

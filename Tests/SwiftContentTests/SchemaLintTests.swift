@@ -43,6 +43,7 @@ private let cases: [LintCase] = [
         object([
             "a": ["type": "string"], "b": ["type": "string", "maxLength": 20], "c": ["enum": ["x"]],
             "d": ["type": "string", "x-swift-type": "UUID"], "e": ["type": ["string", "null"]],
+            "f": ["type": "string", "x-swift-type": "String"],
         ]),
         "unbounded_string /properties/a",
         "unbounded_string /properties/e"

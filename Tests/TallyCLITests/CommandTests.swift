@@ -50,6 +50,59 @@ struct CommandTests {
         )
     }
 
+    @Test("devices put says that nobody is signed in, and which installation it is")
+    func signedOut() throws {
+        let words = ["devices", "put", "phone-1", "--environment", "sandbox", "--signed-out", "--installation", "i-2"]
+        let command = try #require(try Tally.parseAsRoot(words) as? Devices.Put)
+        #expect(command.request == DeviceRequest(environment: .sandbox, user: .nobody, installation: "i-2"))
+        #expect(throws: (any Error).self) { try Tally.parseAsRoot(words + ["--user", "fan"]) }
+    }
+
+    @Test("activities audience takes an alert for those who are added")
+    func audienceAlert() throws {
+        let alert = ["--alert-title", "T", "--alert-body", "B"]
+        let added = ["activities", "audience", "match-1", "--add-user", "u1"]
+        let command = try #require(try Tally.parseAsRoot(added + alert) as? Activities.ChangeAudience)
+        let request = try command.request()
+        #expect(request.alert == AlertContent(title: .plain("T"), body: .plain("B")))
+        #expect(request.add == Audience(users: [UserID(stored: "u1")]))
+        let removed = ["activities", "audience", "match-1", "--remove-user", "u1"]
+        #expect(throws: (any Error).self) { try Tally.parseAsRoot(removed + alert) }
+    }
+
+    @Test(
+        "What every command takes may stand before the command, among its words and behind them",
+        arguments: [
+            "--profile staging activities list --state live", "activities --profile staging list --state live",
+            "activities list --profile staging --state live", "activities list --state live --profile staging",
+            "--profile=staging activities list --state live",
+        ]
+    )
+    func globalOptions(line: String) throws {
+        let words = GlobalOptionOrder.behindCommand(line.split(separator: " ").map(String.init))
+        let command = try #require(try Tally.parseAsRoot(words) as? Activities.List)
+        #expect(command.global.profile == "staging")
+        #expect(command.state == .live)
+    }
+
+    @Test("All of them may, and the last one counts; without a command nothing is moved")
+    func allGlobalOptions() throws {
+        let before = [
+            "--url", "http://a", "--key", "k", "--profile", "p", "--ca-file", "f", "--app", "com.example.a", "--json",
+        ]
+        let words = GlobalOptionOrder.behindCommand(before + ["activities", "list", "--profile", "q"])
+        let command = try #require(try Tally.parseAsRoot(words) as? Activities.List)
+        #expect(command.global.url == "http://a")
+        #expect(command.global.key == "k")
+        #expect(command.global.profile == "q")
+        #expect(command.global.caFile == "f")
+        #expect(command.global.json)
+        #expect(command.app.app == "com.example.a")
+        for line in [["--help"], ["--profile", "p"], ["--profile"], [], ["help", "activities"], ["--version"]] {
+            #expect(GlobalOptionOrder.behindCommand(line) == line)
+        }
+    }
+
     @Test("activities start takes JSON as text, an audience and an alert")
     func start() throws {
         let command = try parse(
@@ -151,7 +204,7 @@ struct CommandTests {
         let words = ["activities", "audience", "m", "--add-user", "u1", "--add-user", "u2", "--add-all-of-type"]
         let adding = try #require(try Tally.parseAsRoot(words) as? Activities.ChangeAudience)
         let users = ["u1", "u2"].map(UserID.init(stored:))
-        #expect(adding.request == AudienceRequest(add: Audience(users: users, allOfType: true)))
+        #expect(try adding.request() == AudienceRequest(add: Audience(users: users, allOfType: true)))
         let removing = try parse(
             Activities.ChangeAudience.self,
             "activities",
@@ -163,7 +216,7 @@ struct CommandTests {
             "u1"
         )
         let out = Audience(users: [users[0]], devices: [DeviceID(stored: "d")])
-        #expect(removing.request == AudienceRequest(remove: out))
+        #expect(try removing.request() == AudienceRequest(remove: out))
     }
 
     @Test("activities subscribe reports one of four things, by the rules of the API")

@@ -127,8 +127,8 @@ extension FieldType {
         }
     }
 
-    /// An object whose keys are identifiers of the caller's; `what` says what a key must look like. One with more than
-    /// `limit` fields is refused without a look at them.
+    /// An object whose keys are identifiers of the caller's; `what` says what a key must look like. A `null` counts as
+    /// absent, as any field does. One with more than `limit` fields is refused without a look at them.
     package static func map<Key: Hashable & Sendable, Element: Sendable>(
         _ what: String,
         _ key: @escaping @Sendable (String) -> Key?,
@@ -147,7 +147,7 @@ extension FieldType {
             var result: [Key: Element] = [:]
             let errorsBefore = context.errors.count
             let pointer = context.pointer
-            for (text, item) in object.entries {
+            for (text, item) in object.entries where !item.isNull {
                 var place = FieldContext(
                     text,
                     in: pointer,

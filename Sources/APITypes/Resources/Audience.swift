@@ -40,10 +40,13 @@ extension Audience: APIRequest {
 package struct AudienceRequest: Sendable, Hashable {
     package var add: Audience?
     package var remove: Audience?
+    /// What starts tell from now on. Nil: as before.
+    package var alert: AlertContent?
 
-    package init(add: Audience? = nil, remove: Audience? = nil) {
+    package init(add: Audience? = nil, remove: Audience? = nil, alert: AlertContent? = nil) {
         self.add = add
         self.remove = remove
+        self.alert = alert
     }
 }
 
@@ -54,14 +57,19 @@ extension AudienceRequest: APIRequest {
         if !reader.has("add"), !reader.has("remove") {
             reader.refuse(code: FieldError.missing, message: "'add' or 'remove' is required.")
         }
+        let alert = reader.optional("alert", .alert)
+        if reader.has("alert"), !reader.has("add") {
+            reader.refuse("alert", code: FieldError.conflict, message: "'alert' is for devices that 'add' adds.")
+        }
         guard reader.finish() else { return nil }
-        self.init(add: add, remove: remove)
+        self.init(add: add, remove: remove, alert: alert)
     }
 
     package var json: JSONValue {
         var fields = ObjectWriter()
         fields.add("add", add)
         fields.add("remove", remove)
+        fields.add("alert", alert?.json)
         return fields.json
     }
 }

@@ -15,6 +15,8 @@ package struct DeviceRequest: Sendable, Hashable {
     package var deviceToken: PushToken?
     /// Push-to-start tokens by activity type, at most ``maximumStartTokens``.
     package var startTokens: [ActivityTypeName: StartTokenRequest]
+    /// Tells one installation of the app from the next on the same device, whose generations begin anew.
+    package var installation: String?
 
     /// More activity types than any app has.
     package static let maximumStartTokens = 64
@@ -27,7 +29,8 @@ package struct DeviceRequest: Sendable, Hashable {
         activitiesEnabled: Bool? = nil,
         frequentPushesEnabled: Bool? = nil,
         deviceToken: PushToken? = nil,
-        startTokens: [ActivityTypeName: StartTokenRequest] = [:]
+        startTokens: [ActivityTypeName: StartTokenRequest] = [:],
+        installation: String? = nil
     ) {
         self.environment = environment
         self.user = user
@@ -37,6 +40,7 @@ package struct DeviceRequest: Sendable, Hashable {
         self.frequentPushesEnabled = frequentPushesEnabled
         self.deviceToken = deviceToken
         self.startTokens = startTokens
+        self.installation = installation
     }
 }
 
@@ -44,7 +48,7 @@ package struct DeviceRequest: Sendable, Hashable {
 package enum ReportedUser: Sendable, Hashable {
     /// The report does not say, so what is stored stays.
     case unsaid
-    /// Nobody is signed in; in JSON a `null`.
+    /// Nobody is signed in; in JSON `"signed_out": true`.
     case nobody
     case user(UserID)
 
@@ -76,8 +80,15 @@ package struct StartTokenRequest: Sendable, Hashable {
 extension DeviceRequest: APIRequest {
     package init?(reader: inout ObjectReader) {
         let environment = reader.required("environment", .word(APNSEnvironment.self))
-        let isNobody = reader.object["user_id"]?.isNull == true
         let userID = reader.optional("user_id", .userID)
+        let isSignedOut = reader.optional("signed_out", .mark) != nil
+        if reader.has("user_id"), reader.has("signed_out") {
+            reader.refuse(
+                "signed_out",
+                code: FieldError.conflict,
+                message: "'signed_out' says that there is no user; 'user_id' names one."
+            )
+        }
         let osVersion = reader.optional("os_version", .osVersion)
         let appVersion = reader.optional("app_version", .appVersion)
         let activitiesEnabled = reader.optional("activities_enabled", .bool)
@@ -87,29 +98,33 @@ extension DeviceRequest: APIRequest {
             "start_tokens",
             .byType(.object(StartTokenRequest.self), atMost: Self.maximumStartTokens)
         )
+        let installation = reader.optional("installation", .installation)
         guard reader.finish(), let environment else { return nil }
         self.init(
             environment: environment,
-            user: isNobody ? .nobody : ReportedUser(known: userID),
+            user: isSignedOut ? .nobody : ReportedUser(known: userID),
             osVersion: osVersion,
             appVersion: appVersion,
             activitiesEnabled: activitiesEnabled,
             frequentPushesEnabled: frequentPushesEnabled,
             deviceToken: deviceToken,
-            startTokens: startTokens ?? [:]
+            startTokens: startTokens ?? [:],
+            installation: installation
         )
     }
 
     package var json: JSONValue {
         var fields = ObjectWriter()
         fields.add("environment", environment.rawValue)
-        fields.add("user_id", user == .nobody ? .null : user.id.map { .string($0.rawValue) })
+        fields.add("user_id", user.id?.rawValue)
+        if user == .nobody { fields.add("signed_out", true) }
         fields.add("os_version", osVersion?.description)
         fields.add("app_version", appVersion?.description)
         fields.add("activities_enabled", activitiesEnabled)
         fields.add("frequent_pushes_enabled", frequentPushesEnabled)
         fields.add("device_token", deviceToken?.hex)
         if !startTokens.isEmpty { fields.add("start_tokens", .byType(startTokens)) }
+        fields.add("installation", installation)
         return fields.json
     }
 }

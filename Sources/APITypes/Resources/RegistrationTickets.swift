@@ -95,15 +95,19 @@ extension RegistrationTicketAnswer: APIAnswer {
     }
 }
 
-/// The answer to what was reported with a ticket, 200: that it was taken, and nothing that the app has not said itself.
+/// The answer to what was reported with a ticket, 200: whether it was taken, and nothing else that the app has not said
+/// itself.
 package struct RegistrationReceipt: Sendable, Hashable {
     package var deviceID: DeviceID
     /// The activity of a card; nil for a report of the device.
     package var activityID: ActivityID?
+    /// Nil if the report was taken.
+    package var stale: StaleReport?
 
-    package init(deviceID: DeviceID, activityID: ActivityID? = nil) {
+    package init(deviceID: DeviceID, activityID: ActivityID? = nil, stale: StaleReport? = nil) {
         self.deviceID = deviceID
         self.activityID = activityID
+        self.stale = stale
     }
 }
 
@@ -111,14 +115,16 @@ extension RegistrationReceipt: APIAnswer {
     package init?(reader: inout ObjectReader) {
         let deviceID = reader.required("device_id", .deviceID)
         let activityID = reader.optional("activity_id", .activityID)
+        let stale = reader.staleness()
         guard reader.finish(), let deviceID else { return nil }
-        self.init(deviceID: deviceID, activityID: activityID)
+        self.init(deviceID: deviceID, activityID: activityID, stale: stale)
     }
 
     package var json: JSONValue {
         var fields = ObjectWriter()
         fields.add("device_id", deviceID.rawValue)
         fields.add("activity_id", activityID?.rawValue)
+        fields.add(stale)
         return fields.json
     }
 }

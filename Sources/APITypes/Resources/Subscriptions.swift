@@ -31,6 +31,8 @@ package struct SubscriptionRequest: Sendable, Hashable {
     package var environment: APNSEnvironment?
     package var osVersion: OSVersion?
     package var appVersion: AppVersion?
+    /// That of ``DeviceRequest/installation``.
+    package var installation: String?
 
     package init(
         _ report: Report,
@@ -39,7 +41,8 @@ package struct SubscriptionRequest: Sendable, Hashable {
         activityKitID: String? = nil,
         environment: APNSEnvironment? = nil,
         osVersion: OSVersion? = nil,
-        appVersion: AppVersion? = nil
+        appVersion: AppVersion? = nil,
+        installation: String? = nil
     ) {
         self.report = report
         self.generation = generation
@@ -48,6 +51,7 @@ package struct SubscriptionRequest: Sendable, Hashable {
         self.environment = environment
         self.osVersion = osVersion
         self.appVersion = appVersion
+        self.installation = installation
     }
 }
 
@@ -60,6 +64,7 @@ extension SubscriptionRequest: APIRequest {
         let environment = reader.optional("environment", .word(APNSEnvironment.self))
         let osVersion = reader.optional("os_version", .osVersion)
         let appVersion = reader.optional("app_version", .appVersion)
+        let installation = reader.optional("installation", .installation)
         guard reader.finish(), let report else { return nil }
         self.init(
             report,
@@ -68,7 +73,8 @@ extension SubscriptionRequest: APIRequest {
             activityKitID: activityKitID,
             environment: environment,
             osVersion: osVersion,
-            appVersion: appVersion
+            appVersion: appVersion,
+            installation: installation
         )
     }
 
@@ -107,13 +113,27 @@ extension SubscriptionRequest: APIRequest {
         fields.add("environment", environment?.rawValue)
         fields.add("os_version", osVersion?.description)
         fields.add("app_version", appVersion?.description)
+        fields.add("installation", installation)
         return fields.json
     }
 }
 
 extension FieldType where Value == Bool {
     /// `true`; a field that means something only by being there.
-    fileprivate static var mark: Self { of("True") { $0.bool == true ? true : nil } }
+    static var mark: Self { of("True") { $0.bool == true ? true : nil } }
+}
+
+extension FieldType where Value == String {
+    /// The app's own name of one installation.
+    static var installation: Self { string(length: 1...128) }
+}
+
+/// Why a report of an app, or a part of it, was not taken.
+package enum StaleReport: String, Sendable, Hashable, CaseIterable {
+    /// A later generation is stored.
+    case generation = "stale_generation"
+    /// It is of an installation that another one has replaced, or gives a generation without its installation.
+    case installation = "stale_installation"
 }
 
 /// How a subscription is reached.
@@ -149,6 +169,8 @@ package struct SubscriptionAnswer: Sendable, Hashable {
     /// The activity's newest; what is newer than the phone's is sent without a further request.
     package var revision: Revision
     package var activityState: ActivityState
+    /// Nil if the report was taken; else it changed nothing.
+    package var stale: StaleReport?
 
     package init(
         activityID: ActivityID,
@@ -156,7 +178,8 @@ package struct SubscriptionAnswer: Sendable, Hashable {
         mode: SubscriptionMode,
         state: SubscriptionState,
         revision: Revision,
-        activityState: ActivityState
+        activityState: ActivityState,
+        stale: StaleReport? = nil
     ) {
         self.activityID = activityID
         self.deviceID = deviceID
@@ -164,6 +187,7 @@ package struct SubscriptionAnswer: Sendable, Hashable {
         self.state = state
         self.revision = revision
         self.activityState = activityState
+        self.stale = stale
     }
 }
 
@@ -175,6 +199,7 @@ extension SubscriptionAnswer: APIAnswer {
         let state = reader.required("state", .word(SubscriptionState.self))
         let revision = reader.required("revision", .int64)
         let activityState = reader.required("activity_state", .word(ActivityState.self))
+        let stale = reader.staleness()
         guard reader.finish(), let activityID, let deviceID, let mode, let state, let revision, let activityState else {
             return nil
         }
@@ -184,7 +209,8 @@ extension SubscriptionAnswer: APIAnswer {
             mode: mode,
             state: state,
             revision: revision,
-            activityState: activityState
+            activityState: activityState,
+            stale: stale
         )
     }
 
@@ -196,6 +222,24 @@ extension SubscriptionAnswer: APIAnswer {
         fields.add("state", state.rawValue)
         fields.add("revision", revision)
         fields.add("activity_state", activityState.rawValue)
+        fields.add(stale)
         return fields.json
+    }
+}
+
+extension ObjectReader {
+    /// `reason`, where `accepted` is false.
+    mutating func staleness() -> StaleReport? {
+        // Answers that were kept before there was such a field are of reports that were taken.
+        _ = optional("accepted", .bool)
+        return optional("reason", .word(StaleReport.self))
+    }
+}
+
+extension ObjectWriter {
+    /// `accepted`, with a `reason` where it is false.
+    mutating func add(_ stale: StaleReport?) {
+        add("accepted", stale == nil)
+        add("reason", stale?.rawValue)
     }
 }

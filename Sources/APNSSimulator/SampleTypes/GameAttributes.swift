@@ -19,7 +19,7 @@ package struct GameAttributes: LiveActivityAttributes {
 
     package var homeTeam: String
     package var awayTeam: String
-    package var competition: String
-    /// The caller's activity id, by which the app knows which match a card is of.
+    package var competition: String?
+    /// The id of the activity. Tally fills it (`id_attribute` in the policy), so the app knows which match a card is of.
     package var activityId: String
 }

@@ -2,6 +2,8 @@ internal import JSON
 
 /// Reads the members of one object, collecting everything that is wrong instead of stopping at the first.
 ///
+/// A member that is `null` counts as absent, as everywhere in requests.
+///
 /// A wrong member yields its default, so that reading goes on; the caller must end with ``finish()``.
 struct FieldReader {
     private let object: JSONObject
@@ -24,10 +26,11 @@ struct FieldReader {
         value(key).map { FieldReader($0, at: place.appending(key)) }
     }
 
-    /// The raw member.
+    /// The raw member; `nil` if it is absent or `null`.
     mutating func value(_ key: String) -> JSONValue? {
         known.insert(key)
-        return object[key]
+        guard let value = object[key], !value.isNull else { return nil }
+        return value
     }
 
     /// A member that must be there.
@@ -43,9 +46,9 @@ struct FieldReader {
         return integer(value, key, range) ?? fallback
     }
 
-    /// A whole number within a range, or `null`; absent means `nil`, too.
+    /// A whole number within a range; absent means `nil`.
     mutating func optionalInteger(_ key: String, in range: ClosedRange<Int>) -> Int? {
-        guard let value = value(key), !value.isNull else { return nil }
+        guard let value = value(key) else { return nil }
         return integer(value, key, range)
     }
 
@@ -57,9 +60,9 @@ struct FieldReader {
         return fallback
     }
 
-    /// A number within a range, or `null`; absent means `nil`, too.
+    /// A number within a range; absent means `nil`.
     mutating func number(_ key: String, in range: ClosedRange<JSONNumber>) -> JSONNumber? {
-        guard let value = value(key), !value.isNull else { return nil }
+        guard let value = value(key) else { return nil }
         guard let number = value.number else {
             report(key, .wrongType, "'\(key)' must be a number.")
             return nil
@@ -72,17 +75,17 @@ struct FieldReader {
         return number
     }
 
-    /// A text that is not empty, or `null`; absent means `nil`, too.
+    /// A text that is not empty; absent means `nil`.
     mutating func text(_ key: String) -> String? {
-        guard let value = value(key), !value.isNull else { return nil }
+        guard let value = value(key) else { return nil }
         if let text = value.string, !text.isEmpty { return text }
         report(key, .wrongType, "'\(key)' must be a text that is not empty.")
         return nil
     }
 
-    /// An array of texts, or `null`; absent means empty, too.
+    /// An array of texts; absent means empty.
     mutating func texts(_ key: String) -> [String] {
-        guard let value = value(key), !value.isNull else { return [] }
+        guard let value = value(key) else { return [] }
         let texts = value.array?.compactMap(\.string) ?? []
         if value.array?.count != texts.count {
             report(key, .wrongType, "'\(key)' must be an array of texts.")

@@ -29,7 +29,7 @@ extension Policy {
     }
 
     private mutating func readStartAlert(_ reader: inout FieldReader) {
-        guard let value = reader.value("start_alert"), !value.isNull else { return }
+        guard let value = reader.value("start_alert") else { return }
         do {
             startAlert = try AlertContent(json: value, at: JSONPointer(tokens: ["start_alert"]))
         } catch {
@@ -38,7 +38,7 @@ extension Policy {
     }
 
     private mutating func readIDAttribute(_ reader: inout FieldReader) {
-        guard let value = reader.value("id_attribute"), !value.isNull else { return }
+        guard let value = reader.value("id_attribute") else { return }
         idAttribute = value.string
         if idAttribute?.isEmpty != false {
             reader.report("id_attribute", .wrongType, "'id_attribute' must be the name of an attribute.")

@@ -63,7 +63,7 @@ package struct NotificationContent: Sendable, Hashable {
         _ reader: inout FieldReader,
         read: (JSONValue, JSONPointer) throws(InvalidFields) -> Part
     ) -> Part? {
-        guard let value = reader.value(key), !value.isNull else { return nil }
+        guard let value = reader.value(key) else { return nil }
         do {
             return try read(value, place.appending(key))
         } catch {

@@ -83,8 +83,8 @@ extension Route {
                     return .ok(try await service.subscribe(app, activity, device, request))
                 }
                 let admitted = try await service.admit(request, by: ticket, for: activity)
-                _ = try await service.subscribe(app, activity, device, admitted)
-                return .ok(RegistrationReceipt(deviceID: device, activityID: activity))
+                let answer = try await service.subscribe(app, activity, device, admitted)
+                return .ok(RegistrationReceipt(deviceID: device, activityID: activity, stale: answer.stale))
             },
             Route(.delete, path, .scope(.register)) { call in
                 try await service.unsubscribe(call.app(), call.activity(), call.device())

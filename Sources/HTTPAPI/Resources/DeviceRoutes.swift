@@ -14,8 +14,8 @@ extension Route {
                 guard let ticket = call.principal?.ticket else {
                     return .ok(try await service.putDevice(app, device, request))
                 }
-                try await service.registerDevice(app, device, ticket.admit(request))
-                return .ok(RegistrationReceipt(deviceID: device))
+                let stale = try await service.registerDevice(app, device, ticket.admit(request))
+                return .ok(RegistrationReceipt(deviceID: device, stale: stale))
             },
             Route(.get, "/v1/apps/{bundle_id}/devices", .scope(.read), query: paging.union(["user_id"])) { call in
                 let user = try call.parameter("user_id", .userID)

@@ -18,7 +18,7 @@ final class ActivityFacts: Sendable {
     let environment: APNSEnvironment
     let delivery: Delivery
     let attributes: CompactJSON
-    /// The alert of its start; nil if nobody is started by push.
+    /// The alert that its start brought. One that comes with an audience later takes its place (``StandingRow``).
     let startAlert: AlertContent?
     /// Whether it ended so long ago that it may be deleted, and its id used again, before these facts are looked up
     /// anew.

@@ -82,6 +82,8 @@ private struct IntakeDesk {
         /// The newest alert that some destinations may not have heard.
         var ridingAlert: AlertContent?
         var openBarrierAlerts: [AlertContent] = []
+        /// What ``StandingRow/startAlert`` says.
+        let startAlert: AlertContent?
         /// The stamp of the newest revision; nil until it has one.
         var timestamp: Timestamp?
         let now: Timestamp
@@ -94,6 +96,7 @@ private struct IntakeDesk {
             machine = ActivityStateMachine(state: row.state, standing: try row.standing)
             ridingAlert = try row.ridingAlert
             openBarrierAlerts = try row.barrierAlerts
+            startAlert = try row.startAlert
             timestamp = row.timestamp
             now = row.now
             completed = row.completed
@@ -259,7 +262,7 @@ private struct IntakeDesk {
         case .end:
             change = try place.end(command, with: settled?.content)
         }
-        try Self.checkSize(of: change, place.ridingAlert, place.openBarrierAlerts)
+        try Self.checkSize(of: change, in: place)
         place.accepted(change)
         keep(place, of: command)
         accepted.append(change)
@@ -281,19 +284,16 @@ private struct IntakeDesk {
         eventTimes[command.activity.key] = place.machine.standing.eventTime
     }
 
-    private static func checkSize(
-        of change: AcceptedChange,
-        _ ridingAlert: AlertContent?,
-        _ barrierAlerts: [AlertContent]
-    ) throws {
+    private static func checkSize(of change: AcceptedChange, in place: Place) throws {
         let facts = change.command.activity
         var combination = BodySizes.Combination(
             type: facts.typeName,
             attributes: facts.attributes,
             delivery: facts.delivery
         )
-        combination.startAlert = facts.startAlert
-        combination.alerts = [change.command.alert, ridingAlert].compactMap { $0 } + barrierAlerts
+        combination.startAlert = place.startAlert ?? facts.startAlert
+        combination.alerts =
+            [change.command.alert, place.ridingAlert].compactMap { $0 } + place.openBarrierAlerts
         combination.isEnd = change.kind == .end
         combination.relevanceScore = change.command.relevanceScore.flatMap(JSONNumber.init)
         try BodySizes.check(change.contentState, in: combination)

@@ -7,10 +7,14 @@ extension Orchestrator {
     /// Adds to and removes from the audience of an activity. Whoever was started stays started; a start that has not
     /// left yet does not leave any more once its device is removed.
     ///
+    /// Starts that leave from now on tell the request's alert. Without one they tell what they told before: the alert of
+    /// the start, of an earlier addition, or of the policy.
+    ///
     /// The same request again changes nothing but what others have changed since: with an idempotency key not even
     /// that.
     ///
-    /// - Throws: 404; 409 `activity_ended`; 422 `alert_required` if somebody is added and the start had no alert.
+    /// - Throws: 404; 409 `activity_ended`; 422 `alert_required` if somebody is added and there is no alert;
+    ///   `payload_too_large` if the newest state and the alert do not fit into a start.
     package func changeAudience(
         _ app: BundleID,
         _ id: ActivityID,
@@ -18,16 +22,18 @@ extension Orchestrator {
         idempotency: IdempotencyKey? = nil
     ) async throws -> AudienceCounts {
         let facts = try await facts(app, id)
-        if let add = request.add, !add.isEmpty, facts.startAlert == nil { throw Problem.alertRequired() }
+        var fallback: AlertContent?
+        if request.add != nil { fallback = try await typeContext(app, facts.typeName).policy.startAlert }
+        let change = AudienceChange(app: app, facts: facts, request: request, policyAlert: fallback)
         let kept: AudienceCounts? = try await keepingAnswer {
             // A report settles starts in an order of its own.
             try await database.withYieldingTransaction { connection in
                 guard let idempotency else {
-                    try await Self.changeAudience(of: facts.key, of: app, request, on: connection)
+                    try await change.carryOut(on: connection)
                     return nil
                 }
                 return try await KeptAnswers.once(idempotency, on: connection) {
-                    try await Self.changeAudience(of: facts.key, of: app, request, on: connection)
+                    try await change.carryOut(on: connection)
                     return try await AudienceCount.of(facts.key) { try await connection.pipeline($0) }
                 }
             }
@@ -37,40 +43,80 @@ extension Orchestrator {
         // Counting many takes a while, in which the activity need not be locked.
         return try await AudienceCount.of(facts.key) { try await database.pipeline($0) }
     }
+}
 
-    private static func changeAudience(
-        of activityKey: Int64,
-        of app: BundleID,
-        _ request: AudienceRequest,
-        on connection: PostgresConnection
-    ) async throws {
+/// One change of an audience, as it is written.
+private struct AudienceChange: Sendable {
+    let app: BundleID
+    let facts: ActivityFacts
+    let request: AudienceRequest
+    /// The alert of starts that neither the start nor an addition brought one for.
+    let policyAlert: AlertContent?
+
+    private var added: Audience? { request.add.flatMap { $0.isEmpty ? nil : $0 } }
+    private var removed: Audience? { request.remove.flatMap { $0.isEmpty ? nil : $0 } }
+
+    func carryOut(on connection: PostgresConnection) async throws {
         let rows = try await connection.query(
-            "SELECT state::text FROM activities WHERE activity_key = \(activityKey) FOR NO KEY UPDATE"
+            "SELECT state::text, start_alert::text FROM activities WHERE activity_key = \(facts.key) FOR NO KEY UPDATE"
         )
-        guard let state = try rows.single(String.self) else { throw Problem.notFound("the activity") }
+        guard let (state, stored) = try rows.first(as: (String, String?).self) else {
+            throw Problem.notFound("the activity")
+        }
         if state == ActivityState.ended.rawValue { throw Problem.activityEnded() }
         var statements: [Query] = []
-        let remove = request.remove.flatMap { $0.isEmpty ? nil : $0 }
-        if let remove {
-            statements += AudienceRows.deletion(remove, activityKey: activityKey)
-            if remove.allOfType {
-                statements.append("UPDATE activities SET audience_all = false WHERE activity_key = \(activityKey)")
-            }
-        }
-        if let add = request.add, !add.isEmpty {
-            statements += AudienceRows.insertion(add, app: app, activityKey: activityKey)
+        let stands = try stored.map { try AlertContent(json: JSONValue(parsing: $0)) } ?? facts.startAlert
+        if let alert = request.alert ?? (added == nil || stands != nil ? nil : policyAlert) {
+            try await checkSize(with: alert, on: connection)
             statements.append(
                 """
-                UPDATE activities SET enrolment_due = true, audience_all = audience_all OR \(add.allOfType),
-                    enrolled_devices = CASE WHEN \(add.allOfType) THEN least(enrolled_devices, 0) - 1 ELSE enrolled_devices END
-                WHERE activity_key = \(activityKey)
+                UPDATE activities SET start_alert = \(alert.json.text)::json WHERE activity_key = \(facts.key)
+                """
+            )
+        } else if added != nil, stands == nil {
+            throw Problem.alertRequired()
+        }
+        if let removed {
+            statements += AudienceRows.deletion(removed, activityKey: facts.key)
+            if removed.allOfType {
+                statements.append("UPDATE activities SET audience_all = false WHERE activity_key = \(facts.key)")
+            }
+        }
+        if let added {
+            statements += AudienceRows.insertion(added, app: app, activityKey: facts.key)
+            statements.append(
+                """
+                UPDATE activities SET enrolment_due = true, audience_all = audience_all OR \(added.allOfType),
+                    enrolled_devices = CASE WHEN \(added.allOfType) THEN least(enrolled_devices, 0) - 1 ELSE enrolled_devices END
+                WHERE activity_key = \(facts.key)
                 """
             )
         }
-        if let remove {
-            statements.append(AudienceRows.recall(remove, activityKey: activityKey))
+        if let removed {
+            statements.append(AudienceRows.recall(removed, activityKey: facts.key))
         }
-        statements.append(SegmentStore.wake(activityKeys: [activityKey], segments: .rings))
+        statements.append(SegmentStore.wake(activityKeys: [facts.key], segments: .rings))
         _ = try await connection.pipeline(statements)
+    }
+
+    /// A start carries the newest state, which was measured without this alert. Later states are measured with it.
+    private func checkSize(with alert: AlertContent, on connection: PostgresConnection) async throws {
+        // A statement of its own, whose snapshot is younger than the lock.
+        let rows = try await connection.query(
+            """
+            SELECT c.content_state, c.relevance_score
+            FROM activities AS a JOIN changes AS c ON c.activity_key = a.activity_key AND c.revision = a.revision
+            WHERE a.activity_key = \(facts.key)
+            """
+        )
+        guard let (content, score) = try rows.first(as: (JSONText, Double?).self) else { return }
+        var combination = BodySizes.Combination(
+            type: facts.typeName,
+            attributes: facts.attributes,
+            delivery: facts.delivery
+        )
+        combination.startAlert = alert
+        combination.relevanceScore = score.flatMap(JSONNumber.init)
+        try BodySizes.check(CompactJSON(stored: content.bytes), in: combination)
     }
 }

@@ -22,6 +22,7 @@ struct StandingRow {
     private let barriers: Int64?
     private let alerts: [String]
     private let alert: String?
+    private let laterStartAlert: String?
 
     /// The statement whose rows these are. A row for each ring costs the server half of what it takes to make arrays of
     /// them.
@@ -31,7 +32,7 @@ struct StandingRow {
                g.segment, g.completed_revision,
                CASE WHEN \(unescaped: EmptyRing.isAtRest) AND \(unescaped: EmptyRing.isUnridden) THEN g.wakes END,
                CASE WHEN NOT \(unescaped: ScheduledStart.isAwaited) THEN barriers.count END, barriers.alerts,
-               riding.alert
+               riding.alert, a.start_alert::text
         FROM activities AS a
         JOIN changes AS c ON c.activity_key = a.activity_key AND c.revision = a.revision
         LEFT JOIN segments AS g ON g.activity_key = a.activity_key
@@ -54,12 +55,12 @@ struct StandingRow {
     init(_ row: Row) throws {
         let (
             key, state, revision, stamp, eventTime, content, timestamp, now, segment, completed, emptySince, barriers,
-            alerts, alert
+            alerts, alert, laterStartAlert
         ) = try row.decode(
             (
                 Int64, String, Int64, Int64, PGTimestamp?, JSONText, Int64?, PGTimestamp, Int16?, Int64?, Int64?,
                 Int64?,
-                [String]?, String?
+                [String]?, String?, String?
             ).self
         )
         activityKey = key
@@ -75,6 +76,7 @@ struct StandingRow {
         self.barriers = barriers
         self.alerts = alerts ?? []
         self.alert = alert
+        self.laterStartAlert = laterStartAlert
     }
 
     /// What the next change is judged against.
@@ -93,6 +95,11 @@ struct StandingRow {
     /// The newest alert that some destinations of the ring may not have heard.
     var ridingAlert: AlertContent? {
         get throws { try alert.map(Self.content) }
+    }
+
+    /// What starts tell in place of ``ActivityFacts/startAlert``; nil if no audience has come with an alert.
+    var startAlert: AlertContent? {
+        get throws { try laterStartAlert.map(Self.content) }
     }
 
     /// The alerts of the barriers that are open on the ring.

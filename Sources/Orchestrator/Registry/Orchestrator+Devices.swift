@@ -8,7 +8,7 @@ extension Orchestrator {
     /// Takes what an app reports of its installation; what the report leaves out keeps what is stored.
     ///
     /// A start token is replaced by a report of the same or a later generation, or of none; an older one changes
-    /// nothing. A device belongs to one environment: a report of the other one is a new installation of another build,
+    /// nothing, and neither does a report of an installation that was replaced (``Installations``). A device belongs to one environment: a report of the other one is a new installation of another build,
     /// so the tokens of the old one are dropped and its subscriptions and starts are over. Cards that the new one has
     /// reported before itself stay.
     ///
@@ -31,7 +31,7 @@ extension Orchestrator {
             try await takingDevice { connection in
                 var key: Int64?
                 _ = try await KeptAnswers.once(idempotency, status: 200, on: connection) {
-                    key = try await storeDevice(app, id, request, connection)
+                    key = try await storeDevice(app, id, request, connection).key
                     return KeptRegistration()
                 }
                 if key == nil { key = try await Self.key(of: id, app, connection) }
@@ -49,13 +49,16 @@ extension Orchestrator {
 
     /// The same for a caller who is told nothing of the device: the bearer of a ticket.
     ///
+    /// - Returns: Nil if all of the report was taken, else why not.
     /// - Throws: 404 for an unknown app.
     package func registerDevice(
         _ app: BundleID,
         _ id: DeviceID,
         _ request: DeviceRequest
-    ) async throws {
-        try await enrol(deviceKey: takingDevice { try await storeDevice(app, id, request, $0) })
+    ) async throws -> StaleReport? {
+        let stored = try await takingDevice { try await storeDevice(app, id, request, $0) }
+        try await enrol(deviceKey: stored.key)
+        return stored.stale
     }
 
     /// A transaction that stores a report. An audience is a standing rule: enrol the device before the report is
@@ -64,15 +67,16 @@ extension Orchestrator {
         try await withCurrentType { try await database.withTransaction { try await body($0) } }
     }
 
-    /// - Returns: The key of the device.
+    /// - Returns: The key of the device, and what was not taken of the report.
     private func storeDevice(
         _ app: BundleID,
         _ id: DeviceID,
         _ request: DeviceRequest,
         _ connection: PostgresConnection
-    ) async throws -> Int64 {
+    ) async throws -> (key: Int64, stale: StaleReport?) {
         try await requireApp(app, connection)
         let stored = try await Self.storeDevice(app, id, request, connection)
+        if stored.isStale { return (stored.key, .installation) }
         if stored.movedEnvironment {
             _ = try await connection.pipeline(Self.reinstallation(deviceKey: stored.key, in: request.environment))
         } else if stored.changedBudgetClass, let frequent = request.frequentPushesEnabled {
@@ -86,15 +90,19 @@ extension Orchestrator {
         if stored.changedApp {
             try await AppVersionAdmission(orchestrator: self).readmit(stored.key, on: connection)
         }
+        if stored.changedInstallation { _ = try await connection.pipeline(Installations.restart(deviceKey: stored.key)) }
         try await Self.storeStartTokens(request.startTokens, deviceKey: stored.key, connection)
-        return stored.key
+        let isStale = try await Self.hasNewer(request.startTokens, deviceKey: stored.key, connection)
+        return (stored.key, isStale ? .generation : nil)
     }
 
     private struct StoredDevice {
         let key: Int64
-        let movedEnvironment: Bool
-        let changedBudgetClass: Bool
-        let changedApp: Bool
+        var isStale = false
+        var movedEnvironment = false
+        var changedBudgetClass = false
+        var changedApp = false
+        var changedInstallation = false
     }
 
     /// Inserts or merges the row of the device, and locks it: reports of one device are taken one after the other.
@@ -104,21 +112,24 @@ extension Orchestrator {
         _ request: DeviceRequest,
         _ connection: PostgresConnection
     ) async throws -> StoredDevice {
+        let hasGeneration = request.startTokens.values.contains { $0.generation != nil } ? "true" : "false"
         // The first statement locks an existing row, so that the second one compares with what is really stored.
         let answers = try await connection.pipeline([
             """
             SELECT environment = \(request.environment.rawValue)::apns_environment, frequent_pushes_enabled,
-                   app_version IS DISTINCT FROM coalesce(\(request.appVersion?.description), app_version)
-            FROM devices
-            WHERE bundle_id = \(app.rawValue) AND device_id = \(id.rawValue) FOR NO KEY UPDATE
+                   app_version IS DISTINCT FROM coalesce(\(request.appVersion?.description), app_version),
+                   device_key, \(unescaped: Installations.isStale("r.installation", hasGeneration: hasGeneration)),
+                   \(unescaped: Installations.isNew("r.installation"))
+            FROM devices AS d CROSS JOIN (SELECT \(request.installation)::text AS installation) AS r
+            WHERE bundle_id = \(app.rawValue) AND device_id = \(id.rawValue) FOR NO KEY UPDATE OF d
             """,
             """
             INSERT INTO devices AS d (bundle_id, device_id, environment, user_id, os_version, app_version,
-                                      activities_enabled, frequent_pushes_enabled, device_token)
+                                      activities_enabled, frequent_pushes_enabled, device_token, installation)
             VALUES (\(app.rawValue), \(id.rawValue), \(request.environment.rawValue)::apns_environment,
                     \(request.user.id?.rawValue), \(request.osVersion?.description), \(request.appVersion?.description),
                     coalesce(\(request.activitiesEnabled), true), coalesce(\(request.frequentPushesEnabled), false),
-                    \(request.deviceToken?.bytes))
+                    \(request.deviceToken?.bytes), \(request.installation))
             ON CONFLICT (bundle_id, device_id) DO UPDATE
             SET environment = EXCLUDED.environment,
                 user_id = CASE WHEN \(request.user == .unsaid) THEN d.user_id ELSE EXCLUDED.user_id END,
@@ -128,17 +139,25 @@ extension Orchestrator {
                 frequent_pushes_enabled = coalesce(\(request.frequentPushesEnabled), d.frequent_pushes_enabled),
                 device_token = CASE WHEN d.environment = EXCLUDED.environment
                     THEN coalesce(EXCLUDED.device_token, d.device_token) ELSE EXCLUDED.device_token END,
+                \(unescaped: Installations.assignments("EXCLUDED.installation")),
                 updated_at = now()
+            WHERE NOT \(unescaped: Installations.isStale("EXCLUDED.installation", hasGeneration: hasGeneration))
             RETURNING device_key
             """,
         ])
-        guard let key = try answers[1].single(Int64.self) else { throw Problem.notFound("the device") }
-        let before = try answers[0].first(as: (Bool, Bool, Bool).self)
+        guard let before = try answers[0].first(as: (Bool, Bool, Bool, Int64, Bool, Bool).self) else {
+            // It was not there before.
+            guard let key = try answers[1].single(Int64.self) else { throw Problem.notFound("the device") }
+            return StoredDevice(key: key)
+        }
+        let (hasSameEnvironment, frequent, changedApp, key, isStale, isNewInstallation) = before
+        if isStale { return StoredDevice(key: key, isStale: true) }
         return StoredDevice(
             key: key,
-            movedEnvironment: before.map { !$0.0 } ?? false,
-            changedBudgetClass: before.map { $0.1 != (request.frequentPushesEnabled ?? $0.1) } ?? false,
-            changedApp: before?.2 ?? false
+            movedEnvironment: !hasSameEnvironment,
+            changedBudgetClass: frequent != (request.frequentPushesEnabled ?? frequent),
+            changedApp: changedApp,
+            changedInstallation: isNewInstallation
         )
     }
 
@@ -191,6 +210,27 @@ extension Orchestrator {
             )
             """,
         ])
+    }
+
+    /// Whether a later generation than the reported one is stored of a token.
+    private static func hasNewer(
+        _ tokens: [ActivityTypeName: StartTokenRequest],
+        deviceKey: Int64,
+        _ connection: PostgresConnection
+    ) async throws -> Bool {
+        let reports = tokens.compactMap { name, token in token.generation.map { (name.rawValue, $0) } }
+        guard !reports.isEmpty else { return false }
+        let rows = try await connection.query(
+            """
+            SELECT EXISTS (
+                SELECT FROM unnest(\(reports.map(\.0)), \(reports.map(\.1))) AS report (type_name, generation)
+                JOIN start_tokens AS known
+                    ON known.device_key = \(deviceKey) AND known.type_name = report.type_name
+                WHERE known.generation > report.generation
+            )
+            """
+        )
+        return try rows.single(Bool.self) ?? false
     }
 
     // MARK: Forgetting

@@ -206,6 +206,19 @@ struct ChangeStore: Sendable {
         return try AlertContent(json: JSONValue(parsing: text))
     }
 
+    /// What starts tell that leave now.
+    func startAlert(_ key: Int64) async throws -> AlertContent? {
+        let rows = try await database.query(
+            """
+            SELECT coalesce(a.start_alert, c.alert)::text
+            FROM activities AS a JOIN changes AS c ON c.activity_key = a.activity_key AND c.revision = 1
+            WHERE a.activity_key = \(key)
+            """
+        )
+        guard let text = try rows.single(String?.self) ?? nil else { return nil }
+        return try AlertContent(json: JSONValue(parsing: text))
+    }
+
     private struct Row {
         let kind: ChangeKind
         let timestamp: Timestamp?

@@ -10,7 +10,8 @@ extension SchemaLint {
         if schema.types.contains("number") { lookAtNumber(schema) }
         if schema.types.contains("integer") { lookAtInteger(schema) }
         lookForDate(schema)
-        if schema.types.contains("string"), sizes.bytes(at: schema.place) == nil {
+        // A String of Swift has no length to declare, so nothing could be done about it there.
+        if schema.types.contains("string"), schema.swiftType != "String", sizes.bytes(at: schema.place) == nil {
             report(
                 .unboundedString,
                 schema.place,
@@ -22,8 +23,8 @@ extension SchemaLint {
             report(
                 .closedEnum,
                 schema.place,
-                "a value that a later version of the app adds is none that this one decodes, and its devices then get no "
-                    + "update with it; if that may come, let the property be optional or a text"
+                "if a later app version adds a case, phones on this version cannot decode it and get no update; make it "
+                    + "optional or a String if the list may grow"
             )
         }
     }

@@ -43,19 +43,26 @@ extension TallyBackend {
     ///   - id: The activity.
     ///   - adding: Whom it is started for as well.
     ///   - removing: Whom it is not started for any more.
+    ///   - alert: What lights the screen where it is started from now on; nil: the alert of the start, or of an earlier
+    ///     addition.
     ///   - idempotencyKey: That of ``update(_:contentState:options:idempotencyKey:)``.
     /// - Returns: How many it reaches now.
     /// - Throws: ``TallyError`` with the code `not_found`, `activity_ended`, or `alert_required` where somebody is
-    ///   added and the start had no alert.
+    ///   added and there is no alert.
     @discardableResult
     public func changeAudience(
         of id: String,
         adding: ActivityAudience = ActivityAudience(),
         removing: ActivityAudience = ActivityAudience(),
+        alert: ChangeAlert? = nil,
         idempotencyKey: String? = nil
     ) async throws(TallyError) -> AudienceSize {
         let id = try Self.activityID(id)
-        let request = AudienceRequest(add: try adding.audience(), remove: try removing.audience())
+        let request = AudienceRequest(
+            add: try adding.audience(),
+            remove: try removing.audience(),
+            alert: alert?.content
+        )
         return try await call { client throws(ClientError) in
             let counts = try await client.changeAudience(app, id, request, idempotencyKey: idempotencyKey)
             return AudienceSize(devices: counts.devices, unknownUsers: counts.unknownUsers)

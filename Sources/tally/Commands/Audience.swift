@@ -10,7 +10,8 @@ extension Activities {
             abstract: "Add to the audience of an activity, or take from it.",
             discussion: """
                 Who is added is started with the newest state, now or when a device registers; who is taken out is not \
-                started any more, and keeps a card that is there already.
+                started any more, and keeps a card that is there already. Starts that leave from now on tell the alert, \
+                if one is given.
                 """
         )
 
@@ -21,6 +22,7 @@ extension Activities {
         @Option(help: "A user to take out; repeat for several.") var removeUser: [Checked<UserID>] = []
         @Option(help: "A device to take out; repeat for several.") var removeDevice: [Checked<DeviceID>] = []
         @Flag(help: "Take back that every device of the type is added.") var removeAllOfType = false
+        @OptionGroup var alert: AlertOptions
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
 
@@ -28,6 +30,7 @@ extension Activities {
 
         func validate() throws {
             if added.isEmpty, removed.isEmpty { throw ValidationError("Name somebody to add or to take out.") }
+            if added.isEmpty, try alert.content() != nil { throw ValidationError("An alert is for who is added.") }
         }
 
         private var added: Audience {
@@ -38,12 +41,16 @@ extension Activities {
             Audience(users: removeUser.map(\.value), devices: removeDevice.map(\.value), allOfType: removeAllOfType)
         }
 
-        var request: AudienceRequest {
-            AudienceRequest(add: added.isEmpty ? nil : added, remove: removed.isEmpty ? nil : removed)
+        func request() throws -> AudienceRequest {
+            AudienceRequest(
+                add: added.isEmpty ? nil : added,
+                remove: removed.isEmpty ? nil : removed,
+                alert: try alert.content()
+            )
         }
 
         func run(_ session: Session) async throws {
-            session.show(try await session.client.changeAudience(session.app(), id.value, request))
+            session.show(try await session.client.changeAudience(session.app(), id.value, request()))
         }
     }
 }

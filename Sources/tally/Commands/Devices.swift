@@ -18,11 +18,14 @@ struct Devices: AsyncParsableCommand {
         @Argument(help: "The id that the app chose for this installation.") var id: Checked<DeviceID>
         @Option(help: "sandbox or production.") var environment: APNSEnvironment
         @Option(help: "Whose device it is.") var user: Checked<UserID>?
+        @Flag(help: "Nobody is signed in.") var signedOut = false
         @Option(help: "The version of iOS.") var osVersion: Checked<OSVersion>?
         @Option(help: "The version of the app.") var appVersion: Checked<AppVersion>?
         @Option(help: "The token for ordinary pushes, in hex.") var deviceToken: Checked<PushToken>?
         @Option(help: ArgumentHelp("A push-to-start token; repeat.", valueName: "type=hex[:generation]"))
         var startToken: [StartTokenArgument] = []
+        @Option(help: "Tells this installation of the app from earlier ones, whose reports are stale.")
+        var installation: String?
         @Flag(inversion: .prefixedNo, help: "Whether Live Activities are switched on.") var activities: Bool?
         @Flag(inversion: .prefixedNo, help: "Whether frequent pushes are allowed.") var frequentPushes: Bool?
         @OptionGroup var app: AppOption
@@ -30,17 +33,22 @@ struct Devices: AsyncParsableCommand {
 
         var appName: String? { app.app }
 
+        func validate() throws {
+            if signedOut, user != nil { throw ValidationError("Give --user or --signed-out, not both.") }
+        }
+
         var request: DeviceRequest {
             DeviceRequest(
                 environment: environment,
-                user: ReportedUser(known: user?.value),
+                user: signedOut ? .nobody : ReportedUser(known: user?.value),
                 osVersion: osVersion?.value,
                 appVersion: appVersion?.value,
                 activitiesEnabled: activities,
                 frequentPushesEnabled: frequentPushes,
                 deviceToken: deviceToken?.value,
                 // The last one given for a type counts.
-                startTokens: Dictionary(startToken.map { ($0.type, $0.token) }) { _, last in last }
+                startTokens: Dictionary(startToken.map { ($0.type, $0.token) }) { _, last in last },
+                installation: installation
             )
         }
 

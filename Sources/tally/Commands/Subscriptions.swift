@@ -17,6 +17,7 @@ extension Activities {
         @Option(help: "It listens to this channel, by Apple's id.") var channelID: Checked<APNSChannelID>?
         @Flag(help: "The card is gone.") var ended = false
         @Option(help: "Grows with every report; a report with a smaller one changes nothing.") var generation: Int64?
+        @Option(help: "The installation of the app that counts the generations.") var installation: String?
         @Option(help: "The revision that the card shows; without it that of the start or the last push.")
         var knownRevision: Revision?
         @Option(help: "ActivityKit's own id of the card.") var activitykitID: String?
@@ -51,7 +52,8 @@ extension Activities {
                 activityKitID: activitykitID,
                 environment: environment,
                 osVersion: osVersion?.value,
-                appVersion: appVersion?.value
+                appVersion: appVersion?.value,
+                installation: installation
             )
             return try SubscriptionRequest(json: request.json)
         }
@@ -130,6 +132,7 @@ extension SubscriptionAnswer: Presentable {
         Card([
             ("activity", activityID.rawValue), ("device", deviceID.rawValue), ("mode", mode.rawValue),
             ("state", state.rawValue), ("revision", String(revision)), ("activity state", activityState.rawValue),
+            ("ignored", stale?.rawValue),
         ]).text
     }
 }

@@ -10,7 +10,7 @@ struct GlobalOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The profile, before the environment; else TALLY_PROFILE, else the file's default, after it.",
+            "Profile to use. Overrides the environment. Default: TALLY_PROFILE, then the file's default.",
             valueName: "name"
         )
     )

@@ -6,12 +6,20 @@ struct GameAttributes: ActivityAttributes, Sendable {
     struct ContentState: Codable, Hashable, Sendable {
         var homeScore: Int
         var awayScore: Int
+        /// Minute of play, 0 to 120.
         var minute: Int
+        /// For example `firstHalf`, `halfTime`, `extraTimeFirst`, `penalties`, `ended`.
+        var period: String
+        /// For example `GOAL Messi 23' (pen.)`.
+        var lastEvent: String?
+        var homePenalties: Int?
+        var awayPenalties: Int?
     }
 
     var homeTeam: String
     var awayTeam: String
-    /// The backend's id of the match; Tally fills it (`id_attribute` in the policy).
+    var competition: String?
+    /// The id of the activity. Tally fills it (`id_attribute` in the policy), so the app knows which match a card is of.
     var activityId: String
 }
 
@@ -50,7 +58,7 @@ actor LiveActivityReporter {
     struct Settings: Sendable {
         var server: URL
         var bundleID: String
-        /// Made once by the app, and kept.
+        /// Made once by the app, and kept, also where the app is deleted and installed again: in the Keychain, say.
         var deviceID: String
         /// `sandbox` for builds from Xcode, else `production`.
         var environment: String
@@ -97,7 +105,8 @@ actor LiveActivityReporter {
                 activitiesEnabled: permissions.areActivitiesEnabled,
                 frequentPushesEnabled: permissions.frequentPushesEnabled,
                 deviceToken: deviceToken?.hexText,
-                startTokens: token.map { ["GameAttributes": $0] }
+                startTokens: token.map { ["GameAttributes": $0] },
+                installation: installation
             )
         )
     }
@@ -154,10 +163,21 @@ actor LiveActivityReporter {
         news.environment = settings.environment
         news.osVersion = settings.osVersion
         news.appVersion = settings.appVersion
+        news.installation = installation
         await report("activities/\(card.attributes.activityId)/subscriptions/\(settings.deviceID)", news)
     }
 
     // MARK: Reporting
+
+    /// Tells this installation from an earlier one on the same device. It lies beside the generations, so that both begin
+    /// anew together when the app is deleted and installed again.
+    private let installation: String = {
+        let key = "tally-installation"
+        if let known = UserDefaults.standard.string(forKey: key) { return known }
+        let new = UUID().uuidString
+        UserDefaults.standard.set(new, forKey: key)
+        return new
+    }()
 
     /// Numbers that grow with every report about the same match, or of a start token, over launches, so that a report that
     /// arrives late never replaces a newer one.
@@ -182,10 +202,17 @@ actor LiveActivityReporter {
                 request.httpBody = try encoder.encode(body)
                 request.setValue("application/json", forHTTPHeaderField: "Content-Type")
                 request.setValue("Bearer \(try await settings.ticket())", forHTTPHeaderField: "Authorization")
-                let (_, response) = try await URLSession.shared.data(for: request)
+                let (answer, response) = try await URLSession.shared.data(for: request)
                 let status = (response as? HTTPURLResponse)?.statusCode ?? 0
                 // 401: the ticket has run out, the next try has a new one. Other refusals stay what they are.
-                if status < 500, status != 401, status != 429 { return }
+                if status < 500, status != 401, status != 429 {
+                    let receipt = try? JSONDecoder().decode(Receipt.self, from: answer)
+                    // Not silently: a refused report leaves a card as it is.
+                    if receipt?.accepted != true {
+                        print("Tally has not taken \(path): \(status) \(String(decoding: answer, as: UTF8.self))")
+                    }
+                    return
+                }
             } catch is CancellationError {
                 return
             } catch {
@@ -219,6 +246,7 @@ private struct DeviceReport: Encodable {
     var frequentPushesEnabled: Bool
     var deviceToken: String?
     var startTokens: [String: StartToken]?
+    var installation: String
 }
 
 /// What `PUT …/activities/{id}/subscriptions/{device}` takes: one of the first three, and what goes with it.
@@ -232,4 +260,11 @@ private struct CardReport: Encodable {
     var environment: String?
     var osVersion: String?
     var appVersion: String?
+    var installation: String?
+}
+
+/// What Tally answers to a report that it has read. `reason` says why it was not taken, such as `stale_generation`.
+private struct Receipt: Decodable {
+    var accepted: Bool
+    var reason: String?
 }

@@ -1,17 +1,11 @@
 import Hummingbird
 import TallyClient
 
-struct MatchState: Codable, Sendable {
-    var homeScore: Int
-    var awayScore: Int
-    var minute: Int
-    var period: String
-}
-
-struct MatchAttributes: Codable, Sendable {
+/// What the feed of fixtures posts.
+struct Fixture: Decodable, Sendable {
     var homeTeam: String
     var awayTeam: String
-    var competition: String
+    var competition: String?
 }
 
 /// What the feed of results posts.
@@ -19,11 +13,33 @@ struct Goal: Decodable, Sendable {
     /// The feed's own id of the message, which it may send again.
     var messageID: String
     var scorer: String
-    var state: MatchState
+    var state: MatchController.GameAttributes.ContentState
 }
 
 /// A part of a Hummingbird backend that keeps the cards of a match up to date, and lets the app report them.
 struct MatchController: Sendable {
+    /// The struct of the app, without ActivityKit.
+    struct GameAttributes: Codable, Hashable, Sendable {
+        struct ContentState: Codable, Hashable, Sendable {
+            var homeScore: Int
+            var awayScore: Int
+            /// Minute of play, 0 to 120.
+            var minute: Int
+            /// For example `firstHalf`, `halfTime`, `extraTimeFirst`, `penalties`, `ended`.
+            var period: String
+            /// For example `GOAL Messi 23' (pen.)`.
+            var lastEvent: String?
+            var homePenalties: Int?
+            var awayPenalties: Int?
+        }
+
+        var homeTeam: String
+        var awayTeam: String
+        var competition: String?
+        /// The id of the activity. Tally fills it (`id_attribute` in the policy), so the app knows which match a card is of.
+        var activityId: String
+    }
+
     let tally: TallyBackend
 
     func addRoutes(to router: Router<some RequestContext>) {
@@ -36,15 +52,22 @@ struct MatchController: Sendable {
     }
 
     @Sendable func kickOff(_ request: Request, context: some RequestContext) async throws -> HTTPResponse.Status {
-        let match = try await request.decode(as: MatchAttributes.self, context: context)
+        let fixture = try await request.decode(as: Fixture.self, context: context)
+        let id = try context.parameters.require("id")
+        let match = GameAttributes(
+            homeTeam: fixture.homeTeam,
+            awayTeam: fixture.awayTeam,
+            competition: fixture.competition,
+            activityId: id
+        )
         var options = StartOptions()
         options.everyDevice = true
         options.delivery = .hybrid
         options.alert = ChangeAlert(title: "\(match.homeTeam) – \(match.awayTeam)", body: "Kick-off")
-        let state = MatchState(homeScore: 0, awayScore: 0, minute: 0, period: "firstHalf")
+        let state = GameAttributes.ContentState(homeScore: 0, awayScore: 0, minute: 0, period: "firstHalf")
         return try await answer {
             try await tally.start(
-                try context.parameters.require("id"),
+                id,
                 type: "GameAttributes",
                 attributes: match,
                 contentState: state,
@@ -112,7 +135,8 @@ struct MatchController: Sendable {
         }
     }
 
-    /// Tally's word is passed on: 202 means that every phone that follows will show it.
+    /// Tally's word is passed on: 202 means that the change is stored, and that Tally sends it or a newer one to every phone
+    /// that follows.
     private func answer<Answer>(_ call: () async throws -> Answer) async throws -> Answer {
         do {
             return try await call()

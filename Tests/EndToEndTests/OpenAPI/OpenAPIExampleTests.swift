@@ -80,6 +80,7 @@ struct OpenAPIExampleTests {
     private func devices(_ api: DocumentedAPI) async throws {
         try await api.send("putDevice", "phone", Self.device("phone-1"))
         try await api.send("putDevice", "switched_off", Self.device("phone-2"))
+        try await api.send("putDevice", "signed_out", Self.device("phone-2"))
         try await api.send("listDevices", nil, Self.app, query: "?limit=1")
         try await api.send("listDevices", nil, Self.app, query: "?limit=0", status: 422)
         try await api.send("listDevices", nil, Self.app, query: "?user_id=ada")
@@ -96,11 +97,17 @@ struct OpenAPIExampleTests {
         try await api.send("startActivity", "self_started", Self.activity("final"), status: 409)
         try await api.send("startActivity", "self_started", Self.activity("semi"), status: 202)
         try await api.send("startActivity", "scheduled", Self.activity("opening"), status: 202)
+        // The answer comes before Apple has made the channel.
+        let channel = try await api.send("startActivity", "by_channel", Self.activity("third"), status: 202)["channel"]
+        #expect(channel?["state"] == "creating")
+        #expect(channel?["apns_channel_id"] == .null)
+        try await api.send("getActivity", nil, Self.activity("third"))
         for example in ["goal", "clock", "later"] {
             try await api.send("updateActivity", example, Self.activity("final"), status: 202)
         }
         try await api.send("changeAudience", "add", Self.activity("final"), status: 202)
         try await api.send("changeAudience", "remove", Self.activity("final"), status: 202)
+        try await api.send("changeAudience", "add_with_alert", Self.activity("semi"), status: 202)
         try await api.send("listActivities", nil, Self.app, query: "?state=live")
         let card = Self.activity("final").merging(["device_id": "phone-1"]) { $1 }
         try await api.send("subscribe", "token", card)

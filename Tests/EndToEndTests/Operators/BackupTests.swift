@@ -1,5 +1,6 @@
 import APITypes
 import ActivityModel
+import Foundation
 import Postgres
 import SystemSupport
 import TallyClient
@@ -18,6 +19,11 @@ struct BackupTests {
             try await stage.kickOff(phones: 3)
             try await stage.post(minute: 1)
             try await eventually("all show minute 1") { try await stage.allShow(minute: 1) }
+            for (hour, minute) in [(1, 80), (2, 90)] {
+                var later = UpdateRequest(contentState: OperatorStage.content(minute: Int64(minute)))
+                later.at = Instant(unixSeconds: Int64(Date.now.timeIntervalSince1970) + Int64(hour) * 3_600)
+                _ = try await system.client().update(TallySystem.app, OperatorStage.id, later)
+            }
             try await Shell.run(
                 try DocumentBlock.read("backup", in: "backup.md"),
                 environment: ["TALLY_DATABASE_URL": system.settings["TALLY_DATABASE_URL"] ?? ""],
@@ -42,6 +48,18 @@ struct BackupTests {
                 environment: restored,
                 in: system.folder
             )
+            func psql(_ script: String) async throws -> String {
+                try await Shell.run(script, environment: restored, in: system.folder)
+            }
+            // As if an hour and a half had gone by since the backup.
+            _ = try await psql(
+                #"psql "$TALLY_DATABASE_URL" -c "UPDATE schedules SET due_at = due_at - interval '90 minutes'""#
+            )
+            let due = try await psql(DocumentBlock.read("schedules", in: "backup.md"))
+            #expect(due.matches(of: /friendly +\| update .*\| ([tf])/).map(\.output.1) == ["t", "f"], "\(due)")
+            _ = try await psql(DocumentBlock.read("cancel-schedules", in: "backup.md"))
+            let left = try await psql(DocumentBlock.read("schedules", in: "backup.md"))
+            #expect(left.matches(of: /friendly +\| update .*\| ([tf])/).map(\.output.1) == ["f"], "\(left)")
             let url = try await system.startAnotherDaemon(environment: restored).url
             try await system.reportPhones(to: url)
             let look = try await Shell.run(

@@ -10,34 +10,58 @@ import Testing
 @Suite("A reverse proxy gives Tally TLS")
 struct ProxyTests {
     @Test(
-        "the sample passes requests on over TLS, without rights, and keeps metrics, health and slow senders to itself"
+        "the sample lets phones report over TLS and nothing more, and keeps metrics, health and slow senders to itself"
     )
     func haproxy() async throws {
         try await TallySystem.with { system in
             let port = try await unusedPort()
-            let proxy = try await startProxy(of: system, port: port)
+            let inside = try await unusedPort()
+            let proxy = try await startProxy(of: system, port: port, inside: inside)
             defer { proxy.kill() }
-            func get(_ path: String) async throws -> String {
-                let curl =
-                    "curl -sS --cacert certificate.pem --resolve localhost:\(port):127.0.0.1"
-                    + " -o answer -w '%{http_version} %{http_code}' -H 'Authorization: Bearer \(TallySystem.adminKey)'"
-                return try await Shell.run(
-                    "\(curl) https://localhost:\(port)\(path)",
+            func curl(_ options: String, _ path: String, at port: UInt16) async throws -> String {
+                try await Shell.run(
+                    """
+                    curl -sS --path-as-is --cacert certificate.pem --resolve localhost:\(port):127.0.0.1 -o answer \
+                        -w '%{http_version} %{http_code}' -H 'Authorization: Bearer \(TallySystem.adminKey)' \
+                        -H 'Content-Type: application/json' \(options) https://localhost:\(port)\(path)
+                    """,
                     in: system.folder,
                     stopsAtFailure: false
                 )
             }
+            func get(_ path: String) async throws -> String { try await curl("", path, at: inside) }
             try await eventually("the proxy has found the daemon") { try await get("/v1/apps") == "2 200" }
             #expect(try system.folder.text("answer").contains(TallySystem.app.rawValue))
             #expect(try await get("/metrics") == "2 404")
             #expect(try await get("/health/ready") == "2 404")
             #expect(try await get("/v1/nothing") == "2 404")
+
+            // What the internet sees: an admin key is worth nothing there.
+            let app = "/v1/apps/\(TallySystem.app)"
+            let device = #"-X PUT -d '{"environment": "production"}'"#
+            #expect(try await curl(device, app + "/devices/phone-1", at: port) == "2 200")
+            #expect(try system.folder.text("answer").contains("phone-1"))
+            // It comes as far as Tally, which knows no such activity.
+            let card = #"-X PUT -d '{"ended": true}'"#
+            #expect(try await curl(card, app + "/activities/none/subscriptions/phone-1", at: port) == "2 404")
+            #expect(try system.folder.text("answer").contains("not_found"))
+            for (options, path) in [
+                ("", "/v1/apps"), ("", app), ("", app + "/devices/phone-1"), ("", "/openapi.yaml"), ("", "/metrics"),
+                ("-X DELETE", app + "/devices/phone-1"), ("-X DELETE", app), ("-X PUT -d '{}'", app),
+                ("-X PUT -d '{}'", app + "/activities/final"), ("-X POST -d '{}'", app + "/registration-tickets"),
+                ("-X PUT -d '{}'", app + "/types/GameAttributes"), ("-X POST -d '{}'", "/v1/api-keys"),
+                ("-X PUT -d '{}'", app + "/devices/a/b"), ("", "/health/ready"),
+            ] {
+                #expect(try await curl(options, path, at: port) == "2 404", "\(options) \(path)")
+                #expect(!(try system.folder.text("answer").contains("not_found")), "\(options) \(path)")
+            }
+
             // The end of the body never comes, and the connection stays open.
             let slow = try await Shell.run(
                 """
                 mkfifo body
                 exec 3<>body
-                printf 'POST /v1/api-keys HTTP/1.1\\r\\nHost: localhost\\r\\nContent-Length: 100\\r\\n\\r\\n{' >&3
+                printf 'PUT /v1/apps/a/devices/d HTTP/1.1\\r\\nHost: localhost\\r\\nContent-Length: 100\\r\\n\\r\\n{' >&3
                 openssl s_client -quiet -connect 127.0.0.1:\(port) -CAfile certificate.pem -alpn http/1.1 < body
                 """,
                 in: system.folder,
@@ -61,7 +85,11 @@ struct ProxyTests {
 
     /// haproxy with the sample's settings, but for where things are and how long it waits; its rights it can only give
     /// up where it has some.
-    private func startProxy(of system: TallySystem, port: UInt16) async throws -> Program.Background {
+    private func startProxy(
+        of system: TallySystem,
+        port: UInt16,
+        inside: UInt16
+    ) async throws -> Program.Background {
         try await Shell.run(
             """
             openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj /CN=localhost \
@@ -73,6 +101,7 @@ struct ProxyTests {
         let sample = try String(contentsOf: Places.sample("deploy/haproxy.cfg"), encoding: .utf8)
         let daemon = system.url.dropFirst("http://".count)
         var adapted = sample.replacing("bind :8443", with: "bind 127.0.0.1:\(port)")
+            .replacing("bind 127.0.0.1:8444", with: "bind 127.0.0.1:\(inside)")
             .replacing("/etc/haproxy/tally.pem", with: system.folder.path("tally.pem"))
             .replacing("127.0.0.1:8080", with: String(daemon))
             .replacing("timeout http-request 15s", with: "timeout http-request 1s")

@@ -38,10 +38,41 @@ enum Shell {
 
 /// A piece of a document that a test carries out: the fenced block after `<!-- test: NAME -->`.
 enum DocumentBlock {
-    static func read(_ name: String, in page: String) throws -> String {
+    static func read(_ name: String, in page: String) throws -> String { try read(marked: "test: \(name)", in: page) }
+
+    /// Expects what the page shows below `<!-- shows: NAME -->` in what its commands have printed: each line in its turn,
+    /// other lines between them. `…` stands for anything, and one blank for many.
+    static func expect(_ name: String, in page: String, of output: String) throws {
+        var rest = output.split(separator: "\n").map(plain)[...]
+        for shown in try read(marked: "shows: \(name)", in: page).split(separator: "\n").map(plain) {
+            let place = rest.firstIndex { line in
+                var left = line[...]
+                let parts = shown.split(separator: "…", omittingEmptySubsequences: false)
+                for (index, part) in parts.enumerated() {
+                    let part = part.trimmingCharacters(in: .whitespaces)
+                    if part.isEmpty { continue }
+                    guard let range = index == 0 ? left.range(of: part, options: .anchored) : left.range(of: part) else {
+                        return false
+                    }
+                    left = left[range.upperBound...]
+                }
+                return parts.last?.isEmpty == true || left.isEmpty
+            }
+            guard let place else {
+                throw Failure("\(page) shows '\(shown)', which is missing in:\n\(rest.joined(separator: "\n"))\nof\n\(output)")
+            }
+            rest = rest[(place + 1)...]
+        }
+    }
+
+    private static func plain(_ line: Substring) -> String {
+        line.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    }
+
+    private static func read(marked name: String, in page: String) throws -> String {
         let text = try String(contentsOf: Places.document(page), encoding: .utf8)
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
-        guard let mark = lines.firstIndex(of: "<!-- test: \(name) -->"), lines[mark + 1].hasPrefix("```"),
+        guard let mark = lines.firstIndex(of: "<!-- \(name) -->"), lines[mark + 1].hasPrefix("```"),
             let end = lines[(mark + 2)...].firstIndex(of: "```")
         else { throw Failure("\(page) has no block '\(name)'") }
         return lines[(mark + 2)..<end].joined(separator: "\n")

@@ -209,8 +209,9 @@ final class RecordingService: TallyService {
     func putDevice(_ app: BundleID, _ id: DeviceID, _ request: DeviceRequest) async throws -> DeviceResource {
         try reach("putDevice \(app) \(id)")
     }
-    func registerDevice(_ app: BundleID, _ id: DeviceID, _ request: DeviceRequest) async throws {
+    func registerDevice(_ app: BundleID, _ id: DeviceID, _ request: DeviceRequest) async throws -> StaleReport? {
         try done("registerDevice \(app) \(id)")
+        return nil
     }
     func devices(_ app: BundleID, user: UserID?, _ page: PageRequest) async throws -> Page<DeviceResource> {
         try reach("devices \(app) \(user?.rawValue ?? "-") \(text(page))")

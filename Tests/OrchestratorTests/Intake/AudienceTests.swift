@@ -93,6 +93,40 @@ struct AudienceTests {
         }
     }
 
+    @Test("An activity that apps started gets an audience with an alert; who is started later hears the last one given")
+    func alerts() async throws {
+        try await withWorld { world in
+            for number in 1...3 { try await world.register("d\(number)", token: "5a0\(number)") }
+            func add(_ device: String, _ title: String?) async throws {
+                let alert = title.map { AlertContent(title: .plain($0), body: .plain("B")) }
+                let request = AudienceRequest(add: World.devices(device), alert: alert)
+                _ = try await world.orchestrator.changeAudience(world.app, ActivityID(stored: "final"), request)
+                try await world.settle()
+            }
+            try await world.start(to: Audience(), alert: nil)
+            await #expect(throws: Problem.alertRequired()) { try await add("d1", nil) }
+            try await add("d1", "First")
+            try await add("d2", nil)
+            try await add("d3", "Third")
+            #expect(world.recorder.take().map { "\($0.destination) \($0.alert ?? "-")" } == [
+                "5a01 First", "5a02 First", "5a03 Third",
+            ])
+            // Changes that come later must leave room for it.
+            await #expect(throws: Problem.self) { try await add("d1", String(repeating: "x", count: 4_000)) }
+        }
+    }
+
+    @Test("Without another alert those who are added later hear that of the policy")
+    func policyAlert() async throws {
+        try await withWorld(policy: { $0.startAlert = AlertContent(title: .plain("Policy"), body: .plain("B")) }) { world in
+            try await world.register("d1", token: "5a01")
+            try await world.start(to: Audience(), alert: nil)
+            _ = try await change(world, add: World.devices("d1"))
+            try await world.settle()
+            #expect(world.recorder.take().map(\.alert) == ["Policy"])
+        }
+    }
+
     @Test("An audience is counted when its start is committed; nobody waits for the type meanwhile")
     func counting() async throws {
         try await withWorld { world in

@@ -80,6 +80,57 @@ struct DeviceTests {
         }
     }
 
+    @Test("A new installation counts its generations anew; late reports of the one before change nothing, for good")
+    func installations() async throws {
+        try await withRegistry { registry, app in
+            func put(_ token: String, _ generation: Int64?, _ installation: String?) async throws -> StaleReport? {
+                var request = try report([game: (token, generation)])
+                request.installation = installation
+                request.appVersion = AppVersion(installation == "second" ? "2.0" : "1.0")
+                return try await registry.registerDevice(app, device, request)
+            }
+            func stored() async throws -> String? {
+                let shown = try await registry.device(app, device)
+                return "\(shown.startTokens[game]?.token ?? "-") \(shown.startTokens[game]?.generation ?? -1)"
+            }
+            // An app that learns to name its installation goes on with its tokens.
+            #expect(try await put("aaaa0001", 57, nil) == nil)
+            #expect(try await put("aaaa0001", 1, "first") == nil)
+            #expect(try await stored() == "aaaa… 1")
+            #expect(try await put("aaaa0001", 58, nil) == .installation)
+            #expect(try await put("bbbb0001", 1, "second") == nil)
+            #expect(try await stored() == "bbbb… 1")
+            for installation in ["first", nil] {
+                #expect(try await put("aaaa0001", 99, installation) == .installation)
+                #expect(try await stored() == "bbbb… 1")
+                #expect(try await registry.device(app, device).appVersion == AppVersion("2.0"))
+            }
+            #expect(try await put("bbbb0002", 0, "second") == .generation)
+            #expect(try await stored() == "bbbb… 1")
+            // Without a generation the order of arrival decides, as ever.
+            #expect(try await put("cccc0001", nil, nil) == nil)
+            #expect(try await stored() == "cccc… 1")
+            for number in 3...40 { #expect(try await put("dddd0001", 1, "number \(number)") == nil) }
+            #expect(try await put("aaaa0001", 99, "number 39") == .installation)
+            let kept = try await registry.database.query("SELECT cardinality(earlier_installations) FROM devices")
+            #expect(try kept.single(Int32.self) == 8)
+        }
+    }
+
+    @Test("Of a report with a stale start token the rest is taken, and the answer says so")
+    func partlyStale() async throws {
+        try await withRegistry { registry, app in
+            #expect(try await registry.registerDevice(app, device, report([game: ("aaaa", 5)])) == nil)
+            var mixed = try report([game: ("bbbb", 4), order: ("cccc", 1)])
+            mixed.osVersion = OSVersion("18.2")
+            #expect(try await registry.registerDevice(app, device, mixed) == .generation)
+            let shown = try await registry.device(app, device)
+            #expect(shown.startTokens[game]?.generation == 5)
+            #expect(shown.startTokens[order]?.generation == 1)
+            #expect(shown.osVersion == OSVersion("18.2"))
+        }
+    }
+
     @Test("A device keeps as many start tokens as it may report at once; those go that were reported longest ago")
     func boundedTokens() async throws {
         try await withRegistry { registry, app in
@@ -102,7 +153,8 @@ struct DeviceTests {
     @Test("What is registered with a ticket is stored as any report is")
     func registers() async throws {
         try await withRegistry { registry, app in
-            try await registry.registerDevice(app, device, report([game: ("aaaa", 3)]))
+            let stale = try await registry.registerDevice(app, device, report([game: ("aaaa", 3)]))
+            #expect(stale == nil)
             #expect(try await registry.device(app, device).startTokens[game]?.generation == 3)
         }
     }

@@ -222,6 +222,7 @@ struct World: Sendable {
         known: Revision? = nil,
         generation: Int64? = nil,
         card: String? = nil,
+        installation: String? = nil,
         on environment: APNSEnvironment = .production
     ) async throws -> SubscriptionAnswer {
         try await report(
@@ -231,6 +232,7 @@ struct World: Sendable {
             known: known,
             generation: generation,
             card: card,
+            installation: installation,
             on: environment
         )
     }
@@ -243,6 +245,7 @@ struct World: Sendable {
         known: Revision? = nil,
         generation: Int64? = nil,
         card: String? = nil,
+        installation: String? = nil,
         on environment: APNSEnvironment = .production
     ) async throws -> SubscriptionAnswer {
         try await orchestrator.subscribe(
@@ -255,7 +258,8 @@ struct World: Sendable {
                 knownRevision: known,
                 activityKitID: card,
                 environment: environment,
-                osVersion: OSVersion("18.1")
+                osVersion: OSVersion("18.1"),
+                installation: installation
             )
         )
     }

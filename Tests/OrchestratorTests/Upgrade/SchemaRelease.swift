@@ -11,7 +11,7 @@ struct SchemaRelease: Sendable {
     static let all = [
         first, events, destinations, cards, halts, pacing, channels, counts, timeline, channelAlerts, changeEvents,
         pushes, audit, versions, lookups, rings, origins, retention, accepting, lookupsByID,
-        auditRetention, ledger, enrolment, alertStamps, unsent,
+        auditRetention, ledger, enrolment, alertStamps, unsent, installations,
     ]
 
     /// An activity of each kind in the middle of its life. The signing key is written by the test, which knows the
@@ -301,4 +301,6 @@ struct SchemaRelease: Sendable {
         version: 25,
         rows: "UPDATE segments SET unsent_after = 1 WHERE lap_revision = 2"
     )
+
+    private static let installations = SchemaRelease(version: 28, rows: "")
 }

@@ -25,7 +25,14 @@ enum Strictness: String, CaseIterable {
     case emptyStruct = "something else than an object for a struct without properties"
 
     /// Why a finding of ours may stand against the decoder; nil: it may not.
-    init?(_ finding: ContentFinding) {
+    ///
+    /// Of keys that are the same for Swift's String the decoder reads the first, so what is wrong behind another one is
+    /// nothing to it.
+    init?(_ finding: ContentFinding, of content: JSONValue) {
+        if Self.hasKeyTwice(content, on: finding.instance) {
+            self = .keyTwice
+            return
+        }
         switch finding.swiftType {
         case _ where finding.message.contains("UNIX"): self = .unixTime
         case _ where finding.message.contains("without a point"): self = .integerSpelling

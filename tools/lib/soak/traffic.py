@@ -93,7 +93,7 @@ def register(daemon):
         "attributes_schema": sample("game-attributes.schema.json"),
         "content_state_schema": sample("game-content-state.schema.json"),
         # Channels are given back soon, so that their deletion is seen.
-        "policy": sample("game-policy.json") | {"channel_grace_seconds": 30},
+        "policy": sample("game-policy.json") | {"channel_grace_seconds": 30, "start_retry_seconds": 2},
     }
     return daemon.register(APP, TYPE, definition, ["publish", "register", "read"])
 

@@ -19,8 +19,12 @@ struct ReportGroup {
     private let connection: PostgresConnection
     /// The key of each report's device, or why it is refused.
     private var devices: [Result<Int64, Problem>?]
-    /// Those whose devices have another version of the app now.
+    /// Those whose devices have another version of the app now, or another installation of it.
     private var renewed: Set<Int> = []
+    /// Those of another installation than the stored one, with which generations begin anew.
+    private var reinstalled: Set<Int> = []
+    /// Those of an installation that was replaced; they change nothing.
+    private var stale: Set<Int> = []
     /// Those that are left to other transactions.
     private var left: Set<Int> = []
     /// Whether the transaction announces work.
@@ -151,11 +155,15 @@ struct ReportGroup {
             """
             SELECT r.place - 1, d.device_key, d.environment::text,
                    coalesce(r.os_version, d.os_version) IS DISTINCT FROM d.os_version
-                   OR coalesce(r.app_version, d.app_version) IS DISTINCT FROM d.app_version
+                   OR coalesce(r.app_version, d.app_version) IS DISTINCT FROM d.app_version,
+                   \(unescaped: Installations.isStale("r.installation", hasGeneration: "r.has_generation")),
+                   \(unescaped: Installations.isNew("r.installation"))
             FROM unnest(
                 \(apps), \(ids), \(cards.map { $0.request.osVersion?.description }),
-                \(cards.map { $0.request.appVersion?.description })
-            ) WITH ORDINALITY AS r(bundle_id, device_id, os_version, app_version, place)
+                \(cards.map { $0.request.appVersion?.description }), \(cards.map(\.request.installation)),
+                \(cards.map { $0.request.generation != nil })
+            ) WITH ORDINALITY
+                AS r(bundle_id, device_id, os_version, app_version, installation, has_generation, place)
             JOIN devices AS d USING (bundle_id, device_id)
             ORDER BY d.device_key FOR NO KEY UPDATE OF d
             """,
@@ -166,13 +174,21 @@ struct ReportGroup {
         ])
         let channels = Dictionary(grouping: try rows[2].decoded(as: (Int64, String).self)) { $0.0 }
             .mapValues { $0.map(\.1) }
-        for (place, key, environment, isNewer) in try rows[1].decoded(as: (Int64, Int64, String, Bool).self) {
+        for (place, key, environment, isNewer, isStale, isNew) in try rows[1].decoded(
+            as: (Int64, Int64, String, Bool, Bool, Bool).self
+        ) {
             let environment: APNSEnvironment = try .stored(environment)
             devices[Int(place)] = Result { () throws(Problem) in
                 try check(reports[Int(place)], environment, channels)
                 return key
             }
-            if isNewer, case .success = devices[Int(place)] { renewed.insert(Int(place)) }
+            guard case .success = devices[Int(place)] else { continue }
+            if isStale {
+                stale.insert(Int(place))
+            } else if isNewer || isNew {
+                renewed.insert(Int(place))
+                if isNew { reinstalled.insert(Int(place)) }
+            }
         }
         for (place, report) in reports.enumerated() where devices[place] == nil {
             if let problem = refusal(ofUnknown: report, channels) { devices[place] = .failure(problem) }
@@ -187,13 +203,14 @@ struct ReportGroup {
         let cards = places.map { reports[$0].card }
         let rows = try await connection.query(
             """
-            INSERT INTO devices (bundle_id, device_id, environment, os_version, app_version)
-            SELECT r.bundle_id, r.device_id, r.environment::apns_environment, r.os_version, r.app_version
+            INSERT INTO devices (bundle_id, device_id, environment, os_version, app_version, installation)
+            SELECT r.bundle_id, r.device_id, r.environment::apns_environment, r.os_version, r.app_version, r.installation
             FROM unnest(
                 \(cards.map(\.app.rawValue)), \(cards.map(\.device.rawValue)),
                 \(places.map { reports[$0].facts.environment.rawValue }),
-                \(cards.map { $0.request.osVersion?.description }), \(cards.map { $0.request.appVersion?.description })
-            ) AS r(bundle_id, device_id, environment, os_version, app_version)
+                \(cards.map { $0.request.osVersion?.description }), \(cards.map { $0.request.appVersion?.description }),
+                \(cards.map(\.request.installation))
+            ) AS r(bundle_id, device_id, environment, os_version, app_version, installation)
             ON CONFLICT (bundle_id, device_id) DO UPDATE SET updated_at = now()
             RETURNING bundle_id, device_id, device_key
             """
@@ -211,7 +228,7 @@ struct ReportGroup {
     private mutating func admit() async throws {
         if reports.count == 1 { return try await admitSingle() }
         left = renewed
-        let byToken = reports.indices.filter { reports[$0].card.request.report.isByToken }
+        let byToken = reports.indices.filter { reports[$0].card.request.report.isByToken && !stale.contains($0) }
             .compactMap { place in cardKey(place).map { (place, $0) } }
         let admission = AppVersionAdmission(orchestrator: reports[0].orchestrator)
         let missing = try await admission.admit(byToken.map(\.1), on: connection)
@@ -226,17 +243,20 @@ struct ReportGroup {
 
     private mutating func admitSingle() async throws {
         let isNewer = renewed.remove(0) != nil
-        guard case .success(let key) = devices[0] else { return }
+        guard case .success(let key) = devices[0], stale.isEmpty else { return }
         let (report, request) = (reports[0], reports[0].card.request)
         if isNewer {
             _ = try await connection.execute(
                 """
-                UPDATE devices SET os_version = coalesce(\(request.osVersion?.description), os_version),
-                    app_version = coalesce(\(request.appVersion?.description), app_version)
+                UPDATE devices AS d SET os_version = coalesce(\(request.osVersion?.description), os_version),
+                    app_version = coalesce(\(request.appVersion?.description), app_version),
+                    \(unescaped: Installations.assignments("r.installation"))
+                FROM (SELECT \(request.installation)::text AS installation) AS r
                 WHERE device_key = \(key)
                 """
             )
         }
+        if !reinstalled.isEmpty { _ = try await connection.pipeline(Installations.restart(deviceKey: key)) }
         let admission = AppVersionAdmission(orchestrator: report.orchestrator)
         let activityKey = request.report.isByToken ? report.facts.key : nil
         if isNewer {
@@ -307,8 +327,9 @@ struct ReportGroup {
 
     private mutating func store(isLast: Bool) async throws -> [Answer?] {
         let cards = reports.indices.map { cardKey($0) }
-        let starts = try await settleStarts(of: cards.compactMap { $0 })
-        let settled = zip(reports, cards).compactMap { report, card -> SettledReport? in
+        let taken = cards.indices.map { stale.contains($0) ? nil : cards[$0] }
+        let starts = try await settleStarts(of: taken.compactMap { $0 })
+        let settled = zip(reports, taken).compactMap { report, card -> SettledReport? in
             guard let card else { return nil }
             let start = starts[card]
             return SettledReport(
@@ -320,14 +341,14 @@ struct ReportGroup {
                 isNews: report.card.request.knownRevision != nil || start != nil
             )
         }
-        let stored = try await store(settled, isLast: isLast)
+        let stored = try await store(settled, showing: cards.compactMap { $0 }, isLast: isLast)
         return reports.indices.map { place -> Answer? in
             if case .failure(let problem) = devices[place] { return .failure(problem) }
             guard !left.contains(place) else { return nil }
             guard let card = cards[place], let row = stored[card] else {
                 return .failure(Problem.notFound("the activity"))
             }
-            return Result { try answer(reports[place].card, row) }
+            return Result { try answer(place, row) }
         }
     }
 
@@ -359,10 +380,17 @@ struct ReportGroup {
         return starts
     }
 
-    private typealias Row = (mode: String?, state: String?, revision: Int64, activityState: String)
+    private typealias Row = (
+        mode: String?, state: String?, generation: Int64?, revision: Int64, activityState: String
+    )
 
-    private mutating func store(_ reports: [SettledReport], isLast: Bool) async throws -> [CardKey: Row] {
-        guard !reports.isEmpty else { return [:] }
+    /// - Returns: What the cards have come to that are shown, the stored ones among them.
+    private mutating func store(
+        _ reports: [SettledReport],
+        showing shown: [CardKey],
+        isLast: Bool
+    ) async throws -> [CardKey: Row] {
+        guard !shown.isEmpty else { return [:] }
         let reports = reports.sorted { ($0.facts.key, $0.deviceKey) < ($1.facts.key, $1.deviceKey) }
         let kinds = Dictionary(grouping: reports, by: \.kind)
         let cards = reports.map { CardKey(activityKey: $0.facts.key, deviceKey: $0.deviceKey) }
@@ -372,14 +400,14 @@ struct ReportGroup {
             + kinds.map { ReportRows(kind: $0, reports: $1).statement } + [
                 AppVersionRows.alignment(cards),
                 Boarding.statement(cards),
-                readingAndAnnouncing(cards),
+                readingAndAnnouncing(shown),
             ]
         let results = try await isLast ? connection.commit(statements) : connection.pipeline(statements)
         var rows: [CardKey: Row] = [:]
-        for (activity, device, mode, state, revision, activityState) in try results[results.count - 1].decoded(
-            as: (Int64, Int64, String?, String?, Int64, String).self
-        ) {
-            rows[CardKey(activityKey: activity, deviceKey: device)] = (mode, state, revision, activityState)
+        for (activity, device, mode, state, generation, revision, activityState) in try results[results.count - 1]
+            .decoded(as: (Int64, Int64, String?, String?, Int64?, Int64, String).self)
+        {
+            rows[CardKey(activityKey: activity, deviceKey: device)] = (mode, state, generation, revision, activityState)
             if state == SubscriptionState.due.rawValue { givesWork = true }
         }
         return rows
@@ -389,25 +417,29 @@ struct ReportGroup {
     private func readingAndAnnouncing(_ cards: [CardKey]) -> Query {
         """
         WITH cards AS MATERIALIZED (
-            SELECT a.activity_key, r.device_key, s.mode, s.state, a.revision, a.state AS activity_state
+            SELECT a.activity_key, r.device_key, s.mode, s.state, s.generation, a.revision, a.state AS activity_state
             FROM unnest(\(cards.map(\.activityKey)), \(cards.map(\.deviceKey))) AS r(activity_key, device_key)
             JOIN activities AS a USING (activity_key)
             LEFT JOIN subscriptions AS s ON s.activity_key = r.activity_key AND s.device_key = r.device_key
         ), announced AS (
             \(unescaped: SegmentStore.announcement(ofDueAmong: "cards"))
         )
-        SELECT activity_key, device_key, mode::text, state::text, revision, activity_state::text FROM cards
+        SELECT activity_key, device_key, mode::text, state::text, generation, revision, activity_state::text FROM cards
         """
     }
 
-    private func answer(_ card: ReportedCard, _ row: Row) throws -> SubscriptionAnswer {
-        SubscriptionAnswer(
+    private func answer(_ place: Int, _ row: Row) throws -> SubscriptionAnswer {
+        let card = reports[place].card
+        // The row is held: one with a later generation is what the report did not change.
+        let isOld = card.request.generation.map { $0 < row.generation ?? 0 } ?? false
+        return SubscriptionAnswer(
             activityID: card.activity,
             deviceID: card.device,
             mode: try row.mode.map(SubscriptionMode.stored) ?? .token,
             state: try row.state.map(SubscriptionState.stored) ?? .over,
             revision: row.revision,
-            activityState: try .stored(row.activityState)
+            activityState: try .stored(row.activityState),
+            stale: stale.contains(place) ? .installation : isOld ? .generation : nil
         )
     }
 }

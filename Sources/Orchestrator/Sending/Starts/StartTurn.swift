@@ -32,7 +32,7 @@ struct StartTurn: Sendable {
         guard isDue, channel != nil || activity.delivery != .channel else { return .idle }
         // Everything that may fail comes before the claim, which a start should not have for nothing.
         guard let change = try await orchestrator.changes.stamped(activity.newest, under: lease) else { return .idle }
-        let alert = try await orchestrator.changes.alert(activity.key, revision: 1)
+        let alert = try await orchestrator.changes.startAlert(activity.key)
         let content = Content(
             change: change,
             alert: alert,

@@ -33,6 +33,35 @@ struct NextCardTests {
         }
     }
 
+    @Test("A new installation counts anew; late reports of the one before do not take over again, and are told so")
+    func installations() async throws {
+        try await withWorld { world in
+            try await world.start()
+            func follow(_ token: String, _ generation: Int64, _ installation: String?) async throws -> StaleReport? {
+                try await world.follow(
+                    "d1",
+                    token: token,
+                    known: 1,
+                    generation: generation,
+                    installation: installation
+                ).stale
+            }
+            #expect(try await follow("aa01", 57, nil) == nil)
+            #expect(try await follow("aa02", 1, "first") == nil)
+            #expect(try await follow("bb01", 1, "second") == nil)
+            #expect(try await follow("aa03", 99, "first") == .installation)
+            #expect(try await follow("aa04", 99, nil) == .installation)
+            #expect(try await follow("bb02", 0, "second") == .generation)
+            // That the card of the former installation is gone says nothing of this one.
+            let gone = try await world.report("d1", .ended, generation: 100, installation: "first")
+            #expect(gone.stale == .installation)
+            #expect(gone.state != .over)
+            try await world.update(score: 1)
+            try await world.settle()
+            #expect(world.recorder.take().map(\.destination) == ["bb01"])
+        }
+    }
+
     @Test("So is one after a card whose token has died, and one after a card that never had a token")
     func withoutToken() async throws {
         try await withWorld { world in
