@@ -1,4 +1,5 @@
 import Foundation
+import JSON
 import SystemSupport
 import Testing
 
@@ -16,15 +17,13 @@ struct ReadmeTests {
         let dev = try await RunningProgram.start("tallyd", ["dev"], in: folder)
         do {
             try await dev.line(beginningWith: "API key and addresses", within: .seconds(120))
-            let script = try ["first-steps", "curl"].map { try DocumentBlock.read($0, in: "../README.md") }
-            try Self.expect(
-                [
-                    "Version 1 is registered.", #""state":"live","revision":1"#, "1 of 1 current",
-                    #""stage":"onTheWay","arrival":915219000"#, "invalid_content_state", #""stage":"delivered""#,
-                    "The end (revision 3) was accepted by APNs",
-                ],
-                in: try await Shell.run(script.joined(separator: "\n"), in: folder)
-            )
+            // One after the other, and the second in the first one's terminal.
+            let setUp = "set -a; . .tally/dev.env; set +a; export TALLY_APP=com.example.matchday\n"
+            for (name, before) in [("first-steps", ""), ("curl", setUp)] {
+                let script = try DocumentBlock.read(name, in: "../README.md")
+                let output = try await Shell.run(before + script, in: folder)
+                try DocumentBlock.expect(name, in: "../README.md", of: output)
+            }
             await dev.stop()
         } catch {
             await dev.stop()
@@ -32,12 +31,43 @@ struct ReadmeTests {
         }
     }
 
-    /// Expects texts in this order.
-    private static func expect(_ steps: [String], in output: String) throws {
-        var rest = output[...]
-        for step in steps {
-            let place = try #require(rest.range(of: step), "'\(step)' is missing in:\n\(rest)")
-            rest = rest[place.upperBound...]
+    @Test("Getting started, from the app on: every block as it is printed, and it shows what the page says")
+    func gettingStarted() async throws {
+        let folder = try PrivateFolder()
+        defer { folder.remove() }
+        try FileManager.default.createSymbolicLink(
+            at: folder.url.appending(path: "docs"),
+            withDestinationURL: Places.document("").standardizedFileURL
+        )
+        let dev = try await RunningProgram.start("tallyd", ["dev"], in: folder)
+        do {
+            try await dev.line(beginningWith: "API key and addresses", within: .seconds(120))
+            let setUp = "set -a; . .tally/dev.env; set +a; export TALLY_APP=com.example.app\n"
+            // What Apple and the phone do.
+            try await Shell.run(
+                "openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out AuthKey.p8",
+                in: folder
+            )
+            let phone =
+                "apns-sim phones create --bundle-id com.example.app --user-prefix fan- --id-attribute activityId --wait 10"
+            for name in ["app", "type", "devices", "start"] {
+                if name == "devices" { try await Shell.run(setUp + phone, in: folder) }
+                let block = try DocumentBlock.read(name, in: "getting-started.md")
+                // The doctor finds fault with the cluster of the tests, and says so by its exit code.
+                let output = try await Shell.run(setUp + block, in: folder, stopsAtFailure: name != "app")
+                if name != "app" { try DocumentBlock.expect(name, in: "getting-started.md", of: output) }
+            }
+            // The schemas of the samples are what the importer makes of the struct, and nothing is doubtful about them.
+            let files = "docs/samples/GameAttributes.swift"
+            let printed = try await Shell.run("tally types import \(files) --print", in: folder)
+            let schemas = try JSONValue(parsing: printed)
+            #expect(schemas["attributes_schema"] == (try Samples.json("game-attributes.schema.json")))
+            #expect(schemas["content_state_schema"] == (try Samples.json("game-content-state.schema.json")))
+            try await Shell.run("tally types lint \(files) --strict", in: folder)
+            await dev.stop()
+        } catch {
+            await dev.stop()
+            throw error
         }
     }
 }

@@ -45,24 +45,25 @@ enum DocumentBlock {
     static func expect(_ name: String, in page: String, of output: String) throws {
         var rest = output.split(separator: "\n").map(plain)[...]
         for shown in try read(marked: "shows: \(name)", in: page).split(separator: "\n").map(plain) {
-            let place = rest.firstIndex { line in
-                var left = line[...]
-                let parts = shown.split(separator: "…", omittingEmptySubsequences: false)
-                for (index, part) in parts.enumerated() {
-                    let part = part.trimmingCharacters(in: .whitespaces)
-                    if part.isEmpty { continue }
-                    guard let range = index == 0 ? left.range(of: part, options: .anchored) : left.range(of: part) else {
-                        return false
-                    }
-                    left = left[range.upperBound...]
-                }
-                return parts.last?.isEmpty == true || left.isEmpty
-            }
+            let place = rest.firstIndex { matches($0, shown) }
             guard let place else {
                 throw Failure("\(page) shows '\(shown)', which is missing in:\n\(rest.joined(separator: "\n"))\nof\n\(output)")
             }
             rest = rest[(place + 1)...]
         }
+    }
+
+    private static func matches(_ line: String, _ shown: String) -> Bool {
+        let parts = shown.split(separator: "…", omittingEmptySubsequences: false)
+            .map { $0.trimmingCharacters(in: .whitespaces) }
+        guard parts.count > 1, let first = parts.first, let last = parts.last else { return line == shown }
+        guard line.hasPrefix(first), line.dropFirst(first.count).hasSuffix(last) else { return false }
+        var left = line.dropFirst(first.count).dropLast(last.count)
+        for part in parts.dropFirst().dropLast() where !part.isEmpty {
+            guard let range = left.range(of: part) else { return false }
+            left = left[range.upperBound...]
+        }
+        return true
     }
 
     private static func plain(_ line: Substring) -> String {
