@@ -37,7 +37,8 @@ struct DocumentTests {
         var options = SchemaOptions()
         options.unknownKeywords = .ignore
         options.formats = .assert
-        return try CompiledSchema(document.standalone(["$ref": .string("#/components/schemas/\(name)")]), options: options)
+        let reference: JSONValue = ["$ref": .string("#/components/schemas/\(name)")]
+        return try CompiledSchema(document.standalone(reference), options: options)
     }
 
     @Test("Every request and answer is one that the document allows, with every field and with as few as it may have")

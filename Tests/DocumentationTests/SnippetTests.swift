@@ -18,7 +18,8 @@ struct SnippetTests {
     @Test("All samples share one GameAttributes: its properties stand everywhere as in docs/samples")
     func oneStruct() throws {
         func properties(_ path: String) throws -> [String] {
-            let lines = try Document(path: path).text().split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+            let lines = try Document(path: path).text().split(separator: "\n")
+                .map { $0.trimmingCharacters(in: .whitespaces) }
             let start = try #require(lines.firstIndex { $0.contains("struct GameAttributes:") }, "\(path)")
             let body = lines[(start + 1)...].prefix { !$0.contains("activityId") }
             return (body + lines[(start + 1)...].filter { $0.contains("var activityId") }.prefix(1))

@@ -14,6 +14,7 @@ enum Installations {
     /// - Parameters:
     ///   - installation: The SQL of what the report says.
     ///   - hasGeneration: The SQL of whether it gives a generation.
+    /// - Returns: The SQL, in parentheses.
     static func isStale(_ installation: String, hasGeneration: String) -> String {
         """
         (CASE WHEN \(installation) IS NULL THEN \(hasGeneration) AND d.installation IS NOT NULL

@@ -90,7 +90,9 @@ extension Orchestrator {
         if stored.changedApp {
             try await AppVersionAdmission(orchestrator: self).readmit(stored.key, on: connection)
         }
-        if stored.changedInstallation { _ = try await connection.pipeline(Installations.restart(deviceKey: stored.key)) }
+        if stored.changedInstallation {
+            _ = try await connection.pipeline(Installations.restart(deviceKey: stored.key))
+        }
         try await Self.storeStartTokens(request.startTokens, deviceKey: stored.key, connection)
         let isStale = try await Self.hasNewer(request.startTokens, deviceKey: stored.key, connection)
         return (stored.key, isStale ? .generation : nil)

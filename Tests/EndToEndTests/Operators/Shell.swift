@@ -47,7 +47,8 @@ enum DocumentBlock {
         for shown in try read(marked: "shows: \(name)", in: page).split(separator: "\n").map(plain) {
             let place = rest.firstIndex { matches($0, shown) }
             guard let place else {
-                throw Failure("\(page) shows '\(shown)', which is missing in:\n\(rest.joined(separator: "\n"))\nof\n\(output)")
+                let left = rest.joined(separator: "\n")
+                throw Failure("\(page) shows '\(shown)', which is missing in:\n\(left)\nof\n\(output)")
             }
             rest = rest[(place + 1)...]
         }

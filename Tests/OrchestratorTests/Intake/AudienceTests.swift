@@ -108,9 +108,11 @@ struct AudienceTests {
             try await add("d1", "First")
             try await add("d2", nil)
             try await add("d3", "Third")
-            #expect(world.recorder.take().map { "\($0.destination) \($0.alert ?? "-")" } == [
-                "5a01 First", "5a02 First", "5a03 Third",
-            ])
+            #expect(
+                world.recorder.take().map { "\($0.destination) \($0.alert ?? "-")" } == [
+                    "5a01 First", "5a02 First", "5a03 Third",
+                ]
+            )
             // Changes that come later must leave room for it.
             await #expect(throws: Problem.self) { try await add("d1", String(repeating: "x", count: 4_000)) }
         }
@@ -118,7 +120,8 @@ struct AudienceTests {
 
     @Test("Without another alert those who are added later hear that of the policy")
     func policyAlert() async throws {
-        try await withWorld(policy: { $0.startAlert = AlertContent(title: .plain("Policy"), body: .plain("B")) }) { world in
+        try await withWorld(policy: { $0.startAlert = AlertContent(title: .plain("Policy"), body: .plain("B")) }) {
+            world in
             try await world.register("d1", token: "5a01")
             try await world.start(to: Audience(), alert: nil)
             _ = try await change(world, add: World.devices("d1"))

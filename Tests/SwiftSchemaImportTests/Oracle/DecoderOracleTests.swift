@@ -77,7 +77,8 @@ private struct JudgedType {
         let (settled, findings) = typed.settled(content, time: Self.readTime)
         let violations = schema.validate(settled)
         let reasons =
-            findings.map { Strictness($0, of: content) } + violations.map { Strictness($0, of: settled, schema: document) }
+            findings.map { Strictness($0, of: content) }
+            + violations.map { Strictness($0, of: settled, schema: document) }
         return Judgement(
             isDamaged: isDamaged,
             isAccepted: reasons.isEmpty,
