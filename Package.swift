@@ -140,6 +140,7 @@ let package = Package(
                 .embedInCode("V0023_enrolment.sql"),
                 .embedInCode("V0024_alert_stamps.sql"),
                 .embedInCode("V0025_unsent.sql"),
+                .embedInCode("V0027_pace.sql"),
             ],
             swiftSettings: swiftSettings
         ),

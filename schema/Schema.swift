@@ -29,5 +29,6 @@ package enum Schema {
         (23, "enrolment", PackageResources.V0023_enrolment_sql),
         (24, "alert_stamps", PackageResources.V0024_alert_stamps_sql),
         (25, "unsent", PackageResources.V0025_unsent_sql),
+        (27, "pace", PackageResources.V0027_pace_sql),
     ]
 }

@@ -43,7 +43,7 @@ extension Orchestrator {
             }
         }
         // Also after a repeated request: the first may have been committed just before its daemon died.
-        try await enrol(deviceKey: key)
+        try await registered(key, request)
         return device
     }
 
@@ -55,7 +55,15 @@ extension Orchestrator {
         _ id: DeviceID,
         _ request: DeviceRequest
     ) async throws {
-        try await enrol(deviceKey: takingDevice { try await storeDevice(app, id, request, $0) })
+        try await registered(takingDevice { try await storeDevice(app, id, request, $0) }, request)
+    }
+
+    /// What a committed report gives to do before it is answered.
+    private func registered(_ deviceKey: Int64, _ request: DeviceRequest) async throws {
+        if !request.startTokens.isEmpty {
+            _ = try await database.execute(TokenOwners.startTokens(of: deviceKey))
+        }
+        try await enrol(deviceKey: deviceKey)
     }
 
     /// A transaction that stores a report. An audience is a standing rule: enrol the device before the report is
@@ -182,7 +190,8 @@ extension Orchestrator {
                 ON known.device_key = \(deviceKey) AND known.type_name = report.type_name
             WHERE report.generation IS NULL OR known.generation IS NULL OR report.generation >= known.generation
             ON CONFLICT (device_key, type_name) DO UPDATE
-            SET token = EXCLUDED.token, generation = EXCLUDED.generation, state = 'live', registered_at = now()
+            SET token = EXCLUDED.token, generation = EXCLUDED.generation, state = 'live', registered_at = now(),
+                contradictions = 0
             """,
             """
             DELETE FROM start_tokens WHERE device_key = \(deviceKey) AND type_name IN (
