@@ -1,7 +1,7 @@
 import Postgres
 
-/// What may come over a statement in a transaction: it is slow, or waits for a lock. Then time passes while the
-/// transaction is open, or the server cancels the statement and the transaction is rolled back.
+/// Faults of statements in a transaction. A slow statement, or one that waits for a lock, lets time pass while the
+/// transaction is open. The server may also cancel a statement, and the transaction is rolled back.
 enum Hindrance {
     private enum Kind {
         case slow(now: Int64), cancelled(sqlState: String)
@@ -30,7 +30,7 @@ enum Hindrance {
         }
         switch kind {
         case .slow(let now):
-            // Without a clock the life is over anyway.
+            // The life cannot go on without a clock.
             do { try await clock.set(now) } catch { throw PostgresError(.connectionLost, message: "no clock") }
         case .cancelled(let sqlState): throw PostgresError(.server, message: "cancelled", sqlState: sqlState)
         case nil: break

@@ -8,7 +8,7 @@ extension Universe {
     /// How many tries in a minute the pauses allow, each half of its time: after 0, 0.5, 1.5, 3.5, 7.5, 15.5, 30.5 and
     /// 45.5 s.
     private static let mostTriesInARow = 8
-    /// A destination is tried in its ring at first, and then by itself; and an end cuts one pause short.
+    /// A destination fails in its ring first, and then alone. An end cuts one pause short.
     private static let mostTries = 2 * mostTriesInARow + 1
 
     /// Promise 2: whatever is accepted meanwhile, what fails is tried after pauses that double.

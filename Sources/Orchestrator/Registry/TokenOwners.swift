@@ -3,8 +3,8 @@ import Postgres
 /// One token belongs to one device (promise 7): the newest report takes it from the rows of others, within an app and an
 /// environment. An app that was installed anew under another id leaves such a row behind.
 ///
-/// To be run when the report is committed. Of two reports that are committed at the same time, the later one sees both,
-/// and both judge alike.
+/// Run it after the commit of the report. If two reports commit at the same time, the later one sees both rows. Both apply
+/// the same rule.
 enum TokenOwners {
     /// The statement for the start tokens of a device.
     static func startTokens(of deviceKey: Int64) -> Query {

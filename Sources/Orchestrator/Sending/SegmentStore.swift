@@ -348,8 +348,8 @@ struct SegmentStore: Sendable {
         """
     }
 
-    /// An SQL expression: when the segment `s` is due that is given work at a time. New work does not cut the pause after
-    /// a failure short (promise 2). A pause that would last longer than any was begun before the clock was set back.
+    /// An SQL expression: when the segment `s` becomes due if it gets work now. New work does not cut the pause after a
+    /// failure short (promise 2). A pause of more than two hours means that the clock was set back, and does not count.
     static func dueNow(_ s: String, now: String = "clock_timestamp()") -> String {
         """
         least(\(s).due_at, greatest(\(now), CASE WHEN \(s).retry_at < \(now) + interval '2 hours' THEN \(s).retry_at END))

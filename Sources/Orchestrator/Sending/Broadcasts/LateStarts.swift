@@ -15,7 +15,7 @@ enum LateStarts {
     /// The statement for starts that are about to leave with a revision; for the transaction that claims them. The
     /// channel's worker is woken for the first ones.
     static func begin(of activity: ActivitySnapshot) -> Query {
-        // A start expires so long after its stamp, which may be ahead of a clock that was set back.
+        // The expiration counts from the stamp. The stamp may be ahead of a clock that was set back.
         let time = Duration.seconds(activity.policy.expiration.start) + subscribing
         return """
             WITH held AS MATERIALIZED (

@@ -7,7 +7,7 @@ struct DroppedAlert: Sendable, Hashable {
     /// Nil for an end without a state.
     let revision: Revision?
 
-    /// The event that stands for all phones that missed the alert.
+    /// One event for all phones that missed the alert.
     func event(phones: Int) -> EventRows.Named {
         var detail: JSONObject = ["devices": .number(JSONNumber(phones))]
         if let revision { detail["revision"] = .number(JSONNumber(revision)) }
