@@ -140,7 +140,8 @@ let package = Package(
                 .embedInCode("V0023_enrolment.sql"),
                 .embedInCode("V0024_alert_stamps.sql"),
                 .embedInCode("V0025_unsent.sql"),
-                .embedInCode("V0028_installations.sql"),
+                .embedInCode("V0026_pace.sql"),
+                .embedInCode("V0027_installations.sql"),
             ],
             swiftSettings: swiftSettings
         ),

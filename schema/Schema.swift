@@ -29,6 +29,7 @@ package enum Schema {
         (23, "enrolment", PackageResources.V0023_enrolment_sql),
         (24, "alert_stamps", PackageResources.V0024_alert_stamps_sql),
         (25, "unsent", PackageResources.V0025_unsent_sql),
-        (28, "installations", PackageResources.V0028_installations_sql),
+        (26, "pace", PackageResources.V0026_pace_sql),
+        (27, "installations", PackageResources.V0027_installations_sql),
     ]
 }

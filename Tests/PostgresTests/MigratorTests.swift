@@ -175,12 +175,10 @@ struct MigratorTests {
         #expect(error?.code == .malformed)
     }
 
-    @Test("Numbers begin at 1 and ascend; they may have gaps")
+    @Test("Numbers begin at 1 and have no gaps")
     func numbers() throws {
         let steps = [try migration(1), try migration(3)]
-        _ = try Migrator(migrations: steps)
-        #expect(throws: MigrationError.self) { try Migrator(migrations: steps.reversed()) }
-        #expect(throws: MigrationError.self) { try Migrator(migrations: [steps[0], steps[0]]) }
+        #expect(throws: MigrationError.self) { try Migrator(migrations: steps) }
         #expect(throws: MigrationError.self) { try Migrator(migrations: [steps[1]]) }
         _ = try Migrator(migrations: [])
     }

@@ -29,12 +29,20 @@ final class Apple: Sendable {
     struct State {
         var random: SeededRandom
         var phones: [Phone] = []
+        /// By their tokens.
+        var fans: [String: Fan] = [:]
         var sent: [Sent] = []
         /// What Apple took and has not handed on yet.
         var late: [(destination: String, push: ArrivedPush)] = []
+        /// Until when a start may be handed on, seconds since 1970, by its stamp and destination.
+        var startsExpire: [String: Int64] = [:]
         var areFaultsOn = true
+        /// Whether statements may be slow, or wait for locks.
+        var isHindered = false
         /// A wrong key or topic: no token is taken.
         var isStorm = false
+        /// Nothing is taken for the moment.
+        var isOutage = false
         /// Turns whose daemon died or lost its lease: nobody knows what of them was stored.
         var brokenTurns: Set<Int> = []
         /// When daemons died, as ``uptime``.
@@ -46,6 +54,8 @@ final class Apple: Sendable {
         /// Tokens that were replaced, and when.
         var replaced: [String: Int64] = [:]
         var channels: [String: Bool] = [:]
+        /// Those of ``channels`` that nobody deleted.
+        var lostChannels: Set<String> = []
         /// Tokens that were answered with 410.
         var diedAt: [String: Int64] = [:]
         var rejected: Set<String> = []
@@ -57,8 +67,10 @@ final class Apple: Sendable {
 
     let state: Mutex<State>
 
-    init(seed: UInt64, phones: Int) {
-        state = Mutex(State(random: SeededRandom(seed: seed), phones: (1...phones).map(Phone.init(number:))))
+    /// Where some are `silent`, their apps never report a card that listens to a channel.
+    init(seed: UInt64, phones: Int, silent: Bool) {
+        let phones = (1...phones).map { Phone(number: $0, reportsChannels: !silent || $0.isMultiple(of: 4)) }
+        state = Mutex(State(random: SeededRandom(seed: seed), phones: phones))
     }
 
     func with<R: Sendable>(_ body: (inout State) -> sending R) -> R { state.withLock { body(&$0) } }
@@ -67,10 +79,12 @@ final class Apple: Sendable {
 extension Apple.State {
     /// What becomes of a push to a token.
     mutating func take(_ push: ArrivedPush, token: String) -> PushOutcome {
+        if isOutage { return refusal() }
         if isStorm {
             rejected.insert(token)
             return PushOutcome(.tokenRejected, status: 400, reason: "BadDeviceToken")
         }
+        if fans[token] != nil { return answer(push, token) }
         guard isCurrent(token) else {
             if let died = replaced[token] {
                 // Apple may know of it, or learn of it later.
@@ -86,15 +100,29 @@ extension Apple.State {
 
     /// What becomes of a push to a channel.
     mutating func broadcast(_ push: ArrivedPush, channel: String) -> PushOutcome {
+        if isOutage { return refusal() }
         guard channels[channel] == true else {
             return PushOutcome(.channelGone, status: 404, reason: "ChannelNotRegistered")
         }
         return answer(push, channel)
     }
 
+    private mutating func refusal() -> PushOutcome {
+        switch Int.random(in: 0..<3, using: &random) {
+        case 0: PushOutcome(.notSent, detail: "connection refused")
+        case 1: PushOutcome(.retry, status: 429, reason: "TooManyRequests")
+        default: PushOutcome(.retry, status: 503, reason: "ServiceUnavailable")
+        }
+    }
+
     private mutating func answer(_ push: ArrivedPush, _ destination: String) -> PushOutcome {
         guard areFaultsOn else {
             handOn(push, destination)
+            return PushOutcome(.accepted, status: 200)
+        }
+        // What matters of a channel are cards that come after a broadcast.
+        if push.event == "start", push.channel != nil, Bool.random(using: &random) {
+            late.append((destination, push))
             return PushOutcome(.accepted, status: 200)
         }
         switch Int.random(in: 0..<100, using: &random) {
@@ -105,7 +133,8 @@ extension Apple.State {
         case ..<20:
             handOn(push, destination)
             return PushOutcome(.unknown, detail: "no answer")
-        case ..<35:
+        // Of a large crowd none is late: nobody would tell them apart.
+        case ..<35 where fans[destination] == nil:
             late.append((destination, push))
             return PushOutcome(.accepted, status: 200)
         default:
@@ -118,10 +147,14 @@ extension Apple.State {
     mutating func handOnLate() {
         guard !late.isEmpty else { return }
         let (destination, push) = late.remove(at: Int.random(in: 0..<late.count, using: &random))
+        if push.event == "start", let end = startsExpire["\(push.timestamp) \(destination)"], now > end * 1_000 {
+            return note("a start for \(destination) has expired")
+        }
         handOn(push, destination)
     }
 
     private mutating func handOn(_ push: ArrivedPush, _ destination: String) {
+        if fans[destination]?.take(push) != nil { return }
         for phone in phones.indices {
             if push.event == "start" {
                 if phones[phone].startToken == destination { phones[phone].show(push, channel: push.channel) }
@@ -146,6 +179,7 @@ extension Apple.State {
     mutating func loseChannel() -> String? {
         guard let channel = channels.filter(\.value).keys.sorted().randomElement(using: &random) else { return nil }
         channels[channel] = false
+        lostChannels.insert(channel)
         for phone in phones.indices {
             for card in phones[phone].cards.indices where phones[phone].cards[card].channel == channel {
                 phones[phone].cards[card].isKnown = false
@@ -186,6 +220,9 @@ struct Line: PushSender {
         let (outcomes, delay) = apple.with { state in
             let outcomes = (0..<batch.tokens.count).map { index in
                 let token = String(decoding: batch.tokens[index], as: UTF8.self)
+                if push.event == "start" {
+                    state.startsExpire["\(push.timestamp) \(token)"] = batch.headers.expiration
+                }
                 let outcome = state.take(push, token: token)
                 state.note(daemon, token, push, batch.headers.priority, outcome)
                 return outcome
@@ -308,7 +345,9 @@ extension Apple.State {
         let alert = push.alert.map { " with '\($0)'" } ?? ""
         let sender = Stage.actor?.description ?? daemon
         let score = push.content.map { String($0.score) } ?? "without a state"
-        note("\(sender) sends \(push.event) \(score) at \(push.timestamp)\(alert) to \(destination): \(outcome)")
+        if fans[destination] == nil {
+            note("\(sender) sends \(push.event) \(score) at \(push.timestamp)\(alert) to \(destination): \(outcome)")
+        }
         sent.append(
             Apple.Sent(
                 daemon: daemon,

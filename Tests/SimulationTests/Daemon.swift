@@ -20,12 +20,14 @@ final class Daemon: Sendable {
         masterKey: SymmetricKey,
         apple: Apple,
         stage: Stage,
+        clock: VirtualClock,
         settings: OrchestratorSettings
     ) {
         let life = Life()
         let gate = StatementGate { (moment) async throws(PostgresError) in
             if moment == .betweenTransactions { await stage.wait() }
             guard life.isAlive(at: moment) else { throw PostgresError(.connectionLost, message: "the daemon is dead") }
+            if moment == .inTransaction, Stage.isInOrder { try await Hindrance.come(over: apple, clock) }
             guard stage.takesStep() else { throw PostgresError(.connectionLost, message: "the turn is endless") }
         }
         let silence = Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }

@@ -40,6 +40,8 @@ struct Card: Sendable {
 struct Phone: Sendable {
     let id: String
     let osVersion: String
+    /// Whether its app reports cards that listen to channels; Tally does not ask for it.
+    let reportsChannels: Bool
     var appVersion = "1.0"
     /// Since when Tally knows that it has the newer app, as ``Apple/State/uptime``.
     var newerSince: Int64?
@@ -55,8 +57,9 @@ struct Phone: Sendable {
     /// Pushes that it did not show, and why.
     var ignored: [String] = []
 
-    init(number: Int) {
+    init(number: Int, reportsChannels: Bool = true) {
         id = "phone\(number)"
+        self.reportsChannels = reportsChannels
         // One in five knows no channels.
         osVersion = number.isMultiple(of: 5) ? "17.4" : "18.1"
         startToken = "a0" + Self.hex(number) + "0000"
@@ -111,6 +114,7 @@ struct Phone: Sendable {
                 score: content.score,
                 timestamp: push.timestamp,
                 generation: Int64(cards.count) * 1_000,
+                isReportDue: channel == nil || reportsChannels,
                 tokens: token.map { [$0] } ?? [],
                 alerts: push.alert.map { [$0] } ?? []
             )

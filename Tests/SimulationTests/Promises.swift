@@ -22,7 +22,10 @@ extension Universe {
         try await recordScheduled()
         try await checkAccepted()
         try await checkConvergence()
+        try checkFans()
+        try await checkUnreported()
         try await checkLeft()
+        try checkPace()
         try checkVersions()
         try await checkAlerts()
         try checkTime()
@@ -57,7 +60,9 @@ extension Universe {
                 """
             )
             for (score, revision, kind) in try rows.decoded(as: (Int64, Int64, String).self) {
-                guard let post = matches[index].scheduled.first(where: { $0.score == score }) else { continue }
+                guard let post = matches[index].scheduled.first(where: { $0.score == score }),
+                    !matches[index].accepted.contains(where: { $0.revision == revision })
+                else { continue }
                 matches[index].accepted.append(
                     Accepted(
                         revision: revision,
@@ -137,6 +142,35 @@ extension Universe {
                 }
                 guard card.isEnded == match.hasEnded else {
                     throw BrokenPromise(5, "\(phone.id) still shows \(match.id), which has ended")
+                }
+            }
+        }
+    }
+
+    /// Promise 2: a card on a channel shows the newest state, or the end, also where its app never reports it.
+    private func checkUnreported() async throws {
+        guard hasSilentPhones else { return }
+        var known = -1
+        // What was scheduled may come meanwhile.
+        while known != matches.flatMap(\.accepted).count {
+            known = matches.flatMap(\.accepted).count
+            try await waitForLateStarts()
+            try await recordScheduled()
+        }
+        let (phones, lost) = apple.with { ($0.phones, $0.lostChannels) }
+        for phone in phones where !phone.reportsChannels {
+            for match in matches {
+                guard let index = phone.newestCard(of: match.id), let newest = match.newest else { continue }
+                let card = phone.cards[index]
+                guard let channel = card.channel, !lost.contains(channel), !card.isGone, !card.hasLeft else { continue }
+                guard card.score == newest.score || !decodes(phone, newest.hasMinute) else {
+                    throw BrokenPromise(
+                        2,
+                        "\(phone.id) reports nothing, and shows score \(card.score) of \(match.id) and not \(newest.score)"
+                    )
+                }
+                guard card.isEnded == match.hasEnded else {
+                    throw BrokenPromise(5, "\(phone.id) reports nothing, and still shows \(match.id), which has ended")
                 }
             }
         }

@@ -28,9 +28,12 @@ extension Universe {
             try await launchApp()
             try await startMatch()
         }
+        if isLarge { try await fill() }
+        apple.with { $0.isHindered = true }
         for step in 0..<steps {
             if let storm { try await weather(at: step, storm) }
-            try await happen()
+            if let outage { try await refuse(at: step, outage) }
+            if outage?.contains(step) != true { try await happen() }
             try await replaceTheDead()
             try await checkTurnsEnd()
         }
@@ -54,6 +57,28 @@ extension Universe {
             try await post(.update)
         }
         if step == storm.upperBound { endStorm() }
+    }
+
+    /// Nothing reaches Apple, and the backend posts more than ever: what does that make of the pauses?
+    private func refuse(at step: Int, _ outage: Range<Int>) async throws {
+        if step == outage.lowerBound {
+            note("Apple takes nothing")
+            apple.with { $0.isOutage = true }
+        }
+        if step == outage.upperBound { endOutage() }
+        guard outage.contains(step) else { return }
+        try await post(.update)
+        if chance(20) { try await launchApp() }
+        if chance(20) { try await report() }
+        try await work()
+        while let actor = stage.waiting.first { await stage.goOn(actor) }
+        try await pass(milliseconds: .random(in: 100...1_000, using: &random))
+    }
+
+    private func endOutage() {
+        guard apple.with({ $0.isOutage }) else { return }
+        note("Apple takes pushes again")
+        apple.with { $0.isOutage = false }
     }
 
     private func endStorm() {
@@ -188,7 +213,8 @@ extension Universe {
     func calmDown() async throws {
         note("the faults stop")
         endStorm()
-        apple.with { $0.areFaultsOn = false }
+        endOutage()
+        apple.with { ($0.areFaultsOn, $0.isHindered) = (false, false) }
         for daemon in daemons where daemon.isDoomed { daemon.kill() }
         while let actor = stage.waiting.first { await stage.goOn(actor) }
         try await replaceTheDead()
@@ -196,6 +222,18 @@ extension Universe {
         try await goOnCalmly()
         try await waitForProbes()
         let end = now + Self.patience + steppedBack
+        while now < end {
+            try await pass(milliseconds: min(try await millisecondsUntilWork(), end - now))
+            try await goOnCalmly()
+        }
+    }
+
+    /// So much time passes that the repeat for phones which were started late has left (promise 2).
+    func waitForLateStarts() async throws {
+        let rows = try await clock.database.query(
+            "SELECT floor(extract(epoch FROM max(starts_until)) * 1000)::bigint FROM channels WHERE lost_at IS NULL"
+        )
+        let end = max(now, try rows.first(as: Int64?.self).flatMap { $0 } ?? now) + 35_000
         while now < end {
             try await pass(milliseconds: min(try await millisecondsUntilWork(), end - now))
             try await goOnCalmly()

@@ -30,8 +30,9 @@ final class Stage: Sendable {
         var steps: [Int: Int] = [:]
     }
 
-    /// A turn takes a hundred steps at most; one that takes so many would never end, because no time passes meanwhile.
-    private static let mostSteps = 2_000
+    /// A turn takes a hundred steps, and some thousand with a large crowd. One that takes so many would never end, because
+    /// no time passes meanwhile.
+    private static let mostSteps = 10_000
 
     private let state = Mutex(State())
 
@@ -73,6 +74,9 @@ final class Stage: Sendable {
             director?.resume()
         }
     }
+
+    /// Whether the current task is one of those that act in a fixed order: an actor's own, or the director's.
+    static var isInOrder: Bool { actor == nil || stopped == currentTask }
 
     /// Takes note that the current turn goes to the database; false if it has gone there so often that it would go on
     /// for ever.

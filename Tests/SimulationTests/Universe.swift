@@ -49,6 +49,12 @@ final class Universe {
     static let newerApp = "2.0"
     /// One life in so many has a crowd of phones.
     private static let livesPerCrowd: UInt64 = 25
+    /// One life in so many has an outage.
+    private static let livesPerOutage: UInt64 = 8
+    /// One life in so many has a large crowd.
+    private static let livesPerLargeCrowd: UInt64 = 500
+    /// How many seconds a start may wait for its phone.
+    private static let startExpiration = 300
     /// Enough for mass rejections, with the answers of a minute before; and few enough to be one batch, so that nothing
     /// of a turn goes on beside the step that it waits for.
     private static let crowdSize = StartClaims.batchSize - 1
@@ -60,7 +66,7 @@ final class Universe {
     let stage = Stage()
     let masterKey = SymmetricKey.generate()
     var random: SeededRandom
-    var now = VirtualClock.beginning
+    var now: Int64 { apple.with { $0.now } }
     /// When the clock was set to another time, as ``Apple/State/uptime``, and by how many milliseconds.
     var clockSteps: [(uptime: Int64, by: Int64)] = []
     /// By how many milliseconds the clock was set back in all.
@@ -79,6 +85,12 @@ final class Universe {
     let ringSize: Int
     /// In a crowd there is weather: between these steps Apple rejects every token.
     let storm: Range<Int>?
+    /// Between these steps Apple takes nothing at all, while the backend goes on posting.
+    let outage: Range<Int>?
+    /// Whether the first match has a large crowd (``Fan``).
+    let isLarge: Bool
+    /// Whether some apps report no cards that listen to channels.
+    let hasSilentPhones: Bool
     var daemons: [Daemon] = []
     var matches: [Match] = []
     var unanswered: [Unanswered] = []
@@ -94,7 +106,8 @@ final class Universe {
         self.clock = clock
         self.database = database
         channelPool = Int.random(in: 0..<100, using: &random) < 30 ? 2 : 0
-        hasTwoVersions = Int.random(in: 0..<100, using: &random) < 30
+        isLarge = seed % Self.livesPerLargeCrowd == 7
+        hasTwoVersions = Int.random(in: 0..<100, using: &random) < 30 && !isLarge
         if seed.isMultiple(of: Self.livesPerCrowd) {
             let beginning = Int.random(in: 5...40, using: &random)
             storm = beginning..<beginning + .random(in: 10...80, using: &random)
@@ -105,8 +118,18 @@ final class Universe {
         isForgetful = Int.random(in: 0..<100, using: &random) < 30
         startBudget = Bool.random(using: &random) ? Int.random(in: 1...2, using: &random) : 10
         let isFew = Int.random(in: 0..<100, using: &random) < 75
-        ringSize = !isFew ? 50_000 : storm != nil ? Self.crowdSize / 3 : Int.random(in: 1...2, using: &random)
-        apple = Apple(seed: seed ^ 0x5EED, phones: storm == nil ? 5 : Self.crowdSize)
+        ringSize =
+            isLarge
+            ? Fan.count / 3
+            : !isFew ? 50_000 : storm != nil ? Self.crowdSize / 3 : Int.random(in: 1...2, using: &random)
+        hasSilentPhones = Bool.random(using: &random)
+        if storm == nil, seed.isMultiple(of: Self.livesPerOutage) {
+            let beginning = Int.random(in: 30...60, using: &random)
+            outage = beginning..<beginning + .random(in: 30...80, using: &random)
+        } else {
+            outage = nil
+        }
+        apple = Apple(seed: seed ^ 0x5EED, phones: storm == nil ? 5 : Self.crowdSize, silent: hasSilentPhones)
     }
 
     func number() -> Int {
@@ -125,7 +148,7 @@ final class Universe {
 
     func begin() async throws {
         try await clock.reset()
-        apple.with { [now] in $0.now = now }
+        apple.with { $0.now = VirtualClock.beginning }
         addDaemon()
         addDaemon()
         let orchestrator = daemons[0].orchestrator
@@ -154,6 +177,7 @@ final class Universe {
     private func putType(requiring fields: [String], for app: String? = nil) async throws {
         var policy = Policy()
         policy.startRetrySeconds = 20
+        policy.expiration.start = Self.startExpiration
         if let interval { policy.rules = [Self.pace(interval)] }
         if isForgetful { policy.channelStorage = .none }
         (policy.startBudget.count, policy.startBudget.windowSeconds) = (startBudget, 60)
@@ -194,6 +218,7 @@ final class Universe {
                 masterKey: masterKey,
                 apple: apple,
                 stage: stage,
+                clock: clock,
                 settings: OrchestratorSettings(
                     ringSize: ringSize,
                     jitter: { jitter.next() },
@@ -238,7 +263,6 @@ final class Universe {
     }
 
     private func setClock(_ time: Int64) async throws {
-        now = time
         try await clock.set(time)
         apple.with { $0.now = time }
     }

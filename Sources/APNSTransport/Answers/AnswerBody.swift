@@ -6,7 +6,8 @@ internal import JSON
 struct AnswerBody: Sendable, Hashable {
     /// Apple's word, or what stood in its place, shortened to 128 characters.
     var reason: String?
-    /// Milliseconds since 1970 when APNs found out that the token is dead; only with status 410.
+    /// Milliseconds since 1970 when APNs found out that the token is dead; only with status 410. Nil where the number is
+    /// no time up to the year 9999: the database could not compute with it.
     var timestamp: Int64?
 
     /// Reads the body.
@@ -20,7 +21,10 @@ struct AnswerBody: Sendable, Hashable {
             reason = String(text.prefix(128))
         }
         if let number = value["timestamp"] {
-            timestamp = number.int64 ?? number.string.flatMap(Int64.init)
+            let milliseconds = number.int64 ?? number.string.flatMap(Int64.init)
+            timestamp = milliseconds.flatMap { Self.times.contains($0) ? $0 : nil }
         }
     }
+
+    private static let times: ClosedRange<Int64> = 0...253_402_300_799_999
 }

@@ -152,7 +152,8 @@ package enum AnswerRules {
 
     /// What `status` and `reason` mean in answer to a request of `kind`.
     ///
-    /// An unknown or missing reason is judged by its status alone, so that no token dies of a text that we do not know.
+    /// An answer without a reason of the table may come from a proxy, or from an Apple that is ill. It is judged by its
+    /// status alone, and never final: no token dies of it, and no request is given up.
     package static func judge(
         _ kind: APNSRequestKind,
         status: Int,
@@ -164,19 +165,6 @@ package enum AnswerRules {
         if let reason, let rule = rules[Key(kind: kind, status: status, reason: reason)] {
             return (rule.verdict, rule.advice)
         }
-        return (judge(kind, status: status), .keep)
-    }
-
-    private static func judge(_ kind: APNSRequestKind, status: Int) -> AnswerVerdict {
-        switch status {
-        // The status alone, which something in between can say as well, is a suspicion.
-        case 410 where kind == .devicePush: .tokenRejected
-        case 404 where kind == .channelDeletion: .channelGone
-        case 401, 403: .credential
-        case 408, 425, 429: .retry
-        case 400..<500: .requestInvalid
-        // 5xx, and what no APNs would say: redirects of something in between.
-        default: .retry
-        }
+        return ([401, 403].contains(status) ? .credential : .retry, .keep)
     }
 }

@@ -25,7 +25,7 @@ extension Event {
             changeAccepted, changesMerged, pushesAnswered, demoted, tokenDied, tokenWaitOverdue, scheduleFailed,
             clockSkew,
             providerHalted, providerResumed, channelLost, channelUnknown, channelReclaimed, channelRefused,
-            channelQuotaLow, pushSent, pushFailed, incompatibleVersion,
+            channelQuotaLow, pushSent, pushFailed, incompatibleVersion, alertDropped,
         ]
     }
 }
@@ -46,6 +46,8 @@ extension Event.Kind {
     /// Apps of a version follow an activity and cannot decode its newest state, which is therefore withheld from them;
     /// said once for each version of the app until that changes.
     package static let incompatibleVersion = Event.Kind("incompatible_version")
+    /// Phones got a state without the older alert that they were owed: both together were too large for a push.
+    package static let alertDropped = Event.Kind("alert_dropped")
     /// A schedule could not be run and will not be.
     package static let scheduleFailed = Event.Kind("schedule_failed")
     /// The database's clock stepped back.

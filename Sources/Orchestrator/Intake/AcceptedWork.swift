@@ -22,6 +22,8 @@ struct AcceptedWork {
         /// Of a ring that was empty, and is taken past the revision instead of being woken if it is empty still.
         let emptySince: Int64?
         let revision: Revision
+        /// Whether the activity has ended with it: an end cuts the pause after a failure short, once (promise 2).
+        let isEnd: Bool
         /// Whether this daemon may serve it at once, if it rests.
         let isLeasable: Bool
     }
@@ -42,7 +44,13 @@ struct AcceptedWork {
 
     /// Adds an activity by its newest accepted revision; in the order of their keys. What concerns more than those who
     /// ride lets no ring be passed over.
-    mutating func add(_ activityKey: Int64, _ segments: [Segment], revision: Revision, concernsAll: Bool) {
+    mutating func add(
+        _ activityKey: Int64,
+        _ segments: [Segment],
+        revision: Revision,
+        concernsAll: Bool,
+        isEnd: Bool
+    ) {
         let isAlone = segments.count == 1
         for segment in segments {
             let emptySince = concernsAll ? nil : segment.emptySince
@@ -55,6 +63,7 @@ struct AcceptedWork {
                     segment: segment.number,
                     emptySince: emptySince,
                     revision: revision,
+                    isEnd: isEnd,
                     isLeasable: isLeasable
                 )
             )
@@ -95,7 +104,9 @@ struct AcceptedWork {
         UPDATE segments AS s
         SET completed_revision = CASE WHEN \(unescaped: Self.isEmpty) THEN w.revision ELSE s.completed_revision END,
             unsent_after = CASE WHEN NOT \(unescaped: Self.isEmpty) THEN s.unsent_after END,
-            due_at = CASE WHEN \(unescaped: Self.isEmpty) THEN s.due_at ELSE least(s.due_at, w.now) END,
+            due_at = CASE WHEN \(unescaped: Self.isEmpty) THEN s.due_at WHEN w.is_end THEN least(s.due_at, w.now)
+                ELSE \(unescaped: SegmentStore.dueNow("s", now: "w.now")) END,
+            retry_at = CASE WHEN NOT w.is_end AND NOT \(unescaped: Self.isTaken) THEN s.retry_at END,
             wakes = CASE WHEN \(unescaped: Self.isEmpty) THEN s.wakes ELSE s.wakes + 1 END,
             lease_owner = CASE WHEN \(unescaped: Self.isTaken) THEN w.owner ELSE s.lease_owner END,
             lease_daemon = CASE WHEN \(unescaped: Self.isTaken) THEN \(daemon) ELSE s.lease_daemon END,
@@ -108,6 +119,7 @@ struct AcceptedWork {
                 .usually(0, "segment", shares.map(\.segment)),
                 .rarely("empty_since", shares.map(\.emptySince)),
                 .each("revision", shares.map(\.revision)),
+                .usually(false, "is_end", shares.map(\.isEnd)),
                 .each("is_leasable", shares.map(\.isLeasable)),
             ]) AS r
         ) AS w

@@ -320,9 +320,16 @@ private struct IntakeDesk {
         let newest = Dictionary(accepted.map { ($0.activityKey, $0.revision) }, uniquingKeysWith: max)
         // An end concerns more than those who ride, and where versions come and go cards are moved first.
         let others = followers.changedKeys.union(accepted.filter { $0.kind != .update }.map(\.activityKey))
+        let ended = Set(accepted.filter { $0.kind == .end }.map(\.activityKey))
         var work = AcceptedWork(leasing: limit, for: segments)
         for (key, revision) in newest.sorted(by: { $0.key < $1.key }) {
-            work.add(key, places[key]?.segments ?? [], revision: revision, concernsAll: others.contains(key))
+            work.add(
+                key,
+                places[key]?.segments ?? [],
+                revision: revision,
+                concernsAll: others.contains(key),
+                isEnd: ended.contains(key)
+            )
         }
         return work
     }

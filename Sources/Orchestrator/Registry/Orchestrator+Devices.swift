@@ -7,10 +7,12 @@ import Postgres
 extension Orchestrator {
     /// Takes what an app reports of its installation; what the report leaves out keeps what is stored.
     ///
-    /// A start token is replaced by a report of the same or a later generation, or of none; an older one changes
-    /// nothing, and neither does a report of an installation that was replaced (``Installations``). A device belongs to one environment: a report of the other one is a new installation of another build,
-    /// so the tokens of the old one are dropped and its subscriptions and starts are over. Cards that the new one has
-    /// reported before itself stay.
+    /// A start token is replaced by a report of the same or a later generation, or of none. An older one changes
+    /// nothing. Neither does a report of an installation that was replaced (``Installations``).
+    ///
+    /// A device belongs to one environment: a report of the other one is a new installation of another build, so the
+    /// tokens of the old one are dropped and its subscriptions and starts are over. Cards that the new one has reported
+    /// before itself stay.
     ///
     /// - Throws: 404 for an unknown app.
     package func putDevice(_ app: BundleID, _ id: DeviceID, _ request: DeviceRequest) async throws -> DeviceResource {
@@ -43,7 +45,7 @@ extension Orchestrator {
             }
         }
         // Also after a repeated request: the first may have been committed just before its daemon died.
-        try await enrol(deviceKey: key)
+        try await registered(key, request)
         return device
     }
 
@@ -57,8 +59,16 @@ extension Orchestrator {
         _ request: DeviceRequest
     ) async throws -> StaleReport? {
         let stored = try await takingDevice { try await storeDevice(app, id, request, $0) }
-        try await enrol(deviceKey: stored.key)
+        try await registered(stored.key, request)
         return stored.stale
+    }
+
+    /// What a committed report gives to do before it is answered.
+    private func registered(_ deviceKey: Int64, _ request: DeviceRequest) async throws {
+        if !request.startTokens.isEmpty {
+            _ = try await database.execute(TokenOwners.startTokens(of: deviceKey))
+        }
+        try await enrol(deviceKey: deviceKey)
     }
 
     /// A transaction that stores a report. An audience is a standing rule: enrol the device before the report is
@@ -203,7 +213,8 @@ extension Orchestrator {
                 ON known.device_key = \(deviceKey) AND known.type_name = report.type_name
             WHERE report.generation IS NULL OR known.generation IS NULL OR report.generation >= known.generation
             ON CONFLICT (device_key, type_name) DO UPDATE
-            SET token = EXCLUDED.token, generation = EXCLUDED.generation, state = 'live', registered_at = now()
+            SET token = EXCLUDED.token, generation = EXCLUDED.generation, state = 'live', registered_at = now(),
+                contradictions = 0
             """,
             """
             DELETE FROM start_tokens WHERE device_key = \(deviceKey) AND type_name IN (

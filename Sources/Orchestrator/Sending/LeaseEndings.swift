@@ -30,9 +30,10 @@ extension SegmentStore {
         try await database.execute(ending(lease, dueIn: delay, ifStill: wakesSeen)) > 0
     }
 
-    /// Ends the lease for a while after a failure of the segment as a whole.
+    /// Ends the lease for a while after a failure of the segment as a whole. New work does not cut that pause short.
     func backOff(_ lease: SegmentLease, for delay: Duration) async throws {
-        _ = try await database.execute(ending(lease, dueIn: delay, failures: "least(s.failures + 1, 1000)"))
+        let failures = "least(s.failures + 1, 1000)"
+        _ = try await database.execute(ending(lease, dueIn: delay, failures: failures, isFailure: true))
     }
 
     /// Gives the lease back at once, for another daemon to go on.
@@ -46,18 +47,20 @@ extension SegmentStore {
     }
 
     /// The statement that ends a lease. The segment is due after a delay or at a time that is an SQL expression,
-    /// whichever comes first; `wakesSeen`: only if it was given no work since.
+    /// whichever comes first; `wakesSeen`: only if it was given no work since. `isFailure`: not before the delay is over.
     private func ending(
         _ lease: SegmentLease,
         dueIn delay: Duration?,
         orAt time: String = "NULL",
         failures: String = "s.failures",
+        isFailure: Bool = false,
         ifStill wakesSeen: Int64? = nil
     ) -> Query {
         """
         UPDATE segments AS s
         SET lease_owner = NULL, lease_until = NULL, failures = \(unescaped: failures),
-            due_at = least(clock_timestamp() + \(delay)::interval, \(unescaped: time))
+            due_at = least(clock_timestamp() + \(delay)::interval, \(unescaped: time)),
+            retry_at = CASE WHEN \(isFailure) THEN clock_timestamp() + \(delay)::interval END
         WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
           AND lease_owner = \(lease.owner)::uuid AND wakes = coalesce(\(wakesSeen), wakes)
         """
@@ -73,11 +76,15 @@ extension SegmentStore {
         """
     }
 
-    /// An SQL expression: when somebody who joined the channel of the activity `a` late is owed a broadcast, if ever.
+    /// An SQL expression: when somebody who joined the channel of the activity `a` late is owed a broadcast, if ever. The
+    /// segment is `s`.
     private static let nextOfChannel = """
-        (SELECT min(d.due_at) FROM subscriptions AS d
-         WHERE d.activity_key = a.activity_key AND d.mode = 'channel' AND d.state = 'due'
-           AND EXISTS (SELECT FROM channels AS c WHERE c.activity_key = d.activity_key AND c.state = 'ready'))
+        least(
+            (SELECT min(d.due_at) FROM subscriptions AS d
+             WHERE d.activity_key = a.activity_key AND d.mode = 'channel' AND d.state = 'due'
+               AND EXISTS (SELECT FROM channels AS c WHERE c.activity_key = d.activity_key AND c.state = 'ready')),
+            \(LateStarts.due)
+        )
         """
 
     /// An SQL expression: when the ring `s` of the activity `a` has something to do that has a time, if ever. Starts

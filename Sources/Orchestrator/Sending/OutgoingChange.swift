@@ -16,28 +16,33 @@ struct OutgoingChange: Sendable {
         let body: [UInt8]
         /// The revision whose state it carries; nil for an end without one.
         let revision: Revision?
+        /// Whether there was no room for the alert.
+        let dropsAlert: Bool
     }
 
     /// What goes to apps that could not decode the state is `leavingOutContent`: an end reaches them all the same.
     func form(alert: AlertContent?, priority: PushPriority, leavingOutContent: Bool = false) -> Form {
-        Form(
+        let (body, dropsAlert) = body(alert, leavingOutContent)
+        return Form(
             headers: PushHeaders(
                 bundleID: activity.bundleID,
                 priority: priority,
                 expiration: activity.policy.expiration(of: change.kind, at: change.timestamp)
             ),
-            body: body(alert, leavingOutContent),
-            revision: leavingOutContent ? nil : change.revision
+            body: body,
+            revision: leavingOutContent ? nil : change.revision,
+            dropsAlert: dropsAlert
         )
     }
 
     /// An alert that one card is owed from earlier was not measured with every later state; the state goes before it.
-    private func body(_ alert: AlertContent?, _ leavingOutContent: Bool) -> [UInt8] {
+    private func body(_ alert: AlertContent?, _ leavingOutContent: Bool) -> ([UInt8], dropsAlert: Bool) {
         let body = LiveActivityRendering(change: change, alert: alert, activity: activity)
             .body(leavingOutContent: leavingOutContent)
-        guard alert != nil, SizeLimit.device.excess(body.count) != nil else { return body }
-        return LiveActivityRendering(change: change, alert: nil, activity: activity)
+        guard alert != nil, SizeLimit.device.excess(body.count) != nil else { return (body, false) }
+        let state = LiveActivityRendering(change: change, alert: nil, activity: activity)
             .body(leavingOutContent: leavingOutContent)
+        return (state, true)
     }
 
     /// Sends to tokens, and takes down what became of it. `deviceKeys` are those of the tokens, in their order.
@@ -67,6 +72,12 @@ struct OutgoingChange: Sendable {
             to: deviceKeys,
             outcome
         )
+        if form.dropsAlert {
+            orchestrator.timeline.record(
+                DroppedAlert(activity: activity.names, revision: form.revision),
+                phones: outcome.accepted
+            )
+        }
         return outcome
     }
 }

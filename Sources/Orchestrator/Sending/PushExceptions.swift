@@ -134,8 +134,12 @@ struct PushExceptions: Sendable {
         """
     }
 
+    /// How often a push is repeated of which APNs says that its token died before the app reported it. Then APNs is
+    /// believed until the next report: a clock may be wrong, or the app may report a token that is gone.
+    static let mostContradictions = 3
+
     /// A token that the app reported after the moment at which APNs knew it as dead is tried again instead, with no
-    /// alert that it has heard.
+    /// alert that it has heard, but not for ever.
     private func death(of dead: [(Place, PushOutcome, Int64?, delay: Duration)]) -> Query {
         """
         WITH died AS (
@@ -144,8 +148,9 @@ struct PushExceptions: Sendable {
                     SELECT CASE WHEN alive THEN 'due'::subscription_state ELSE 'dead' END,
                            CASE WHEN alive THEN clock_timestamp() + d.delay END
                     FROM (SELECT coalesce(s.registered_at > 'epoch'::timestamptz + d.dead_at * interval '1 millisecond', false)
-                          AS alive) AS verdict
+                          AND s.contradictions < \(Self.mostContradictions) AS alive) AS verdict
                 ),
+                contradictions = least(s.contradictions + 1, 1000),
                 reason = d.reason, heard_revision = greatest(s.heard_revision, d.heard),
                 failures = least(s.failures + 1, 1000)
             FROM unnest(

@@ -32,7 +32,7 @@ struct SegmentStore: Sendable {
                 )
                 ORDER BY activity_key, segment FOR NO KEY UPDATE
             )
-            UPDATE segments AS s SET due_at = least(s.due_at, clock_timestamp()), wakes = s.wakes + 1
+            UPDATE segments AS s SET due_at = \(unescaped: Self.dueNow("s")), wakes = s.wakes + 1
             FROM woken WHERE s.activity_key = woken.activity_key AND s.segment = woken.segment
             """
         )
@@ -101,7 +101,7 @@ struct SegmentStore: Sendable {
             )
             UPDATE segments AS s
             SET lease_owner = gen_random_uuid(), lease_daemon = \(daemon),
-                lease_until = clock_timestamp() + \(self.lease)
+                lease_until = clock_timestamp() + \(self.lease), retry_at = NULL
             FROM (TABLE due UNION ALL TABLE further) AS due
             WHERE s.activity_key = due.activity_key AND s.segment = due.segment
             RETURNING s.activity_key, s.segment, s.lease_owner::text
@@ -348,6 +348,14 @@ struct SegmentStore: Sendable {
         """
     }
 
+    /// An SQL expression: when the segment `s` becomes due if it gets work now. New work does not cut the pause after a
+    /// failure short (promise 2). A pause of more than two hours means that the clock was set back, and does not count.
+    static func dueNow(_ s: String, now: String = "clock_timestamp()") -> String {
+        """
+        least(\(s).due_at, greatest(\(now), CASE WHEN \(s).retry_at < \(now) + interval '2 hours' THEN \(s).retry_at END))
+        """
+    }
+
     /// The statement that gives segments work that is due now; for the transaction that makes the work.
     ///
     /// Whoever wakes several segments locks them in one order, so that two never wait for each other.
@@ -358,7 +366,7 @@ struct SegmentStore: Sendable {
             WHERE activity_key = ANY(\(activityKeys)) AND (\(segments == .all) OR segment >= 0)
             ORDER BY activity_key, segment FOR NO KEY UPDATE
         )
-        UPDATE segments AS s SET due_at = least(s.due_at, clock_timestamp()), wakes = s.wakes + 1
+        UPDATE segments AS s SET due_at = \(unescaped: dueNow("s")), wakes = s.wakes + 1
         FROM woken WHERE s.activity_key = woken.activity_key AND s.segment = woken.segment
         """
     }
@@ -366,7 +374,7 @@ struct SegmentStore: Sendable {
     /// The statement that gives the ring work that holds a device; without one, the first.
     static func wake(activityKey: Int64, ringOf deviceKey: Int64?) -> Query {
         """
-        UPDATE segments SET due_at = least(due_at, clock_timestamp()), wakes = wakes + 1
+        UPDATE segments AS s SET due_at = \(unescaped: dueNow("s")), wakes = s.wakes + 1
         WHERE activity_key = \(activityKey) AND segment >= 0
           AND CASE WHEN \(deviceKey)::bigint IS NULL THEN segment = 0 ELSE \(deviceKey) > after_key AND \(deviceKey) <= through_key END
         """

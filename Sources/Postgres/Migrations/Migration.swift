@@ -5,7 +5,7 @@ import Cryptography
 /// The file begins with two comments: `-- version: 3`, the version of the schema that it leads to, and
 /// `-- compatible_from: 2`, the oldest version whose programs can work with that schema.
 package struct Migration: Sendable, Hashable {
-    /// From 1; the order of application.
+    /// From 1, without gaps; the order of application.
     package let number: Int
     package let name: String
     package let version: Int

@@ -5,11 +5,10 @@ package struct Migrator: Sendable {
     /// Held while a migration is applied, so that daemons that start together do not meet: "tally" in ASCII.
     private static let lock: Int64 = 0x74_61_6C_6C_79
 
-    /// - Throws: ``MigrationError/Code/malformed`` unless the numbers ascend from 1. They may have gaps.
+    /// - Throws: ``MigrationError/Code/malformed`` unless the numbers are 1, 2, 3 and so on, in order.
     package init(migrations: [Migration]) throws(MigrationError) {
-        let numbers = migrations.map(\.number)
-        guard numbers.first ?? 1 == 1, zip(numbers, numbers.dropFirst()).allSatisfy({ $0 < $1 }) else {
-            throw MigrationError(.malformed, "the numbers of migrations do not ascend from 1")
+        guard migrations.map(\.number) == Array(1..<migrations.count + 1) else {
+            throw MigrationError(.malformed, "migrations are not numbered from 1 without gaps")
         }
         self.migrations = migrations
     }

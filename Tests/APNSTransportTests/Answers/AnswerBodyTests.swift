@@ -17,7 +17,10 @@ struct AnswerBodyTests {
         arguments: [
             (#""1700000000123""#, 1_700_000_000_123), ("1.700000000123e12", 1_700_000_000_123), ("null", nil),
             ("1.5", nil),
-            ("true", nil), (#""soon""#, nil),
+            ("true", nil), (#""soon""#, nil), ("0", 0), ("-1", nil), ("253402300799999", 253_402_300_799_999),
+            // Beyond what the database can compute with.
+            ("253402300800000", nil), ("9223372036854775807", nil), ("-9223372036854775808", nil),
+            (#""9223372036854775807""#, nil), ("1e300", nil),
         ] as [(String, Int64?)]
     )
     func oddTimestamp(text: String, expected: Int64?) {
@@ -34,7 +37,7 @@ struct AnswerBodyTests {
     func unreadable(text: String) {
         let outcome = APNSAnswer(.devicePush, status: 400, body: Array(text.utf8)).outcome
         #expect(outcome.reason == nil)
-        #expect(outcome.class == .requestInvalid)
+        #expect(outcome.class == .retry)
     }
 
     @Test("a very long reason is shortened")

@@ -176,18 +176,27 @@ struct AnswerTableTests {
                 #expect(verdict != .tokenDead && verdict != .tokenRejected)
             }
         }
-        for status in 100..<600 where status != 410 {
+        for status in 100..<600 {
             let verdict = AnswerRules.judge(.devicePush, status: status, reason: "NobodyKnowsThis").verdict
             #expect(verdict != .tokenDead && verdict != .tokenRejected)
+        }
+    }
+
+    @Test("nothing is given up for an answer that is not in the table", arguments: APNSRequestKind.allCases)
+    func neverFinal(kind: APNSRequestKind) {
+        for status in 300..<600 {
+            for reason in [nil, "NobodyKnowsThis"] {
+                let verdict = AnswerRules.judge(kind, status: status, reason: reason).verdict
+                #expect(verdict == ([401, 403].contains(status) ? .credential : .retry))
+            }
         }
     }
 
     @Test(
         "an unknown or missing reason is judged by its status",
         arguments: [
-            (400, .requestInvalid), (402, .requestInvalid), (403, .credential), (404, .requestInvalid),
-            (408, .retry),
-            (410, .tokenRejected), (413, .requestInvalid), (429, .retry), (500, .retry),
+            (400, .retry), (401, .credential), (402, .retry), (403, .credential), (404, .retry), (407, .retry),
+            (408, .retry), (410, .retry), (413, .retry), (421, .retry), (429, .retry), (500, .retry),
             (502, .retry), (503, .retry), (302, .retry), (204, .accepted),
         ] as [(Int, PushOutcome.Class)]
     )
@@ -197,19 +206,19 @@ struct AnswerTableTests {
         #expect(answer.outcome.reason == "BrandNew")
     }
 
-    @Test("a 410 without a reason is only a suspicion")
+    @Test("a 410 without a reason says nothing of the token")
     func bare410() {
         let bodies = ["", "{}", "gone", #"{"reason":null}"#, #"{"timestamp":1763700000000}"#]
         for body in bodies {
-            #expect(APNSAnswer(.devicePush, status: 410, body: Array(body.utf8)).outcome.class == .tokenRejected)
+            #expect(APNSAnswer(.devicePush, status: 410, body: Array(body.utf8)).outcome.class == .retry)
         }
-        #expect(APNSAnswer(.broadcastPush, status: 410, body: []).outcome.class == .requestInvalid)
+        #expect(APNSAnswer(.broadcastPush, status: 410, body: []).outcome.class == .retry)
     }
 
     @Test("a known reason under a foreign status is judged by the status")
     func foreignStatus() {
         let body = Array(#"{"reason":"Unregistered"}"#.utf8)
         #expect(APNSAnswer(.devicePush, status: 503, body: body).outcome.class == .retry)
-        #expect(APNSAnswer(.devicePush, status: 400, body: body).outcome.class == .requestInvalid)
+        #expect(APNSAnswer(.devicePush, status: 400, body: body).outcome.class == .retry)
     }
 }

@@ -104,7 +104,7 @@ struct SendingTests {
                 #expect(byIndex[2]?.class == .tokenRejected)
                 #expect(byIndex[3]?.class == .retry)
                 #expect(byIndex[4]?.class == .retry)
-                #expect(byIndex[5]?.class == .requestInvalid)
+                #expect(byIndex[5]?.class == .retry)
                 #expect(byIndex[5]?.reason == "SomethingNew")
                 #expect(byIndex[6]?.apnsID == "ID-6")
                 #expect(outcome.rejected == 1)

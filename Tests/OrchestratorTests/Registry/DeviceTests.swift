@@ -234,7 +234,7 @@ struct DeviceTests {
     func listsAndForgets() async throws {
         try await withRegistry { registry, app in
             for number in 1...5 {
-                var request = try report([game: ("aaaa", nil)])
+                var request = try report([game: ("aaa\(number)", nil)])
                 if number > 2 { request.user = .user(UserID(stored: "u1")) }
                 _ = try await registry.putDevice(app, DeviceID(stored: "d\(number)"), request)
             }

@@ -89,6 +89,49 @@ struct ExceptionTests {
         }
     }
 
+    @Test("A 410 that contradicts the last report is believed after three repeats, until the next report")
+    func contradiction() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.follow("d1", token: "aa01", known: 1)
+            try await world.settle()
+            // Since 2001, which is before the report.
+            world.recorder.answerAll(with: .unregistered(at: 1_000_000_000_000))
+            try await world.update(score: 1)
+            for round in 1...2 {
+                for _ in 1...6 {
+                    try await world.settle()
+                    try await world.pass(31)
+                }
+                #expect(world.recorder.take().map(\.destination) == ["aa01", "aa01", "aa01", "aa01"])
+                #expect(try await world.subscription("d1") == "dead")
+                #expect(try await world.events(.tokenDied).count == round)
+                // The app is sure of it.
+                try await world.follow("d1", token: "aa01")
+            }
+        }
+    }
+
+    @Test("So is one about a start token")
+    func contradictedStartToken() async throws {
+        try await withWorld { world in
+            try await world.register("d1", token: "5a01")
+            world.recorder.answerAll(with: .unregistered(at: 1_000_000_000_000))
+            try await world.start(to: World.devices("d1"))
+            for round in 1...2 {
+                for _ in 1...6 {
+                    try await world.settle()
+                    try await world.pass(31)
+                }
+                #expect(world.recorder.take().map(\.destination) == ["5a01", "5a01", "5a01", "5a01"])
+                #expect(try await world.word("SELECT state::text FROM start_tokens") == "dead")
+                #expect(try await world.startState("d1") == "failed")
+                #expect(try await world.events(.tokenDied).count == round)
+                try await world.register("d1", token: "5a01")
+            }
+        }
+    }
+
     @Test("A retry waits longer each time, up to the cap, and is not given up")
     func backoff() async throws {
         try await withWorld { world in

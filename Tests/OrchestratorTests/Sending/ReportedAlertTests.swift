@@ -69,6 +69,7 @@ struct ReportedAlertTests {
             _ = world.recorder.take()
             try await world.update(score: 2)
             try await world.follow("phone", token: "aa01", known: 2)
+            try await world.pass(60)
             try await world.settle()
             let pushes = world.recorder.take()
             #expect(pushes.map(\.score) == [2])

@@ -158,6 +158,7 @@ struct DeviceVerdictTests {
             $0.card = card(.withheld, reason: "incompatible_version")
         },
         Case("gone", "card_gone", "reported that its card is gone") { $0.card = card(.over) },
+        Case("token moved", "token_moved", "Another device") { $0.card = card(.over, reason: "token_moved") },
         Case("8 hours", "expired", "more than 8 hours") { $0.card = card(.over, reason: "expired") },
         Case("channel lost", "channel_gone", "Apple has lost") { $0.card = card(.over, reason: "channel_lost") },
         Case("spaced out", "held_back", noonText) {

@@ -67,6 +67,31 @@ struct TimelineTests {
         }
     }
 
+    @Test("An alert that is left out for want of room is told of")
+    func droppedAlert() async throws {
+        try await withWorld { world in
+            try await world.start()
+            for number in 1...2 { try await world.follow("d\(number)", token: "aa0\(number)", known: 1) }
+            try await world.settle()
+            world.recorder.answer("aa01", with: .tooMany)
+            try await world.update(score: 1, alert: String(repeating: "!", count: 1_000))
+            try await world.settle()
+            _ = world.recorder.take()
+            // Everybody else has heard the alert, so the next state may be larger than both together.
+            try await world.update(score: 2) { $0.contentState["note"] = .string(String(repeating: "x", count: 3_500)) }
+            try await world.pass(60)
+            try await world.settle()
+            let pushes = world.recorder.pushes(to: "aa01")
+            #expect(pushes.map(\.score) == [2])
+            #expect(pushes.map(\.alert) == [nil])
+            let entry = try #require(
+                try await world.explain("d1").page.items.first { $0.kind == Event.Kind.alertDropped.word }
+            )
+            #expect(entry.text.hasPrefix("Revision 3 went out without an older alert"))
+            #expect(try await world.events(.alertDropped).count == 1)
+        }
+    }
+
     @Test("A withheld device is told of with its reason")
     func withheld() async throws {
         try await withWorld { world in

@@ -11,7 +11,7 @@ struct SchemaRelease: Sendable {
     static let all = [
         first, events, destinations, cards, halts, pacing, channels, counts, timeline, channelAlerts, changeEvents,
         pushes, audit, versions, lookups, rings, origins, retention, accepting, lookupsByID,
-        auditRetention, ledger, enrolment, alertStamps, unsent, installations,
+        auditRetention, ledger, enrolment, alertStamps, unsent, pace, installations,
     ]
 
     /// An activity of each kind in the middle of its life. The signing key is written by the test, which knows the
@@ -302,5 +302,13 @@ struct SchemaRelease: Sendable {
         rows: "UPDATE segments SET unsent_after = 1 WHERE lap_revision = 2"
     )
 
-    private static let installations = SchemaRelease(version: 28, rows: "")
+    private static let pace = SchemaRelease(
+        version: 26,
+        rows: """
+            UPDATE segments SET retry_at = now() - interval '1 second' WHERE due_at IS NOT NULL;
+            UPDATE channels SET starts_until = now() + interval '1 minute', starts_from = 1 WHERE activity_key IS NOT NULL;
+            """
+    )
+
+    private static let installations = SchemaRelease(version: 27, rows: "")
 }

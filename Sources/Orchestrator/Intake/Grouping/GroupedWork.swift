@@ -139,7 +139,8 @@ final class GroupedWork<Line: Hashable & Sendable, Request: Sendable, Answer: Se
         }
     }
 
-    private func answers(to requests: [Request]) async -> Answers {
+    /// `isRepeat`: it is a single one that met a unique key, and is tried once more.
+    private func answers(to requests: [Request], isRepeat: Bool = false) async -> Answers {
         do {
             return try await carryOut(requests)
         } catch let error as PostgresError where error.code == .server && requests.count > 1 {
@@ -148,6 +149,9 @@ final class GroupedWork<Line: Hashable & Sendable, Request: Sendable, Answer: Se
             var answers: Answers = []
             for request in requests { answers += await self.answers(to: [request]) }
             return answers
+        } catch let error as PostgresError where error.sqlState == "23505" && !isRepeat {
+            // Another transaction has stored the same, an idempotency key for one. By now it can be seen.
+            return await answers(to: requests, isRepeat: true)
         } catch {
             logger.error("\(name) failed", metadata: ["error": "\(error)", "count": "\(requests.count)"])
             return requests.map { _ in .failure(error) }

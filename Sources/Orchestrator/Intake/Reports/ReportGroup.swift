@@ -39,6 +39,8 @@ struct ReportGroup {
         /// The places of those that are left, each to a transaction of its own.
         var alone: [Int] = []
         var givesWork = false
+        /// The cards whose update tokens were reported.
+        var byToken: [CardKey] = []
     }
 
     /// Accepts reports. `wakeUps` are told when there is something to send.
@@ -83,6 +85,9 @@ struct ReportGroup {
                 try await database.withYieldingTransaction { try await accept(reports, on: $0) }
             }
         }
+        if !outcome.byToken.isEmpty {
+            _ = try await database.execute(TokenOwners.updateTokens(of: outcome.byToken))
+        }
         if outcome.givesWork { wakeUps.signal() }
         return outcome
     }
@@ -115,7 +120,12 @@ struct ReportGroup {
         }
         let statements = kept.statements
         if !statements.isEmpty { _ = try await connection.commit(statements) }
-        return Outcome(answers: answers, alone: new.alone.map { places[$0] }, givesWork: new.givesWork)
+        return Outcome(
+            answers: answers,
+            alone: new.alone.map { places[$0] },
+            givesWork: new.givesWork,
+            byToken: new.byToken
+        )
     }
 
     /// `isLast`: the transaction has nothing else to do.
@@ -130,7 +140,12 @@ struct ReportGroup {
         try await group.addDevices()
         try await group.admit()
         let answers = try await group.store(isLast: isLast)
-        return Outcome(answers: answers, alone: group.renewed.sorted(), givesWork: group.givesWork)
+        return Outcome(
+            answers: answers,
+            alone: group.renewed.sorted(),
+            givesWork: group.givesWork,
+            byToken: group.byToken
+        )
     }
 
     private init(_ reports: [CardReport], on connection: PostgresConnection) {
@@ -265,6 +280,10 @@ struct ReportGroup {
         } else if let activityKey {
             _ = try await admission.admit([CardKey(activityKey: activityKey, deviceKey: key)], on: connection)
         }
+    }
+
+    private var byToken: [CardKey] {
+        reports.indices.filter { reports[$0].card.request.report.isByToken }.compactMap { cardKey($0) }
     }
 
     private var onChannels: [Int64] {

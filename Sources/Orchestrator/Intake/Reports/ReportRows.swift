@@ -112,13 +112,15 @@ struct ReportRows {
         SET mode = 'token', frequent = EXCLUDED.frequent, update_token = EXCLUDED.update_token,
             generation = \(unescaped: Self.newGeneration(kind)),
             activitykit_id = coalesce(EXCLUDED.activitykit_id, s.activitykit_id),
-            registered_at = EXCLUDED.registered_at, failures = 0,
+            registered_at = EXCLUDED.registered_at, contradictions = 0,
+            failures = CASE WHEN \(unescaped: Self.isPausing) THEN s.failures ELSE 0 END,
             leaving = s.leaving AND s.state = 'waiting_for_token',
             (state, reason, due_at, known_revision, confirmed_revision, heard_revision, started_at, check_at) = (
                 SELECT
                     CASE WHEN is_over THEN 'over' WHEN is_same THEN s.state ELSE 'due' END,
                     CASE WHEN is_over THEN '\(unescaped: OverReason.expired.rawValue)' END,
-                    CASE WHEN NOT is_over AND (NOT is_same OR s.state = 'due') THEN EXCLUDED.due_at END,
+                    CASE WHEN NOT is_over AND (NOT is_same OR s.state = 'due') THEN
+                        CASE WHEN \(unescaped: Self.isPausing) THEN s.due_at ELSE EXCLUDED.due_at END END,
                     CASE WHEN is_same OR ((NOT is_news OR has_token) AND NOT is_other AND s.mode = 'token') THEN
                             greatest(
                                 CASE WHEN s.state = 'riding' AND NOT is_same THEN \(unescaped: Self.sentOnRing)
@@ -160,6 +162,13 @@ struct ReportRows {
         CROSS JOIN LATERAL (
             SELECT CASE WHEN r.revision > a.revision THEN 0 ELSE r.revision END AS revision
         ) AS known
+        """
+
+    /// Whether the row `s` waits after a failure, and the report brings the same token. The pause goes on then (promise
+    /// 2): an app reports its tokens at each launch.
+    private static let isPausing = """
+        (s.state = 'due' AND s.failures > 0 AND s.mode = 'token'
+         AND coalesce(s.update_token = EXCLUDED.update_token, false))
         """
 
     private static let lifetime = Duration.seconds(CardWatch.lifetimeSeconds)

@@ -8,7 +8,8 @@ struct BroadcastChannel: Sendable {
     let apnsID: APNSChannelID?
     let storage: ChannelStorage
     let state: ChannelState
-    /// Subscribers that joined later than the newest broadcast.
+    /// Subscribers that joined later than the newest broadcast. Those that may have, by a start whose time is over, count
+    /// as one.
     let behind: Int
     /// The database's clock when it was read.
     let readAt: PGTimestamp
@@ -26,7 +27,10 @@ extension BroadcastChannel {
         """
         SELECT c.channel_id::text, c.apns_channel_id, c.storage::text, c.state::text,
                (SELECT count(*) FROM subscriptions AS s
-                WHERE s.activity_key = c.activity_key AND s.mode = 'channel' AND s.state = 'due' AND s.due_at <= now()),
+                WHERE s.activity_key = c.activity_key AND s.mode = 'channel' AND s.state = 'due' AND s.due_at <= now())
+               + (SELECT count(*) FROM segments AS g
+                  WHERE g.activity_key = c.activity_key AND g.segment = \(SegmentLease.channelSegment)
+                    AND c.starts_until <= now() AND c.starts_from < g.completed_revision),
                clock_timestamp(),
                coalesce(c.ready_at < clock_timestamp() - \(Duration.seconds(ChannelComparison.settlingTime)), false),
                (SELECT g.alert_stamp FROM segments AS g

@@ -162,6 +162,7 @@ struct ChannelTurn: Sendable {
             carousel.acknowledge(through: nil, reachedBound: true)
             var statements = mayHaveArrived ? news : ChangeStore.passed(carousel, under: lease)
             statements.append(Self.caughtUp(revision, of: activity.key, before: channel.readAt))
+            statements.append(LateStarts.told(channel.id, before: channel.readAt))
             if change.kind == .end {
                 statements.append(deletion(of: channel))
             }
@@ -314,12 +315,13 @@ struct ChannelTurn: Sendable {
         """
     }
 
+    /// Phones that may still come are told first (``LateStarts``).
     private func deletion(of channel: BroadcastChannel) -> Query {
         """
         UPDATE channels
         SET delete_at = clock_timestamp()
             + \(Duration.seconds(activity.policy.channelGrace(channel.storage)))
-        WHERE channel_id = \(channel.id.rawValue)::uuid AND delete_at IS NULL
+        WHERE channel_id = \(channel.id.rawValue)::uuid AND delete_at IS NULL AND starts_until IS NULL
         """
     }
 }

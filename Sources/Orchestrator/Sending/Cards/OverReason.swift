@@ -9,4 +9,6 @@ enum OverReason: String, Sendable {
     case channelLost = "channel_lost"
     /// The channel that it listened to was deleted before the newest state was sent.
     case channelDeleted = "channel_deleted"
+    /// Another device has reported the card's token since.
+    case tokenMoved = "token_moved"
 }

@@ -95,7 +95,10 @@ struct StartClaims: Sendable {
                 case .wait, .rest: break
                 }
             }
-            _ = try await connection.pipeline([store(decisions)] + verdicts.statements)
+            let isOnChannel = batch.starts.contains { $0.capability == .withInputPushChannel }
+            _ = try await connection.pipeline(
+                [store(decisions)] + verdicts.statements + (isOnChannel ? [LateStarts.begin(of: activity)] : [])
+            )
             return batch
         }
     }

@@ -169,18 +169,25 @@ struct StartResults: Sendable {
             """
     }
 
+    /// The condition that the token `t` was reported after the death `r`. Then it is tried again, as
+    /// ``PushExceptions`` does with update tokens.
+    private static let isContradicted = """
+        (coalesce(t.registered_at > 'epoch'::timestamptz + r.dead_at * interval '1 millisecond', false)
+         AND t.contradictions < \(PushExceptions.mostContradictions))
+        """
+
     private func tokenDeaths(_ activity: ActivitySnapshot) -> Query {
         let dead = deadTokens.sorted { $0.0.deviceKey < $1.0.deviceKey }
         return """
             WITH died AS (
-                UPDATE start_tokens AS t SET state = r.state::token_state
+                UPDATE start_tokens AS t
+                SET state = CASE WHEN \(unescaped: Self.isContradicted) THEN t.state ELSE r.state::token_state END,
+                    contradictions = t.contradictions + CASE WHEN \(unescaped: Self.isContradicted) THEN 1 ELSE 0 END
                 FROM unnest(
                     \(dead.map(\.0.deviceKey)), \(dead.map { $0.0.token?.bytes }), \(dead.map(\.state)),
                     \(dead.map(\.deadAt)), \(dead.map(\.words))
                 ) AS r(device_key, token, state, dead_at, reason)
                 WHERE t.device_key = r.device_key AND t.type_name = \(activity.typeName.rawValue) AND t.token = r.token
-                  AND (r.dead_at IS NULL
-                       OR t.registered_at <= 'epoch'::timestamptz + r.dead_at * interval '1 millisecond')
                 RETURNING \(activity.key) AS activity_key, t.device_key, t.state, r.reason
             )
             \(unescaped: EventRows.tokenDeath(of: .start, from: "died", where: "r.state = 'dead'"))

@@ -53,6 +53,11 @@ struct CardVerdict {
                 code: "channel_gone",
                 text: "The activity's channel was deleted before this phone could be told the newest state."
             )
+        case .tokenMoved:
+            Verdict(
+                code: "token_moved",
+                text: "Another device has reported this card's update token since. Tally sends to that device alone."
+            )
         case nil:
             Verdict(code: "card_gone", text: "The phone reported that its card is gone. Nothing is sent any more.")
         }

@@ -22,6 +22,8 @@ enum EntryWords {
         case Event.Kind.channelLost.word: "Apple has lost the channel. Its cards cannot be told anything any more."
         case Event.Kind.incompatibleVersion.word:
             "\(revision(entry)) is withheld from apps \(entry.reason.map { "of version \($0)" } ?? "that do not say their version"): they could not decode it."
+        case Event.Kind.alertDropped.word:
+            "\(revision(entry)) went out without an older alert that was still owed: both together do not fit in a push."
         case Event.Kind.channelRefused.word: "Apple refuses to make the channel: \(reason(entry))."
         default: "\(entry.kind.split(separator: "_").joined(separator: " "))."
         }

@@ -150,6 +150,7 @@ struct TimelineEntries {
 
     private static let eventsTold: [Event.Kind] = [
         .tokenDied, .tokenWaitOverdue, .scheduleFailed, .channelLost, .channelRefused, .incompatibleVersion,
+        .alertDropped,
     ]
 
     /// What the timeline itself keeps. Of batches a device is told those that it was in, of broadcasts those that it

@@ -18,14 +18,21 @@ final class Timeline: Sendable {
         var lost: [Int64: Int] = [:]
         /// What became of pushes, counted for the events; each adds up what was recorded since the last writing.
         var answers: [PushCounts.Subject: AnsweredPushes] = [:]
+        /// How many phones got a state without the older alert that they were owed.
+        var droppedAlerts: [DroppedAlert: Int] = [:]
 
-        var isEmpty: Bool { rows.isEmpty && lost.isEmpty && answers.isEmpty }
+        var isEmpty: Bool { rows.isEmpty && lost.isEmpty && answers.isEmpty && droppedAlerts.isEmpty }
 
         /// While the database is away only what is being counted already is counted on, so that nothing grows without
         /// bound.
         fileprivate mutating func count(_ pushes: AnsweredPushes, of subject: PushCounts.Subject) {
             answers[subject]?.counts += pushes.counts
             if answers[subject] == nil, answers.count < Timeline.subjectsCounted { answers[subject] = pushes }
+        }
+
+        fileprivate mutating func count(_ count: Int, of alert: DroppedAlert) {
+            guard droppedAlerts[alert] != nil || droppedAlerts.count < Timeline.subjectsCounted else { return }
+            droppedAlerts[alert, default: 0] += count
         }
     }
 
@@ -94,6 +101,13 @@ final class Timeline: Sendable {
         record([sending.row(to: nil, outcome, receipt)], of: sending, PushCounts(outcome))
     }
 
+    /// Takes down that so many phones got a state without the older alert that they were owed.
+    func record(_ alert: DroppedAlert, phones: Int) {
+        guard phones > 0 else { return }
+        buffer.withLock { $0.waiting.count(phones, of: alert) }
+        arrived.yield()
+    }
+
     /// Takes down that a request changed nothing. Only the problem's code is kept: the rest may repeat what was sent.
     func record(_ problem: Problem, refusing event: TimelineRow.Event, of activityKey: Int64) {
         var row = TimelineRow(.refused, activityKey: activityKey)
@@ -134,6 +148,7 @@ final class Timeline: Sendable {
             buffer.batches = [:]
             for (activity, count) in newer.lost { buffer.lose(count, of: activity) }
             for (subject, pushes) in newer.answers { buffer.waiting.count(pushes, of: subject) }
+            for (alert, count) in newer.droppedAlerts { buffer.waiting.count(count, of: alert) }
             return buffer.add(newer.rows, of: nil, capacity: capacity)
         }
         if lost > 0 { Self.countLost(lost) }

@@ -75,7 +75,9 @@ struct TimelineWriter: Service, CustomStringConvertible {
             try await connection.copyIn(into: "timeline", columns: Self.columns, kept) { row, fields in
                 row.encode(into: &fields, clock)
             }
-            let events = waiting.answers.map { subject, pushes in pushes.event(of: subject) }
+            let events =
+                waiting.answers.map { subject, pushes in pushes.event(of: subject) }
+                + waiting.droppedAlerts.map { alert, phones in alert.event(phones: phones) }
             try await EventRows.copy(events, at: clock.time(of: .now), on: connection)
             return kept
         }

@@ -1,5 +1,6 @@
 import APITypes
 import Logging
+import Postgres
 import Synchronization
 import Testing
 
@@ -50,6 +51,35 @@ struct GroupedWorkTests {
         let numbers = answers.compactMap { try? $0.get() }  // nil is missed below
         #expect(numbers == Array(1...18))
         #expect(work.backlog == Backlog(count: 0, wait: nil))
+        running.cancel()
+        await running.value
+    }
+
+    @Test("What meets a unique key is carried out once more, alone or in a group, and not for ever", arguments: [1, 2])
+    func uniqueKey(count: Int) async {
+        let calls = Mutex<[Int: Int]>([:])
+        let work = GroupedWork<Int, Int, Int>(
+            "counting",
+            .init(groupSize: 2, lanes: 1, worthALane: 1, takesWholeLines: true),
+            logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+        ) { numbers in
+            let times = calls.withLock { calls in
+                for number in numbers { calls[number, default: 0] += 1 }
+                return numbers.map { calls[$0] ?? 0 }
+            }
+            // 9 never succeeds.
+            if numbers.contains(9) || times.contains(1) {
+                throw PostgresError(.server, message: "duplicate key", sqlState: "23505")
+            }
+            return numbers.map { .success($0) }
+        }
+        let running = Task { await work.run() }
+        let answers = await work.submit((1...count).map { ($0, $0) })
+        let numbers = answers.compactMap { try? $0.get() }  // nil is missed below
+        #expect(numbers == Array(1...count))
+        let refused = await work.submit([(9, 9)])
+        #expect(throws: PostgresError.self) { try refused[0].get() }
+        #expect(calls.withLock { $0[9] } == 2)
         running.cancel()
         await running.value
     }

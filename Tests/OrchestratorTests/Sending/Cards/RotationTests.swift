@@ -132,7 +132,7 @@ struct RotationTests {
         }
     }
 
-    @Test("The same token again, while its card waits to be tried, is tried at once and owed the same")
+    @Test("The same token again, while its card waits after a failure, is tried after the pause and owed the same")
     func sameTokenWhileDue() async throws {
         try await withWorld { world in
             try await world.start()
@@ -142,6 +142,7 @@ struct RotationTests {
             try await world.update(score: 1, alert: "Messi")
             try await world.settle()
             #expect(try await world.follow("d1", token: "aa01").state == .due)
+            try await world.pass(60)
             try await world.settle()
             let pushes = world.recorder.pushes(to: "aa01")
             #expect(pushes.map(\.alert) == ["Messi", "Messi"])

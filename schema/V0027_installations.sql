@@ -1,4 +1,4 @@
--- version: 28
+-- version: 27
 -- compatible_from: 19
 
 -- Installations of one app on one device ------------------------------------------------------------------------------
