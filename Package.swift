@@ -26,6 +26,8 @@ let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioEmbedded: Target.Dependency = .product(name: "NIOEmbedded", package: "swift-nio")
 let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
+let nioHTTPTypes: Target.Dependency = .product(name: "NIOHTTPTypes", package: "swift-nio-extras")
+let nioHTTPTypesHTTP1: Target.Dependency = .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
 let metricsTestKit: Target.Dependency = .product(name: "MetricsTestKit", package: "swift-metrics")
@@ -54,6 +56,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1"),
@@ -153,6 +156,13 @@ let package = Package(
             swiftSettings: swiftSettings
         ),
 
+        // HTTP/1 connections as the daemon and the simulator serve them: what of a head is refused, and how one ends.
+        .target(
+            name: "HTTP1Server",
+            dependencies: [hummingbirdCore, httpTypes, nioCore, nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1, logging],
+            swiftSettings: swiftSettings
+        ),
+
         // Application: services, routes, the typed client.
         .target(
             name: "Orchestrator",
@@ -171,7 +181,7 @@ let package = Package(
         .target(
             name: "HTTPAPI",
             dependencies: [
-                "APITypes", "ActivityModel", "Cryptography", "JSON", "Orchestrator",
+                "APITypes", "ActivityModel", "Cryptography", "HTTP1Server", "JSON", "Orchestrator",
                 hummingbird, hummingbirdCore, httpTypes, nioCore, nioHTTP1, nioPosix, logging, metrics, coreMetrics,
                 serviceLifecycle,
             ],
@@ -189,9 +199,10 @@ let package = Package(
         .target(
             name: "APNSSimulator",
             dependencies: [
-                "APITypes", "ActivityModel", "Cryptography", "HTTP2Engine", "JSON", "Reactor", "TLSEngine",
+                "APITypes", "ActivityModel", "Cryptography", "HTTP1Server", "HTTP2Engine", "JSON", "Reactor",
+                "TLSEngine",
                 "TallyClient",
-                hummingbird, httpTypes, nioCore, logging, serviceLifecycle,
+                hummingbird, hummingbirdCore, httpTypes, nioCore, logging, serviceLifecycle,
             ],
             swiftSettings: swiftSettings
         ),
@@ -312,7 +323,8 @@ let package = Package(
         .testTarget(
             name: "DocumentationTests",
             dependencies: [
-                "APITypes", "ActivityKit", "ActivityModel", "JSON", "TallyClient", "TestSupport", "UIKit", "apns-sim",
+                "APITypes", "ActivityKit", "ActivityModel", "HTTPAPI", "JSON", "TallyClient", "TestSupport", "UIKit",
+                "apns-sim",
                 "tally", "tally-chaos", "tallyd",
                 argumentParser, hummingbird,
             ],
@@ -363,9 +375,14 @@ let package = Package(
             swiftSettings: swiftSettings
         ),
         .testTarget(
+            name: "HTTP1ServerTests",
+            dependencies: ["HTTP1Server", nioCore, nioEmbedded, nioHTTP1],
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(
             name: "HTTPAPITests",
             dependencies: [
-                "APITypes", "ActivityModel", "Cryptography", "HTTPAPI", "JSON", "Orchestrator",
+                "APITypes", "ActivityModel", "Cryptography", "HTTP1Server", "HTTPAPI", "JSON", "Orchestrator",
                 "OrchestratorTestSupport", "Postgres", "Schema", "TestSupport",
                 hummingbird, httpTypes, nioCore, nioEmbedded, nioHTTP1, nioPosix, logging, metrics, coreMetrics,
                 serviceLifecycle,

@@ -82,6 +82,11 @@ package final class SimulatorService: Service, CustomStringConvertible {
             switch followUp {
             case .report(let phone, let report):
                 desk.submit(report, of: phone)
+            case .warn(let form):
+                logger.warning(
+                    "a provider token was taken that Apple may refuse",
+                    metadata: ["why": "\(form.rawValue)"]
+                )
             case .awaitToken(let phone, let card, let milliseconds):
                 loop.execute {
                     loop.schedule(after: .milliseconds(milliseconds)) {

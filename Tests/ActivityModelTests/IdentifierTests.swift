@@ -9,6 +9,8 @@ struct IdentifierTests {
             ("match-2022.final_1:ARG~FRA", true), ("a", true), (String(repeating: "x", count: 128), true),
             (String(repeating: "x", count: 129), false), ("", false), ("a b", false), ("a/b", false), ("é", false),
             ("a%20b", false), ("a\n", false),
+            // Clients and proxies take them for steps within a path.
+            (".", false), ("..", false), ("...", true), (".a", true), ("a.", true),
         ]
     )
     func callerIDs(text: String, accepted: Bool) {

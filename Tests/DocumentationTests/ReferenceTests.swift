@@ -4,6 +4,7 @@ import JSON
 import TestSupport
 import Testing
 
+@testable import HTTPAPI
 @testable import tallyd
 
 /// Lists in the documents are whole, and name nothing that does not exist.
@@ -28,6 +29,7 @@ struct ReferenceTests {
         #expect(inSources.count > 10)
         #expect(documented.subtracting(inSources) == [])
         #expect(inSources.subtracting(documented) == [])
+        #expect(Set(MetricHelp.texts.keys) == documented, "each has its line of `# HELP`")
     }
 
     @Test("alerts and dashboard use no metric that is not documented, and every alert has its section in the runbook")

@@ -3,6 +3,7 @@ import NIOEmbedded
 import NIOHTTP1
 import Testing
 
+@testable import HTTP1Server
 @testable import HTTPAPI
 
 /// By a clock that the tests turn on, behind the parser that a server has.
@@ -14,12 +15,10 @@ struct ConnectionDeadlinesTests {
     private let channel = EmbeddedChannel()
 
     init() throws {
-        let limits = HTTPServerConfiguration()
-        #expect(limits.headTimeout == .seconds(90) && limits.exchangeTimeout == .seconds(300))
-        try channel.pipeline.syncOperations.addHandlers([
-            ByteToMessageHandler(HTTPRequestDecoder()),
-            ConnectionDeadlines(head: limits.headTimeout, exchange: limits.exchangeTimeout),
-        ])
+        let times = HTTPServerConfiguration().connectionTimes
+        #expect(times == ConnectionTimes(head: .seconds(30), idle: .seconds(90), exchange: .seconds(300)))
+        try HTTP1Connection.addDecoding(to: channel.pipeline.syncOperations, limits: NIOHTTPDecoderLimitConfiguration())
+        try channel.pipeline.syncOperations.addHandler(ConnectionDeadlines(times))
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 80)).wait()
     }
 
@@ -28,7 +27,9 @@ struct ConnectionDeadlinesTests {
     }
 
     private func answer() throws {
-        try channel.writeOutbound(ByteBuffer(string: "HTTP/1.1 200 OK\r\n\r\n"))
+        let head = HTTPResponseHead(version: .http1_1, status: .ok, headers: ["Content-Length": "0"])
+        try channel.writeOutbound(HTTPServerResponsePart.head(head))
+        try channel.writeOutbound(HTTPServerResponsePart.end(nil))
     }
 
     /// Whether it is still open so many seconds later.
@@ -37,25 +38,47 @@ struct ConnectionDeadlinesTests {
         return channel.isActive
     }
 
-    @Test("One on which nothing is asked is closed after 90 s")
+    @Test("One on which nothing is asked is closed after 30 s")
     func idle() {
-        #expect(isOpen(after: 89))
+        #expect(isOpen(after: 29))
         #expect(!isOpen(after: 1))
     }
 
-    @Test("A head that comes byte by byte has 90 s in all")
+    @Test("A head that comes byte by byte has 30 s in all")
     func slowHead() throws {
         for character in "GET /health/live HTTP/1.1\r\nHost: a\r\nX: ".prefix(29) {
             try receive(String(character))
-            #expect(isOpen(after: 3))
+            #expect(isOpen(after: 1))
         }
         try receive("x")
-        #expect(!isOpen(after: 3))
+        #expect(!isOpen(after: 1))
+    }
+
+    @Test("So has the head of a later request, from its first byte on")
+    func slowHeadAgain() throws {
+        try receive(Self.get)
+        try answer()
+        #expect(isOpen(after: 80))
+        for character in "GET /health/live HTTP/1.1\r\nHost: a\r\nX: ".prefix(29) {
+            try receive(String(character))
+            #expect(isOpen(after: 1))
+        }
+        #expect(!isOpen(after: 1))
+    }
+
+    @Test("A head that began before the answer to the request in front has 30 s from that answer on")
+    func slowHeadBehind() throws {
+        try receive(Self.get)
+        try receive("GET ")
+        #expect(isOpen(after: 100))
+        try answer()
+        #expect(isOpen(after: 29))
+        #expect(!isOpen(after: 1))
     }
 
     @Test("A body that stalls, or comes byte by byte, has 300 s from its head on", arguments: [false, true])
     func slowBody(drips: Bool) throws {
-        #expect(isOpen(after: 80))
+        #expect(isOpen(after: 20))
         try receive(Self.post)
         for _ in 1...29 {
             if drips { try receive("x") }
@@ -95,8 +118,9 @@ struct ConnectionDeadlinesTests {
     @Test("An answer that goes on and on holds it open for as long as something is written")
     func stream() throws {
         try receive(Self.get)
+        try channel.writeOutbound(HTTPServerResponsePart.head(HTTPResponseHead(version: .http1_1, status: .ok)))
         for _ in 1...40 {
-            try answer()
+            try channel.writeOutbound(HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(string: "x"))))
             #expect(isOpen(after: 15))
         }
         #expect(isOpen(after: 74))

@@ -37,8 +37,7 @@ struct LimitsTests {
     func slowSenders() async throws {
         var configuration = HTTPServerConfiguration(port: 0)
         // A busy machine must not make an honest caller look like a slow one.
-        configuration.headTimeout = .seconds(6)
-        configuration.exchangeTimeout = .seconds(6)
+        configuration.connectionTimes = ConnectionTimes(head: .seconds(6), idle: .seconds(6), exchange: .seconds(6))
         try await Self.withServer(configuration) { port in
             let head = "GET /health/live HTTP/1.1\r\nHost: a\r\nX: "
             let body =

@@ -25,6 +25,22 @@ struct PrometheusMetricsTests {
         )
     }
 
+    @Test("A metric of the daemon has a line that says what it is")
+    func help() {
+        Counter(label: "tally.http.requests", factory: metrics).increment()
+        #expect(
+            metrics.render() == """
+                # HELP tally_http_requests_total Requests to the API. The route is the path with braces, or unmatched.
+                # TYPE tally_http_requests_total counter
+                tally_http_requests_total 1
+
+                """
+        )
+        for text in MetricHelp.texts.values {
+            #expect(text.hasSuffix(".") && !text.contains(where: { $0.isNewline || $0 == "\\" }), "\(text)")
+        }
+    }
+
     @Test("A counter stays at its largest value")
     func saturation() {
         let counter = Counter(label: "c_total", factory: metrics)

@@ -1,5 +1,7 @@
+import APITypes
 import HTTPTypes
 import JSON
+import Orchestrator
 import Testing
 
 @testable import HTTPAPI
@@ -62,6 +64,40 @@ struct RateLimitTests {
         clock.advance(by: .seconds(1))
         for _ in 1...10 { #expect(try await report("d1", "ticket").code == "reached") }
         #expect(try await report("d1", "ticket").status == 429)
+    }
+
+    @Test("Of one device few requests are under way at a time; each that is over makes room")
+    func openRequests() throws {
+        let requests = OpenRequests(limit: 2)
+        var first: OpenRequest? = try requests.enter("d1")
+        let second = try requests.enter("d1")
+        let other = try requests.enter("d2")
+        let refused = #expect(throws: Problem.self) { try requests.enter("d1") }
+        #expect(refused?.status == 429)
+        #expect(refused?.code == "too_many_requests")
+        #expect(refused?.detail == "This device has 2 requests under way; wait for an answer before the next one.")
+        #expect(refused?.retryAfter == 1)
+        _ = first
+        first = nil
+        let third = try requests.enter("d1")
+        #expect(throws: Problem.self) { try requests.enter("d1") }
+        withExtendedLifetime((second, other, third)) {}
+    }
+
+    @Test("A ticket counts among the requests of its device until it is answered, a key does not")
+    func admission() throws {
+        let clock = clock
+        let limits = RateLimits(requestsPerSecond: nil) { clock.now }
+        let ticket = Principal(ticket: RecordingService.ticket(for: "d1"))
+        var open = try (1...8).map { _ in try limits.admit(ticket) }
+        #expect(open.allSatisfy { $0 != nil })
+        #expect(throws: Problem.self) { try limits.admit(ticket) }
+        let another = try limits.admit(Principal(ticket: RecordingService.ticket(for: "d2")))
+        open.removeLast()
+        open.append(try limits.admit(ticket))
+        let key = Principal(keyID: "k", scopes: [.register], app: nil)
+        for _ in 1...100 { #expect(try limits.admit(key) == nil) }
+        withExtendedLifetime((open, another)) {}
     }
 
     @Test("Keys that rest are forgotten when there are many; those in use are not")

@@ -61,6 +61,28 @@ struct RequestTests {
         #expect(answer.json?["limit"]?.int64 == 100)
     }
 
+    @Test(
+        "What a phone reports is 413 beyond 16 KiB, announced or not",
+        arguments: ["/devices/d1", "/activities/a1/subscriptions/d1"],
+        ["ticket", "admin"]
+    )
+    func longReport(path: String, key: String) async throws {
+        let api = API()
+        func report(_ length: Int, _ headers: HTTPFields = [:]) async throws -> Answer {
+            let body = #"{"environment":"production","x":""# + String(repeating: "x", count: length - 35) + #""}"#
+            #expect(body.utf8.count == length)
+            return try await api.send(.put, "/v1/apps/com.example.mine" + path, key: key, body: body, headers: headers)
+        }
+        for headers in [[:], [.contentLength: "100"]] as [HTTPFields] {
+            let refused = try await report(16_385, headers)
+            #expect(refused.status == 413)
+            #expect(refused.json?["limit"]?.int64 == 16_384)
+        }
+        // The field is unknown, which only the whole body says.
+        #expect(try await report(16_384).status == 422)
+        #expect(api.service.calls.isEmpty)
+    }
+
     @Test("A body that turns out to be too long is 413")
     func streamedTooLong() async throws {
         let body = #"{"content_state":{"a":"\#(String(repeating: "x", count: 200))"}}"#

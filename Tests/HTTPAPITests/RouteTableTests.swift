@@ -19,8 +19,6 @@ struct RouteTableTests {
         "A path leads to the route that spells out most of it, with the values of the braced segments",
         arguments: [
             ("/a", "/a", []),
-            ("/a/", "/a", []),
-            ("//a//1", "/a/{x}", ["x=1"]),
             ("/a/1/b/2", "/a/{x}/b/{y}", ["x=1", "y=2"]),
             ("/a/%C3%A9", "/a/{x}", ["x=é"]),
             // Nothing but a braced segment is decoded before it is compared.
@@ -44,13 +42,20 @@ struct RouteTableTests {
         "A path that leads nowhere takes no method; one that takes others says which",
         arguments: [
             ("/", []), ("/b", []), ("/a/1/b", []), ("/a/1/b/2/c", []), ("/A", []),
-            ("/a", ["GET"]), ("/a/1", ["GET", "PUT"]), ("/a/own", ["POST"]),
+            ("/a", ["GET", "HEAD"]), ("/a/1", ["GET", "HEAD", "PUT"]), ("/a/own", ["POST"]),
+            ("", []), ("*", []), ("/a/", []), ("//a", []), ("/a//1", []), ("/a/1/", []), ("/a//", []),
         ] as [(String, [String])]
     )
     func notFound(path: String, methods: [String]) {
         let match = Self.table.match(.delete, path: path)
         #expect(match.route == nil)
         #expect(match.methods == methods)
+    }
+
+    @Test("HEAD leads where GET does, and nowhere else")
+    func head() {
+        #expect(Self.table.match(.head, path: "/a/1").route?.path == "/a/{x}")
+        #expect(Self.table.match(.head, path: "/a/own").route == nil)
     }
 
     @Test("A value that is not percent-encoded UTF-8 is none, and is named", arguments: ["%zz", "%", "%FF"])

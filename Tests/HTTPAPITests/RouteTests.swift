@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import HTTPTypes
 import JSON
+import Orchestrator
 import Testing
 
 @testable import HTTPAPI
@@ -214,10 +215,10 @@ struct RouteTests {
     @Test(
         "A method that a path does not take is 405 with the ones that it takes",
         arguments: [
-            ("/v1/apps", HTTPRequest.Method.post, "GET"),
-            ("/v1/apps/com.example.mine", .post, "DELETE, GET, PUT"),
+            ("/v1/apps", HTTPRequest.Method.post, "GET, HEAD"),
+            ("/v1/apps/com.example.mine", .post, "DELETE, GET, HEAD, PUT"),
             ("/v1/apps/com.example.mine/activities/a1/updates", .get, "POST"),
-            ("/health/live", .delete, "GET"),
+            ("/health/live", .delete, "GET, HEAD"),
         ]
     )
     func wrongMethod(path: String, method: HTTPRequest.Method, allowed: String) async throws {
@@ -225,6 +226,97 @@ struct RouteTests {
         #expect(answer.status == 405)
         #expect(answer.code == "method_not_allowed")
         #expect(answer.headers[.allow] == allowed)
+    }
+
+    @Test(
+        "A public path says so to everybody, and asks nobody for a key",
+        arguments: ["/health/live", "/health/ready", "/openapi.yaml"]
+    )
+    func publicPath(path: String) async throws {
+        let answer = try await API().send(.post, path, key: nil)
+        #expect(answer.status == 405)
+        #expect(answer.headers[.allow] == "GET, HEAD")
+    }
+
+    @Test(
+        "A path with an empty segment is 404, for everybody: clients make such paths of `.` and `..`",
+        arguments: [
+            "/health/live/", "/v1/apps/", "/v1/apps/com.example.mine/", "/v1//apps",
+            "/v1/apps/com.example.mine//devices",
+        ],
+        [nil, "admin"]
+    )
+    func emptySegment(path: String, key: String?) async throws {
+        let api = API()
+        for method in [HTTPRequest.Method.get, .delete] {
+            let answer = try await api.send(method, path, key: key)
+            #expect(answer.status == 404)
+            #expect(answer.code == "not_found")
+        }
+        #expect(api.service.calls.isEmpty)
+    }
+
+    @Test("HEAD is answered as GET without the body, also when it is refused", arguments: [nil, "admin"])
+    func head(key: String?) async throws {
+        let api = API()
+        for path in ["/health/live", "/openapi.yaml", "/v1/apps", "/v1/nothing", "/v1/apps?limit=0"] {
+            var answers: [Answer] = []
+            for method in [HTTPRequest.Method.get, .head] {
+                answers.append(try await api.send(method, path, key: key, headers: [.requestID: "same"]))
+            }
+            #expect(answers[0].status == answers[1].status)
+            #expect(answers[0].headers == answers[1].headers)
+            #expect(answers[1].headers[.contentLength] == String(answers[0].body.utf8.count))
+            #expect(answers[1].body.isEmpty)
+        }
+    }
+
+    @Test("HEAD of events is answered at once, and says nothing of a length")
+    func headOfEvents() async throws {
+        let api = API()
+        api.service.answer(EventCursor.oldest)
+        let answer = try await api.send(.head, "/v1/events")
+        #expect(answer.status == 200)
+        #expect(answer.headers[.contentType] == "text/event-stream")
+        #expect(answer.headers[.contentLength] == nil)
+        #expect(answer.body.isEmpty)
+    }
+
+    @Test(
+        "An app is deleted for who says which, and a path alone does not",
+        arguments: ["", "?confirm=", "?confirm=com.example.other", "?confirm=true", "?confirm=COM.EXAMPLE.MINE"]
+    )
+    func unconfirmedDeletion(query: String) async throws {
+        let api = API()
+        let answer = try await api.send(.delete, "/v1/apps/com.example.mine" + query)
+        #expect(answer.status == 422)
+        #expect(answer.code == "invalid_request")
+        #expect(api.service.calls.isEmpty)
+        let confirmed = try await api.send(.delete, "/v1/apps/com.example.mine?confirm=com.example.mine")
+        #expect(confirmed.status == 204 || confirmed.code == "reached")
+        #expect(api.service.calls == ["deleteApp com.example.mine"])
+    }
+
+    @Test("What an unconfirmed deletion lacks is said")
+    func confirmation() async throws {
+        let answer = try await API().send(.delete, "/v1/apps/com.example.mine")
+        #expect(answer.detail == "To delete the app with all that belongs to it, add '?confirm=com.example.mine'.")
+    }
+
+    @Test(
+        "`.` and `..` are ids of nothing",
+        arguments: [
+            "/activities/.", "/activities/%2e%2e", "/devices/..", "/devices/%2E", "/users/..",
+            "/activities/../timeline",
+        ]
+    )
+    func dots(path: String) async throws {
+        let api = API()
+        let method: HTTPRequest.Method = path.hasPrefix("/users") ? .delete : .get
+        let answer = try await api.send(method, "/v1/apps/com.example.mine" + path)
+        #expect(answer.status == 422)
+        #expect(answer.detail?.contains("other than '.' and '..'") == true)
+        #expect(api.service.calls.isEmpty)
     }
 
     @Test(

@@ -214,6 +214,7 @@ struct TallyClientTests {
         let client = try TallyClient(.init(url: server.url, key: "k", retry: nil))
         try await client.deleteApp(app, deadline: .seconds(300))
         #expect(server.received.map(\.method) == ["GET", "DELETE", "DELETE", "DELETE", "DELETE"])
+        #expect(server.received.last?.target == "/v1/apps/\(app)?confirm=\(app)")
     }
 
     @Test("the deletion of an app that is not there, or of one in use, is refused at once")

@@ -210,6 +210,17 @@ extension Problem {
         )
     }
 
+    /// 429: a device has so many requests under way already.
+    package static func tooManyOpenRequests(limit: Int, retryAfter: Int) -> Problem {
+        Problem(
+            status: 429,
+            code: Code.tooManyRequests,
+            detail: "This device has \(limit) requests under way; wait for an answer before the next one.",
+            extra: JSONObject([("limit", .number(JSONNumber(limit)))]),
+            retryAfter: retryAfter
+        )
+    }
+
     /// 429: so many readers follow events already, with this key or at all.
     package static func tooManyReaders(limit: Int, retryAfter: Int) -> Problem {
         Problem(

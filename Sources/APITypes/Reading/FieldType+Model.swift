@@ -93,7 +93,7 @@ extension FieldType where Value == Policy {
 }
 
 /// What the caller's own ids look like.
-let callerIDCharacters = "1 to 128 characters out of A-Z a-z 0-9 . _ : ~ -"
+let callerIDCharacters = "1 to 128 characters out of A-Z a-z 0-9 . _ : ~ -, other than '.' and '..',"
 /// What the name of an activity type looks like.
 let typeNameForm = "The name of a Swift type (letters, digits and '_', no digit first)"
 

@@ -93,7 +93,7 @@ package struct ControlAPI: Sendable {
 
     // MARK: Apple
 
-    /// `GET /summary`: requests by event, priority and status; what phones ignored; second cards; reports.
+    /// `GET /summary`: requests by event, priority and status; provider tokens that Apple may refuse; what phones ignored; second cards; reports.
     package func summary() -> JSONValue {
         let overview = desk.overview
         return simulation.read { world, _ in
@@ -101,6 +101,10 @@ package struct ControlAPI: Sendable {
             answer.add("phones", world.phones.count)
             answer.add("channels", world.channels.overview.count)
             answer.add("requests", .array(world.counts.json))
+            let warnings: [JSONValue] = LooseIssuedAt.allCases.compactMap { form in
+                world.looseTokens[form].map { ["warning": .string(form.rawValue), "tokens": .number(JSONNumber($0))] }
+            }
+            answer.add("warnings", .array(warnings))
             let verdicts = world.phones.reduce(into: VerdictCounts()) { $0.add($1) }
             answer.add("received", verdicts.received)
             answer.add("ignored", verdicts.ignoredJSON)

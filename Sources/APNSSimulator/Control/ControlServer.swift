@@ -1,8 +1,10 @@
 import APITypes
 import ActivityModel
 import Glibc
+import HTTP1Server
 import HTTPTypes
 import Hummingbird
+import HummingbirdCore
 import JSON
 package import Logging
 import NIOCore
@@ -59,6 +61,7 @@ package struct ControlServer: Service, CustomStringConvertible {
     package func run() async throws {
         let application = Application(
             router: router(),
+            server: HTTPServerBuilder { HTTP1Connection(responder: $0) },
             configuration: ApplicationConfiguration(address: .hostname(host, port: port)),
             onServerRunning: { channel in
                 await onListening("http://\(host):\(channel.localAddress?.port ?? port)")

@@ -20,19 +20,37 @@ package struct ProviderToken: Sendable, Hashable {
     package var keyID: String
     /// Claim `iss`: the team's id, ten characters.
     package var teamID: String
-    /// Claim `iat` in UNIX seconds.
+    /// Claim `iat` in whole UNIX seconds.
     package var issuedAt: Int64
+    /// How `iat` was written, where that is not as Apple's page has it.
+    package var looseForm: LooseIssuedAt?
     package var signature: Signature
     /// What is known of the key, if it is registered.
     package var key: KeyScope?
 
-    package init(keyID: String, teamID: String, issuedAt: Int64, signature: Signature, key: KeyScope? = nil) {
+    package init(
+        keyID: String,
+        teamID: String,
+        issuedAt: Int64,
+        looseForm: LooseIssuedAt? = nil,
+        signature: Signature,
+        key: KeyScope? = nil
+    ) {
         self.keyID = keyID
         self.teamID = teamID
         self.issuedAt = issuedAt
+        self.looseForm = looseForm
         self.signature = signature
         self.key = key
     }
+}
+
+/// A form of the claim `iat` that client libraries in use send to Apple. Apple's page asks for a number of seconds and
+/// does not say what becomes of others; the simulator takes them with a warning.
+package enum LooseIssuedAt: String, Sendable, CaseIterable {
+    /// RFC 7519 §2 lets a time have one.
+    case fraction = "iat has a fraction"
+    case text = "iat is a text"
 }
 
 /// What a registered key may do.

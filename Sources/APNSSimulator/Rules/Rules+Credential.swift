@@ -11,7 +11,7 @@ extension Rules {
         Rule("A header field came twice", 400, "DuplicateHeaders", .responses) { $0.headers.hasDuplicates },
         Rule("There is no authorization header", 403, "MissingProviderToken", .responses) { $0.credential == .missing },
         Rule(
-            "The provider token is no ES256 JWT with kid, iss and a numeric iat",
+            "The provider token is no ES256 JWT with kid, iss and an iat in seconds",
             403,
             "InvalidProviderToken",
             .tokenConnection

@@ -58,7 +58,7 @@ package struct RulesTable: Sendable {
         )
     }
 
-    /// One row per line below the request that it is about, without a newline at the end.
+    /// One row per line below the request that it is about, then what is taken with a warning; without a newline at the end.
     package var text: String {
         var lines: [String] = []
         var request = ""
@@ -69,10 +69,15 @@ package struct RulesTable: Sendable {
             let documented = row.documented.map { "; its pages say \($0.status) \($0.reason)" } ?? ""
             lines.append("      \(row.citation.rawValue)\(documented)")
         }
+        lines += ["", "taken with a warning"]
+        for form in LooseIssuedAt.allCases {
+            lines += ["  \(form.rawValue)", "      \(Citation.tokenConnection.rawValue)"]
+        }
         return lines.joined(separator: "\n")
     }
 
-    /// `{"rules": [{"request", "condition", "status", "reason", "citation", "documented"?}]}`
+    /// `{"rules": [{"request", "condition", "status", "reason", "citation", "documented"?}],
+    /// "warnings": [{"condition", "citation"}]}`
     package var json: String {
         let rules = rows.map { row -> JSONValue in
             var fields: JSONObject = [
@@ -85,6 +90,9 @@ package struct RulesTable: Sendable {
             }
             return .object(fields)
         }
-        return JSONValue.object(["rules": .array(rules)]).text
+        let warnings = LooseIssuedAt.allCases.map { form -> JSONValue in
+            ["condition": .string(form.rawValue), "citation": .string(Citation.tokenConnection.rawValue)]
+        }
+        return JSONValue.object(["rules": .array(rules), "warnings": .array(warnings)]).text
     }
 }

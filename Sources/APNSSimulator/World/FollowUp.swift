@@ -4,4 +4,6 @@ package enum FollowUp: Sendable {
     case awaitToken(phone: Int, card: Int, milliseconds: Int64)
     /// The app on the phone reports to Tally.
     case report(phone: PhoneProfile, PhoneReport)
+    /// Somebody should look at a provider token that Apple might refuse.
+    case warn(LooseIssuedAt)
 }

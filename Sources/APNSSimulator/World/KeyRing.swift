@@ -33,12 +33,17 @@ struct KeyRing {
     }
 
     /// Reads a header into the memory that ``credential(_:)`` looks into.
-    mutating func prepare(_ authorization: String?) {
-        guard let authorization, !recent.contains(where: { $0.text == authorization }) else { return }
+    ///
+    /// - Returns: What is loose about a token that was not in that memory.
+    mutating func prepare(_ authorization: String?) -> LooseIssuedAt? {
+        guard let authorization, !recent.contains(where: { $0.text == authorization }) else { return nil }
         if recent.count >= 16 {
             recent.removeFirst()
         }
-        recent.append((authorization, read(authorization)))
+        let credential = read(authorization)
+        recent.append((authorization, credential))
+        guard case .token(let token) = credential else { return nil }
+        return token.looseForm
     }
 
     /// What an `authorization` header is worth.
@@ -57,9 +62,15 @@ struct KeyRing {
             header["alg"]?.string == "ES256",
             let keyID = header["kid"]?.string, keyID.utf8.count == 10,
             let teamID = claims["iss"]?.string, teamID.utf8.count == 10,
-            let issuedAt = claims["iat"]?.int64
+            let (issuedAt, looseForm) = claims["iat"].flatMap(issuedAt)
         else { return .malformed }
-        var token = ProviderToken(keyID: keyID, teamID: teamID, issuedAt: issuedAt, signature: .unchecked)
+        var token = ProviderToken(
+            keyID: keyID,
+            teamID: teamID,
+            issuedAt: issuedAt,
+            looseForm: looseForm,
+            signature: .unchecked
+        )
         if let key = keys[keyID] {
             let isValid = key.publicKey.isValidSignature(signature, for: Array("\(parts[0]).\(parts[1])".utf8))
             token.signature = isValid ? .valid : .invalid
@@ -68,6 +79,14 @@ struct KeyRing {
             token.signature = .invalid
         }
         return .token(token)
+    }
+
+    /// Whole seconds, and how they were written if not so.
+    private func issuedAt(_ claim: JSONValue) -> (seconds: Int64, form: LooseIssuedAt?)? {
+        if let seconds = claim.int64 { return (seconds, nil) }
+        let number = claim.number ?? claim.string.flatMap { JSONNumber(digits: $0) }
+        guard let seconds = number?.double.flatMap({ Int64(exactly: $0.rounded(.down)) }) else { return nil }
+        return (seconds, claim.string == nil ? .fraction : .text)
     }
 
     private func claims(_ part: String) -> JSONObject? {

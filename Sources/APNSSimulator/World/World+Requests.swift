@@ -62,11 +62,11 @@ extension World {
         memory: inout ConnectionMemory,
         at now: Moment
     ) -> (AppleAnswer, [FollowUp]) {
-        keys.prepare(request.headers.authorization)
+        let warnings = readToken(request.headers.authorization)
         switch Rules.judge(request, on: memory, in: self, now: now.milliseconds) {
         case .refused(let refusal):
             count(request, status: refusal.status, reason: refusal.reason)
-            return (answer(refusal, to: request), [])
+            return (answer(refusal, to: request), warnings)
         case .accepted(let acceptance):
             if case .token(let token) = credential(request.headers.authorization) {
                 memory.noteAccepted(
@@ -75,7 +75,8 @@ extension World {
                     at: now.seconds
                 )
             }
-            return carryOut(acceptance, of: request, at: now)
+            let (answer, followUps) = carryOut(acceptance, of: request, at: now)
+            return (answer, warnings + followUps)
         }
     }
 

@@ -18,6 +18,8 @@ struct World {
     private var tokens: [APNSEnvironment: [String: TokenRecord]] = [:]
     private(set) var channels = ChannelRegistry()
     private(set) var counts = PushCounts()
+    /// How many provider tokens were loose, by what is.
+    private(set) var looseTokens: [LooseIssuedAt: Int] = [:]
     var keys: KeyRing
     var faults: FaultTable
     let limits: PhoneLimits
@@ -102,6 +104,13 @@ struct World {
 
     /// Reads a payload. Equal bytes that came lately give the same object.
     mutating func body(_ bytes: [UInt8]) -> PushBody { bodies.body(bytes) }
+
+    /// Reads a request's provider token; what is loose about a new one is counted and told.
+    mutating func readToken(_ authorization: String?) -> [FollowUp] {
+        guard let form = keys.prepare(authorization) else { return [] }
+        looseTokens[form, default: 0] += 1
+        return [.warn(form)]
+    }
 
     mutating func count(_ event: String, priority: Int, status: Int, reason: String?) {
         counts.add(event: event, priority: priority, status: status, reason: reason)

@@ -1,4 +1,4 @@
-/// The caller's own name of one real thing (a match, an order): `[A-Za-z0-9._:~-]{1,128}`.
+/// The caller's own name of one real thing (a match, an order): `[A-Za-z0-9._:~-]{1,128}`, but not `.` or `..`.
 package struct ActivityID: TextIdentifier {
     package let rawValue: String
 
@@ -7,7 +7,7 @@ package struct ActivityID: TextIdentifier {
     package static func accepts(_ text: String) -> Bool { Alphabet.isCallerID(text) }
 }
 
-/// One installation of an app, named by an id that the app chooses and keeps: `[A-Za-z0-9._:~-]{1,128}`.
+/// One installation of an app, named by an id that the app chooses and keeps: `[A-Za-z0-9._:~-]{1,128}`, but not `.` or `..`.
 package struct DeviceID: TextIdentifier {
     package let rawValue: String
 

@@ -37,12 +37,15 @@ enum Alphabet {
     }
 
     /// The grammar of ids that callers choose: `[A-Za-z0-9._:~-]{1,128}`, which needs no escaping in a URL path.
+    ///
+    /// `.` and `..` are none: clients take them for steps within a path, and would ask for something else.
     static func isCallerID(_ text: String) -> Bool {
-        consists(text, maximum: 128) { byte in
-            switch byte {
-            case UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: ":"), UInt8(ascii: "~"), UInt8(ascii: "-"): true
-            default: isLetterOrDigit(byte)
+        text != "." && text != ".."
+            && consists(text, maximum: 128) { byte in
+                switch byte {
+                case UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: ":"), UInt8(ascii: "~"), UInt8(ascii: "-"): true
+                default: isLetterOrDigit(byte)
+                }
             }
-        }
     }
 }

@@ -26,8 +26,9 @@ final class NGHTTP2Session {
         guard unsafe nghttp2_option_new(&options) == 0, let options = unsafe options else { throw Self.outOfMemory }
         defer { unsafe nghttp2_option_del(options) }
         unsafe setCallbacks(callbacks)
-        // Closed streams are kept by the library for priorities only, which nobody uses any more (RFC 9113 §5.3).
-        unsafe nghttp2_option_set_no_closed_streams(options, 1)
+        // A server keeps closed streams, no more than may be open, so that it can tell a client that goes on sending on
+        // one (RFC 9113 §5.1). A client needs them for priorities only, which nobody uses any more (RFC 9113 §5.3).
+        if !isServer { unsafe nghttp2_option_set_no_closed_streams(options, 1) }
         // A peer that pings or changes settings and never reads the answers must not fill our memory.
         unsafe nghttp2_option_set_max_outbound_ack(options, 1000)
         // We announce that nothing may be pushed; what comes before that was read is refused (RFC 9113 §8.4).

@@ -15,11 +15,18 @@ final class AskedRequest: Sendable {
     let id: String
     /// The trace that the caller says it belongs to.
     let trace: TraceParent?
+    /// Tells a caller that waits for it to send the body; nil if there is no connection.
+    let proceed: (@Sendable () async throws -> Void)?
     /// Ends the connection at once; nil if there is none.
     let hangUp: (@Sendable () -> Void)?
 
-    init(_ request: Request, hangUp: (@Sendable () -> Void)?) {
+    init(
+        _ request: Request,
+        proceed: (@Sendable () async throws -> Void)?,
+        hangUp: (@Sendable () -> Void)?
+    ) {
         self.request = request
+        self.proceed = proceed
         self.hangUp = hangUp
         path = request.uri.path
         fields = RequestFields(request.headers)

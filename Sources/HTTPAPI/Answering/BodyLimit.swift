@@ -4,15 +4,16 @@ import NIOCore
 
 /// What a body has to be like, and how much of it is read.
 struct BodyLimit: Sendable {
-    /// The most bytes that it may have.
+    /// The most bytes that it may have, on a route without a limit of its own.
     let size: Int
 
     /// Refuses a body by its headers, before a byte of it is read and before a key is looked at.
     ///
     /// - Throws: ``Problem``, ``Refusal``.
     func check(_ fields: RequestFields, _ route: Route?) throws {
-        if let text = fields.contentLength, let length = Int(text), length > size {
-            throw Problem.bodyTooLarge(limit: size)
+        let limit = limit(of: route)
+        if let text = fields.contentLength, let length = Int(text), length > limit {
+            throw Problem.bodyTooLarge(limit: limit)
         }
         guard route?.takesBody == true, Self.hasBody(fields) else { return }
         if !Self.isPlain(fields.contentEncoding) {
@@ -22,18 +23,22 @@ struct BodyLimit: Sendable {
         if !Self.isJSON(fields.contentType) { throw Problem.unsupportedMediaType() }
     }
 
-    /// Reads the whole body.
+    /// Reads the whole body, which the caller may hold back until it is told to send it.
     ///
     /// - Throws: 413 if there is more of it than it said; ``BodyReadError``.
-    func read(_ body: RequestBody) async throws -> [UInt8] {
+    func read(_ asked: AskedRequest, _ route: Route) async throws -> [UInt8] {
+        let limit = limit(of: route)
         do {
-            return Array(try await body.collect(upTo: size).readableBytesView)
+            if asked.fields.awaitsContinue { try await asked.proceed?() }
+            return Array(try await asked.request.body.collect(upTo: limit).readableBytesView)
         } catch is NIOTooManyBytesError {
-            throw Problem.bodyTooLarge(limit: size)
+            throw Problem.bodyTooLarge(limit: limit)
         } catch {
             throw BodyReadError(cause: error)
         }
     }
+
+    private func limit(of route: Route?) -> Int { min(size, route?.access.bodyLimit ?? size) }
 
     private static func hasBody(_ fields: RequestFields) -> Bool {
         if let length = fields.contentLength { return length != "0" }

@@ -12,6 +12,7 @@ struct RequestFields: Sendable {
     private(set) var idempotencyKey: String?
     private(set) var accept: String?
     private(set) var lastEventID: String?
+    private var expect: String?
     /// A field that may come once only and came again: there is no telling which is meant, and a proxy may think
     /// otherwise.
     private(set) var repeated: HTTPField.Name?
@@ -28,10 +29,17 @@ struct RequestFields: Sendable {
             case .traceParent: Self.add(field, to: &traceParent)
             case .idempotencyKey: take(field, as: .idempotencyKey, into: \.idempotencyKey)
             case .accept: Self.add(field, to: &accept)
+            case .expect: Self.add(field, to: &expect)
             case .lastEventID: take(field, as: .lastEventID, into: \.lastEventID)
             default: break
             }
         }
+    }
+
+    /// Whether the caller sends the body only when it is told to (RFC 9110 §10.1.1).
+    var awaitsContinue: Bool {
+        guard let expect else { return false }
+        return expect.split(separator: ",").contains { $0.filter { !$0.isWhitespace }.lowercased() == "100-continue" }
     }
 
     private mutating func take(

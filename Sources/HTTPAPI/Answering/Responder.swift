@@ -35,11 +35,19 @@ struct Responder: Sendable {
 
     /// Answers a request, whatever becomes of it.
     ///
-    /// - `hangUp`: ends the connection at once, for a peer that does not read; nil if there is no connection.
+    /// - Parameters:
+    ///   - request: its body may not have come yet.
+    ///   - proceed: tells a caller that waits for it to send the body; nil if there is no connection.
+    ///   - hangUp: ends the connection at once, for a peer that does not read; nil if there is no connection.
+    /// - Returns: The answer, also to a request that is refused.
     /// - Throws: Only why a body could not be read to its end: there is nobody left to answer.
-    func respond(to request: Request, hangUp: (@Sendable () -> Void)? = nil) async throws -> Response {
+    func respond(
+        to request: Request,
+        proceed: (@Sendable () async throws -> Void)? = nil,
+        hangUp: (@Sendable () -> Void)? = nil
+    ) async throws -> Response {
         let began = ContinuousClock.now
-        let asked = AskedRequest(request, hangUp: hangUp)
+        let asked = AskedRequest(request, proceed: proceed, hangUp: hangUp)
         let match = table.match(request.method, path: asked.path)
         let answer = try await outcome(of: asked, match)
         match.meter.record(status: answer.status.code, began.duration(to: .now))
@@ -57,16 +65,27 @@ struct Responder: Sendable {
         }
         var headers = answer.headers
         headers.append(HTTPField(name: .requestID, value: asked.id))
-        return Response(status: answer.status, headers: headers, body: answer.body)
+        let response = Response(status: answer.status, headers: headers, body: answer.body)
+        return request.method == .head ? Self.withoutBody(response) : response
+    }
+
+    /// The answer to `HEAD`: what `GET` answers, without the body.
+    private static func withoutBody(_ response: Response) -> Response {
+        var head = response.createHeadResponse()
+        // A body that goes on and on has no length, and none must not be said to be empty.
+        if response.body.contentLength == nil { head.headers[.contentLength] = nil }
+        return head
     }
 
     /// Whoever asks learns as little as possible until it is known who that is and what they may do.
     private func answer(to asked: AskedRequest, _ match: RouteTable.Match) async throws -> RouteAnswer {
         if let name = asked.fields.repeated { throw Problem.repeatedHeader(name.rawName) }
         try bodyLimit.check(asked.fields, match.route)
-        // Open routes pass; everything else needs a key, also a path that does not exist.
-        let principal = match.route?.access == .open ? nil : try await authentication.principal(asked.fields)
-        if let principal { try limits.admit(principal) }
+        // Open paths pass; everything else needs a key, also a path that does not exist.
+        let principal = match.isOpen ? nil : try await authentication.principal(asked.fields)
+        let place = if let principal { try limits.admit(principal) } else { OpenRequest?.none }
+        // Its body is held in memory until it is answered.
+        defer { withExtendedLifetime(place) {} }
         guard let route = match.route else { throw Self.refusal(match.methods) }
         try route.access.check(principal, match.segments)
         let query = try route.readQuery(asked.request.uri.query)
@@ -77,7 +96,7 @@ struct Responder: Sendable {
             principal: principal,
             segments: match.segments,
             query: query,
-            body: route.takesBody ? try await bodyLimit.read(asked.request.body) : [],
+            body: route.takesBody ? try await bodyLimit.read(asked, route) : [],
             idempotencyHeader: asked.fields.idempotencyKey,
             streaming: StreamTerms(
                 accept: asked.fields.accept,

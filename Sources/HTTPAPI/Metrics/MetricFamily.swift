@@ -17,10 +17,11 @@ struct MetricFamily: Sendable {
         self.kind = kind
     }
 
-    /// Appends the type line and one or more lines for each series; with `label`, for those that have it.
+    /// Appends what the metric is, its type, and one or more lines for each series; with `label`, for those that have it.
     func render(only label: String? = nil, into text: inout String) {
         let shown = series.filter { labels, _ in label.map { Self.has($0, labels) } ?? true }
         guard !shown.isEmpty else { return }
+        if let help = MetricHelp.texts[name] { text += "# HELP \(name) \(help)\n" }
         text += "# TYPE \(name) \(kind.rawValue)\n"
         for (labels, one) in shown.sorted(by: { $0.key < $1.key }) {
             one.render(name: name, labels: labels, into: &text)

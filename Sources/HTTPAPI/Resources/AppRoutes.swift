@@ -16,8 +16,15 @@ extension Route {
             Route(.get, "/v1/apps/{bundle_id}", .scope(.read)) { call in
                 .ok(try await service.app(call.app()))
             },
-            Route(.delete, "/v1/apps/{bundle_id}", .unboundAdmin) { call in
-                try await service.deleteApp(call.app())
+            Route(.delete, "/v1/apps/{bundle_id}", .unboundAdmin, query: ["confirm"]) { call in
+                let app = try call.app()
+                // A client that tidied up the path of something smaller, such as a user `..`, does not say this.
+                guard try call.parameter("confirm", .bundleID) == app else {
+                    throw Problem.invalidRequest(
+                        "To delete the app with all that belongs to it, add '?confirm=\(app.rawValue)'."
+                    )
+                }
+                try await service.deleteApp(app)
                 return .noContent
             },
             Route(

@@ -12,4 +12,13 @@ enum Access: Sendable, Hashable {
     case anyScope([Scope])
     /// An `admin` key that is bound to no app.
     case unboundAdmin
+
+    /// The most bytes of a body, where that is less than the daemon's limit.
+    var bodyLimit: Int? {
+        switch self {
+        // Every phone may send one, and as slowly as it likes.
+        case .registration: 16 << 10
+        case .open, .scope, .anyScope, .unboundAdmin: nil
+        }
+    }
 }

@@ -24,22 +24,37 @@ struct RouteTable: Sendable {
         let segments: PathSegments
         /// The methods that the path takes, in alphabetical order; empty for a path that does not exist.
         let methods: [String]
+        /// Whether nobody needs a key to be answered.
+        let isOpen: Bool
         let meter: RequestMeter
     }
 
     /// Follows a path as it was sent. Where several routes match, a segment that is spelled out goes before a braced
-    /// one.
+    /// one. `HEAD` leads where `GET` does.
     func match(_ method: HTTPRequest.Method, path: String) -> Match {
+        let segments = path.pathSegments
+        // No id is empty: such a path is a slip, or what a client made of `.` and `..`. Nobody needs a key to hear it.
+        guard !segments.contains("") else {
+            return Match(route: nil, segments: PathSegments(), methods: [], isOpen: true, meter: unmatched)
+        }
         var values: [String] = []
-        let endpoints = root.find(path.pathSegments, from: 0, &values)?.endpoints ?? []
-        guard let endpoint = endpoints.first(where: { $0.route.method == method }) else {
-            let methods = endpoints.map(\.route.method.rawValue).sorted()
-            return Match(route: nil, segments: PathSegments(), methods: methods, meter: unmatched)
+        let endpoints = root.find(segments, from: 0, &values)?.endpoints ?? []
+        let asked = method == .head ? .get : method
+        guard let endpoint = endpoints.first(where: { $0.route.method == asked }) else {
+            let methods = endpoints.flatMap { $0.route.method == .get ? ["GET", "HEAD"] : [$0.route.method.rawValue] }
+            return Match(
+                route: nil,
+                segments: PathSegments(),
+                methods: methods.sorted(),
+                isOpen: !endpoints.isEmpty && endpoints.allSatisfy { $0.route.access == .open },
+                meter: unmatched
+            )
         }
         return Match(
             route: endpoint.route,
             segments: PathSegments(names: endpoint.names, encoded: values),
             methods: [],
+            isOpen: endpoint.route.access == .open,
             meter: endpoint.meter
         )
     }
@@ -98,14 +113,15 @@ private final class Node: Sendable {
 }
 
 extension String {
-    /// What is between the slashes; empty segments do not count.
+    /// What is behind each slash.
     fileprivate var pathSegments: [String] {
         let bytes = utf8.span
         var segments: [String] = []
         segments.reserveCapacity(8)
         var start = 0
         for end in 0...bytes.count where end == bytes.count || bytes[end] == UInt8(ascii: "/") {
-            if end > start { segments.append(String(self[place(start)..<place(end)])) }
+            // Before the first slash there is nothing.
+            if end > 0 { segments.append(String(self[place(start)..<place(end)])) }
             start = end + 1
         }
         return segments

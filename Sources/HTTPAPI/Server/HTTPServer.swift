@@ -1,3 +1,4 @@
+import HTTP1Server
 import HTTPTypes
 import HummingbirdCore
 package import Logging
@@ -85,29 +86,26 @@ package struct HTTPServer: Service, CustomStringConvertible {
         return Listener(address: ListeningAddress(purpose, host: host, port: port), server: server)
     }
 
-    private func connection(_ responder: Responder) -> HTTP1Channel {
-        let limit = configuration.maximumHeaderSize
-        let times = (head: configuration.headTimeout, exchange: configuration.exchangeTimeout)
+    private func connection(_ responder: Responder) -> HTTP1Connection {
+        var limits = NIOHTTPDecoderLimitConfiguration()
+        limits.maxHeaderFieldSize = configuration.maximumHeaderSize
+        limits.maxHeaderListSize = configuration.maximumHeaderSize
+        limits.maxHeaderFieldCount = 100
+        let times = configuration.connectionTimes
         let date = DateHeader()
-        return HTTP1Channel(
-            responder: { request, writer, channel in
-                var response = try await responder.respond(to: request) { channel.close(promise: nil) }
-                response.headers.append(HTTPField(name: .date, value: date.now))
-                do {
-                    try await writer.write(response: response.head, body: response.body)
-                } catch let error as HTTPParserError {
-                    // Thrown as it is, it would be answered once more.
-                    throw BodyReadError(cause: error)
-                }
-            },
-            configuration: .init(
-                additionalChannelHandlers: [ConnectionDeadlines(head: times.head, exchange: times.exchange)],
-                httpDecoderConfiguration: .init(
-                    maxHeaderFieldSize: limit,
-                    maxHeaderListSize: limit,
-                    maxHeaderFieldCount: 100
-                )
+        return HTTP1Connection(limits: limits, handlers: { [ConnectionDeadlines(times)] }) { request, writer, channel in
+            var response = try await responder.respond(
+                to: request,
+                proceed: { try await HTTP1Connection.proceed(on: channel) },
+                hangUp: { channel.close(promise: nil) }
             )
-        )
+            response.headers.append(HTTPField(name: .date, value: date.now))
+            do {
+                try await writer.write(response: response.head, body: response.body)
+            } catch let error as HTTPParserError {
+                // Thrown as it is, it would be answered once more.
+                throw BodyReadError(cause: error)
+            }
+        }
     }
 }

@@ -14,10 +14,8 @@ package struct HTTPServerConfiguration: Sendable {
     package var requestsPerSecond: Int?
     /// Connections served at the same time; more of them wait in the kernel's queue.
     package var maximumConnections: Int
-    /// A connection on which no request begins for so long is closed, and one whose request's head takes longer.
-    package var headTimeout: Duration
-    /// A connection is closed if no answer begins so long after the head, be it that the body dribbles.
-    package var exchangeTimeout: Duration
+    /// How long a connection may take over what.
+    package var connectionTimes: ConnectionTimes
     /// So long `/health/ready` says 503 before no more connections are taken, when the daemon is told to stop.
     package var drainDelay: Duration
 
@@ -29,8 +27,7 @@ package struct HTTPServerConfiguration: Sendable {
         maximumHeaderSize: Int = 16 << 10,
         requestsPerSecond: Int? = nil,
         maximumConnections: Int = 10_000,
-        headTimeout: Duration = .seconds(90),
-        exchangeTimeout: Duration = .seconds(300),
+        connectionTimes: ConnectionTimes = ConnectionTimes(),
         drainDelay: Duration = .zero
     ) {
         self.host = host
@@ -40,9 +37,25 @@ package struct HTTPServerConfiguration: Sendable {
         self.maximumHeaderSize = maximumHeaderSize
         self.requestsPerSecond = requestsPerSecond
         self.maximumConnections = maximumConnections
-        self.headTimeout = headTimeout
-        self.exchangeTimeout = exchangeTimeout
+        self.connectionTimes = connectionTimes
         self.drainDelay = drainDelay
+    }
+}
+
+/// How long a connection may take over what, before it is closed.
+package struct ConnectionTimes: Sendable, Hashable {
+    /// From the first byte of a request, or from the opening of the connection, to the end of the head.
+    package var head: Duration
+    /// From an answer to the first byte of the next request. Longer than the idle times of usual proxies, so that they
+    /// close first and send no request into a connection that is just being closed.
+    package var idle: Duration
+    /// From the head to the beginning of the answer, the body included.
+    package var exchange: Duration
+
+    package init(head: Duration = .seconds(30), idle: Duration = .seconds(90), exchange: Duration = .seconds(300)) {
+        self.head = head
+        self.idle = idle
+        self.exchange = exchange
     }
 }
 

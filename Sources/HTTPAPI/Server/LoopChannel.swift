@@ -1,3 +1,4 @@
+import HTTP1Server
 import HummingbirdCore
 import Logging
 import NIOCore
@@ -6,13 +7,13 @@ import NIOCore
 ///
 /// What comes in is there at once, and an answer is written where it is made: neither wakes another thread.
 struct LoopChannel: ServerChildChannel {
-    let connection: HTTP1Channel
+    let connection: HTTP1Connection
 
-    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<HTTP1Channel.Value> {
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<HTTP1Connection.Value> {
         connection.setup(channel: channel, logger: logger)
     }
 
-    func handle(value: HTTP1Channel.Value, logger: Logger) async {
+    func handle(value: HTTP1Connection.Value, logger: Logger) async {
         await withTaskExecutorPreference(EventLoopExecutor(loop: value.channel.eventLoop)) {
             await connection.handle(value: value, logger: logger)
         }

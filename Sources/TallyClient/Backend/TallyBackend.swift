@@ -141,7 +141,8 @@ public struct TallyBackend: Sendable {
     }
 
     static func activityID(_ text: String) throws(TallyError) -> ActivityID {
-        try checked(text, "the id of an activity: 1 to 128 characters out of A-Z a-z 0-9 . _ : ~ -", ActivityID.init)
+        let form = "1 to 128 characters out of A-Z a-z 0-9 . _ : ~ -, other than '.' and '..'"
+        return try checked(text, "the id of an activity: \(form)", ActivityID.init)
     }
 
     static func userID(_ text: String) throws(TallyError) -> UserID { try checked(text, "a user id", UserID.init) }

@@ -24,7 +24,7 @@ extension TallyClient {
     package func deleteApp(_ id: BundleID, deadline: Duration = .seconds(3_600)) async throws(ClientError) {
         _ = try await app(id)
         let patient = withPatience(Self.longestRequest).withDeadline(deadline).withRetries()
-        try await patient.perform(.delete("/v1/apps/\(id)"))
+        try await patient.perform(.delete("/v1/apps/\(id)", query: [("confirm", id.rawValue)]))
     }
 
     /// Lets sending go on that was halted because APNs rejected too many tokens. With `leavingRejected` the tokens that

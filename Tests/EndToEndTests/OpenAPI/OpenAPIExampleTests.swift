@@ -173,6 +173,7 @@ struct OpenAPIExampleTests {
         try await api.send("endActivity", "as_it_is", Self.activity("opening"), status: 202)
         try await api.send("deleteDevice", nil, Self.device("phone-2"), status: 204)
         try await api.send("eraseUser", nil, Self.app.merging(["user_id": "ada"]) { $1 }, status: 204)
-        try await api.send("deleteApp", nil, Self.app, status: 409)
+        try await api.send("deleteApp", nil, Self.app, status: 422)
+        try await api.send("deleteApp", nil, Self.app, query: "?confirm=com.example.documented", status: 409)
     }
 }

@@ -57,6 +57,34 @@ struct HostilePeerTests {
         #expect(handedOver == 0)
     }
 
+    @Test(
+        "a client that goes on on a stream that is closed hears so (RFC 9113 §5.1)",
+        arguments: [
+            RawFrame.headers(stream: 1, ends: true, RawFrame.request) + RawFrame.data(stream: 1, [1]),
+            RawFrame.headers(stream: 1, ends: true, RawFrame.request)
+                + RawFrame.headers(stream: 1, ends: true, RawFrame.request),
+            RawFrame.headers(stream: 1, ends: false, RawFrame.request) + RawFrame.reset(stream: 1, code: 8)
+                + RawFrame.data(stream: 1, [1]),
+            RawFrame.headers(stream: 1, ends: false, RawFrame.request) + RawFrame.reset(stream: 1, code: 8)
+                + RawFrame.headers(stream: 1, ends: true, RawFrame.request),
+        ],
+        [false, true]
+    )
+    func closedStream(bytes: [UInt8], isAnswered: Bool) throws {
+        let server = try server()
+        let first = try #require(RawFrame.split(bytes).first)
+        try first.withUnsafeBytes { try server.receive($0) }
+        server.takeRequests { _ in }
+        if isAnswered {
+            _ = try server.respond(stream: 1, status: 200, fields: [], body: nil)
+            while try server.nextOutput() != nil {}
+        }
+        try bytes.dropFirst(first.count).withUnsafeBytes { try server.receive($0) }
+        var sent: [UInt8] = []
+        while let output = try server.nextOutput() { sent += output }
+        #expect(RawFrame.read(sent).last?.errorCode == .streamClosed, "\(RawFrame.read(sent))")
+    }
+
     @Test("bytes that are no HTTP/2 at all are an error for a server")
     func noPreface() throws {
         let server = try FrameSessions.server(maximumConcurrentStreams: 100, maximumBody: 1000, maximumHeaders: 1000)

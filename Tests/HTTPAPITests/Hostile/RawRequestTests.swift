@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import HTTPAPI
@@ -24,7 +25,8 @@ struct RawRequestTests {
         "POST /v1/api-keys HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer admin\r\nContent-Type: application/json\r\n"
     /// What must never be carried out where it stands in something else.
     private static let hidden =
-        "DELETE /v1/apps/com.example.mine HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer admin\r\n\r\n"
+        "DELETE /v1/apps/com.example.mine?confirm=com.example.mine HTTP/1.1\r\nHost: a\r\n"
+        + "Authorization: Bearer admin\r\n\r\n"
     private static let key = #"{"name":"backend","scopes":["publish"]}"#
 
     private static func chunked(_ body: String) -> String { post + "Transfer-Encoding: chunked\r\n\r\n" + body }
@@ -44,6 +46,12 @@ struct RawRequestTests {
         Case("a length that no number holds", post + "Content-Length: 99999999999999999999999\r\n\r\n" + hidden, 400),
         Case("a length with a blank in it", post + "Content-Length: 1 2\r\n\r\n{}" + hidden, 400),
         Case("an unknown coding", post + "Transfer-Encoding: xchunked\r\n\r\n" + hidden, 400),
+        Case("another coding before it", post + "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n" + hidden, 400),
+        Case(
+            "a coding twice",
+            post + "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + hidden,
+            400
+        ),
         Case("chunked not last", post + "Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n" + hidden, 400),
         Case("a coding behind a fold", post + "Transfer-Encoding:\r\n chunked\r\n\r\n0\r\n\r\n" + hidden, 400),
         Case(
@@ -69,6 +77,10 @@ struct RawRequestTests {
         Case("HTTP/2 in the clear", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
         Case("TLS", "\u{16}\u{3}\u{1}\u{2}\u{0}\u{1}\u{0}", 400),
         Case("a method that is none", "GE\u{0}T / HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+        Case("no host", "GET /health/live HTTP/1.1\r\n\r\n" + hidden, 400),
+        Case("two hosts", "GET /health/live HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n" + hidden, 400),
+        Case("the same host twice", "GET /health/live HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n" + hidden, 400),
+        Case("a tunnel", "CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n" + hidden, 400),
         Case("a path with a line feed", "GET /v1/apps\nX: y HTTP/1.1\r\nHost: a\r\n\r\n", 400),
         Case("a path with NUL", "GET /v1/\0apps HTTP/1.1\r\nHost: a\r\n\r\n", 400),
         Case(
@@ -124,6 +136,58 @@ struct RawRequestTests {
             let exchange = try await server.exchange(chunks + whole + chunks)
             #expect(exchange.statuses == [418, 418, 418])
             #expect(server.service.calls == Array(repeating: "createAPIKey backend", count: 3))
+        }
+    }
+
+    @Test("A request that offers another protocol is answered in this one, and so is what follows")
+    func upgrade() async throws {
+        try await RawServer.with { server in
+            let offer = "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAA\r\n"
+            let whole = Self.post + "\(offer)Content-Length: \(Self.key.utf8.count)\r\n\r\n\(Self.key)"
+            let last = "GET /health/live HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+            let exchange = try await server.exchange(
+                "GET /health/live HTTP/1.1\r\nHost: a\r\n\(offer)\r\n" + whole + whole + last
+            )
+            #expect(exchange.statuses == [200, 418, 418, 200])
+            #expect(server.service.calls == Array(repeating: "createAPIKey backend", count: 2))
+        }
+    }
+
+    @Test("A caller that waits is told to send its body, unless the head is enough for the answer")
+    func expectations() async throws {
+        try await RawServer.with { server in
+            let expecting = Self.post + "Expect: 100-continue\r\n"
+            let whole = expecting + "Content-Length: \(Self.key.utf8.count)\r\n\r\n\(Self.key)"
+            let last = "GET /health/live HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+            #expect(try await server.exchange(whole + whole + last).statuses == [100, 418, 100, 418, 200])
+            #expect(server.service.calls.count == 2)
+            // Behind such an answer nothing is a request: it could be the body.
+            for refused in [
+                expecting + "Content-Length: 9999999\r\n\r\n",
+                expecting.replacing("admin", with: "wrong") + "Content-Length: 5000\r\n\r\n",
+                expecting.replacing("application/json", with: "text/plain") + "Content-Length: 5000\r\n\r\n",
+            ] {
+                let exchange = try await server.exchange(refused + Self.hidden)
+                #expect(exchange.statuses.count == 1 && exchange.statuses[0] > 400, "\(exchange.text)")
+                #expect(exchange.text.contains("connection: close"))
+            }
+            #expect(server.service.calls.count == 2)
+        }
+    }
+
+    @Test("HEAD has no body, of public and of other paths, and what follows is answered")
+    func head() async throws {
+        try await RawServer.with { server in
+            let exchange = try await server.exchange(
+                "HEAD /health/live HTTP/1.1\r\nHost: a\r\n\r\nHEAD /v1/apps HTTP/1.1\r\nHost: a\r\n\r\n"
+                    + "HEAD /v1/events HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer wrong\r\n\r\n"
+                    + "GET /health/live HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+            )
+            #expect(exchange.statuses == [200, 401, 401, 200])
+            let heads = exchange.text.components(separatedBy: "\r\n\r\n")
+            #expect(heads.count == 5)
+            #expect(heads.last == #"{"status":"live"}"#)
+            #expect(heads.dropFirst().dropLast().allSatisfy { $0.hasPrefix("HTTP/1.1 ") })
         }
     }
 

@@ -31,8 +31,7 @@ struct RawServer {
         _ body: (RawServer) async throws -> Void
     ) async throws {
         var configuration = HTTPServerConfiguration(port: 0)
-        configuration.headTimeout = patience
-        configuration.exchangeTimeout = patience
+        configuration.connectionTimes = ConnectionTimes(head: patience, idle: patience, exchange: patience)
         let (ports, listening) = AsyncStream.makeStream(of: Int.self)
         let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
         let service = RecordingService(keys: keys)

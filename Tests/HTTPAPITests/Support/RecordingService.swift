@@ -43,7 +43,7 @@ final class RecordingService: TallyService {
     static let boundApp = BundleID(stored: "com.example.mine")
 
     /// What the keys `ticket` and `ticket-d2` are.
-    private static func ticket(for device: String) -> RegistrationTicket {
+    static func ticket(for device: String) -> RegistrationTicket {
         RegistrationTicket(
             app: boundApp,
             environment: .production,

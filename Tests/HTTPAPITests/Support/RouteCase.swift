@@ -37,7 +37,7 @@ struct RouteCase: CustomTestStringConvertible, Sendable {
         .init(.put, mine, .unboundAdmin, body: Bodies.app, "putApp com.example.mine"),
         .init(.get, "/v1/apps", .scope(.read), "apps 100 - only -"),
         .init(.get, mine, .scope(.read), "app com.example.mine"),
-        .init(.delete, mine, .unboundAdmin, "deleteApp com.example.mine"),
+        .init(.delete, mine + "?confirm=com.example.mine", .unboundAdmin, "deleteApp com.example.mine"),
         .init(.delete, mine + "/halts/production", .scope(.operate), "liftHalt com.example.mine production"),
         .init(
             .delete,

@@ -1,6 +1,5 @@
 import Foundation
 import Glibc
-import SystemSupport
 import Synchronization
 import TestSupport
 
@@ -8,9 +7,9 @@ import TestSupport
 ///
 /// Two blocking threads per connection: they do little else than wait, and there are some dozens of connections at
 /// most.
-final class Relay: Sendable {
+package final class Relay: Sendable {
     /// Where connections are passed on to.
-    enum Target: Sendable {
+    package enum Target: Sendable {
         case unix(path: String)
         /// A port of 127.0.0.1.
         case port(UInt16)
@@ -30,9 +29,9 @@ final class Relay: Sendable {
     private let target: Target
     private let listener: Int32
     private let state = Mutex(State())
-    let port: UInt16
+    package let port: UInt16
 
-    init(to target: Target) throws {
+    package init(to target: Target) throws {
         self.target = target
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         self.listener = listener
@@ -48,14 +47,17 @@ final class Relay: Sendable {
         Thread.detachNewThread { [self] in accept() }
     }
 
+    /// How many connections it has taken.
+    package var accepted: Int { state.withLock { $0.last } }
+
     /// Nothing comes through in either direction, and nobody is told, until it is released: a cable was pulled.
-    func hold() { state.withLock { $0.isHeld = true } }
+    package func hold() { state.withLock { $0.isHeld = true } }
 
     /// What was held back goes on.
-    func release() { state.withLock { $0.isHeld = false } }
+    package func release() { state.withLock { $0.isHeld = false } }
 
     /// Every read takes so much longer; and so many bytes a second go to the server at most.
-    func slow(by delay: Duration = .zero, bytesPerSecond: Int? = nil) {
+    package func slow(by delay: Duration = .zero, bytesPerSecond: Int? = nil) {
         state.withLock { state in
             state.delay = delay
             state.bytesPerSecond = bytesPerSecond
@@ -63,7 +65,7 @@ final class Relay: Sendable {
     }
 
     /// Ends all connections; new ones are taken.
-    func cut() {
+    package func cut() {
         for (client, server) in state.withLock({ Array($0.connections.values) }) {
             shutdown(client, Int32(SHUT_RDWR))
             shutdown(server, Int32(SHUT_RDWR))
@@ -71,7 +73,7 @@ final class Relay: Sendable {
     }
 
     /// Ends everything.
-    func close() {
+    package func close() {
         state.withLock { state in
             state.isClosed = true
             state.isHeld = false
