@@ -1,0 +1,98 @@
+"""Tries one mutant: runs tests with it until one fails."""
+
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+
+#: Lives that a mutant has to survive.
+LIVES = 1000
+#: Tests that need what the package leaves out, or look at the folders of the project.
+SKIPPED = "SwiftTypeTests"
+UNIT_TESTS = "^(ActivityModelTests|APNSTransportTests|OrchestratorTests)[.]"
+#: A process that takes longer hangs, which counts as noticed. Without a mutant none takes half as long.
+SECONDS = {"suites": 240, "lives": 900, "unit tests": 900}
+
+
+@dataclass
+class Outcome:
+    """What became of a mutant."""
+
+    name: str
+    #: What noticed it: `suites`, `lives`, `unit tests`; nil if nothing did.
+    killed_by: str | None
+    #: The first line that says so.
+    evidence: str
+    seconds: float
+
+
+class Trials:
+    def __init__(self, program):
+        self.program = program
+        self.running = set()
+
+    def stages(self, suites):
+        unit = ["--filter", UNIT_TESTS, "--skip", SKIPPED, "--experimental-maximum-parallelization-width", "4"]
+        lives = ["--filter", "^SimulationTests[.].*keepsPromises"]
+        # The width comes as an argument of the runner; a suite is one of the unit tests.
+        first = ["--filter", suites, "--skip", SKIPPED, "--experimental-maximum-parallelization-width", "4"]
+        return [("suites", first), ("lives", lives), ("unit tests", unit)]
+
+    def run(self, number, mutant):
+        began = time.monotonic()
+        for stage, arguments in self.stages(mutant.suites):
+            evidence = self.failure(number, stage, arguments)
+            if evidence:
+                return Outcome(mutant.name, stage, evidence, time.monotonic() - began)
+        return Outcome(mutant.name, None, "", time.monotonic() - began)
+
+    def failure(self, number, stage, arguments, lives=f"1-{LIVES}"):
+        """The first line of a run that says what failed; nil if nothing did."""
+        environment = {
+            **os.environ,
+            "TALLY_MUTANT": str(number),
+            "TALLY_SIMULATION_SEEDS": lives,
+            "SWIFT_DETERMINISTIC_HASHING": "1",
+        }
+        if stage == "lives":
+            environment["LIBDISPATCH_COOPERATIVE_POOL_STRICT"] = "1"
+        with tempfile.TemporaryFile("w+") as log:
+            process = subprocess.Popen(
+                [self.program, "--testing-library", "swift-testing", *arguments],
+                stdout=log, stderr=subprocess.STDOUT, env=environment, start_new_session=True,
+            )
+            self.running.add(process)
+            try:
+                return self.watch(process, log, time.monotonic() + SECONDS[stage])
+            finally:
+                self.end(process)
+                self.running.discard(process)
+
+    def watch(self, process, log, deadline):
+        seen = 0
+        while True:
+            code = process.poll()
+            # The process writes at the end of the same file, whose place in it we must not move.
+            text = os.pread(log.fileno(), 1 << 24, seen).decode(errors="replace")
+            complete = text[: text.rfind("\n") + 1]
+            seen += len(complete.encode())
+            for line in complete.splitlines():
+                if line.startswith("✘"):
+                    return line
+            if code is not None:
+                return None if code == 0 else f"exit code {code}"
+            if time.monotonic() > deadline:
+                return "hangs"
+            time.sleep(0.1)
+
+    def end(self, process):
+        """The test process ends its Postgres itself if it is asked to."""
+        if process.poll() is None:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+
+    def end_all(self):
+        for process in list(self.running):
+            self.end(process)
