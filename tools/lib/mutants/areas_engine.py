@@ -83,7 +83,7 @@ barriers.expression("walk-passes-barriers", SNAPSHOT, "state == .ended ? newest 
 barriers.expression("end-behind-barriers", SNAPSHOT, "state == .ended ? newest : barrier ?? newest", "barrier ?? newest")
 barriers.query("every-change-is-a-barrier", SNAPSHOT, "c.must_deliver AND c.revision > begun.revision", "c.revision > begun.revision")
 barriers.expression("late-card-gets-the-last-barrier", CATCH_UP, "barriers.first { $0 > has }", "barriers.last { $0 > has }")
-barriers.query("every-open-change-is-a-barrier", "Orchestrator/Intake/StandingRow.swift", "b.must_deliver AND ", "")
+barriers.query("every-open-change-is-a-barrier", "Orchestrator/Intake/StandingRow.swift", "b.must_deliver", "true", at="b.must_deliver AND b.revision")
 barriers.query("delivered-barriers-are-open", "Orchestrator/Intake/StandingRow.swift", " AND b.revision > g.completed_revision", "")
 barriers.expression("rule-makes-no-barrier", "Orchestrator/Intake/ChangeGroup.swift",
                     "mustDeliver || (urgency == nil && rule?.mustDeliver == true)", "mustDeliver")
@@ -164,7 +164,8 @@ failures.query("new-token-is-rejected", EXCEPTIONS, " AND s.update_token = d.tok
 DEVICE_TOKENS = "Orchestrator/Database/DeviceTokens.swift"
 failures.query("younger-device-token-dies", DEVICE_TOKENS, "d.updated_at <= 'epoch'", "d.updated_at >= 'epoch'")
 failures.query("other-device-token-dies", DEVICE_TOKENS, " AND d.device_token = r.token", "")
-failures.query("caught-up-forgets-a-new-token", DESTINATION, "AND s.update_token = d.token AND s.state = 'due' AND NOT s.leaving", "AND s.state = 'due' AND NOT s.leaving")
+failures.query("caught-up-forgets-a-new-token", DESTINATION, "AND s.update_token = d.token ", "",
+               at="AND s.update_token = d.token AND s.state = 'due' AND NOT s.leaving")
 failures.query("leaving-card-rides", DESTINATION, " AND NOT s.leaving", "")
 failures.expression("old-alert-makes-a-body-too-large", f"{SENDING}/OutgoingChange.swift", "SizeLimit.device.excess(body.count) != nil", "false")
 

@@ -67,7 +67,8 @@ starts.expression("refused-is-repeated", START, "isRenewed", "true", at="case .r
 starts.statement("unsent-alert-is-lost", START, "hasFallenBack = false\n", "\n")
 starts.expression("failures-are-not-counted", START, "min(failures + 1, 1000)", "failures")
 SPENDING = f"{LIFECYCLE}/StartSpending.swift"
-starts.expression("one-start-too-many", SPENDING, "$1.count } - budget.count + 1", "$1.count } - budget.count")
+starts.expression("one-start-too-many", SPENDING, "spent.reduce(0) { $0 + $1.count } - budget.count + 1",
+                  "spent.reduce(0) { $0 + $1.count } - budget.count")
 starts.expression("repeat-counts-once", SPENDING, "$0 + $1.count", "$0 + 1")
 starts.expression("old-starts-count", SPENDING, "$0.at > now - window", "true")
 

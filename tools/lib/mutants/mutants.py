@@ -4,7 +4,7 @@ import argparse
 import json
 import random
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 import os
 import subprocess
@@ -89,13 +89,14 @@ def main():
 
 def try_all(trials, real, jobs):
     # A mutant counts as noticed by a failed test: without one no test may fail.
-    for stage, arguments in trials.stages("^(ActivityModelTests|APNSTransportTests)[.]")[:2]:
-        evidence = trials.failure(0, stage, arguments, lives="1-40")
+    for _, arguments, lives in trials.stages("^(ActivityModelTests|APNSTransportTests)[.]")[:2]:
+        evidence = trials.failure(0, arguments, lives)
         if evidence:
             raise Failure(f"the tests fail without a mutant: {evidence}")
     outcomes = []
     with ThreadPoolExecutor(jobs) as pool:
-        for outcome in pool.map(lambda pair: trials.run(*pair), real):
+        for task in as_completed([pool.submit(trials.run, *pair) for pair in real]):
+            outcome = task.result()
             outcomes.append(outcome)
             verdict = f"killed by {outcome.killed_by}" if outcome.killed_by else "SURVIVED"
             say(f"{len(outcomes)}/{len(real)}  {outcome.name}: {verdict}, {outcome.seconds:.0f} s  {outcome.evidence[:160]}")

@@ -75,7 +75,7 @@ def choice(original, numbered):
         text = f"{{ {original} }}"
         for number, mutant in reversed(numbered):
             text = f"if activeMutant == {number} {{ {mutant.replace} }} else {text}"
-        return text
+        return text + "\n"
     if kind == "expression":
         return ternary(numbered, f"({original})", lambda text: f"({text})")
     if kind == "query" and any("\\(" in text for text in [original, *(mutant.replace for _, mutant in numbered)]):
