@@ -2,13 +2,14 @@
 
 import argparse
 import json
+import os
 import random
+import signal
+import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
-import os
-import subprocess
-import time
 
 from catalogue import load
 from failure import Failure
@@ -21,11 +22,15 @@ FOLDER = ROOT / ".build" / "mutants"
 
 
 def options():
-    parser = argparse.ArgumentParser(prog="tools/mutants", description="Applies small wrong changes to the code that keeps the promises, one at a time, and reports which of them the tests notice.")
+    parser = argparse.ArgumentParser(
+        prog="tools/mutants",
+        description="Applies small wrong changes to the code that keeps the promises, one at a time, and reports which of them the tests notice.",
+    )
     parser.add_argument("names", nargs="*", metavar="NAME", help="only mutants whose name begins so, such as 'budget/'")
     parser.add_argument("--sample", type=int, metavar="N", help="only N of them, picked by chance")
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="which ones --sample picks (default 1)")
     parser.add_argument("--jobs", type=int, default=max(1, os.cpu_count() or 1), metavar="J", help="mutants tried at once (default: one for each processor)")
+    parser.add_argument("--lives", type=int, default=1000, metavar="L", help="simulated lives that a mutant has to survive (default 1000)")
     parser.add_argument("--list", action="store_true", help="list the mutants and try none")
     parser.add_argument("--weave", action="store_true", help="only check that every mutant still fits the sources")
     parser.add_argument("--json", action="store_true", help="print one object; what goes on is said on standard error")
@@ -74,14 +79,11 @@ def main():
         print(f"{len(mutants)} mutants fit the sources.")
         return
     prepare(FOLDER / "package", ROOT, files)
-    trials = Trials(build())
+    trials = Trials(build(), asked.lives)
     equivalent = [mutant for _, mutant in tried if mutant.equivalent]
     real = [(number, mutant) for number, mutant in tried if not mutant.equivalent]
     began = time.monotonic()
-    try:
-        outcomes = try_all(trials, real, asked.jobs)
-    finally:
-        trials.end_all()
+    outcomes = try_all(trials, real, asked.jobs)
     report(asked, tried, outcomes, equivalent, time.monotonic() - began)
     if any(outcome.killed_by is None for outcome in outcomes):
         sys.exit(1)
@@ -95,11 +97,18 @@ def try_all(trials, real, jobs):
             raise Failure(f"the tests fail without a mutant: {evidence}")
     outcomes = []
     with ThreadPoolExecutor(jobs) as pool:
-        for task in as_completed([pool.submit(trials.run, *pair) for pair in real]):
-            outcome = task.result()
-            outcomes.append(outcome)
-            verdict = f"killed by {outcome.killed_by}" if outcome.killed_by else "SURVIVED"
-            say(f"{len(outcomes)}/{len(real)}  {outcome.name}: {verdict}, {outcome.seconds:.0f} s  {outcome.evidence[:160]}")
+        tasks = [pool.submit(trials.run, *pair) for pair in real]
+        try:
+            for task in as_completed(tasks):
+                outcome = task.result()
+                outcomes.append(outcome)
+                verdict = f"killed by {outcome.killed_by}" if outcome.killed_by else "SURVIVED"
+                took = f"{outcome.seconds:.0f} s"
+                say(f"{len(outcomes)}/{len(real)}  {outcome.name}: {verdict}, {took}  {outcome.evidence[:160]}")
+        finally:
+            # What is told to end begins no other, and waits for none.
+            pool.shutdown(wait=False, cancel_futures=True)
+            trials.end_all()
     return outcomes
 
 
@@ -128,6 +137,7 @@ def report(asked, tried, outcomes, equivalent, seconds):
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         main()
     except Failure as failure:

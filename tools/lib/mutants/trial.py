@@ -7,8 +7,8 @@ import tempfile
 import time
 from dataclasses import dataclass
 
-#: Lives that a mutant has to survive: most that are noticed at all are noticed by the first.
-FIRST_LIVES, LAST_LIVES = "1-100", "101-1000"
+#: So many lives come before the unit tests: most mutants that a life notices are noticed by one of these.
+FIRST_LIVES = 100
 #: Tests that need what the package leaves out, or look at the folders of the project.
 SKIPPED = "SwiftTypeTests|[.]TypeTests/|ForeignServerTests"
 UNIT_TESTS = "^(ActivityModelTests|APNSTransportTests|OrchestratorTests)[.]"
@@ -29,20 +29,22 @@ class Outcome:
 
 
 class Trials:
-    def __init__(self, program):
+    def __init__(self, program, lives):
         self.program = program
+        self.lives = lives
         self.running = set()
 
     def stages(self, suites):
         """What is run, in this order, until something fails: names, arguments, and the seeds of the lives."""
         width = ["--skip", SKIPPED, "--experimental-maximum-parallelization-width", "4"]
         lives = ["--filter", "^SimulationTests[.].*keepsPromises"]
-        return [
+        first = min(self.lives, FIRST_LIVES)
+        stages = [
             ("suites", ["--filter", suites, *width], None),
-            ("lives", lives, FIRST_LIVES),
+            ("lives", lives, f"1-{first}"),
             ("unit tests", ["--filter", UNIT_TESTS, *width], None),
-            ("lives", lives, LAST_LIVES),
         ]
+        return stages + ([("lives", lives, f"{first + 1}-{self.lives}")] if first < self.lives else [])
 
     def run(self, number, mutant):
         began = time.monotonic()
