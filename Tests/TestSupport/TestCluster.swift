@@ -21,6 +21,7 @@ package final class TestCluster: Sendable {
     private let administrator: Database
     private let databases = Atomic<Int>(0)
     private let templates = Templates()
+    private let spare = SpareDatabases()
 
     private init() async throws {
         await LocalCluster.removeAbandoned(in: Self.parent, prefix: Self.prefix)
@@ -54,17 +55,16 @@ package final class TestCluster: Sendable {
         server.connectionString(database: database)
     }
 
-    /// Lends a fresh database, removed afterwards.
+    /// Lends an empty database, which the next test gets if this one changes no more of it than rows.
     package func withDatabase<R>(
         migrations: [Migration],
         configuration: Database.Configuration,
         _ body: (Database) async throws -> R
     ) async throws -> R {
-        let template = try await templates.name(for: migrations) { name in
+        let template = try await templates.template(for: migrations) { name in
             try await self.makeTemplate(name, migrations)
         }
-        let name = "test_\(databases.add(1, ordering: .relaxed).newValue)"
-        try await administrator.execute("CREATE DATABASE \(identifier: name) TEMPLATE \(identifier: template)")
+        let name = try await emptyDatabase(of: template)
         let database = try Database(
             url: url(database: name),
             configuration: configuration,
@@ -77,11 +77,31 @@ package final class TestCluster: Sendable {
             result = .failure(error)
         }
         await database.shutDown()
-        // In a task of its own: a test that ran out of time is cancelled, and its database is to go nevertheless.
-        _ = try await Task { [administrator] in
-            try await administrator.execute("DROP DATABASE IF EXISTS \(identifier: name) WITH (FORCE)")
-        }.value
+        // In a task of its own: a test that ran out of time is cancelled, and its database is to be cleared nevertheless.
+        try await Task { try await self.takeBack(name, of: template) }.value
         return try result.get()
+    }
+
+    private func emptyDatabase(of template: Template) async throws -> String {
+        if let name = spare.take(of: template.name) { return name }
+        let name = "test_\(databases.add(1, ordering: .relaxed).newValue)"
+        try await administrator.execute("CREATE DATABASE \(identifier: name) TEMPLATE \(identifier: template.name)")
+        return name
+    }
+
+    /// Empties a database for the next test, or drops it if a test has changed more of it than rows.
+    private func takeBack(_ name: String, of template: Template) async throws {
+        var configuration = Database.Configuration()
+        configuration.maximumConnections = 1
+        let database = try Database(url: url(database: name), configuration: configuration, logger: Self.silence)
+        // A test may have dropped the database itself, or made it refuse connections.
+        let left = try? await database.empty() ? DatabaseFingerprint(of: database) : nil
+        await database.shutDown()
+        if left == template.fingerprint {
+            spare.keep(name, of: template.name)
+        } else {
+            _ = try await administrator.execute("DROP DATABASE IF EXISTS \(identifier: name) WITH (FORCE)")
+        }
     }
 
     /// Ends a server process and waits until it is gone.
@@ -96,43 +116,47 @@ package final class TestCluster: Sendable {
         while ContinuousClock.now < deadline, try await administrator.query(query).first(as: Int.self) != 0 {}
     }
 
-    private func makeTemplate(_ name: String, _ migrations: [Migration]) async throws {
+    private func makeTemplate(_ name: String, _ migrations: [Migration]) async throws -> DatabaseFingerprint {
         try await administrator.execute("CREATE DATABASE \(identifier: name)")
-        guard !migrations.isEmpty else { return }
         let database = try Database(url: url(database: name), logger: Self.silence)
-        _ = try await Migrator(migrations: migrations).migrate(database)
+        if !migrations.isEmpty { _ = try await Migrator(migrations: migrations).migrate(database) }
+        let fingerprint = try await DatabaseFingerprint(of: database)
         await database.shutDown()
+        return fingerprint
     }
 
     private static let silence = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 }
 
+/// What databases are copied from.
+private struct Template: Sendable {
+    let name: String
+    let fingerprint: DatabaseFingerprint
+}
+
 /// One template per list of migrations, made once.
 private actor Templates {
-    private var names: [[Migration]: Task<String, any Error>] = [:]
+    private var templates: [[Migration]: Task<Template, any Error>] = [:]
 
-    func name(
+    func template(
         for migrations: [Migration],
-        make: @escaping @Sendable (String) async throws -> Void
-    ) async throws -> String {
-        if let known = names[migrations] { return try await known.value }
-        let name = "template_\(names.count + 1)"
-        let task = Task {
-            try await make(name)
-            return name
-        }
-        names[migrations] = task
+        make: @escaping @Sendable (String) async throws -> DatabaseFingerprint
+    ) async throws -> Template {
+        if let known = templates[migrations] { return try await known.value }
+        let name = "template_\(templates.count + 1)"
+        let task = Task { Template(name: name, fingerprint: try await make(name)) }
+        templates[migrations] = task
         return try await task.value
     }
 }
 
-/// Lends a fresh database of the process's private server, with the given migrations applied. Tests may run in
+/// Lends an empty database of the process's private server, with the given migrations applied. Tests may run in
 /// parallel.
 ///
 /// - Parameters:
-///   - migrations: applied once per list; each database is a copy.
+///   - migrations: applied once per list; each database is as after them.
 ///   - configuration: of the pool.
-///   - body: gets the database; it is removed when this returns or throws.
+///   - body: gets the database, for as long as it runs.
 /// - Returns: what `body` returns.
 /// - Throws: what `body` throws, or what went wrong with the server.
 package func withDatabase<R>(

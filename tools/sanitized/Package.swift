@@ -50,7 +50,7 @@ let package = Package(
             name: "TestSupport",
             dependencies: ["JSON", "LocalPostgres", "Reactor"],
             path: "Tests/TestSupport",
-            exclude: ["LogLines.swift", "TestCluster.swift"],
+            exclude: ["LogLines.swift", "SpareDatabases.swift", "TestCluster.swift"],
             swiftSettings: swiftSettings
         ),
         .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"], swiftSettings: swiftSettings),

@@ -1,0 +1,64 @@
+"""Mutants of the accepting half: changes, schedules, idempotency, reports and registrations."""
+
+from mutant import Area
+
+accept = Area("accept", "^OrchestratorTests[.](Accept|Batch|ScheduleTests|Idempot|Version)")
+GROUP = "Orchestrator/Intake/ChangeGroup.swift"
+accept.expression("riding-alert-is-not-measured", GROUP, "[change.command.alert, place.ridingAlert].compactMap { $0 } + place.openBarrierAlerts",
+                  "[change.command.alert].compactMap { $0 } + place.openBarrierAlerts")
+accept.expression("barrier-alerts-are-not-measured", GROUP, "[change.command.alert, place.ridingAlert].compactMap { $0 } + place.openBarrierAlerts",
+                  "[change.command.alert, place.ridingAlert].compactMap { $0 }")
+accept.expression("settled-schedule-runs", GROUP, "!openSchedules.contains(schedule)", "false")
+accept.statement("alert-does-not-ride", GROUP, "ridingAlert = alert\n", "\n")
+accept.expression("rule-urgency-is-ignored", GROUP, "urgency ?? rule?.urgency ?? .routine", "urgency ?? .routine")
+accept.expression("named-urgency-is-held-back", GROUP, "urgency == nil && !update.hasAlert && !update.mustDeliver\n", "!update.hasAlert && !update.mustDeliver\n")
+accept.expression("alert-is-held-back", GROUP, "urgency == nil && !update.hasAlert && !update.mustDeliver\n", "urgency == nil && !update.mustDeliver\n")
+accept.expression("schedule-is-not-settled", GROUP, "!settled.isEmpty", "false", at="if !settled.isEmpty {")
+accept.statement("accepted-is-forgotten-within-a-group", GROUP, "place.accepted(change)")
+accept.expression("least-ring-is-not-asked", GROUP, "row.completed < known.completed", "row.completed > known.completed")
+
+idempotency = Area("idempotency", "^OrchestratorTests[.](Idempot|Batch|KeptAnswer)")
+KEPT = "Orchestrator/Intake/KeptAnswers.swift"
+idempotency.expression("other-body-is-answered", KEPT, "kept.bodyHash == key.bodyHash", "true")
+idempotency.expression("old-answers-are-given", KEPT, "isKept", "true", at="guard isKept else {")
+idempotency.query("answers-are-kept-for-no-time", KEPT, "interval '24 hours'", "interval '0 hours'", at="i.created_at > clock_timestamp() - interval '24 hours'")
+idempotency.statement("answers-are-not-kept", KEPT, "kept.keep(answer, for: key)", at="let answer = try await body()\n        kept.keep(answer, for: key)")
+idempotency.expression("race-is-an-error", KEPT, 'error.sqlState == "23505"', "false")
+idempotency.expression("deletion-race-is-an-error", KEPT, 'error.sqlState == "23503"', "false")
+idempotency.expression("group-does-not-see-its-answers", GROUP, "try kept.answer(to: key)", "nil")
+idempotency.statement("group-keeps-no-answers", GROUP, "if let key = command.idempotencyKey { kept.keep(answer, for: key) }")
+
+schedules = Area("schedules", "^OrchestratorTests[.](Schedule|Silence)")
+RUNNER = "Orchestrator/Schedules/ScheduleRunner.swift"
+schedules.query("end-does-not-pass", RUNNER, "s.kind = 'end' AND e.reason IS NOT NULL", "false")
+schedules.query("end-passes-what-was-not-tried", RUNNER, "s.kind = 'end' AND e.reason IS NOT NULL", "s.kind = 'end'")
+schedules.query("leased-schedules-run", RUNNER, "(lease_until IS NULL OR lease_until < now())", "true")
+schedules.query("order-is-lost", RUNNER, "(e.due_at, e.kind, e.created_at, e.schedule_id) < (s.due_at, s.kind, s.created_at, s.schedule_id)", "false")
+schedules.expression("server-fault-fails-a-schedule", RUNNER, "problem.status < 500", "true")
+schedules.expression("busy-fails-a-schedule", RUNNER, "problem.status != 429", "true")
+schedules.query("ended-activity-begins", RUNNER, " AND a.state = 'scheduled'", "")
+schedules.query("cancelled-start-runs", RUNNER, " AND state = 'pending'", "",
+                at="WHERE schedule_id = \\(scheduleID)::uuid AND state = 'pending'")
+SILENCE = "Orchestrator/Schedules/SilenceLimit.swift"
+schedules.string("silence-begins-at-the-start", SILENCE, "c.accepted_at, a.started_at", "a.started_at")
+schedules.string("silence-is-always-over", SILENCE, "\\(limit) <= clock_timestamp()", "true")
+
+reports = Area("reports", "^OrchestratorTests[.](.*Report|Rotation|CatchUp|Device|Reinstall|Leaving|Removal|.*Token)")
+ROWS = "Orchestrator/Intake/Reports/ReportRows.swift"
+reports.string("older-generation-counts", ROWS, "s.generation <= \\(newGeneration(kind))", "true")
+reports.string("any-other-card-replaces", ROWS, "s.state IN ('over', 'dead') AND \\(namesOtherCard)", "\\(namesOtherCard)")
+reports.expression("report-without-generation-sets-it", ROWS, 'kind.hasGeneration ? "EXCLUDED.generation" : "s.generation"', '"EXCLUDED.generation"')
+reports.query("end-of-another-card-ends", ROWS, "AND NOT ", "OR ", at="newGeneration(kind)) AND NOT \\(unescaped: Self.namesOtherCard)")
+reports.query("known-state-is-not-confirmed", ROWS, "CASE WHEN is_news OR is_other THEN EXCLUDED.confirmed_revision ELSE s.confirmed_revision END",
+              "EXCLUDED.confirmed_revision")
+reports.query("expired-card-is-served", ROWS, "CASE WHEN is_over THEN 'over' WHEN is_same THEN s.state ELSE 'due' END", "CASE WHEN is_same THEN s.state ELSE 'due' END")
+reports.query("leaving-is-forgotten", ROWS, "leaving = s.leaving AND s.state = 'waiting_for_token'", "leaving = false")
+DEVICES = "Orchestrator/Registry/Orchestrator+Devices.swift"
+reports.query("older-start-token-replaces", DEVICES, "report.generation >= known.generation", "true")
+reports.query("same-generation-is-stale", DEVICES, "report.generation >= known.generation", "report.generation > known.generation")
+reports.query("dead-start-token-stays-dead", DEVICES, ", state = 'live', registered_at = now()", ", registered_at = now()")
+reports.expression("move-is-not-seen", DEVICES, "before.map { !$0.0 } ?? false", "false")
+reports.expression("budget-class-stays", DEVICES, "before.map { $0.1 != (request.frequentPushesEnabled ?? $0.1) } ?? false", "false")
+reports.expression("new-app-version-is-not-seen", DEVICES, "before?.2 ?? false", "false")
+
+AREAS = [accept, idempotency, schedules, reports]

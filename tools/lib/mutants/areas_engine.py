@@ -1,0 +1,172 @@
+"""Mutants of the sending half: leases, rings, merges, barriers, starts, budget, channels, answers."""
+
+from mutant import Area
+
+SENDING = "Orchestrator/Sending"
+
+leases = Area("leases", "^OrchestratorTests[.](Lease|SmallRing|WorkerSlot|AcceptedWork|StampLock|GroupSize)")
+STORE = f"{SENDING}/SegmentStore.swift"
+leases.string("lapsed-lease-is-kept", STORE, "\\(s).lease_until < now()", "false")
+leases.string("lease-of-a-later-clock-is-kept", STORE, "OR \\(s).lease_until > clock_timestamp() + interval '\\(most) milliseconds'", "")
+leases.query("early-segments-are-claimed", STORE, "segment <= 0 AND due_at <= now()", "segment <= 0")
+leases.query("lapsed-lease-is-renewed", STORE, "AND (lease_until > clock_timestamp() OR EXISTS (SELECT FROM renewed))", "")
+leases.query("lapsed-lease-sends", STORE, "AND s.lease_until > clock_timestamp()", "")
+leases.query("newer-change-does-not-stop", STORE, "AND a.state = 'live'", "", at="({} AND a.state = 'live')".replace("{}", "\\(isFirst)"))
+leases.expression("stores-without-a-lease", STORE, "results[statements.count].affectedRows > 0", "true", at="guard results[statements.count].affectedRows > 0")
+leases.expression("exceptions-without-a-lease", STORE, "results.last?.isEmpty == false", "true")
+leases.query("announced-work-is-overlooked", STORE, "wakes = s.wakes + 1", "wakes = s.wakes",
+             at="wakes = s.wakes + 1\n            FROM woken WHERE s.activity_key = woken.activity_key AND s.segment = woken.segment\n            \"\"\"\n        )")
+ENDINGS = f"{SENDING}/LeaseEndings.swift"
+leases.expression("rests-over-new-work", ENDINGS, "wakesSeen", "nil", at='failures: "0",\n            ifStill: wakesSeen')
+leases.expression("pauses-over-new-work", ENDINGS, "wakesSeen", "nil", at="ending(lease, dueIn: delay, ifStill: wakesSeen)")
+leases.string("failures-are-not-counted", ENDINGS, "least(s.failures + 1, 1000)", "s.failures")
+ACCEPTED = "Orchestrator/Intake/AcceptedWork.swift"
+leases.string("a-leased-ring-is-taken", ACCEPTED, "s.lease_owner IS NULL AND ", "")
+leases.string("a-ring-that-filled-is-passed", ACCEPTED, "s.wakes IS NOT DISTINCT FROM w.empty_since", "w.empty_since IS NOT NULL")
+leases.query("accepted-work-is-not-due", ACCEPTED, "least(s.due_at, w.now)", "s.due_at")
+leases.query("accepted-work-is-overlooked", ACCEPTED, "s.wakes + 1", "s.wakes")
+
+stamping = Area("stamping", "^OrchestratorTests[.](StampLock|Merge|Ring|Alert|CatchUp|ScheduleTests)")
+CHANGES = f"{SENDING}/ChangeStore.swift"
+stamping.expression("old-stamp-leaves", CHANGES, "!Stamping.needsFreshStamp(age: age)", "true")
+stamping.expression("stamp-out-of-order-leaves", CHANGES, "isInOrder", "true", at="needsFreshStamp(age: age), isInOrder")
+stamping.string("equal-stamps-are-in-order", CHANGES, "o.timestamp >= c.timestamp", "o.timestamp > c.timestamp")
+stamping.string("fresh-stamps-are-forgotten", CHANGES, "c.timestamp >= a.fresh_stamp", "true")
+stamping.query("stamps-without-a-lease", CHANGES, " AND lease_until > clock_timestamp()", "")
+stamping.expression("end-waits-for-the-clock", CHANGES, "stored.kind != .end", "true", at="wait > 0, stored.kind != .end")
+stamping.expression("stamps-ahead-of-the-clock", CHANGES, "wait > 0", "false", at="if wait > 0, stored.kind")
+stamping.statement("stamps-twice", CHANGES, "if !anew, let change = stored.changeUnderItsStamp { return change }  // another sender was faster\n", "\n")
+stamping.query("scheduled-start-goes-back", "Orchestrator/Schedules/ScheduleRunner.swift",
+               "greatest(a.stamp + 1, floor(extract(epoch FROM clock_timestamp()))::int8)", "floor(extract(epoch FROM clock_timestamp()))::int8")
+TURN = f"{SENDING}/Broadcasts/ChannelTurn.swift"
+CATCH_UP = f"{SENDING}/CatchUpTurn.swift"
+stamping.expression("repeat-under-the-alerts-stamp", TURN, "change.timestamp == channel.alertStamp", "false")
+stamping.expression("assured-under-the-alerts-stamp", CATCH_UP, "change.timestamp == progress.alertStamp", "false")
+
+rings = Area("rings", "^OrchestratorTests[.](Carousel|Ring|Merge|Boarding|Alert)")
+CAROUSEL = f"{SENDING}/Rings/Carousel.swift"
+rings.expression("turns-to-the-same", CAROUSEL, "revision > begun", "revision >= begun")
+rings.statement("unsent-is-forgotten", CAROUSEL, "unsentAfter = sent\n", "\n")
+rings.expression("lap-from-the-beginning", CAROUSEL, "cursor", "0", at="lap = Lap(revision: revision, origin: cursor)")
+rings.expression("alert-from-the-beginning", CAROUSEL, "cursor", "0", at="alert = Lap(revision: newAlert, origin: cursor)")
+rings.expression("goes-past-the-bound", CAROUSEL, "bounds.min()", "bounds.max()")
+rings.expression("lap-ends-where-it-begins", CAROUSEL, "cursor < lap.origin", "cursor <= lap.origin")
+rings.expression("bound-that-was-met-is-not", CAROUSEL, "reachedBound || (bound != nil && key == bound)", "reachedBound")
+rings.expression("any-bound-ends-a-lap", CAROUSEL, "lap.origin == bound", "true")
+rings.expression("first-pass-ends-a-lap", CAROUSEL, "lap.origin == 0", "true")
+rings.expression("served-is-passed", CAROUSEL, "min(revision, upcoming - 1)", "min(revision, upcoming)")
+rings.expression("served-settles-all", CAROUSEL, "settled < begun ? settled : nil", "nil")
+rings.query("due-cards-ride", f"{SENDING}/Rings/RingAhead.swift", "state = 'riding'", "state IN ('riding', 'due')")
+rings.expression("old-slices-leave", f"{SENDING}/Rings/RingAhead.swift", "now - readAt > Self.maximumAge", "false")
+rings.expression("walks-on-over-the-end", f"{SENDING}/Rings/RingWalk.swift", "look.mayGoOn", "true")
+WINDOW = f"{SENDING}/Rings/RingWindow.swift"
+rings.expression("stores-when-nobody-was-reached", WINDOW, "part.exceptions.areAll", "false")
+rings.statement("stores-over-a-gap", WINDOW, "break", "continue", at="guard let some = slice.exceptions else { break }")
+rings.string("passed-is-all-behind-the-origin", STORE, "\\(deviceKey) > \\(origin) AND \\(deviceKey) <= g.cursor", "\\(deviceKey) > \\(origin)")
+
+merges = Area("merges", "^OrchestratorTests[.](Merge|Ring|Timeline|CatchUp)")
+merges.string("merged-may-be-sent", CHANGES, "c.merged_into IS NULL AND NOT c.is_sent", "c.merged_into IS NULL")
+merges.string("merged-again", CHANGES, "c.merged_into IS NULL AND NOT c.is_sent", "NOT c.is_sent")
+merges.query("other-rings-are-passed-over", CHANGES, "others.next)", "9223372036854775807)", at="AND s.revision < least(\\(upcoming), others.next)")
+merges.query("sent-stays-merged", CHANGES, ", merged_into = NULL", "")
+merges.query("merged-into-itself", CHANGES, "AND 1 PRECEDING", "AND CURRENT ROW")
+merges.expression("hold-is-ignored", CHANGES, "activity.hold == nil", "true", at="!isHeld, activity.hold == nil")
+merges.expression("barrier-is-left", CHANGES, "activity.isBarrierBegun && stored.lap != nil && activity.state != .ended", "false")
+merges.expression("end-waits-for-a-barrier", CHANGES, "activity.isBarrierBegun && stored.lap != nil && activity.state != .ended",
+                  "activity.isBarrierBegun && stored.lap != nil")
+merges.statement("caught-up-is-not-told-to-the-walk", CATCH_UP, "carousel.served(revision)")
+merges.statement("reached-is-not-told-to-the-walk", f"{SENDING}/Rings/RingProgress.swift", "if hasArrived { state.carousel.reached() }")
+
+barriers = Area("barrier-sending", "^OrchestratorTests[.](Barrier|Boarding|CatchUp|Ring|Merge|Acce)")
+SNAPSHOT = f"{SENDING}/ActivitySnapshot.swift"
+barriers.expression("walk-passes-barriers", SNAPSHOT, "state == .ended ? newest : barrier ?? newest", "newest")
+barriers.expression("end-behind-barriers", SNAPSHOT, "state == .ended ? newest : barrier ?? newest", "barrier ?? newest")
+barriers.query("every-change-is-a-barrier", SNAPSHOT, "c.must_deliver AND c.revision > begun.revision", "c.revision > begun.revision")
+barriers.expression("late-card-gets-the-last-barrier", CATCH_UP, "barriers.first { $0 > has }", "barriers.last { $0 > has }")
+barriers.query("every-open-change-is-a-barrier", "Orchestrator/Intake/StandingRow.swift", "b.must_deliver", "true", at="b.must_deliver AND b.revision")
+barriers.query("delivered-barriers-are-open", "Orchestrator/Intake/StandingRow.swift", " AND b.revision > g.completed_revision", "")
+barriers.expression("rule-makes-no-barrier", "Orchestrator/Intake/ChangeGroup.swift",
+                    "mustDeliver || (urgency == nil && rule?.mustDeliver == true)", "mustDeliver")
+DESTINATION = f"{SENDING}/Destination.swift"
+barriers.query("barrier-ends-catching-up", DESTINATION, "SET due_at = clock_timestamp(), failures = 0", "SET due_at = NULL, state = 'riding', failures = 0")
+
+endings = Area("endings", "^OrchestratorTests[.](Ring|CatchUp|Broadcast|Start|Accept|Channel)")
+endings.expression("broadcast-after-the-end", TURN, "try await orchestrator.segments.mayGoOn(lease, with: activity, isFirst: true)", "true")
+endings.expression("late-push-after-the-end", f"{SENDING}/TokenPushes.swift",
+                   "try await orchestrator.segments.mayGoOn(lease, with: activity, isFirst: start == 0)", "true")
+endings.query("start-after-the-end", f"{SENDING}/Starts/StartClaims.swift", " AND state = 'live'", "")
+endings.expression("content-for-those-who-cannot-decode", f"{SENDING}/TokenPushes.swift", "!push.destination.canDecode", "false")
+
+starts = Area("start-sending", "^OrchestratorTests[.](Start|Reported|Fallback|Enrolment)")
+CLAIMS = f"{SENDING}/Starts/StartClaims.swift"
+starts.string("waiting-card-is-a-report", CLAIMS, "AND c.state <> 'waiting_for_token'", "")
+starts.query("devices-are-not-locked", CLAIMS, "FOR NO KEY UPDATE OF s, d SKIP LOCKED", "FOR NO KEY UPDATE OF s SKIP LOCKED")
+starts.query("renewal-stays", CLAIMS, "renewed = false", "renewed = s.renewed")
+starts.query("repeat-forgets-its-revision", CLAIMS, "WHEN r.attempts <= s.attempts THEN s.revision ", "")
+RESULTS = f"{SENDING}/Starts/StartResults.swift"
+starts.query("answer-of-an-older-claim", RESULTS, " AND s.claimed_at = r.claimed_at", "")
+starts.query("answer-unsettles-a-report", RESULTS, " AND s.state = 'claimed'", "")
+starts.statement("unknown-is-sent-again-at-once", RESULTS, "return .unknown(outcome.words)", "return .notSent(outcome.words)")
+starts.query("older-start-token-dies", RESULTS, "t.registered_at > 'epoch'", "t.registered_at < 'epoch'")
+starts.query("other-start-token-dies", RESULTS, " AND t.token = r.token", "")
+starts.query("unsent-start-tells-its-revision", "Orchestrator/Intake/Reports/ReportGroup.swift", "CASE WHEN s.attempts > 0 THEN s.revision END", "s.revision")
+starts.query("reported-start-stays", "Orchestrator/Intake/Reports/ReportGroup.swift", "SET state = 'settled', due_at = NULL", "SET due_at = NULL")
+starts.query("claimed-is-cancelled", f"{SENDING}/Starts/StartAbandonment.swift", "s.state IN ('pending', 'withheld')", "s.state IN ('pending', 'withheld', 'claimed')")
+ENROLMENT = "Orchestrator/Intake/Orchestrator+Enrolment.swift"
+starts.string("given-up-is-started-a-third-time", ENROLMENT, "AND \\(start).attempts < 2", "")
+starts.string("other-environment-is-enrolled", ENROLMENT, "d.environment = a.environment AND \\(isReachable)", "\\(isReachable)")
+starts.query("registration-cuts-a-claim-short", ENROLMENT, "CASE WHEN starts.state IN ('claimed', 'unknown') THEN starts.state ELSE 'pending' END",
+             "'pending'")
+
+ledger = Area("ledger", "^OrchestratorTests[.](Budget|RoutineChange|Ring)")
+LEDGER = f"{SENDING}/BudgetLedger.swift"
+ledger.expression("units-never-come-back", LEDGER, "priority == .ten && age >= Double(policy.budget.windowSeconds)", "false")
+ledger.expression("five-holds-for-alerts", LEDGER, "priority == .ten || !hasAlert || isForAlert", "true")
+ledger.expression("riding-alert-spends-twice", LEDGER, "alert != change.revision", "true", at="guard let alert, alert != change.revision")
+ledger.statement("riding-alert-is-quiet", LEDGER, "if priority == .ten { return .ten }")
+ledger.query("fives-spend", LEDGER, "priority = 10 AND ", "", at="priority = 10 AND revision <>")
+ledger.expression("frequent-is-ordinary", LEDGER, "budgetClass == .frequent ? budget.frequent : budget.ordinary", "budget.ordinary")
+ledger.expression("nothing-is-spent", LEDGER, "max(total - Int(spent), 0)", "total")
+ledger.expression("class-is-swapped", LEDGER, "frequent ? .frequent : .ordinary", "frequent ? .ordinary : .frequent")
+ledger.query("alert-stays-five", LEDGER, "b.priority < EXCLUDED.priority OR ", "false OR ")
+ledger.expression("late-spends-again", LEDGER, "change.priorities[push.budgetClass]?.isSpent(under: activity.policy) == true", "false")
+ledger.expression("repeat-spends", TURN, "change.kind == .end ? .ten : .five", ".ten")
+ledger.expression("assuring-spends", CATCH_UP, "change.kind == .end ? .ten : .five", ".ten")
+
+channels = Area("channels", "^OrchestratorTests[.](.*Channel|Broadcast|Hybrid)")
+ROWS = "Orchestrator/Channels/ChannelRows.swift"
+channels.query("used-channel-is-taken", ROWS, " AND activity_key IS NULL", "", at="AND state = 'ready' AND activity_key IS NULL AND delete_at IS NULL")
+channels.expression("end-keeps-the-channel", TURN, "change.kind == .end", "false", at="if change.kind == .end {")
+channels.expression("young-channel-is-gone", TURN, "channel.isSettled", "true", at="outcome.class == .channelGone, channel.isSettled")
+channels.expression("repeats-without-pause", TURN, "wait > .zero ? wait : nil", "nil")
+channels.expression("second-channel-is-forgotten", TURN, "made == 0", "false")
+channels.query("late-listener-is-owed-nothing", "Orchestrator/Intake/Reports/ReportRows.swift",
+               "CASE WHEN known.revision < a.revision THEN 'due'::subscription_state ELSE 'riding' END", "'riding'::subscription_state")
+COMPARISON = "Orchestrator/Channels/ChannelComparison.swift"
+channels.expression("young-channel-is-lost", COMPARISON, "record.since <= settled", "true", at="case (.ready, false) where record.since <= settled")
+channels.expression("young-deletion-is-repeated", COMPARISON, "record.since <= settled", "true", at="case (.deleted, true) where record.since <= settled")
+channels.expression("done-channel-is-lost", COMPARISON, "record.isDone", "false", at="if record.isDone")
+channels.expression("unknown-is-deleted-at-once", COMPARISON, "deleteAt <= listedAt", "true")
+channels.expression("unknown-is-deleted-anywhere", COMPARISON, "isExclusive ? firstSeen.adding(seconds: Self.unknownGrace) : nil",
+                    "firstSeen.adding(seconds: Self.unknownGrace)")
+channels.expression("sightings-are-forgotten", COMPARISON, "sightings[id] ?? listedAt", "listedAt", at="min(sightings[id] ?? listedAt")
+
+failures = Area("failures", "^OrchestratorTests[.](Exception|.*Token|Rotation|Silent|AppWake)")
+EXCEPTIONS = f"{SENDING}/PushExceptions.swift"
+failures.expression("one-refusal-is-all", EXCEPTIONS, "accepted == 0 && refused.count > 1", "accepted == 0 && refused.count > 0")
+failures.expression("dead-tokens-are-a-common-failure", EXCEPTIONS, "isAboutTokens ? nil : refused.first?.outcome.words", "refused.first?.outcome.words")
+failures.statement("rejected-dies", EXCEPTIONS, "rejected.append((place, outcome))", "dead.append((place, outcome, nil, delay))")
+failures.query("older-token-lives", EXCEPTIONS, "s.registered_at > 'epoch'", "s.registered_at < 'epoch'")
+failures.query("new-token-dies", EXCEPTIONS, " AND s.update_token = d.token", "",
+               at="AS d(device_key, token, reason, dead_at, delay, heard)\n            WHERE s.activity_key = \\(activityKey) AND s.device_key = d.device_key AND s.update_token = d.token")
+failures.query("new-token-is-rejected", EXCEPTIONS, " AND s.update_token = d.token", "",
+               at="AS d(device_key, token, reason, heard)\n        WHERE s.activity_key = \\(activityKey) AND s.device_key = d.device_key AND s.update_token = d.token")
+DEVICE_TOKENS = "Orchestrator/Database/DeviceTokens.swift"
+failures.query("younger-device-token-dies", DEVICE_TOKENS, "d.updated_at <= 'epoch'", "d.updated_at >= 'epoch'")
+failures.query("other-device-token-dies", DEVICE_TOKENS, " AND d.device_token = r.token", "")
+failures.query("caught-up-forgets-a-new-token", DESTINATION, "AND s.update_token = d.token ", "",
+               at="AND s.update_token = d.token AND s.state = 'due' AND NOT s.leaving")
+failures.query("leaving-card-rides", DESTINATION, " AND NOT s.leaving", "")
+failures.expression("old-alert-makes-a-body-too-large", f"{SENDING}/OutgoingChange.swift", "SizeLimit.device.excess(body.count) != nil", "false")
+
+AREAS = [leases, stamping, rings, merges, barriers, endings, starts, ledger, channels, failures]

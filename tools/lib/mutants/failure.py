@@ -1,0 +1,2 @@
+class Failure(Exception):
+    """Why the mutants cannot be tried, in words for whoever runs the tool."""

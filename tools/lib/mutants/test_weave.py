@@ -1,0 +1,74 @@
+import tempfile
+import unittest
+from pathlib import Path
+
+from catalogue import load
+from failure import Failure
+from mutant import Area
+from weave import weave, woven
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def woven_source(source, add):
+    """The source of one file with the mutants that `add` puts into an area."""
+    area = Area("area", "")
+    add(area)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "Sources" / "M" / "file.swift"
+        path.parent.mkdir(parents=True)
+        path.write_text(source)
+        return weave("Sources/M/file.swift", Path(folder), list(enumerate(area.mutants, 1)))
+
+
+class WeaveTests(unittest.TestCase):
+    def test_an_expression_is_picked_by_its_number(self):
+        text = woven_source("let a = b + 1\n", lambda area: area.expression("x", "M/file.swift", "b + 1", "b"))
+        self.assertEqual(text, "let a = (activeMutant == 1 ? (b) : (b + 1))\n")
+
+    def test_two_mutants_share_a_text(self):
+        def add(area):
+            area.expression("x", "M/file.swift", "b + 1", "b")
+            area.expression("y", "M/file.swift", "b + 1", "0")
+
+        text = woven_source("let a = b + 1\n", add)
+        self.assertEqual(text, "let a = (activeMutant == 1 ? (b) : activeMutant == 2 ? (0) : (b + 1))\n")
+
+    def test_one_mutant_holds_another(self):
+        def add(area):
+            area.expression("outer", "M/file.swift", "b + 1", "b")
+            area.expression("inner", "M/file.swift", "1", "2")
+
+        text = woven_source("let a = b + 1\n", add)
+        self.assertEqual(text, "let a = (activeMutant == 1 ? (b) : (b + (activeMutant == 2 ? (2) : (1))))\n")
+
+    def test_a_statement_goes_and_sql_is_quoted(self):
+        text = woven_source("count()\n", lambda area: area.statement("x", "M/file.swift", "count()"))
+        self.assertEqual(text, "if activeMutant == 1 {  } else { count() }\n\n")
+        text = woven_source('"A AND\nB"', lambda area: area.query("x", "M/file.swift", " AND\nB", ""))
+        self.assertEqual(text, '"A\\(unescaped: (activeMutant == 1 ? "" : " AND\\nB"))"')
+
+    def test_a_text_that_is_not_there_or_twice_is_refused(self):
+        for source in ["let a = 1\n", "b + 1; b + 1\n"]:
+            with self.assertRaisesRegex(Failure, "area/x: .* times, not once"):
+                woven_source(source, lambda area: area.expression("x", "M/file.swift", "b + 1", "b"))
+
+    def test_mutants_that_overlap_are_refused(self):
+        def add(area):
+            area.expression("x", "M/file.swift", "a + b", "a")
+            area.expression("y", "M/file.swift", "b + c", "c")
+
+        with self.assertRaisesRegex(Failure, "overlap"):
+            woven_source("a + b + c", add)
+
+
+class CatalogueTests(unittest.TestCase):
+    def test_every_mutant_fits_the_sources(self):
+        mutants = load()
+        woven(mutants, ROOT)
+        self.assertGreaterEqual(len(mutants), 120)
+        self.assertTrue(all(mutant.find != mutant.replace for mutant in mutants))
+
+
+if __name__ == "__main__":
+    unittest.main()
