@@ -57,8 +57,10 @@ DEVICES = "Orchestrator/Registry/Orchestrator+Devices.swift"
 reports.query("older-start-token-replaces", DEVICES, "report.generation >= known.generation", "true")
 reports.query("same-generation-is-stale", DEVICES, "report.generation >= known.generation", "report.generation > known.generation")
 reports.query("dead-start-token-stays-dead", DEVICES, ", state = 'live', registered_at = now()", ", registered_at = now()")
-reports.expression("move-is-not-seen", DEVICES, "before.map { !$0.0 } ?? false", "false")
-reports.expression("budget-class-stays", DEVICES, "before.map { $0.1 != (request.frequentPushesEnabled ?? $0.1) } ?? false", "false")
-reports.expression("new-app-version-is-not-seen", DEVICES, "before?.2 ?? false", "false")
+reports.expression("move-is-not-seen", DEVICES, "!hasSameEnvironment", "false", at="movedEnvironment: !hasSameEnvironment")
+reports.expression("budget-class-stays", DEVICES, "frequent != (request.frequentPushesEnabled ?? frequent)", "false")
+reports.expression("stale-installation-is-taken", DEVICES, "isStale", "false", at="if isStale { return StoredDevice")
+reports.expression("new-installation-counts-on", DEVICES, "isNewInstallation", "false", at="changedInstallation: isNewInstallation")
+reports.expression("new-app-version-is-not-seen", DEVICES, "changedApp", "false", at=" changedApp,\n            changedInstallation")
 
 AREAS = [accept, idempotency, schedules, reports]
