@@ -24,8 +24,15 @@ enum RequestHeadRules {
     static func offersProtocol(_ head: HTTPRequestHead) -> Bool {
         head.headers["upgrade"].contains { !$0.isEmpty }
             && ["connection", "proxy-connection"].contains { name in
-                head.headers[canonicalForm: name].contains { $0.lowercased() == "upgrade" }
+                head.headers[name].contains { $0.utf8.split(separator: UInt8(ascii: ",")).contains(where: isUpgrade) }
             }
+    }
+
+    /// llhttp passes over blanks and tabulators before a word, and over blanks behind it.
+    private static func isUpgrade(_ item: Substring.UTF8View) -> Bool {
+        var word = item.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+        while word.last == UInt8(ascii: " ") { word.removeLast() }
+        return Substring(word).lowercased() == "upgrade"
     }
 
     /// Whether the caller sends the body only when it is told to (RFC 9110 §10.1.1).
