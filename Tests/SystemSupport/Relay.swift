@@ -11,8 +11,8 @@ package final class Relay: Sendable {
     /// Where connections are passed on to.
     package enum Target: Sendable {
         case unix(path: String)
-        /// A port of 127.0.0.1.
-        case port(UInt16)
+        /// A port of an address of this machine.
+        case port(UInt16, of: String = "127.0.0.1")
     }
 
     private struct State {
@@ -145,9 +145,10 @@ package final class Relay: Sendable {
         let descriptor: Int32
         let result: Int32
         switch target {
-        case .port(let port):
+        case .port(let port, let host):
             descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
             var address = Self.loopback(port)
+            address.sin_addr.s_addr = inet_addr(host)
             result = withUnsafePointer(to: &address) { pointer in
                 pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                     connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))

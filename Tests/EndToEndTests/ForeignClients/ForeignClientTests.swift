@@ -113,8 +113,9 @@ struct ForeignClientTests {
     }
 
     private static func relay(to url: String) throws -> Relay {
-        guard let port = URL(string: url)?.port.flatMap(UInt16.init(exactly:)) else { throw Failure("\(url): no port") }
-        return try Relay(to: .port(port))
+        guard let url = URL(string: url), let host = url.host(), let port = url.port.flatMap(UInt16.init(exactly:))
+        else { throw Failure("\(url): no port") }
+        return try Relay(to: .port(port, of: host))
     }
 
     private static let callerArguments = [TallySystem.adminKey, TallySystem.app.rawValue]

@@ -109,7 +109,7 @@ extension Refusal {
             path: "activities/running",
             status: 405,
             code: "method_not_allowed",
-            answerHeader: ("Allow", "GET, PUT")
+            answerHeader: ("Allow", "GET, HEAD, PUT")
         ),
         .json("an array instead of an object", "POST", updates, [], 422, "invalid_request", at: ""),
         .json(

@@ -131,6 +131,19 @@ struct LeaseTests {
         }
     }
 
+    @Test("More pushes leave only under a lease that holds while they do")
+    func sending() async throws {
+        try await withWorld { world in
+            try await world.start(to: World.devices("d1"))
+            let segments = world.orchestrator.segments
+            let lease = try #require(try await segments.claim(limit: 5).first)
+            let activity = try #require(try await world.snapshot(of: lease.activityKey))
+            try await world.expireLeases()
+            #expect(try await segments.mayGoOn(lease, with: activity))
+            #expect(try await world.sibling().orchestrator.segments.claim(limit: 5).isEmpty)
+        }
+    }
+
     @Test("A database that does not answer for a while takes no lease from who has work under way")
     func unreachableDatabase() async throws {
         try await withWorld { world in
