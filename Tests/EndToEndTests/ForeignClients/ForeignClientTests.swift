@@ -8,9 +8,10 @@ import Testing
 @Suite("HTTP clients of others")
 struct ForeignClientTests {
     /// What each prints: of a round a request that anybody may make, two for the head and for the whole of an app, one
-    /// that waits for `100 Continue`, one with a large body, and one that is refused.
+    /// that waits for `100 Continue`, one with a body so large that only its content is refused, and one that is refused
+    /// by its head.
     private static let conversation: [String] = {
-        let round = ["GET 200", "HEAD 200", "GET 200", "PUT 200", "POST 200", "POST 415"]
+        let round = ["GET 200", "HEAD 200", "GET 200", "PUT 200", "POST 422", "POST 415"]
         return round + round + round + round.prefix(2)
     }()
 
