@@ -16,15 +16,27 @@ extension Universe {
         // A clock that is set forth ends pauses.
         guard outage != nil, !clockSteps.contains(where: { $0.by > 0 }) else { return }
         let (sent, broken) = apple.with { ($0.sent, $0.brokenTurns) }
-        for (destination, tries) in Dictionary(grouping: sent.filter { $0.outcome.isRefusal }, by: \.destination) {
+        for (target, tries) in Dictionary(grouping: sent.filter { $0.outcome.isRefusal }, by: Target.init) {
             // Nobody knows what was stored of a turn that was broken off; so another try follows.
             let known = tries.filter { !broken.contains($0.turn.number) }
             let most = Self.mostTries + Set(tries.map(\.turn.number)).intersection(broken).count
             let times = known.map(\.uptime).sorted()
             for (first, last) in zip(times, times.dropFirst(most)) where last - first < 60_000 {
-                throw BrokenPromise(2, "\(destination) was tried more than \(most) times within a minute")
+                throw BrokenPromise(2, "\(target.destination) was tried more than \(most) times within a minute")
             }
         }
+    }
+}
+
+/// What has a pause of its own. A start has one for each activity, whatever becomes of others to the same phone.
+private struct Target: Hashable {
+    let destination: String
+    /// The match that is started; nil for anything but a start.
+    let start: String?
+
+    init(_ sent: Apple.Sent) {
+        destination = sent.destination
+        start = sent.push.event == "start" ? sent.push.content?.match : nil
     }
 }
 

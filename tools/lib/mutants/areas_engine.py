@@ -107,7 +107,7 @@ RESULTS = f"{SENDING}/Starts/StartResults.swift"
 starts.query("answer-of-an-older-claim", RESULTS, " AND s.claimed_at = r.claimed_at", "")
 starts.query("answer-unsettles-a-report", RESULTS, " AND s.state = 'claimed'", "")
 starts.statement("unknown-is-sent-again-at-once", RESULTS, "return .unknown(outcome.words)", "return .notSent(outcome.words)")
-starts.query("older-start-token-dies", RESULTS, "t.registered_at > 'epoch'", "t.registered_at < 'epoch'")
+starts.string("older-start-token-dies", RESULTS, "t.registered_at > 'epoch'", "t.registered_at < 'epoch'")
 starts.query("other-start-token-dies", RESULTS, " AND t.token = r.token", "")
 starts.query("unsent-start-tells-its-revision", "Orchestrator/Intake/Reports/ReportGroup.swift", "CASE WHEN s.attempts > 0 THEN s.revision END", "s.revision")
 starts.query("reported-start-stays", "Orchestrator/Intake/Reports/ReportGroup.swift", "SET state = 'settled', due_at = NULL", "SET due_at = NULL")
