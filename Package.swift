@@ -145,6 +145,7 @@ let package = Package(
                 .embedInCode("V0025_unsent.sql"),
                 .embedInCode("V0026_pace.sql"),
                 .embedInCode("V0027_installations.sql"),
+                .embedInCode("V0028_start_alerts.sql"),
             ],
             swiftSettings: swiftSettings
         ),

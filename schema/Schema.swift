@@ -31,5 +31,6 @@ package enum Schema {
         (25, "unsent", PackageResources.V0025_unsent_sql),
         (26, "pace", PackageResources.V0026_pace_sql),
         (27, "installations", PackageResources.V0027_installations_sql),
+        (28, "start_alerts", PackageResources.V0028_start_alerts_sql),
     ]
 }

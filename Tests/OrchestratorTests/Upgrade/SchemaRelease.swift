@@ -12,6 +12,7 @@ struct SchemaRelease: Sendable {
         first, events, destinations, cards, halts, pacing, channels, counts, timeline, channelAlerts, changeEvents,
         pushes, audit, versions, lookups, rings, origins, retention, accepting, lookupsByID,
         auditRetention, ledger, enrolment, alertStamps, unsent, pace, installations,
+        startAlerts,
     ]
 
     /// An activity of each kind in the middle of its life. The signing key is written by the test, which knows the
@@ -311,4 +312,6 @@ struct SchemaRelease: Sendable {
     )
 
     private static let installations = SchemaRelease(version: 27, rows: "")
+
+    private static let startAlerts = SchemaRelease(version: 28, rows: "")
 }
