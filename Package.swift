@@ -146,6 +146,8 @@ let package = Package(
                 .embedInCode("V0026_pace.sql"),
                 .embedInCode("V0027_installations.sql"),
                 .embedInCode("V0028_start_alerts.sql"),
+                .embedInCode("V0029_uncounted.sql"),
+                .embedInCode("V0030_push_queues.sql"),
             ],
             swiftSettings: swiftSettings
         ),

@@ -32,5 +32,7 @@ package enum Schema {
         (26, "pace", PackageResources.V0026_pace_sql),
         (27, "installations", PackageResources.V0027_installations_sql),
         (28, "start_alerts", PackageResources.V0028_start_alerts_sql),
+        (29, "uncounted", PackageResources.V0029_uncounted_sql),
+        (30, "push_queues", PackageResources.V0030_push_queues_sql),
     ]
 }

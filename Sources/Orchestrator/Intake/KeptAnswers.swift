@@ -10,6 +10,16 @@ struct KeptAnswers<Answer: APIAnswer> {
         let status: Int16
         /// Read only when it is wanted: the same key may have come with another kind of operation.
         let answer: JSONText
+        /// The activity whose audience the answer has still to tell; nil: it is complete.
+        let uncounted: Int64?
+    }
+
+    /// What is kept for a key.
+    struct Known: Sendable {
+        let answer: Answer
+        let status: Int16
+        /// The activity whose audience the answer has still to tell (``CountedAnswer``); nil: it is complete.
+        let uncounted: Int64?
     }
 
     /// What an answer is sent with, unless another status is named; only successes are kept.
@@ -57,7 +67,8 @@ struct KeptAnswers<Answer: APIAnswer> {
     /// The statement whose rows ``init(_:status:)`` reads.
     static func selection(_ keys: [IdempotencyKey]) -> Query {
         """
-        SELECT i.scope, i.body_sha256, i.status, i.answer, i.created_at > clock_timestamp() - interval '24 hours'
+        SELECT i.scope, i.body_sha256, i.status, i.answer, i.uncounted,
+               i.created_at > clock_timestamp() - interval '24 hours'
         FROM idempotency_keys AS i WHERE i.scope = ANY(\(keys.map(\.scope)))
         """
     }
@@ -69,15 +80,15 @@ struct KeptAnswers<Answer: APIAnswer> {
     init(_ rows: Rows?, status: Int16 = 202) throws {
         self.status = status
         guard let rows else { return }
-        for (scope, hash, status, answer, isKept) in try rows.decoded(
-            as: ([UInt8], [UInt8], Int16, JSONText, Bool).self
+        for (scope, hash, status, answer, uncounted, isKept) in try rows.decoded(
+            as: ([UInt8], [UInt8], Int16, JSONText, Int64?, Bool).self
         ) {
             let key = IdempotencyKey(scope: scope, bodyHash: hash)
             guard isKept else {
                 expired.append(key)
                 continue
             }
-            kept[key.scope] = Kept(bodyHash: hash, status: status, answer: answer)
+            kept[key.scope] = Kept(bodyHash: hash, status: status, answer: answer, uncounted: uncounted)
         }
     }
 
@@ -85,25 +96,31 @@ struct KeptAnswers<Answer: APIAnswer> {
     ///
     /// - Throws: 409 if the key came with another body.
     func answer(to key: IdempotencyKey) throws -> Answer? {
-        try answerAndStatus(to: key)?.answer
+        try known(key)?.answer
     }
 
-    /// The same with its status.
-    func answerAndStatus(to key: IdempotencyKey) throws -> (answer: Answer, status: Int16)? {
+    /// The same with all that is kept beside it.
+    func known(_ key: IdempotencyKey) throws -> Known? {
         guard let kept = kept[key.scope] else { return nil }
         guard kept.bodyHash == key.bodyHash else { throw Problem.idempotencyKeyReused() }
-        return (try Answer(json: JSONValue.parse(kept.answer.bytes)), kept.status)
+        return Known(
+            answer: try Answer(json: JSONValue.parse(kept.answer.bytes)),
+            status: kept.status,
+            uncounted: kept.uncounted
+        )
     }
 
     /// Whether this is the first request of the group with that key; the others have to wait for its answer.
     mutating func claim(_ key: IdempotencyKey) -> Bool { claimed.insert(key.scope).inserted }
 
-    /// Keeps an answer; a second request with the key in the same group gets it, too.
-    mutating func keep(_ answer: Answer, for key: IdempotencyKey, status: Int16? = nil) {
+    /// Keeps an answer; a second request with the key in the same group gets it, too. `uncounted` is the activity whose
+    /// audience it has still to tell.
+    mutating func keep(_ answer: Answer, for key: IdempotencyKey, status: Int16? = nil, uncounted: Int64? = nil) {
         let kept = Kept(
             bodyHash: key.bodyHash,
             status: status ?? self.status,
-            answer: JSONText(answer.json.serialized())
+            answer: JSONText(answer.json.serialized()),
+            uncounted: uncounted
         )
         self.kept[key.scope] = kept
         new.append((key, kept))
@@ -116,13 +133,14 @@ struct KeptAnswers<Answer: APIAnswer> {
         let keys = new.map(\.key)
         return forgetting + [
             """
-            INSERT INTO idempotency_keys (scope, body_sha256, status, answer)
-            SELECT k.scope, k.hash, k.status, k.answer
+            INSERT INTO idempotency_keys (scope, body_sha256, status, answer, uncounted)
+            SELECT k.scope, k.hash, k.status, k.answer, k.uncounted
             FROM \(rows: [
                 .each("scope", keys.map(\.scope)),
                 .each("hash", keys.map(\.bodyHash)),
                 .usually(202, "status", new.map(\.kept.status)),
                 .each("answer", new.map(\.kept.answer)),
+                .rarely("uncounted", new.map(\.kept.uncounted)),
             ]) AS k
             """
         ]

@@ -25,23 +25,20 @@ extension Orchestrator {
         var fallback: AlertContent?
         if request.add != nil { fallback = try await typeContext(app, facts.typeName).policy.startAlert }
         let change = AudienceChange(app: app, facts: facts, request: request, policyAlert: fallback)
-        let kept: AudienceCounts? = try await keepingAnswer {
+        let answer = try await keepingAnswer {
             // A report settles starts in an order of its own.
             try await database.withYieldingTransaction { connection in
-                guard let idempotency else {
-                    try await change.carryOut(on: connection)
-                    return nil
+                if let idempotency {
+                    let kept = try await KeptAnswers<AudienceCounts>.read([idempotency], on: connection)
+                    if let known = try kept.known(idempotency) { return CountedAnswer(known, for: idempotency) }
                 }
-                return try await KeptAnswers.once(idempotency, on: connection) {
-                    try await change.carryOut(on: connection)
-                    return try await AudienceCount.of(facts.key) { try await connection.pipeline($0) }
-                }
+                try await change.carryOut(on: connection)
+                let uncounted = AudienceCounts(devices: 0, unknownUsers: 0)
+                return try await CountedAnswer.keeping(uncounted, of: facts.key, for: idempotency, on: connection)
             }
         }
         wakeUps.signal()
-        if let kept { return kept }
-        // Counting many takes a while, in which the activity need not be locked.
-        return try await AudienceCount.of(facts.key) { try await database.pipeline($0) }
+        return try await answer.counted(in: database)
     }
 }
 

@@ -28,8 +28,8 @@ extension Orchestrator {
             let kept = try await database.withConnection { connection in
                 try await KeptAnswers<StartAnswer>.read([idempotency], on: connection)
             }
-            if let (answer, status) = try kept.answerAndStatus(to: idempotency) {
-                return (answer, status == StartDraft.replayStatus)
+            if let known = try kept.known(idempotency) {
+                return try await finish(CountedAnswer(known, for: idempotency))
             }
         }
         let environment = try await environment(request.environment, of: app)
@@ -63,10 +63,14 @@ extension Orchestrator {
         try stored.judgeReplay(request)
         let draft = try await keepingAnswer {
             try await database.withTransaction { connection in
-                try await StartDraft(app, id, replay: true, for: idempotency, on: connection)
+                try await StartDraft.make(app, id, replay: true, for: idempotency, on: connection)
             }
         }
-        return try await draft.counted(in: database)
+        return try await finish(draft)
+    }
+
+    private func finish(_ draft: CountedAnswer<StartAnswer>) async throws -> (answer: StartAnswer, replay: Bool) {
+        (try await draft.counted(in: database), draft.status == StartDraft.replayStatus)
     }
 
     /// - Returns: Nil if the id is taken.
@@ -88,17 +92,17 @@ extension Orchestrator {
             appVersions: appVersions
         )
         let generation = facts.generation
-        let started: (key: Int64, draft: StartDraft)? = try await database.withTransaction { connection in
+        let started: (key: Int64, draft: CountedAnswer<StartAnswer>)? = try await database.withTransaction { connection in
             try type.check(TypeVersionRows.updates(await connection.query(TypeVersionRows.hold([type]))))
             guard let key = try await proposal.insert(on: connection) else { return nil }
             try await proposal.insertParts(activityKey: key, on: connection)
-            return (key, try await StartDraft(app, id, replay: false, for: idempotency, on: connection))
+            return (key, try await StartDraft.make(app, id, replay: false, for: idempotency, on: connection))
         }
         guard let (key, draft) = started else { return nil }
         let name = ActivityFacts.Name(app: app, id: id)
         facts.store(ActivityFacts(proposal, key: key), for: name, lookedUpIn: generation)
         wakeUps.signal()
-        return try await draft.counted(in: database)
+        return try await finish(draft)
     }
 
     /// The environment that a request means: its own, else production if the app has it, else the only one.

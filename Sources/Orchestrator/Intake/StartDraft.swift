@@ -2,16 +2,8 @@ import APITypes
 import ActivityModel
 import Postgres
 
-/// The answer to a start, of which the audience may still have to be counted.
-///
-/// Counting takes a while where the audience is large, and in the transaction others would wait for the type, and all
-/// readers for the events that come after it. So it is counted there only for an answer that is kept with the start.
-struct StartDraft: Sendable {
-    private var answer: StartAnswer
-    private var replay: Bool
-    /// Whose audience is to be counted.
-    private var uncounted: Int64?
-
+/// Answers to starts, of which the audience is still to be counted.
+enum StartDraft {
     /// What tells a kept replay from a kept start.
     static let replayStatus: Int16 = 200
 
@@ -19,43 +11,28 @@ struct StartDraft: Sendable {
     /// already, that is the answer.
     ///
     /// - Throws: 404.
-    init(
+    static func make(
         _ app: BundleID,
         _ id: ActivityID,
         replay: Bool,
         for key: IdempotencyKey?,
         on connection: PostgresConnection
-    ) async throws {
-        self.replay = replay
-        let activityKey: Int64
-        (activityKey, answer) = try await Self.read(app, id, on: connection)
-        guard let key else {
-            uncounted = activityKey
-            return
-        }
-        answer.audience = try await AudienceCount.of(activityKey) { try await connection.pipeline($0) }
-        var kept = try await KeptAnswers<StartAnswer>.read([key], on: connection)
-        if let (answer, status) = try kept.answerAndStatus(to: key) {
-            (self.answer, self.replay) = (answer, status == Self.replayStatus)
-            return
-        }
-        kept.keep(answer, for: key, status: replay ? Self.replayStatus : 202)
-        _ = try await connection.pipeline(kept.statements)
-    }
-
-    /// The whole answer, when the transaction is committed.
-    func counted(in database: Database) async throws -> (answer: StartAnswer, replay: Bool) {
-        guard let uncounted else { return (answer, replay) }
-        var answer = answer
-        answer.audience = try await AudienceCount.of(uncounted) { try await database.pipeline($0) }
-        return (answer, replay)
+    ) async throws -> CountedAnswer<StartAnswer> {
+        let (activityKey, answer) = try await read(app, id, on: connection)
+        return try await CountedAnswer.keeping(
+            answer,
+            status: replay ? replayStatus : 202,
+            of: activityKey,
+            for: key,
+            on: connection
+        )
     }
 
     private static func read(
         _ app: BundleID,
         _ id: ActivityID,
         on connection: PostgresConnection
-    ) async throws -> (activityKey: Int64, StartAnswer) {
+    ) async throws -> (activityKey: Int64, answer: StartAnswer) {
         let rows = try await connection.query(
             """
             SELECT a.activity_key, a.state::text, a.revision, c.timestamp, l.channel_id::text, l.apns_channel_id, l.state::text

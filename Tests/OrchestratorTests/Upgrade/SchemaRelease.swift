@@ -12,7 +12,7 @@ struct SchemaRelease: Sendable {
         first, events, destinations, cards, halts, pacing, channels, counts, timeline, channelAlerts, changeEvents,
         pushes, audit, versions, lookups, rings, origins, retention, accepting, lookupsByID,
         auditRetention, ledger, enrolment, alertStamps, unsent, pace, installations,
-        startAlerts,
+        startAlerts, uncounted, pushQueues,
     ]
 
     /// An activity of each kind in the middle of its life. The signing key is written by the test, which knows the
@@ -314,4 +314,8 @@ struct SchemaRelease: Sendable {
     private static let installations = SchemaRelease(version: 27, rows: "")
 
     private static let startAlerts = SchemaRelease(version: 28, rows: "")
+
+    private static let uncounted = SchemaRelease(version: 29, rows: "")
+
+    private static let pushQueues = SchemaRelease(version: 30, rows: "")
 }
