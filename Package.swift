@@ -148,6 +148,9 @@ let package = Package(
                 .embedInCode("V0028_start_alerts.sql"),
                 .embedInCode("V0029_uncounted.sql"),
                 .embedInCode("V0030_push_queues.sql"),
+                .embedInCode("V0031_lost_channels.sql"),
+                .embedInCode("V0032_suspects.sql"),
+                .embedInCode("V0033_lifted_halts.sql"),
             ],
             swiftSettings: swiftSettings
         ),

@@ -34,5 +34,8 @@ package enum Schema {
         (28, "start_alerts", PackageResources.V0028_start_alerts_sql),
         (29, "uncounted", PackageResources.V0029_uncounted_sql),
         (30, "push_queues", PackageResources.V0030_push_queues_sql),
+        (31, "lost_channels", PackageResources.V0031_lost_channels_sql),
+        (32, "suspects", PackageResources.V0032_suspects_sql),
+        (33, "lifted_halts", PackageResources.V0033_lifted_halts_sql),
     ]
 }

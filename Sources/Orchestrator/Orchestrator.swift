@@ -52,6 +52,7 @@ package final class Orchestrator: Sendable {
         self.database = database
         halts = SendingHalts(
             database: database,
+            batchSize: settings.stretchSize,
             pushLease: QueuedPush.lease(settings),
             uptime: settings.uptime,
             logger: logger
@@ -63,7 +64,12 @@ package final class Orchestrator: Sendable {
         bootstrapHash = settings.bootstrapKey.map { SHA256.hash($0) }
         signing = SigningIdentities(database: database, masterKeys: masterKeys)
         // Twice, so that every other daemon has looked for work meanwhile.
-        segments = SegmentStore(database: database, lease: settings.lease, patience: settings.pollInterval * 2)
+        segments = SegmentStore(
+            database: database,
+            lease: settings.lease,
+            patience: settings.pollInterval * 2,
+            crowd: settings.stretchSize
+        )
         intake = Intake(database: database, wakeUps: wakeUps, skews: skews, segments: segments, logger: logger)
         changes = ChangeStore(database: database, skews: skews)
         ledger = BudgetLedger(database: database)

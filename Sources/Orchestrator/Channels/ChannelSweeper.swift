@@ -24,6 +24,11 @@ struct ChannelSweeper: Service, CustomStringConvertible {
                 await repeating("delete channels", every: Self.interval, logger: logger) { try await deleteDue() }
             }
             group.addTask {
+                await repeating("end cards of lost channels", every: Self.interval, logger: logger) {
+                    try await endLostCards()
+                }
+            }
+            group.addTask {
                 await repeating("sweep channels", every: Self.interval * Self.looksPerSweep, logger: logger) {
                     try await sweepDue()
                     try await orchestrator.channelGauges.update(from: orchestrator.database)
@@ -79,6 +84,14 @@ struct ChannelSweeper: Service, CustomStringConvertible {
             "a sweep of channels failed",
             metadata: ["app": "\(lease.app)", "environment": "\(lease.environment.rawValue)", "reason": "\(reason)"]
         )
+    }
+
+    // MARK: Lost channels
+
+    /// Ends the cards of channels that are lost, batch after batch, until none are left.
+    func endLostCards() async throws {
+        let cards = ChannelCards(database: orchestrator.database, batchSize: orchestrator.settings.stretchSize)
+        while try await cards.endSome() {}
     }
 
     // MARK: Deletions

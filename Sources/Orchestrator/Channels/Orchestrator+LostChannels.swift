@@ -37,53 +37,45 @@ extension Orchestrator {
         case .failed(let outcome): return .unclear(outcome)
         case .gone: break
         }
+        let cards = ChannelCards(database: database, batchSize: settings.stretchSize)
+        let subscribers = try await cards.count(of: id)
         let isLost = try await database.withTransaction { connection in
-            try await lose(id, app: app, environment, reason: reason, on: connection)
+            try await lose(id, app: app, environment, subscribers: subscribers, reason: reason, on: connection)
         }
         if isLost {
             logger.error("a channel is gone at Apple", metadata: ["channel.id": "\(id)", "app": "\(app)"])
             wakeUps.signal()
+            // The sweeper goes on with what is left.
+            _ = try await cards.endSome(of: id)
         }
         return .settled
     }
 
+    /// Records the loss. The cards are ended by batches behind it, however many they are.
+    ///
     /// - Returns: Whether the channel was still to be used.
     private func lose(
         _ id: ChannelID,
         app: BundleID,
         _ environment: APNSEnvironment,
+        subscribers: Int,
         reason: String,
         on connection: PostgresConnection
     ) async throws -> Bool {
         let lost = try await connection.query(
             """
-            UPDATE channels AS c SET state = 'lost', lost_at = clock_timestamp(), delete_at = NULL, reason = \(reason)
+            UPDATE channels AS c SET state = 'lost', lost_at = clock_timestamp(), delete_at = NULL, reason = \(reason),
+                ended_through = CASE WHEN c.activity_key IS NOT NULL THEN 0 END
             WHERE c.channel_id = \(id.rawValue)::uuid AND c.state = 'ready'
             RETURNING c.storage::text, c.activity_key,
                       coalesce((SELECT a.state <> 'ended' FROM activities AS a WHERE a.activity_key = c.activity_key), false)
             """
         )
         guard let (word, activityKey, isRunning) = try lost.first(as: (String, Int64?, Bool).self) else { return false }
-        var subscribers = 0
         var statements: [Query] = []
-        if let activityKey {
-            // Locked in the order in which everybody locks cards (``CardKey``).
-            subscribers = try await connection.execute(
-                """
-                WITH held AS MATERIALIZED (
-                    SELECT device_key FROM subscriptions
-                    WHERE activity_key = \(activityKey) AND mode = 'channel' AND state IN ('riding', 'due')
-                    ORDER BY device_key FOR NO KEY UPDATE
-                )
-                UPDATE subscriptions AS s SET state = 'over', due_at = NULL, check_at = NULL,
-                    reason = '\(unescaped: OverReason.channelLost.rawValue)'
-                FROM held WHERE s.activity_key = \(activityKey) AND s.device_key = held.device_key
-                """
-            )
-            if isRunning {
-                statements += ChannelRows.assignment(to: activityKey, app: app, environment, try .stored(word))
-                statements.append(SegmentStore.wake(activityKeys: [activityKey]))
-            }
+        if let activityKey, isRunning {
+            statements += ChannelRows.assignment(to: activityKey, app: app, environment, try .stored(word))
+            statements.append(SegmentStore.wake(activityKeys: [activityKey]))
         }
         let event = Event.channelLost(
             id,

@@ -14,6 +14,7 @@ struct HaltPatrol: Service, CustomStringConvertible {
     func run() async {
         await repeating("look after halts", every: Self.interval, logger: orchestrator.logger) {
             try await orchestrator.halts.share()
+            try await orchestrator.halts.goOnLifting()
             try await look()
         }
     }

@@ -3,11 +3,14 @@ import Postgres
 
 /// Gives tokens back that were rejected on the way to a halt and since: suspects, of which nothing is known yet.
 ///
+/// Those that were rejected first come first, at most `limit` of each kind. For a probe these are a few of what its ring
+/// holds, and one that is rejected again comes last the next time, so that one probe after the other meets others.
 /// Without a probe their activities are announced, for whoever is free to send to them.
 struct Revival {
     let scope: HaltScope
+    /// Those that were rejected since then.
     let suspectFrom: PGTimestamp
-    /// Only a few of each kind, and of what this ring holds: for a probe.
+    let limit: Int
     var only: Probe?
 
     struct Probe {
@@ -15,55 +18,76 @@ struct Revival {
         let range: RingRange
     }
 
-    /// What a probe takes of some tokens. One that is rejected again comes last the next time, so that one probe after
-    /// the other meets others.
-    private static func firstRejected(of tokens: String) -> String {
-        "ORDER BY \(tokens).rejected_at LIMIT \(AnswerWatch.probeSize)"
+    /// What came of a statement.
+    struct Batch: Sendable {
+        /// Tokens that it has revived.
+        let revived: Int
+        /// When the last that it has looked at was rejected; nil: there was none left.
+        let last: PGTimestamp?
     }
 
-    /// In which everybody locks cards.
-    private static let order = "ORDER BY s.activity_key, s.device_key FOR NO KEY UPDATE OF s"
+    static func batch(_ rows: Rows) throws -> Batch {
+        let (revived, last) = try rows.first(as: (Int64, PGTimestamp?).self) ?? (Int64(0), nil)
+        return Batch(revived: Int(revived), last: last)
+    }
 
-    /// First the update tokens, last the start tokens and their starts.
-    var statements: [Query] { [subscriptions] + (only == nil ? [withheld] : []) + [startTokens] }
+    /// For a probe.
+    var statements: [Query] { [subscriptions, startTokens] }
 
-    /// Each is served by its own row first, like any that missed something.
-    private var subscriptions: Query {
+    /// Revives update tokens. Each card is served by its own row first, like any that missed something. Cards are
+    /// locked in the order in which everybody locks them (``CardKey``).
+    var subscriptions: Query {
         """
         WITH suspects AS MATERIALIZED (
-            SELECT s.activity_key, s.device_key FROM subscriptions AS s JOIN activities AS a USING (activity_key)
+            SELECT s.activity_key, s.device_key, s.rejected_at FROM subscriptions AS s JOIN activities AS a USING (activity_key)
             WHERE a.bundle_id = \(scope.app.rawValue) AND a.environment = \(scope.environment.rawValue)::apns_environment
               AND s.state = 'rejected' AND s.rejected_at >= \(suspectFrom)
               AND (\(only == nil) OR (s.activity_key = \(only?.lease.activityKey)
                   AND s.device_key > \(only?.range.after) AND s.device_key <= \(only?.range.through)))
-            \(unescaped: only == nil ? Self.order : Self.firstRejected(of: "s"))
+            ORDER BY s.rejected_at LIMIT \(limit)
+        ), held AS MATERIALIZED (
+            SELECT s.activity_key, s.device_key FROM subscriptions AS s
+            WHERE (s.activity_key, s.device_key) IN (SELECT activity_key, device_key FROM suspects) AND s.state = 'rejected'
+            ORDER BY s.activity_key, s.device_key FOR NO KEY UPDATE OF s
         ), revived AS (
             UPDATE subscriptions AS s
             SET state = 'due', due_at = clock_timestamp(), failures = 0, reason = NULL
-            FROM suspects AS r
+            FROM held AS r
             WHERE s.activity_key = r.activity_key AND s.device_key = r.device_key AND s.state = 'rejected'
             RETURNING s.activity_key, s.device_key, s.state
         ), told AS (
             \(unescaped: SegmentStore.announcement(ofDueAmong: "revived")) HAVING \(only == nil)
         )
-        SELECT FROM revived
+        SELECT (SELECT count(*) FROM revived), (SELECT max(rejected_at) FROM suspects)
         """
     }
 
     /// Cards whose app could not decode the newest state when their tokens were suspects are tried when it can again.
-    private var withheld: Query {
+    var withheld: Query {
         """
-        UPDATE subscriptions AS s SET rejected_at = NULL
-        FROM activities AS a JOIN activity_app_versions AS v USING (activity_key)
-        WHERE a.bundle_id = \(scope.app.rawValue) AND a.environment = \(scope.environment.rawValue)::apns_environment
-          AND v.is_withheld AND s.activity_key = a.activity_key AND s.state = 'withheld' AND s.rejected_at >= \(suspectFrom)
+        WITH suspects AS MATERIALIZED (
+            SELECT s.activity_key, s.device_key, s.rejected_at FROM subscriptions AS s JOIN activities AS a USING (activity_key)
+            WHERE a.bundle_id = \(scope.app.rawValue) AND a.environment = \(scope.environment.rawValue)::apns_environment
+              AND s.state = 'withheld' AND s.rejected_at IS NOT NULL AND s.rejected_at >= \(suspectFrom)
+            ORDER BY s.rejected_at LIMIT \(limit)
+        ), held AS MATERIALIZED (
+            SELECT s.activity_key, s.device_key FROM subscriptions AS s
+            WHERE (s.activity_key, s.device_key) IN (SELECT activity_key, device_key FROM suspects) AND s.state = 'withheld'
+            ORDER BY s.activity_key, s.device_key FOR NO KEY UPDATE OF s
+        ), forgiven AS (
+            UPDATE subscriptions AS s SET rejected_at = NULL FROM held AS r
+            WHERE s.activity_key = r.activity_key AND s.device_key = r.device_key
+            RETURNING s.device_key
+        )
+        SELECT (SELECT count(*) FROM forgiven), (SELECT max(rejected_at) FROM suspects)
         """
     }
 
-    private var startTokens: Query {
+    /// Revives start tokens, and tries their starts again.
+    var startTokens: Query {
         """
         WITH suspects AS MATERIALIZED (
-            SELECT t.device_key, t.type_name FROM start_tokens AS t JOIN devices AS d USING (device_key)
+            SELECT t.device_key, t.type_name, t.rejected_at FROM start_tokens AS t JOIN devices AS d USING (device_key)
             WHERE d.bundle_id = \(scope.app.rawValue) AND d.environment = \(scope.environment.rawValue)::apns_environment
               AND t.state = 'rejected' AND t.rejected_at >= \(suspectFrom)
               AND (\(only == nil) OR EXISTS (
@@ -71,7 +95,7 @@ struct Revival {
                   WHERE \(only?.lease.isFirstRing) AND s.activity_key = \(only?.lease.activityKey) AND s.device_key = t.device_key AND s.state = 'failed'
                     AND a.type_name = t.type_name AND a.state = 'live'
               ))
-            \(unescaped: only == nil ? "" : Self.firstRejected(of: "t"))
+            ORDER BY t.rejected_at LIMIT \(limit)
         ), revived AS (
             UPDATE start_tokens AS t SET state = 'live' FROM suspects AS r
             WHERE t.device_key = r.device_key AND t.type_name = r.type_name AND t.state = 'rejected'
@@ -85,7 +109,7 @@ struct Revival {
         ), told AS (
             INSERT INTO wake_ups (activity_key) SELECT DISTINCT activity_key FROM tried_again WHERE \(only == nil)
         )
-        SELECT FROM revived
+        SELECT (SELECT count(*) FROM revived), (SELECT max(rejected_at) FROM suspects)
         """
     }
 }

@@ -40,17 +40,26 @@ final class SendingHalts: Sendable {
         var isHalted = false
     }
 
-    private let database: Database
-    private let logger: Logger
+    let database: Database
+    let logger: Logger
+    /// Tokens that one statement revives.
+    let batchSize: Int
     /// How long an ordinary push stays with the daemon that has taken it.
-    private let pushLease: Duration
+    let pushLease: Duration
     /// Tells this daemon's counts from those of others.
     private let daemon = UUID()
     private let uptime: @Sendable () -> Duration
     private let places = Mutex<[HaltScope: Place]>([:])
 
-    init(database: Database, pushLease: Duration, uptime: @escaping @Sendable () -> Duration, logger: Logger) {
+    init(
+        database: Database,
+        batchSize: Int,
+        pushLease: Duration,
+        uptime: @escaping @Sendable () -> Duration,
+        logger: Logger
+    ) {
         self.database = database
+        self.batchSize = batchSize
         self.pushLease = pushLease
         self.uptime = uptime
         self.logger = logger
@@ -116,7 +125,7 @@ final class SendingHalts: Sendable {
     }
 
     /// What was counted before a halt or its end says nothing any more.
-    private func notice(_ scope: HaltScope, isHalted: Bool) {
+    func notice(_ scope: HaltScope, isHalted: Bool) {
         places.withLock { $0[scope] = isHalted ? Place(isHalted: true) : nil }
         Gauge(label: "tally_sending_halted", dimensions: Self.labels(scope)).record(isHalted ? 1 : 0)
     }
@@ -168,8 +177,7 @@ final class SendingHalts: Sendable {
         try await takeProbe(scope, halt, reviving: Revival.Probe(lease: lease, range: range))
     }
 
-    /// Takes the next probe; false if it is too early, or another has taken it, or is lifting the halt, which may take
-    /// long. `tokens` are revived for it.
+    /// Takes the next probe; false if it is too early, or another has taken it, or the halt is being lifted. `tokens` are revived for it.
     func takeProbe(_ scope: HaltScope, _ halt: SendingHalt, reviving tokens: Revival.Probe? = nil) async throws -> Bool
     {
         guard halt.probeIn <= .zero else { return false }
@@ -182,7 +190,7 @@ final class SendingHalts: Sendable {
                 WHERE (bundle_id, environment) IN (
                     SELECT bundle_id, environment FROM sending_halts
                     WHERE bundle_id = \(scope.app.rawValue) AND environment = \(scope.environment.rawValue)::apns_environment
-                      AND probes = \(Int16(clamping: halt.probes)) AND probe_at <= clock_timestamp()
+                      AND probes = \(Int16(clamping: halt.probes)) AND probe_at <= clock_timestamp() AND lifting IS NULL
                     FOR NO KEY UPDATE SKIP LOCKED
                 )
                 RETURNING suspect_from
@@ -190,7 +198,12 @@ final class SendingHalts: Sendable {
             )
             guard let suspectFrom = try rows.single(PGTimestamp.self) else { return false }
             if let tokens {
-                let revival = Revival(scope: scope, suspectFrom: suspectFrom, only: tokens)
+                let revival = Revival(
+                    scope: scope,
+                    suspectFrom: suspectFrom,
+                    limit: AnswerWatch.probeSize,
+                    only: tokens
+                )
                 _ = try await connection.pipeline(revival.statements)
             }
             return true
@@ -220,99 +233,13 @@ final class SendingHalts: Sendable {
         }
     }
 
-    // MARK: Lifting
-
-    /// A large app has a million of what has to be revived and woken, and it must not fail again and again for want of
-    /// time.
-    private static let longestLift = Duration.seconds(300)
-
-    /// Lets sending go on, and revives the tokens that were rejected on the way to the halt and since, or leaves them.
-    ///
-    /// - Returns: False if nothing was halted.
-    func lift(_ scope: HaltScope, because reason: String, reviving: Bool) async throws -> Bool {
-        let isLifted = try await database.withTransaction { connection in
-            let rows = try await connection.query(
-                """
-                DELETE FROM sending_halts
-                WHERE bundle_id = \(scope.app.rawValue) AND environment = \(scope.environment.rawValue)::apns_environment
-                RETURNING suspect_from
-                """
-            )
-            guard let suspectFrom = try rows.single(PGTimestamp.self) else { return false }
-            let revival = reviving ? Revival(scope: scope, suspectFrom: suspectFrom) : nil
-            let revived = try await connection.pipeline(revival?.statements ?? [], timeout: Self.longestLift)
-                .map(\.affectedRows)
-            _ = try await connection.execute(
-                EventRows.insertion([
-                    Event(
-                        .providerResumed,
-                        of: .app(scope.app, scope.environment),
-                        [
-                            "by": .string(reason),
-                            "revived_update_tokens": .number(JSONNumber(revived.first ?? 0)),
-                            "revived_start_tokens": .number(JSONNumber(revived.last ?? 0)),
-                        ]
-                    )
-                ])
-            )
-            let before: JSONValue = ["suspect_from": .string(Instant(suspectFrom).description)]
-            let after: JSONValue = ["reviving": .bool(reviving)]
-            let subject = scope.environment.rawValue
-            try await AuditRows.record(
-                .haltLifted,
-                of: scope.app,
-                subject,
-                before: before,
-                after: after,
-                on: connection
-            )
-            _ = try await connection.pipeline(freeing(scope), timeout: Self.longestLift)
-            return true
-        }
-        guard isLifted else { return false }
-        notice(scope, isHalted: false)
-        logger.notice("sending goes on", metadata: Self.metadata(scope).merging(["reason": "\(reason)"]) { $1 })
-        do {
-            // What became due after it was looked for, and before all this was committed, has met the halt.
-            _ = try await database.pipeline(freeing(scope), timeout: Self.longestLift)
-        } catch {
-            logger.warning(
-                "what met a halt that was just lifted waits until it would have been probed",
-                metadata: Self.metadata(scope).merging(["error": "\(error)"]) { $1 }
-            )
-        }
-        return true
-    }
-
-    /// The statements that let go what waits for the next probe.
-    private func freeing(_ scope: HaltScope) -> [Query] {
-        [
-            Self.announcement(scope), QueuedPush.freeing(scope, afterLeaseOf: pushLease),
-            WorkNotifications.announcement,
-        ]
-    }
-
-    /// The statement that announces all that has to wait for the next probe. Announcements are taken in parts, where to
-    /// wake the segments here would lock all rows of the app at once.
-    ///
-    /// A segment whose worker has seen the halt and has not left it at that is due, too, and meets the announcement
-    /// later.
-    private static func announcement(_ scope: HaltScope) -> Query {
-        """
-        INSERT INTO wake_ups (activity_key)
-        SELECT a.activity_key FROM activities AS a
-        WHERE a.bundle_id = \(scope.app.rawValue) AND a.environment = \(scope.environment.rawValue)::apns_environment
-          AND EXISTS (SELECT FROM segments AS s WHERE s.activity_key = a.activity_key AND s.due_at IS NOT NULL)
-        """
-    }
-
     // MARK: Telling
 
     private static func labels(_ scope: HaltScope) -> [(String, String)] {
         [("app", scope.app.rawValue), ("environment", scope.environment.rawValue)]
     }
 
-    private static func metadata(_ scope: HaltScope) -> Logger.Metadata {
+    static func metadata(_ scope: HaltScope) -> Logger.Metadata {
         ["app": "\(scope.app)", "environment": "\(scope.environment.rawValue)"]
     }
 }

@@ -92,17 +92,18 @@ extension Orchestrator {
             appVersions: appVersions
         )
         let generation = facts.generation
-        let started: (key: Int64, draft: CountedAnswer<StartAnswer>)? = try await database.withTransaction { connection in
+        let started: Started? = try await database.withTransaction { connection in
             try type.check(TypeVersionRows.updates(await connection.query(TypeVersionRows.hold([type]))))
             guard let key = try await proposal.insert(on: connection) else { return nil }
             try await proposal.insertParts(activityKey: key, on: connection)
-            return (key, try await StartDraft.make(app, id, replay: false, for: idempotency, on: connection))
+            let draft = try await StartDraft.make(app, id, replay: false, for: idempotency, on: connection)
+            return Started(key: key, draft: draft)
         }
-        guard let (key, draft) = started else { return nil }
+        guard let started else { return nil }
         let name = ActivityFacts.Name(app: app, id: id)
-        facts.store(ActivityFacts(proposal, key: key), for: name, lookedUpIn: generation)
+        facts.store(ActivityFacts(proposal, key: started.key), for: name, lookedUpIn: generation)
         wakeUps.signal()
-        return try await finish(draft)
+        return try await finish(started.draft)
     }
 
     /// The environment that a request means: its own, else production if the app has it, else the only one.
@@ -126,4 +127,10 @@ extension Orchestrator {
         }
         return environment
     }
+}
+
+/// An activity that was inserted, and the answer to its start.
+private struct Started {
+    let key: Int64
+    let draft: CountedAnswer<StartAnswer>
 }

@@ -11,6 +11,8 @@ struct SegmentStore: Sendable {
     let lease: Duration
     /// How long a ring of an activity of which this daemon carries half already is left to others.
     let patience: Duration
+    /// More cards than so many that a broadcast has to be repeated for are not counted.
+    let crowd: Int
     /// Tells this daemon's leases from those of others.
     let daemon = UUID()
 
@@ -140,7 +142,7 @@ struct SegmentStore: Sendable {
             [
                 .planningOnce, renewal(lease), ActivitySnapshot.selection(key, for: lease.segment),
                 ChangeStore.newest(of: key),
-            ] + (lease.isChannel ? [BroadcastChannel.selection(key)] : [])
+            ] + (lease.isChannel ? [BroadcastChannel.selection(key, crowd: crowd)] : [])
         )
         let progress = try progress(results[1])
         guard let activity = try ActivitySnapshot.read(key, results[2]) else { return nil }

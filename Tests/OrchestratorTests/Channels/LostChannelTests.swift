@@ -1,6 +1,7 @@
 import APNSTransport
 import APITypes
 import ActivityModel
+import JSON
 import Postgres
 import Testing
 
@@ -104,6 +105,46 @@ struct LostChannelTests {
             try await world.settle()
             #expect(world.recorder.createdChannels == 2)
             #expect(world.recorder.take().map(\.destination) == ["channel1", "channel2"])
+        }
+    }
+
+    private static let stretches = OrchestratorSettings(stretchSize: 2)
+
+    @Test("Cards of a lost channel end a batch at a time, but for those that have come to the new one meanwhile")
+    func batches() async throws {
+        try await withWorld(settings: Self.stretches) { world in
+            try await world.start(delivery: .channel)
+            try await world.settle()
+            for number in 1...5 { try await world.report("d\(number)", .channel, known: 1) }
+            try await world.pass(120)
+            world.recorder.loseChannel("channel1")
+            try await world.update(score: 1)
+            try await world.settle()
+            let over = "SELECT count(*) FROM subscriptions WHERE state = 'over' AND reason = 'channel_lost'"
+            #expect(try await world.number(Query(unescaped: over)) == 2)
+            #expect(try await world.events(.channelLost).first?.detail["subscribers"] == 5)
+            #expect(world.recorder.pushes(to: "channel2").map(\.score) == [1], "it waits for no card")
+
+            try await world.report("d5", .channel, known: 1)
+            try await ChannelSweeper(orchestrator: world.sibling(settings: Self.stretches).orchestrator).endLostCards()
+            #expect(try await world.number(Query(unescaped: over)) == 4)
+            #expect(try await world.subscription("d5") == "due")
+            #expect(try await world.number("SELECT count(*) FROM channels WHERE ended_through IS NOT NULL") == 0)
+        }
+    }
+
+    @Test("A crowd of late joiners has all of a broadcast, and none is repeated for them")
+    func crowd() async throws {
+        try await withWorld(settings: Self.stretches) { world in
+            try await world.start(delivery: .channel)
+            try await world.settle()
+            for number in 1...7 { try await world.report("d\(number)", .channel, known: 0) }
+            try await world.update(score: 1)
+            try await world.settle()
+            #expect(try await world.number("SELECT count(*) FROM subscriptions WHERE state = 'riding'") == 7)
+            try await world.pass(60)
+            try await world.settle()
+            #expect(world.recorder.pushes(to: "channel1").map(\.score) == [1])
         }
     }
 }

@@ -3,6 +3,7 @@ import APNSTransport
 import ActivityModel
 import JSON
 import Postgres
+import Synchronization
 import Testing
 
 @testable import Orchestrator
@@ -215,20 +216,61 @@ struct SendingHaltTests {
             try await world.settle()
             world.recorder.answerAll(with: nil)
             _ = world.recorder.take()
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                try await world.database.withTransaction { connection in
-                    // When the lift comes to the pushes that wait, it has looked for what is due.
-                    _ = try await connection.query("LOCK TABLE pushes IN EXCLUSIVE MODE")
-                    group.addTask { try await world.orchestrator.liftHalt(world.app, .production, reviving: false) }
-                    try await world.someoneWaits(for: "relation")
-                    try await world.update("other", score: 5)
+            let score = Mutex<Int64>(0)
+            let gate = StatementGate { (moment) async throws(PostgresError) in
+                guard moment == .beforeCommit else { return }
+                do {
+                    // What is looked for in the transaction does not show it, and it meets the halt.
+                    let next = score.withLock { score in
+                        score += 1
+                        return score
+                    }
+                    try await world.update("other", score: next)
                     try await world.settle()
                     #expect(world.recorder.pushes(to: "aa01").isEmpty)
+                } catch {
+                    Issue.record(error)
                 }
-                try await group.waitForAll()
             }
+            try await world.sibling(behind: gate).orchestrator.liftHalt(world.app, .production, reviving: false)
+            #expect(score.withLock { $0 } > 1)
+            // So many updates within a second have stamps ahead of the clock. A probe would come after a minute.
+            try await world.pass(10)
             try await world.settle()
-            #expect(world.recorder.pushes(to: "aa01").map(\.score) == [5])
+            #expect(world.recorder.pushes(to: "aa01").map(\.score) == [score.withLock { $0 }])
+        }
+    }
+
+    @Test("Tokens are revived a batch at a time, and another daemon goes on where one has died")
+    func batches() async throws {
+        try await withHalt { world in
+            let rejected = try #require(try await states(world)["rejected"])
+            let settings = OrchestratorSettings(stretchSize: 10)
+            world.recorder.answerAll(with: nil)
+            let commits = Mutex(0)
+            let dying = world.sibling(
+                settings: settings,
+                behind: StatementGate { (moment) async throws(PostgresError) in
+                    if moment == .afterCommit { commits.withLock { $0 += 1 } }
+                    // The mark, and one batch.
+                    if moment != .afterCommit, commits.withLock({ $0 }) == 2 { throw PostgresError(.connectionLost) }
+                }
+            )
+            await #expect(throws: PostgresError.self) {
+                try await dying.orchestrator.liftHalt(world.app, .production, reviving: true)
+            }
+            #expect(try await states(world)["rejected"] == rejected - 10)
+            #expect(try await world.events(.providerResumed).isEmpty)
+            _ = world.recorder.take()
+            try await world.settle()
+            #expect(world.recorder.take().isEmpty, "it still stands")
+
+            try await world.sibling(settings: settings).orchestrator.halts.goOnLifting()
+            try await world.settle()
+            #expect(world.recorder.take().count == 400)
+            let resumed = try await world.events(.providerResumed)
+            #expect(resumed.map { $0.detail["by"] } == ["operator"])
+            #expect(resumed.first?.detail["revived_update_tokens"]?.int64 == rejected)
         }
     }
 
@@ -242,6 +284,9 @@ struct SendingHaltTests {
                 _ = try await connection.query("SELECT FROM sending_halts FOR UPDATE")
                 #expect(try await !world.orchestrator.halts.takeProbe(scope, halt))
             }
+            try await world.database.execute("UPDATE sending_halts SET lifting = 'operator'")
+            #expect(try await !world.orchestrator.halts.takeProbe(scope, halt))
+            try await world.database.execute("UPDATE sending_halts SET lifting = NULL")
             #expect(try await world.orchestrator.halts.takeProbe(scope, halt))
         }
     }

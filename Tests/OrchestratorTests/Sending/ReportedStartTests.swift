@@ -58,7 +58,7 @@ struct ReportedStartTests {
             try await world.follow("d1", token: "aa01", known: 1)
             let scope = HaltScope(app: world.app, environment: .production)
             _ = try await world.database.pipeline(
-                Revival(scope: scope, suspectFrom: PGTimestamp(microseconds: 0)).statements
+                Revival(scope: scope, suspectFrom: PGTimestamp(microseconds: 0), limit: 10).statements
             )
             #expect(try await world.word("SELECT state::text FROM start_tokens") == "live")
             try await world.register("d1", token: "5b01")

@@ -12,7 +12,7 @@ struct SchemaRelease: Sendable {
         first, events, destinations, cards, halts, pacing, channels, counts, timeline, channelAlerts, changeEvents,
         pushes, audit, versions, lookups, rings, origins, retention, accepting, lookupsByID,
         auditRetention, ledger, enrolment, alertStamps, unsent, pace, installations,
-        startAlerts, uncounted, pushQueues,
+        startAlerts, uncounted, pushQueues, lostChannels, suspects, liftedHalts,
     ]
 
     /// An activity of each kind in the middle of its life. The signing key is written by the test, which knows the
@@ -318,4 +318,10 @@ struct SchemaRelease: Sendable {
     private static let uncounted = SchemaRelease(version: 29, rows: "")
 
     private static let pushQueues = SchemaRelease(version: 30, rows: "")
+
+    private static let lostChannels = SchemaRelease(version: 31, rows: "")
+
+    private static let suspects = SchemaRelease(version: 32, rows: "")
+
+    private static let liftedHalts = SchemaRelease(version: 33, rows: "")
 }

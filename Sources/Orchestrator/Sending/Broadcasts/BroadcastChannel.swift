@@ -11,6 +11,8 @@ struct BroadcastChannel: Sendable {
     /// Subscribers that joined later than the newest broadcast. Those that may have, by a start whose time is over, count
     /// as one.
     let behind: Int
+    /// Whether so many cards are owed a broadcast that they are not marked in one statement.
+    let isCrowded: Bool
     /// The database's clock when it was read.
     let readAt: PGTimestamp
     /// Whether it was made so long ago that all of Apple's hosts know it.
@@ -23,34 +25,45 @@ struct BroadcastChannel: Sendable {
 
 extension BroadcastChannel {
     /// The statement whose rows ``read(_:)`` reads; there is none if an activity has no channel, or has lost it.
-    static func selection(_ activityKey: Int64) -> Query {
+    /// More cards than a `crowd` are not counted.
+    static func selection(_ activityKey: Int64, crowd: Int) -> Query {
         """
         SELECT c.channel_id::text, c.apns_channel_id, c.storage::text, c.state::text,
-               (SELECT count(*) FROM subscriptions AS s
-                WHERE s.activity_key = c.activity_key AND s.mode = 'channel' AND s.state = 'due' AND s.due_at <= now())
-               + (SELECT count(*) FROM segments AS g
+               owed.due_now + (SELECT count(*) FROM segments AS g
                   WHERE g.activity_key = c.activity_key AND g.segment = \(SegmentLease.channelSegment)
                     AND c.starts_until <= now() AND c.starts_from < g.completed_revision),
+               owed.due > \(crowd),
                clock_timestamp(),
                coalesce(c.ready_at < clock_timestamp() - \(Duration.seconds(ChannelComparison.settlingTime)), false),
                (SELECT g.alert_stamp FROM segments AS g
                 WHERE g.activity_key = c.activity_key AND g.segment = \(SegmentLease.channelSegment)),
                (SELECT clock_timestamp() - g.pushed_at FROM segments AS g
                 WHERE g.activity_key = c.activity_key AND g.segment = \(SegmentLease.channelSegment))
-        FROM channels AS c WHERE c.activity_key = \(activityKey) AND c.lost_at IS NULL
+        FROM channels AS c CROSS JOIN LATERAL (
+            SELECT count(*) AS due, count(*) FILTER (WHERE s.due_at <= now()) AS due_now
+            FROM (
+                SELECT due_at FROM subscriptions
+                WHERE activity_key = c.activity_key AND mode = 'channel' AND state = 'due'
+                ORDER BY due_at LIMIT \(crowd + 1)
+            ) AS s
+        ) AS owed
+        WHERE c.activity_key = \(activityKey) AND c.lost_at IS NULL
         """
     }
 
     static func read(_ rows: Rows) throws -> BroadcastChannel? {
-        for (id, apnsID, storage, state, behind, readAt, isSettled, alertStamp, sincePush) in try rows.decoded(
-            as: (String, String?, String, String, Int64, PGTimestamp, Bool, Int64?, Duration?).self
-        ) {
+        for (id, apnsID, storage, state, behind, isCrowded, readAt, isSettled, alertStamp, sincePush)
+            in try rows.decoded(
+                as: (String, String?, String, String, Int64, Bool, PGTimestamp, Bool, Int64?, Duration?).self
+            )
+        {
             return BroadcastChannel(
                 id: ChannelID(stored: id),
                 apnsID: apnsID.map(APNSChannelID.init(stored:)),
                 storage: try .stored(storage),
                 state: try .stored(state),
                 behind: Int(behind),
+                isCrowded: isCrowded,
                 readAt: readAt,
                 isSettled: isSettled,
                 alertStamp: alertStamp,

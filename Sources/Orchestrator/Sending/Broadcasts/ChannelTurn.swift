@@ -111,21 +111,43 @@ struct ChannelTurn: Sendable {
         """
     }
 
-    /// The channel is gone, so nobody who listens to it can be told anything any more. Cards are locked in the order in
-    /// which everybody does (``CardKey``).
+    /// The channel is gone, so nobody who listens to it can be told anything any more.
     private func abandonSubscribers() async throws {
-        _ = try await orchestrator.database.execute(
-            """
-            WITH held AS MATERIALIZED (
-                SELECT device_key FROM subscriptions
-                WHERE activity_key = \(activity.key) AND mode = 'channel' AND state = 'due'
-                ORDER BY device_key FOR NO KEY UPDATE
-            )
-            UPDATE subscriptions AS s SET state = 'over', due_at = NULL,
-                reason = '\(unescaped: OverReason.channelDeleted.rawValue)'
-            FROM held WHERE s.activity_key = \(activity.key) AND s.device_key = held.device_key
-            """
+        let limit = orchestrator.settings.stretchSize
+        let abandoned = Self.settled(.over, because: .channelDeleted, activity.key, limit: limit)
+        while try await orchestrator.database.execute(abandoned) == limit {}
+    }
+
+    /// The statement that moves a `limit` of the cards that are owed a broadcast to another state. Cards are locked in
+    /// the order in which everybody locks them (``CardKey``).
+    ///
+    /// A `reason` of nil stays as it is. `revision` is what the cards know now, or nil if they know no more than before.
+    /// `readAt` selects those that were reported before then, and nil all.
+    private static func settled(
+        _ state: SubscriptionState,
+        because reason: OverReason? = nil,
+        knowing revision: Revision? = nil,
+        before readAt: PGTimestamp? = nil,
+        _ activityKey: Int64,
+        limit: Int
+    ) -> Query {
+        """
+        WITH owed AS MATERIALIZED (
+            SELECT device_key FROM subscriptions
+            WHERE activity_key = \(activityKey) AND mode = 'channel' AND state = 'due'
+              AND (\(readAt)::timestamptz IS NULL OR registered_at < \(readAt))
+            ORDER BY due_at LIMIT \(limit)
+        ), held AS MATERIALIZED (
+            SELECT device_key FROM subscriptions
+            WHERE activity_key = \(activityKey) AND device_key = ANY (ARRAY(SELECT device_key FROM owed))
+              AND mode = 'channel' AND state = 'due' AND (\(readAt)::timestamptz IS NULL OR registered_at < \(readAt))
+            ORDER BY device_key FOR NO KEY UPDATE
         )
+        UPDATE subscriptions AS s
+        SET state = \(state.rawValue)::subscription_state, due_at = NULL, reason = coalesce(\(reason?.rawValue), s.reason),
+            known_revision = greatest(s.known_revision, \(revision)::bigint)
+        FROM held WHERE s.activity_key = \(activityKey) AND s.device_key = held.device_key
+        """
     }
 
     // MARK: Using it
@@ -161,7 +183,14 @@ struct ChannelTurn: Sendable {
             }
             carousel.acknowledge(through: nil, reachedBound: true)
             var statements = mayHaveArrived ? news : ChangeStore.passed(carousel, under: lease)
-            statements.append(Self.caughtUp(revision, of: activity.key, before: channel.readAt))
+            let caughtUp = Self.caughtUp(
+                revision,
+                of: activity.key,
+                before: channel.readAt,
+                limit: orchestrator.settings.stretchSize
+            )
+            if channel.isCrowded { try await markCrowd(caughtUp) }
+            statements.append(caughtUp)
             statements.append(LateStarts.told(channel.id, before: channel.readAt))
             if change.kind == .end {
                 statements.append(deletion(of: channel))
@@ -300,19 +329,17 @@ struct ChannelTurn: Sendable {
     }
 
     /// The statement for an accepted broadcast: who had reported before the channel was read for it has it now; who
-    /// reported since, or at that very moment, is still owed one. Cards are locked in the order in which everybody does
-    /// (``CardKey``).
-    static func caughtUp(_ revision: Revision, of activityKey: Int64, before readAt: PGTimestamp) -> Query {
-        """
-        WITH held AS MATERIALIZED (
-            SELECT device_key FROM subscriptions
-            WHERE activity_key = \(activityKey) AND mode = 'channel' AND state = 'due' AND registered_at < \(readAt)
-            ORDER BY device_key FOR NO KEY UPDATE
-        )
-        UPDATE subscriptions AS s
-        SET state = 'riding', due_at = NULL, known_revision = greatest(s.known_revision, \(revision))
-        FROM held WHERE s.activity_key = \(activityKey) AND s.device_key = held.device_key
-        """
+    /// reported since, or at that very moment, is still owed one. It marks a `limit` of them.
+    static func caughtUp(_ revision: Revision, of activityKey: Int64, before readAt: PGTimestamp, limit: Int) -> Query {
+        settled(.riding, knowing: revision, before: readAt, activityKey, limit: limit)
+    }
+
+    /// Marks a crowd of late joiners, ahead of the transaction that records the broadcast: a crash in between costs a
+    /// broadcast more, and tells nobody too little.
+    private func markCrowd(_ caughtUp: Query) async throws {
+        while try await orchestrator.database.execute(caughtUp) == orchestrator.settings.stretchSize {
+            guard try await orchestrator.segments.mayGoOn(lease, with: activity, isFirst: true) else { return }
+        }
     }
 
     /// Phones that may still come are told first (``LateStarts``).

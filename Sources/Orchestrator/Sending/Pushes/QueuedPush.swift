@@ -112,16 +112,16 @@ extension QueuedPush {
         )
     }
 
-    /// The statement that lets go what a halt has put off. What is due within a lease may be in some daemon's hands; so
+    /// The statement that lets go a `limit` of what a halt has put off. What is due within a lease may be in some daemon's hands; so
     /// all is due after one at the latest.
-    static func freeing(_ scope: HaltScope, afterLeaseOf lease: Duration) -> Query {
+    static func freeing(_ scope: HaltScope, afterLeaseOf lease: Duration, limit: Int) -> Query {
         """
         UPDATE pushes AS p SET due_at = clock_timestamp() + \(lease)
         FROM (
             SELECT push_key FROM pushes
             WHERE bundle_id = \(scope.app.rawValue) AND environment = \(scope.environment.rawValue)::apns_environment
               AND due_at > clock_timestamp() + \(lease)
-            FOR NO KEY UPDATE SKIP LOCKED
+            LIMIT \(limit) FOR NO KEY UPDATE SKIP LOCKED
         ) AS held WHERE p.push_key = held.push_key
         """
     }
