@@ -151,6 +151,7 @@ let package = Package(
                 .embedInCode("V0031_lost_channels.sql"),
                 .embedInCode("V0032_suspects.sql"),
                 .embedInCode("V0033_lifted_halts.sql"),
+                .embedInCode("V0034_bounded_reads.sql"),
             ],
             swiftSettings: swiftSettings
         ),

@@ -37,5 +37,6 @@ package enum Schema {
         (31, "lost_channels", PackageResources.V0031_lost_channels_sql),
         (32, "suspects", PackageResources.V0032_suspects_sql),
         (33, "lifted_halts", PackageResources.V0033_lifted_halts_sql),
+        (34, "bounded_reads", PackageResources.V0034_bounded_reads_sql),
     ]
 }

@@ -40,6 +40,7 @@ package final class Orchestrator: Sendable {
     let eventFeed: EventFeed
     /// What never changes of an activity, by its ids.
     let facts: ExpiringCache<ActivityFacts.Name, ActivityFacts>
+    let versionUse: VersionUse
 
     package init(
         database: Database,
@@ -81,6 +82,11 @@ package final class Orchestrator: Sendable {
         eventStore = EventStore(database: database)
         eventFeed = EventFeed(store: eventStore, interval: settings.pollInterval, logger: logger)
         facts = ExpiringCache(lifetime: .seconds(60), limit: 100_000) { ContinuousClock().now }
+        versionUse = VersionUse(
+            database: database,
+            pageSize: settings.stretchSize,
+            lastFollowers: ExpiringCache(lifetime: .seconds(60), limit: 10_000) { ContinuousClock().now }
+        )
     }
 
     /// What has to run for accepted changes to reach phones, in the order in which it starts.

@@ -34,8 +34,17 @@ final class ChangeCommand: Sendable {
     let origin: RequestOrigin?
     /// What puts the request on record, committed with the change.
     let records: [Query]
+    /// App versions that nobody uses any more (``VersionUse``): they hold the state back no longer.
+    let unused: Set<Follower>
 
-    init(_ change: RequestedChange, _ kind: Kind, of activity: ActivityFacts, _ type: TypeContext) {
+    init(
+        _ change: RequestedChange,
+        _ kind: Kind,
+        of activity: ActivityFacts,
+        _ type: TypeContext,
+        unused: Set<Follower> = []
+    ) {
+        self.unused = unused
         self.activity = activity
         activityID = change.id
         self.kind = kind
@@ -56,6 +65,12 @@ final class ChangeCommand: Sendable {
         scheduleID = change.scheduleID
         origin = change.origin
         records = change.records
+    }
+
+    /// The same command of the same request, for which these app versions hold nothing back.
+    func knowing(unused: Set<Follower>, _ change: RequestedChange) -> ChangeCommand {
+        let own = unused.filter { $0.activityKey == activity.key }
+        return own.isEmpty ? self : ChangeCommand(change, kind, of: activity, type, unused: own)
     }
 
     var policy: Policy { type.policy }

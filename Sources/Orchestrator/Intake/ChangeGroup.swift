@@ -37,7 +37,6 @@ enum ChangeGroup {
         let reading = keys.isEmpty ? [] : [KeptAnswers<ChangeAnswer>.selection(keys)]
         let rows = try await connection.pipeline([.planningOnce] + selection + reading)
         var desk = try IntakeDesk(Array(rows[1...selection.count]))
-        try await desk.lookForFollowers(of: commands, on: connection)
         let skew = desk.clockSkew(skews)
         var kept = try KeptAnswers<ChangeAnswer>(keys.isEmpty ? nil : rows.last)
         var judged = Judged()
@@ -220,16 +219,6 @@ private struct IntakeDesk {
         }
     }
 
-    /// Lets go of followers who would stand against a change and are not there any more.
-    mutating func lookForFollowers(of commands: [ChangeCommand], on connection: PostgresConnection) async throws {
-        let obstacles = commands.flatMap { command in
-            command.contentState.map { followers.obstacles(to: $0, of: command.activity) } ?? []
-        }
-        guard !obstacles.isEmpty else { return }
-        let rows = try await connection.query(AppVersionRows.unused(obstacles))
-        for (key, appVersion) in try rows.decoded(as: (Int64, String).self) { followers.forget(key, appVersion) }
-    }
-
     /// The event to write if the clock is behind what has been stamped.
     func clockSkew(_ skews: ClockSkewWatch) -> Event? {
         for (key, place) in places {
@@ -245,6 +234,7 @@ private struct IntakeDesk {
             throw Problem.notFound("the pending schedule")
         }
         try followers.check(command.type)
+        for follower in command.unused { followers.forget(follower) }
         let settled = try command.contentState.map { try followers.settle($0, of: command.activity) }
         let change: AcceptedChange
         switch command.kind {

@@ -1,5 +1,6 @@
 package import APITypes
 package import ActivityModel
+import Postgres
 
 extension Orchestrator {
     /// Accepts a new state of an activity, or schedules it.
@@ -82,6 +83,11 @@ extension Orchestrator {
                 answers.append(.failure(error))
             }
         }
+        // If the database fails here, it fails the commands as well, which say why.
+        let unused = (try? await unusedVersions(commands.map(\.command))) ?? []
+        if !unused.isEmpty {
+            commands = commands.map { ($0, $1.knowing(unused: unused, changes[$0])) }
+        }
         let accepted = await intake.changes.submit(
             commands.map { ($0.command.activity.key, $0.command) },
             admitting: { command, backlog throws(Problem) in try limit.admit(command.weight, behind: backlog) },
@@ -100,6 +106,20 @@ extension Orchestrator {
         let again = await judge(gone.map { changes[$0] }, within: limit, isAgain: true)
         for (place, answer) in zip(gone, again) { answers[place] = answer }
         return answers
+    }
+
+    /// App versions that would refuse these changes, and that nobody uses any more.
+    ///
+    /// - Throws: ``PostgresError``.
+    func unusedVersions(_ commands: [ChangeCommand]) async throws -> Set<Follower> {
+        let doubtful = commands.filter { $0.contentState?.dependsOnFollowers == true }
+        guard !doubtful.isEmpty else { return [] }
+        let keys = Set(doubtful.map(\.activity.key))
+        let followers = try Followers(rows: await database.query(AppVersionRows.selection(Array(keys))))
+        let obstacles = doubtful.flatMap { command in
+            command.contentState.map { followers.obstacles(to: $0, of: command.activity) } ?? []
+        }
+        return try await versionUse.unused(obstacles)
     }
 
     var intakeLimit: IntakeLimit { IntakeLimit(waiting: settings.intakeLimit, wait: settings.intakeWait) }

@@ -159,8 +159,8 @@ struct StartProposal: Sendable {
         if request.startsAt != nil {
             statements.append(
                 """
-                INSERT INTO schedules (activity_key, kind, due_at, body)
-                SELECT activity_key, 'start', starts_at, '{}' FROM activities
+                INSERT INTO schedules (activity_key, bundle_id, kind, due_at, body)
+                SELECT activity_key, bundle_id, 'start', starts_at, '{}' FROM activities
                 WHERE activity_key = \(activityKey) AND state = 'scheduled'
                 """
             )
@@ -168,8 +168,9 @@ struct StartProposal: Sendable {
         if let seconds = policy.endWhenSilentSeconds {
             statements.append(
                 """
-                INSERT INTO schedules (activity_key, kind, due_at, body, request_id, traceparent, silence_seconds)
-                SELECT activity_key, 'end', greatest(starts_at, clock_timestamp()) + \(Duration.seconds(seconds)), '{}',
+                INSERT INTO schedules (activity_key, bundle_id, kind, due_at, body, request_id, traceparent,
+                    silence_seconds)
+                SELECT activity_key, bundle_id, 'end', greatest(starts_at, clock_timestamp()) + \(Duration.seconds(seconds)), '{}',
                        \(origin?.requestID), \(origin?.trace?.description), \(Int32(seconds))
                 FROM activities WHERE activity_key = \(activityKey)
                 """
@@ -178,8 +179,8 @@ struct StartProposal: Sendable {
         if let endsAt = request.endsAt {
             statements.append(
                 """
-                INSERT INTO schedules (activity_key, kind, due_at, body, request_id, traceparent)
-                VALUES (\(activityKey), 'end', \(endsAt.stored), '{}', \(origin?.requestID), \(origin?.trace?.description))
+                INSERT INTO schedules (activity_key, bundle_id, kind, due_at, body, request_id, traceparent)
+                VALUES (\(activityKey), \(app.rawValue), 'end', \(endsAt.stored), '{}', \(origin?.requestID), \(origin?.trace?.description))
                 """
             )
         }

@@ -29,8 +29,8 @@ extension Orchestrator {
                 }
                 let rows = try await connection.query(
                     """
-                    INSERT INTO schedules (activity_key, kind, due_at, body, request_id, traceparent)
-                    SELECT activity_key, \(kind.rawValue)::schedule_kind, \(time.stored), \(body.text)::json,
+                    INSERT INTO schedules (activity_key, bundle_id, kind, due_at, body, request_id, traceparent)
+                    SELECT activity_key, bundle_id, \(kind.rawValue)::schedule_kind, \(time.stored), \(body.text)::json,
                            \(command.origin?.requestID), \(command.origin?.trace?.description)
                     FROM activities WHERE activity_key = \(command.activity.key) AND state <> 'ended'
                     RETURNING schedule_id::text
@@ -57,10 +57,13 @@ extension Orchestrator {
             """
             SELECT s.activity_key, s.schedule_id::text, a.activity_id, s.kind::text, s.due_at, s.state::text, s.reason
             FROM schedules AS s JOIN activities AS a USING (activity_key)
-            WHERE a.bundle_id = \(app.rawValue)
+            WHERE s.bundle_id = \(app.rawValue)
               AND (\(state?.rawValue)::text IS NULL OR s.state::text = \(state?.rawValue))
-              AND (\(after)::timestamptz IS NULL OR (s.due_at, s.schedule_id::text) > (\(after), \(place?.1.rawValue)))
-            ORDER BY s.due_at, s.schedule_id::text LIMIT \(page.limit + 1)
+              AND (s.due_at, s.schedule_id) > (
+                  coalesce(\(after), '-infinity'),
+                  coalesce(\(place?.1.rawValue)::uuid, '00000000-0000-0000-0000-000000000000')
+              )
+            ORDER BY s.due_at, s.schedule_id LIMIT \(page.limit + 1)
             """
         )
         if rows.isEmpty { try await requireApp(app) }

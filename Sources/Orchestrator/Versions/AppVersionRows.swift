@@ -86,15 +86,18 @@ enum AppVersionRows {
         """
     }
 
-    /// The statement that says for which of these app versions nobody has a card, or is being started, any more. Where
-    /// the audience has not been looked at yet, nothing is known. States go to these versions, so what is still
-    /// withheld from one comes back as soon as a worker has settled that.
-    static func unused(_ rows: [(activityKey: Int64, appVersion: String)]) -> Query {
+    /// The statement that looks for a follower on one page of the devices with an app version. Its row says whether the
+    /// audience is still open, how many devices the page has, and the last of them and the first follower, by key.
+    static func page(of follower: Follower, after deviceKey: Int64, limit: Int) -> Query {
         """
-        SELECT r.activity_key, r.app_version
-        FROM unnest(\(rows.map(\.activityKey)), \(rows.map(\.appVersion))) AS r(activity_key, app_version)
+        SELECT a.state = 'scheduled' OR a.enrolment_due, page.devices, page.last, page.follower
+        FROM (SELECT \(follower.activityKey)::int8 AS activity_key, \(follower.appVersion)::text AS app_version) AS r
         JOIN activities AS a USING (activity_key)
-        WHERE NOT \(unescaped: isUsed)
+        CROSS JOIN LATERAL (
+            SELECT count(*) AS devices, max(d.device_key) AS last,
+                   min(d.device_key) FILTER (WHERE \(unescaped: follows)) AS follower
+            FROM (\(unescaped: devices(after: deviceKey, limit: limit))) AS d
+        ) AS page
         """
     }
 
@@ -122,23 +125,44 @@ enum AppVersionRows {
         """
     }
 
-    /// The condition that somebody has a card of the activity `a` by the app version of the row `r`, or is being
-    /// started; or may be.
+    /// The condition that a phone with the app version of the row `r` follows the activity `a`, or may. Only the first
+    /// devices with that version are looked at: if there are more, the version counts as used.
     private static let isUsed = """
         (a.state = 'scheduled' OR a.enrolment_due
-          OR EXISTS (
-              SELECT FROM subscriptions AS s JOIN devices AS d USING (device_key)
-              WHERE s.activity_key = r.activity_key AND \(appVersion) = r.app_version
-                AND s.mode = 'token' AND (s.state IN ('waiting_for_token', 'riding', 'due', 'rejected')
-                    OR (s.state = 'withheld' AND s.reason = '\(reason)'))
-          )
-          OR EXISTS (
-              SELECT FROM starts AS s JOIN devices AS d USING (device_key)
-              WHERE s.activity_key = r.activity_key AND \(appVersion) = r.app_version
-                AND (s.state IN ('pending', 'claimed', 'unknown')
-                    OR (s.state = 'withheld' AND s.reason = '\(reason)'))
-          ))
+          OR (SELECT count(*) > \(mostDevices) OR bool_or(\(follows))
+              FROM (\(devices(after: 0, limit: mostDevices + 1))) AS d))
         """
+
+    /// How many devices one statement looks at that holds locks.
+    private static let mostDevices = 1_000
+
+    /// The condition that the device `d` has a card of the activity `a`, or is being started.
+    private static let follows = """
+        (EXISTS (
+            SELECT FROM subscriptions AS s
+            WHERE s.activity_key = a.activity_key AND s.device_key = d.device_key
+              AND s.mode = 'token' AND (s.state IN ('waiting_for_token', 'riding', 'due', 'rejected')
+                  OR (s.state = 'withheld' AND s.reason = '\(reason)'))
+        ) OR EXISTS (
+            SELECT FROM starts AS s
+            WHERE s.activity_key = a.activity_key AND s.device_key = d.device_key
+              AND (s.state IN ('pending', 'claimed', 'unknown')
+                  OR (s.state = 'withheld' AND s.reason = '\(reason)'))
+        ))
+        """
+
+    /// A page of the devices that the activity `a` may have, with the app version of the row `r`, by key.
+    private static func devices(after deviceKey: Int64, limit: Int) -> String {
+        // Two selections, because one condition for both would read the devices of all versions.
+        ["d.app_version = r.app_version", "r.app_version = '' AND d.app_version IS NULL"].map { condition in
+            """
+            (SELECT d.device_key FROM devices AS d
+             WHERE d.bundle_id = a.bundle_id AND d.environment = a.environment AND \(condition)
+               AND d.device_key > \(deviceKey)
+             ORDER BY d.device_key LIMIT \(limit))
+            """
+        }.joined(separator: " UNION ALL ")
+    }
 
     /// The statement that says for which cards there is a row of the device's app version; there need not be a card
     /// yet.

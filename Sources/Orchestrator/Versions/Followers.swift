@@ -9,14 +9,14 @@ import Postgres
 /// accepted all the same and withheld from its phones; and a version from which it is withheld already holds nothing
 /// back.
 struct Followers {
-    private struct Follower {
+    private struct Standing {
         let appVersion: String
         var isWithheld: Bool
         /// The revision at which that was last changed in this group.
         var changedAt: Revision?
     }
 
-    private var followers: [Int64: [Follower]] = [:]
+    private var followers: [Int64: [Standing]] = [:]
     private var updates: [RegistryCaches.TypeKey: PGTimestamp] = [:]
     private var events: [Event] = []
     private var acceptedKeys: Set<Int64> = []
@@ -35,7 +35,7 @@ struct Followers {
 
     private mutating func add(_ rows: Rows) throws {
         for (key, appVersion, isWithheld) in try rows.decoded(as: (Int64, String, Bool).self) {
-            followers[key, default: []].append(Follower(appVersion: appVersion, isWithheld: isWithheld))
+            followers[key, default: []].append(Standing(appVersion: appVersion, isWithheld: isWithheld))
         }
     }
 
@@ -65,20 +65,19 @@ struct Followers {
     // MARK: Those who are not there any more
 
     /// App versions for whose sake alone content would be refused; it is worth asking whether anybody uses them still.
-    func obstacles(to content: JudgedContent, of activity: ActivityFacts) -> [(activityKey: Int64, appVersion: String)]
-    {
+    func obstacles(to content: JudgedContent, of activity: ActivityFacts) -> [Follower] {
         (followers[activity.key] ?? []).filter { follower in
             let version = content.type.version(ofStored: follower.appVersion)
             guard !follower.isWithheld, !content.type.versions.isRetired(version) else { return false }
             // Only refusals are thrown, and which one does not matter here.
             return (try? content.settled(for: [version])) == nil
-        }.map { (activity.key, $0.appVersion) }
+        }.map { Follower(activityKey: activity.key, appVersion: $0.appVersion) }
     }
 
     /// Nobody uses this version of the app any more. Should a card of it be on the way at this moment, what is accepted
     /// now is withheld from it.
-    mutating func forget(_ activityKey: Int64, _ appVersion: String) {
-        change(activityKey, appVersion, isWithheld: true, at: 1)
+    mutating func forget(_ follower: Follower) {
+        change(follower.activityKey, follower.appVersion, isWithheld: true, at: 1)
     }
 
     // MARK: What an accepted state changes

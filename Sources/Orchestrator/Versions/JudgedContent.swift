@@ -79,6 +79,13 @@ struct JudgedContent: Sendable {
         )
     }
 
+    /// Whether it depends on the versions that follow if the content is refused.
+    var dependsOnFollowers: Bool {
+        let settled = verdicts.values.filter(\.errors.isEmpty).map(\.settled)
+        guard let first = settled.first else { return false }
+        return settled.count < verdicts.count || settled.contains { $0 != first }
+    }
+
     private func decodes(_ form: JSONValue, _ version: Int) -> Bool {
         if let verdict = verdicts[version], verdict.settled == form { return verdict.errors.isEmpty }
         return type.decodes(form, as: part, version: version)

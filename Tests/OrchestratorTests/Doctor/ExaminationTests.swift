@@ -143,8 +143,8 @@ struct ExaminationTests {
             try await world.settle()
             try await world.database.execute(
                 """
-                INSERT INTO schedules (activity_key, kind, due_at, body)
-                SELECT activity_key, 'end', clock_timestamp() - interval '20 seconds', '{}' FROM activities
+                INSERT INTO schedules (activity_key, bundle_id, kind, due_at, body)
+                SELECT activity_key, bundle_id, 'end', clock_timestamp() - interval '20 seconds', '{}' FROM activities
                 """
             )
             let check = try await Self.check("due_work", world)

@@ -92,8 +92,8 @@ import Testing
             try await world.start()
             _ = try await world.database.execute(
                 """
-                INSERT INTO schedules (activity_key, kind, due_at, body)
-                SELECT activity_key, 'update', now(), '{"content_state": {"score": "many"}}' FROM activities
+                INSERT INTO schedules (activity_key, bundle_id, kind, due_at, body)
+                SELECT activity_key, bundle_id, 'update', now(), '{"content_state": {"score": "many"}}' FROM activities
                 """
             )
             _ = try await ScheduleRunner(orchestrator: world.orchestrator).runDue()

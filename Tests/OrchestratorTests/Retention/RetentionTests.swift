@@ -194,7 +194,7 @@ struct RetentionTests {
             INSERT INTO starts (activity_key, device_key, state, due_at)
             SELECT activity_key, device_key, 'unknown', now() + interval '1 hour' FROM activities, devices
             """,
-            "INSERT INTO schedules (activity_key, kind, due_at, body) SELECT activity_key, 'end', now(), '{}' FROM activities",
+            "INSERT INTO schedules (activity_key, bundle_id, kind, due_at, body) SELECT activity_key, bundle_id, 'end', now(), '{}' FROM activities",
             "UPDATE segments SET lease_owner = gen_random_uuid(), lease_until = now()",
             "UPDATE segments SET due_at = now() + interval '1 day'",
             """

@@ -31,8 +31,8 @@ struct ServiceTests {
                 await world.recorder.wait { $0.contains { $0.destination == "aa01" && $0.score == 1 } }
                 try await world.database.execute(
                     """
-                    INSERT INTO schedules (activity_key, kind, due_at, body)
-                    SELECT activity_key, 'end', now(), '{}' FROM activities
+                    INSERT INTO schedules (activity_key, bundle_id, kind, due_at, body)
+                    SELECT activity_key, bundle_id, 'end', now(), '{}' FROM activities
                     """
                 )
                 await world.recorder.wait { $0.contains { $0.destination == "aa01" && $0.event == "end" } }

@@ -12,7 +12,7 @@ struct SchemaRelease: Sendable {
         first, events, destinations, cards, halts, pacing, channels, counts, timeline, channelAlerts, changeEvents,
         pushes, audit, versions, lookups, rings, origins, retention, accepting, lookupsByID,
         auditRetention, ledger, enrolment, alertStamps, unsent, pace, installations,
-        startAlerts, uncounted, pushQueues, lostChannels, suspects, liftedHalts,
+        startAlerts, uncounted, pushQueues, lostChannels, suspects, liftedHalts, boundedReads,
     ]
 
     /// An activity of each kind in the middle of its life. The signing key is written by the test, which knows the
@@ -324,4 +324,6 @@ struct SchemaRelease: Sendable {
     private static let suspects = SchemaRelease(version: 32, rows: "")
 
     private static let liftedHalts = SchemaRelease(version: 33, rows: "")
+
+    private static let boundedReads = SchemaRelease(version: 34, rows: "")
 }

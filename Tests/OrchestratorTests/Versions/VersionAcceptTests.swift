@@ -128,6 +128,25 @@ struct VersionAcceptTests {
         }
     }
 
+    @Test("One follower among many phones of a version holds a state back until its card is gone")
+    func lastOfMany() async throws {
+        let settings = OrchestratorSettings(stretchSize: 2)
+        try await withWorld(settings: settings) { world in
+            try await world.startForBoth(old: "1.4")
+            try await world.report("old", .ended)
+            for number in 1...5 { try await world.install("1.4", on: "other\(number)") }
+            try await world.install("1.4", on: "last")
+            try await world.follow("last", token: "aa03")
+            for _ in 1...2 { #expect(try await refusingVersions { try await world.updateNew(2) } == [1]) }
+            // Somewhere else than where the follower was found before.
+            try await world.follow("other1", token: "aa04")
+            try await world.report("last", .ended)
+            #expect(try await refusingVersions { try await world.updateNew(2) } == [1])
+            try await world.report("other1", .ended)
+            #expect(try await refusingVersions { try await world.updateNew(2) } == nil)
+        }
+    }
+
     @Test("A card counts though its token was rejected: a report may revive it")
     func rejected() async throws {
         try await withWorld { world in

@@ -68,8 +68,8 @@ extension Scene {
         let body = UpdateRequest(contentState: Self.state(1)).json.text
         _ = try await orchestrator.database.execute(
             """
-            INSERT INTO schedules (activity_key, kind, due_at, body)
-            SELECT activity_key, 'update', now() + interval '45 seconds', \(body)::json FROM activities
+            INSERT INTO schedules (activity_key, bundle_id, kind, due_at, body)
+            SELECT activity_key, bundle_id, 'update', now() + interval '45 seconds', \(body)::json FROM activities
             """,
             timeout: .seconds(120)
         )

@@ -66,7 +66,8 @@ extension Orchestrator {
 
     private func dryRun(_ change: RequestedChange) async throws -> DryRunAnswer {
         let facts = try await facts(change.app, change.id)
-        let command = try change.command(facts, await typeContext(change.app, facts.typeName))
+        var command = try change.command(facts, await typeContext(change.app, facts.typeName))
+        command = command.knowing(unused: try await unusedVersions([command]), change)
         // What takes long, or a connection, comes first: in the transaction others wait for the activity.
         let cards = try await CardCounts.read(facts.key, from: database)
         let identity =
