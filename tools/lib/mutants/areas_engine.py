@@ -35,7 +35,8 @@ stamping.string("fresh-stamps-are-forgotten", CHANGES, "c.timestamp >= a.fresh_s
 stamping.query("stamps-without-a-lease", CHANGES, " AND lease_until > clock_timestamp()", "")
 stamping.expression("end-waits-for-the-clock", CHANGES, "stored.kind != .end", "true", at="wait > 0, stored.kind != .end")
 stamping.expression("stamps-ahead-of-the-clock", CHANGES, "wait > 0", "false", at="if wait > 0, stored.kind")
-stamping.statement("stamps-twice", CHANGES, "if !anew, let change = stored.changeUnderItsStamp { return change }  // another sender was faster\n", "\n")
+stamping.statement("stamps-twice", CHANGES, "if !anew, let change = stored.changeUnderItsStamp { return change }",
+                   at="if locked[2].isEmpty { throw LeaseLost() }\n        if !anew, let change = stored.changeUnderItsStamp { return change }")
 stamping.query("scheduled-start-goes-back", "Orchestrator/Schedules/ScheduleRunner.swift",
                "greatest(a.stamp + 1, floor(extract(epoch FROM clock_timestamp()))::int8)", "floor(extract(epoch FROM clock_timestamp()))::int8")
 TURN = f"{SENDING}/Broadcasts/ChannelTurn.swift"
@@ -91,7 +92,8 @@ DESTINATION = f"{SENDING}/Destination.swift"
 barriers.query("barrier-ends-catching-up", DESTINATION, "SET due_at = clock_timestamp(), failures = 0", "SET due_at = NULL, state = 'riding', failures = 0")
 
 endings = Area("endings", "^OrchestratorTests[.](Ring|CatchUp|Broadcast|Start|Accept|Channel)")
-endings.expression("broadcast-after-the-end", TURN, "try await orchestrator.segments.mayGoOn(lease, with: activity, isFirst: true)", "true")
+endings.expression("broadcast-after-the-end", TURN, "try await orchestrator.segments.mayGoOn(lease, with: activity, isFirst: true)", "true",
+                   at="try await orchestrator.segments.mayGoOn(lease, with: activity, isFirst: true) else { return nil }")
 endings.expression("late-push-after-the-end", f"{SENDING}/TokenPushes.swift",
                    "try await orchestrator.segments.mayGoOn(lease, with: activity, isFirst: start == 0)", "true")
 endings.query("start-after-the-end", f"{SENDING}/Starts/StartClaims.swift", " AND state = 'live'", "")
