@@ -144,8 +144,8 @@ def page(results, facts, commit, before=""):
             continue
         lines += markdown_rows(rows)
     words = (
-        f"{facts['cpu']}, {facts['cpus']} CPUs, kernel {facts['kernel']}. The load average before and after stands beside each"
-        " part: what others did on the machine at the time is in the figures."
+        f"{facts['cpu']}, {facts['cpus']} CPUs, kernel {facts['kernel']}. Each part shows the load average before and after it."
+        " The figures include what others did on the machine."
     )
     if kept:
         words += f" Not measured this time, and as in an earlier run: {', '.join(kept)}."
