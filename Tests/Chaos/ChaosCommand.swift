@@ -86,7 +86,7 @@ struct ChaosCommand: AsyncParsableCommand {
         // tools/chaos keeps a commit's programs in a folder with its name.
         let commit = earlier?.split(separator: "/").first { $0.count == 40 && $0.allSatisfy(\.isHexDigit) }
         if earlier != nil { words += ["--earlier", commit.map { String($0.prefix(7)) } ?? "COMMIT"] }
-        return (words + ["--write", "docs/reliability.md"]).joined(separator: " ")
+        return (words + ["--write", "docs/internals/reliability.md"]).joined(separator: " ")
     }
 
     private var earlierPrograms: URL? { earlier.map { URL(fileURLWithPath: $0) } }

@@ -22,7 +22,7 @@ struct DependencyTests {
 
     private static let rows: [Row] = {
         // A list that cannot be read has no rows, which the tests say.
-        ((try? Document(path: "docs/dependencies.md").tableRows()) ?? []).compactMap(Row.init)
+        ((try? Document(path: "docs/internals/dependencies.md").tableRows()) ?? []).compactMap(Row.init)
     }()
 
     /// The folder of this build.

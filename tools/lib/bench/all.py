@@ -144,8 +144,8 @@ def page(results, facts, commit, before=""):
             continue
         lines += markdown_rows(rows)
     words = (
-        f"{facts['cpu']}, {facts['cpus']} CPUs, kernel {facts['kernel']}. The load average before and after stands beside each"
-        " part: what others did on the machine at the time is in the figures."
+        f"{facts['cpu']}, {facts['cpus']} CPUs, kernel {facts['kernel']}. Each part shows the load average before and after it."
+        " The figures include what others did on the machine."
     )
     if kept:
         words += f" Not measured this time, and as in an earlier run: {', '.join(kept)}."
@@ -156,9 +156,9 @@ def main():
     parser = argparse.ArgumentParser(prog="tools/bench", description=__doc__)
     parser.add_argument("--json", action="store_true", help="print one object with all figures")
     parser.add_argument("--quick", action="store_true", help="a rough look at each part")
-    parser.add_argument("--page", help="the page with the table; default docs/performance.md, and with --quick none")
+    parser.add_argument("--page", help="the page with the table; default docs/internals/performance.md, and with --quick none")
     options = parser.parse_args()
-    target = options.page or (None if options.quick else os.path.join(ROOT, "docs", "performance.md"))
+    target = options.page or (None if options.quick else os.path.join(ROOT, "docs", "internals", "performance.md"))
     try:
         before = text_between(target, "bench") if target else ""
     except (OSError, UnicodeDecodeError, Failure) as error:

@@ -1,6 +1,6 @@
 """tools/bench scale: what each piece of work costs tallyd and Postgres, and how that grows with the subscriptions.
 
-Writes the tables of docs/scale.md and the costs that tools/capacity reckons with (tools/lib/capacity/measured.json);
+Writes the tables of docs/internals/scale.md and the costs that tools/capacity reckons with (tools/lib/capacity/measured.json);
 --only and --sizes measure a part anew and leave the others as they were.
 """
 
@@ -120,14 +120,14 @@ def checks_table(said):
 
 
 def final(said, on_channels, activities):
-    """What tools/capacity says of a World Cup final for 50 million phones, as docs/scale.md asks it."""
+    """What tools/capacity says of a World Cup final for 50 million phones, as docs/internals/scale.md asks it."""
     plan = Plan(devices=50_000_000, activities=activities, updates_per_minute=2, start_minutes=30, postgres_cores=32, on_channels=on_channels)
     found = need(MeasuredCosts.measured(said["costs"]), plan)
     return "\n".join(["```text", *report(plan, found), *limits(plan, found), "```"])
 
 
 def write(said):
-    page = os.path.join(ROOT, "docs", "scale.md")
+    page = os.path.join(ROOT, "docs", "internals", "scale.md")
     tables = {"costs": costs_table(said["costs"]), "growth": growth_table(said["growth"]), "checks": checks_table(said)}
     for name, rows in tables.items():
         words = said["measured"]["mixed" if name == "checks" else name]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 SMALL = 1_000
 # How many pushes of a large one share a row.
 BATCH = 2_560
-# Update tokens of an activity in one ring, above which it is divided, and into how many rings (docs/decisions/rings.md).
+# Update tokens of an activity in one ring, above which it is divided, and into how many rings (docs/internals/decisions/rings.md).
 RING, MOST_RINGS = 50_000, 4
 # Up to so many a second come one by one: no group shares what a commit, or a turn, costs.
 LONE = 100

@@ -217,7 +217,7 @@ def main():
     )
     parser.add_argument("--seconds", type=int, default=20, help="how long each of the two loads lasts (default 20)")
     parser.add_argument("--factor", type=float, default=3, help="times what can be accepted (default 3)")
-    parser.add_argument("--write", action="store_true", help="put the tables into docs/reliability.md")
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/internals/reliability.md")
     parser.add_argument("--bin", required=True, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if not 3 <= options.seconds <= 300 or not 1 <= options.factor <= 10:
@@ -255,7 +255,7 @@ def main():
     if overload.failures:
         raise Failure("; ".join(overload.failures))
     if options.write:
-        replace_between(os.path.join(ROOT, "docs", "reliability.md"), "overload", "\n\n".join(report))
+        replace_between(os.path.join(ROOT, "docs", "internals", "reliability.md"), "overload", "\n\n".join(report))
     print("\nNothing that was accepted is lost.")
 
 

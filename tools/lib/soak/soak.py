@@ -226,7 +226,7 @@ def main():
     parser.add_argument("--minutes", type=float, default=60, help="how long (default 60)")
     parser.add_argument("--rate", type=float, default=20, help="changes a second (default 20)")
     parser.add_argument("--activities", type=int, default=12, help="of a generation, with ten phones each (default 12)")
-    parser.add_argument("--write", action="store_true", help="put the tables into docs/scale.md")
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/internals/scale.md")
     parser.add_argument("--bin", required=True, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if not 0.5 <= options.minutes <= 1440 or not 0.1 <= options.rate <= 1000 or not 1 <= options.activities <= 500:
@@ -258,7 +258,7 @@ def main():
     if not is_well(soak, gone_after):
         raise Failure("phones did not converge, or what had to go did not")
     if options.write:
-        replace_between(os.path.join(ROOT, "docs", "scale.md"), "soak", "\n\n".join(report))
+        replace_between(os.path.join(ROOT, "docs", "internals", "scale.md"), "soak", "\n\n".join(report))
     print("\nAll phones converged.")
 
 
