@@ -195,7 +195,6 @@ extension JSONValue {
     /// - arrays and objects nested deeper than `maximumDepth`
     /// - exponents of more than ``JSONNumber/maximumExponentDigits``
     /// - with `refusesNUL`, the escape `\u0000`: Postgres stores it in a `json` column and then cannot read it
-    /// Postgres takes into a column of type `json` and then cannot read.
     package static func parse(
         _ bytes: [UInt8],
         maximumDepth: Int = 64,
