@@ -156,7 +156,7 @@ package final class LocalCluster: Sendable {
     private func initialise() async throws(LocalPostgresError) {
         // Created under another name first, so that an interrupted one never counts as a cluster.
         let fresh = folder.data + ".new"
-        // Usually nothing is left there.
+        // Usually this folder does not exist.
         try? FileManager.default.removeItem(atPath: fresh)
         var arguments =
             if let primary = options.primary {

@@ -105,8 +105,7 @@ final class ConnectionHandle: @unchecked Sendable {
         }
     }
 
-    /// Ends an implicit transaction and makes the server send its answers. In some cases nothing is written to the
-    /// socket yet.
+    /// Ends an implicit transaction and makes the server send its answers. The bytes may stay queued for now.
     func sendSync() -> Bool { unsafe PQpipelineSync(raw) == 1 }
 
     /// The progress of queued bytes.

@@ -1,8 +1,8 @@
 import Reactor
 
 extension Session {
-    /// Returns the notifications that have arrived. Otherwise it waits for the first one until the deadline,
-    /// and may return an empty list.
+    /// Returns the notifications that have arrived. Otherwise it waits for the first one until the deadline, and
+    /// may return an empty list.
     ///
     /// - Throws: ``LibPQError/Code/connectionLost`` or ``LibPQError/Code/cancelled``. Both close the session.
     package func notifications(
