@@ -4,12 +4,12 @@ package typealias Revision = Int64
 /// Whole seconds since 1970, by the database's clock.
 package typealias Timestamp = Int64
 
-/// Which of Apple's two worlds tokens, channels, keys and activities belong to; each belongs to exactly one.
+/// Apple's two separate environments. Each token, channel, key and activity belongs to exactly one.
 package enum APNSEnvironment: String, Sendable, Hashable, CaseIterable {
     case sandbox, production
 }
 
-/// What the caller says of a change; Tally chooses the APNs priority.
+/// The caller's rating of a change; Tally chooses the APNs priority from it.
 package enum Urgency: String, Sendable, Hashable, CaseIterable {
     case routine, notable, critical
 }
@@ -20,36 +20,36 @@ package enum Delivery: String, Sendable, Hashable, CaseIterable {
     case tokens
     /// One broadcast channel; needs iOS 18.
     case channel
-    /// The channel where a phone can have it, a token where it cannot.
+    /// The channel for phones that support it, a token for the others.
     case hybrid
 
     /// Whether the activity has a channel.
     package var usesChannel: Bool { self != .tokens }
 }
 
-/// Where an activity stands in its life; the only ways are scheduled → live → ended and scheduled → ended.
+/// The lifecycle state of an activity. The only transitions are scheduled → live → ended and scheduled → ended.
 package enum ActivityState: String, Sendable, Hashable, CaseIterable {
     case scheduled, live, ended
 }
 
-/// What a change does, and what the push's `event` says.
+/// The kind of a change; also the `event` of its push.
 package enum ChangeKind: String, Sendable, Hashable, CaseIterable {
     case start, update, end
 }
 
-/// The `apns-priority` of a push; which of them it may have follows from its ``PushType``.
+/// The `apns-priority` of a push. Its ``PushType`` limits the allowed values.
 package enum PushPriority: Int, Sendable, Hashable, CaseIterable {
-    /// Power before all else: never wakes the device (Apple, "Sending notification requests to APNs").
+    /// Saves power first: never wakes the device (Apple, "Sending notification requests to APNs").
     case one = 1
-    /// Opportunistic; counts against no budget.
+    /// Delivered when convenient; does not count against a budget.
     case five = 5
-    /// At once; counts against the phone's budget.
+    /// Delivered at once; counts against the phone's budget.
     case ten = 10
 }
 
-/// What a channel keeps for phones that are offline (APNs message storage policy).
+/// The storage policy of a channel: the messages that APNs stores for offline phones (APNs message storage policy).
 package enum ChannelStorage: String, Sendable, Hashable, CaseIterable {
-    /// Nothing; the policy with the larger publishing budget.
+    /// Nothing; this policy has the larger publishing budget.
     case none
     /// The most recent message, up to 8 h.
     case mostRecent = "most_recent"
@@ -62,8 +62,8 @@ package enum ChannelStorage: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// How long after an activity's end its channel stays, unless the policy says otherwise: as long as a message may
-    /// be stored, and else as long as pushes may be under way.
+    /// The default time that a channel stays after the end of its activity. It is as long as APNs may store a message.
+    /// Without storage it is as long as pushes may still be in flight.
     package var defaultGraceSeconds: Int {
         switch self {
         case .none: 300

@@ -1,16 +1,17 @@
 internal import COpenSSL
 
-/// AES-256-GCM: encryption that notices changes (NIST SP 800-38D).
+/// AES-256-GCM: authenticated encryption, which detects every change (NIST SP 800-38D).
 ///
 /// Sealed bytes are nonce (12) | ciphertext (as long as the plaintext) | tag (16). The nonce is random, so one key is
-/// good for some billions of seals.
+/// safe for some billions of seals.
 package enum AESGCM {
     private static let nonceCount = 12
     private static let tagCount = 16
-    /// How many bytes sealing adds.
+    /// The number of bytes that sealing adds.
     package static let overhead = nonceCount + tagCount
 
-    /// Encrypts `plaintext` and binds it to `authenticated`, which is not stored and must be given again to open.
+    /// Encrypts `plaintext` and binds it to `authenticated`. The result does not contain `authenticated`; opening needs
+    /// it again.
     package static func seal(
         _ plaintext: [UInt8],
         key: SymmetricKey,
@@ -19,7 +20,7 @@ package enum AESGCM {
         try seal(plaintext, key: key, authenticating: authenticated, nonce: SecureRandom.bytes(nonceCount))
     }
 
-    /// Gives back the plaintext; an error `authenticationFailed` if anything differs from what was sealed.
+    /// Decrypts sealed bytes. Throws `authenticationFailed` if any input differs from what was sealed.
     package static func open(
         _ sealed: [UInt8],
         key: SymmetricKey,
@@ -46,8 +47,8 @@ package enum AESGCM {
         return plaintext
     }
 
-    /// Seals under a nonce of the caller's; only for known-answer tests, since a nonce used twice gives the key's
-    /// secrets away.
+    /// Seals under a nonce from the caller; only for known-answer tests. A nonce that is used twice reveals secrets of
+    /// the key.
     static func seal(
         _ plaintext: [UInt8],
         key: SymmetricKey,
@@ -59,7 +60,7 @@ package enum AESGCM {
         return nonce + ciphertext + (try cipher.finishWithTag())
     }
 
-    /// One pass of encryption or decryption.
+    /// One encryption or decryption.
     @safe
     private final class Cipher {
         private let context: OpaquePointer
@@ -74,7 +75,7 @@ package enum AESGCM {
                 throw CryptographyError.failed("AES-256-GCM")
             }
             unsafe self.context = context
-            // The default nonce length of GCM is 12 bytes, the one in use here.
+            // GCM's default nonce length is 12 bytes, as used here.
             let started = unsafe EVP_CipherInit_ex(
                 context,
                 EVP_aes_256_gcm(),
@@ -99,7 +100,7 @@ package enum AESGCM {
             unsafe EVP_CIPHER_CTX_free(context)
         }
 
-        /// The transformed bytes; as many as `input` has.
+        /// Transforms `input` into as many bytes.
         func update(_ input: [UInt8]) throws(CryptographyError) -> [UInt8] {
             guard !input.isEmpty else {
                 return []
@@ -112,7 +113,7 @@ package enum AESGCM {
             return output
         }
 
-        /// Ends an encryption and gives its tag.
+        /// Finishes an encryption and returns its tag.
         func finishWithTag() throws(CryptographyError) -> [UInt8] {
             var tag = [UInt8](repeating: 0, count: tagCount)
             var count: Int32 = 0
@@ -124,7 +125,7 @@ package enum AESGCM {
             return tag
         }
 
-        /// Ends a decryption; whether the tag is right.
+        /// Finishes a decryption; returns whether the tag is correct.
         func finish(verifying tag: [UInt8]) throws(CryptographyError) -> Bool {
             var tag = tag
             var scratch = [UInt8](repeating: 0, count: tagCount)

@@ -5,7 +5,7 @@ package enum Base64 {
         Base64Coding.standard.encode(bytes, padded: true)
     }
 
-    /// The bytes of `text`, or nil if it is not the one canonical padded form of anything.
+    /// Decodes `text`; `nil` if it is not canonical base64 with padding.
     package static func decode(_ text: String) -> [UInt8]? {
         let characters = Array(text.utf8)
         guard characters.count % 4 == 0 else {
@@ -19,26 +19,26 @@ package enum Base64 {
     }
 }
 
-/// Base64 with the alphabet for URLs and without padding (RFC 4648 §5), as JSON Web Tokens use it.
+/// Base64 with the URL alphabet and without padding (RFC 4648 §5), as JSON Web Tokens use it.
 package enum Base64URL {
     /// The text of `bytes`, without padding.
     package static func encode(_ bytes: [UInt8]) -> String {
         Base64Coding.url.encode(bytes, padded: false)
     }
 
-    /// The bytes of `text`, or nil if it has padding, foreign characters or bits that say nothing.
+    /// Decodes `text`; `nil` if it has padding, invalid characters or nonzero unused bits.
     package static func decode(_ text: String) -> [UInt8]? {
         Base64Coding.url.decode(Array(text.utf8)[...])
     }
 }
 
-/// The coding that both alphabets share.
+/// The coder behind both alphabets.
 private struct Base64Coding {
     static let standard = Base64Coding(last: "+/")
     static let url = Base64Coding(last: "-_")
 
     private let alphabet: [UInt8]
-    /// The value of each ASCII character; 255 for a foreign one.
+    /// The value of each ASCII character; 255 for an invalid one.
     private let values: [UInt8]
 
     private init(last: String) {
@@ -91,7 +91,7 @@ private struct Base64Coding {
                 buffer &= (1 << UInt32(bits)) - 1
             }
         }
-        // One character over, or bits that no byte holds: two texts would mean the same bytes.
+        // A single extra character or nonzero unused bits are invalid, because two texts would mean the same bytes.
         return bits < 6 && buffer == 0 ? bytes : nil
     }
 }

@@ -1,11 +1,11 @@
 internal import COpenSSL
 
-/// An X.509 version 3 certificate being made.
+/// An X.509 version 3 certificate under construction. ``SelfSignedCertificate`` uses it.
 @safe
 final class Certificate {
     private let pointer: OpaquePointer
 
-    /// An unsigned certificate for `key`, valid in a range of days from now.
+    /// An unsigned certificate for `key`. `days` is its validity, in days from now.
     init(subject: String, key: P256PrivateKey, days: Range<Int>) throws(CryptographyError) {
         guard let pointer = unsafe X509_new() else {
             throw CryptographyError.failed("making a certificate")
@@ -16,7 +16,7 @@ final class Certificate {
         let serial = UInt64.random(in: 1...UInt64(Int64.max))
         guard unsafe X509_set_version(pointer, 2) == 1,
             unsafe ASN1_INTEGER_set_uint64(X509_get_serialNumber(pointer), serial) == 1,
-            // An hour early, for clocks that are behind.
+            // One hour early, for clocks that are slow.
             unsafe X509_time_adj_ex(X509_getm_notBefore(pointer), Int32(clamping: days.lowerBound), -3600, nil) != nil,
             unsafe X509_time_adj_ex(X509_getm_notAfter(pointer), Int32(clamping: days.upperBound), 0, nil) != nil,
             unsafe X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8, commonName, Int32(commonName.count), -1, 0)
@@ -31,7 +31,7 @@ final class Certificate {
         unsafe X509_free(pointer)
     }
 
-    /// Adds one extension, its value in OpenSSL's configuration syntax.
+    /// Adds one extension. `value` is in OpenSSL's configuration syntax.
     func addExtension(_ nid: Int32, _ value: String, issuer: Certificate) throws(CryptographyError) {
         var context = unsafe X509V3_CTX()
         unsafe X509V3_set_ctx(&context, issuer.pointer, pointer, nil, nil, 0)
@@ -44,7 +44,7 @@ final class Certificate {
         }
     }
 
-    /// Signs with the issuer's key; nothing may change afterwards.
+    /// Signs with the issuer's key. The certificate must not change afterwards.
     func sign(by key: P256PrivateKey, issuer: Certificate) throws(CryptographyError) {
         guard unsafe X509_set_issuer_name(pointer, X509_get_subject_name(issuer.pointer)) == 1,
             unsafe X509_sign(pointer, key.key.pointer, EVP_sha256()) > 0

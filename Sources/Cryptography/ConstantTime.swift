@@ -2,7 +2,7 @@ internal import COpenSSL
 
 /// Comparison of secrets.
 package enum ConstantTime {
-    /// Whether both are equal; the time depends on the lengths only, never on where they differ.
+    /// Whether both are equal. The time depends on their lengths only, never on the position of a difference.
     package static func equal(_ left: [UInt8], _ right: [UInt8]) -> Bool {
         guard left.count == right.count else {
             return false

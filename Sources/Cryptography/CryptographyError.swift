@@ -1,8 +1,8 @@
 internal import COpenSSL
 
-/// What went wrong in a cryptographic operation.
+/// A cryptographic operation failed.
 ///
-/// The description never holds key material, plaintext or ciphertext.
+/// The description never contains key material, plaintext or ciphertext.
 package struct CryptographyError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kind of failure.
     package struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -12,11 +12,11 @@ package struct CryptographyError: Error, Sendable, Hashable, CustomStringConvert
 
         private let kind: Kind
 
-        /// The key text or bytes are not a key of the wanted kind. Nothing was done; trying again is useless.
+        /// The text or bytes are not a key of the expected kind. A retry with the same input fails again.
         package static let invalidKey = Code(kind: .invalidKey)
-        /// Sealed bytes, their authenticated data or the key are not those that were sealed. Nothing was decrypted.
+        /// The sealed bytes, their authenticated data or the key differ from those at sealing. Nothing was decrypted.
         package static let authenticationFailed = Code(kind: .authenticationFailed)
-        /// OpenSSL refused an operation that it supports, for want of memory or by its configuration.
+        /// OpenSSL refused a supported operation: memory ran out, or its configuration forbids it.
         package static let operationFailed = Code(kind: .operationFailed)
 
         /// The name of the code.
@@ -25,7 +25,7 @@ package struct CryptographyError: Error, Sendable, Hashable, CustomStringConvert
 
     /// The kind of failure.
     package let code: Code
-    /// What was wrong, in words, without secrets.
+    /// What was wrong, without secrets.
     package let message: String
 
     /// An error of `code`.
@@ -34,10 +34,10 @@ package struct CryptographyError: Error, Sendable, Hashable, CustomStringConvert
         self.message = message
     }
 
-    /// The message alone: it names what it is about.
+    /// The message alone; it names its subject.
     package var description: String { message }
 
-    /// The failure of `operation`, with OpenSSL's own reason; empties OpenSSL's error queue of this thread.
+    /// The failure of `operation`, with OpenSSL's own reason. It empties OpenSSL's error queue of this thread.
     static func failed(_ operation: String) -> CryptographyError {
         let code = ERR_peek_last_error()
         ERR_clear_error()

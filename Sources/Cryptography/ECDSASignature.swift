@@ -1,10 +1,10 @@
 internal import COpenSSL
 
-/// The two forms of an ECDSA signature on P-256: OpenSSL's DER, and the 64 raw bytes of JSON Web Tokens.
+/// Converts an ECDSA signature on P-256 between its two forms: OpenSSL's DER, and the 64 raw bytes of JSON Web Tokens.
 enum ECDSASignature {
     private static let scalarCount = 32
 
-    /// R | S, each 32 bytes, from DER; nil if it is none.
+    /// R | S, 32 bytes each, from DER; `nil` if `der` is malformed.
     static func raw(der: ArraySlice<UInt8>) -> [UInt8]? {
         unsafe der.withUnsafeBufferPointer { der in
             var next = der.baseAddress
@@ -25,7 +25,7 @@ enum ECDSASignature {
         }
     }
 
-    /// DER from R | S; nil if `raw` has not 64 bytes.
+    /// DER from R | S; `nil` if `raw` does not have 64 bytes.
     static func der(raw: [UInt8]) -> [UInt8]? {
         guard raw.count == 2 * scalarCount, let signature = unsafe ECDSA_SIG_new() else {
             return nil

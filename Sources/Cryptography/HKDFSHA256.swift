@@ -1,13 +1,13 @@
 /// Key derivation with HMAC-SHA-256 (RFC 5869).
 package enum HKDFSHA256 {
-    /// The most bytes that one derivation may give: 255 blocks (RFC 5869 §2.3).
+    /// The maximum number of bytes of one derivation: 255 blocks (RFC 5869 §2.3).
     package static let maximumByteCount = 255 * SHA256.byteCount
 
-    /// Derives `count` bytes (0 to ``maximumByteCount``, else an error `operationFailed`) from `secret`.
+    /// Derives `count` bytes from `secret`. `count` is 0 to ``maximumByteCount``; any other throws `operationFailed`.
     ///
-    /// `secret` must already hold enough entropy: this is not for passwords. `salt` is public and best random; empty
-    /// means a block of zeros, as the RFC says. `info` names what the derived key is for and keeps keys of different
-    /// use apart.
+    /// `secret` must already have enough entropy, so passwords are not allowed. `salt` is public and ideally random; an
+    /// empty one means a block of zeros (RFC 5869). `info` names the purpose of the derived key and separates keys of
+    /// different purposes.
     package static func derive(
         from secret: [UInt8],
         salt: [UInt8] = [],

@@ -2,19 +2,19 @@ internal import COpenSSL
 
 /// A private key on the curve P-256, as Apple issues them for APNs (`.p8`).
 ///
-/// Neither its description nor its mirror shows the key.
+/// Its description and its mirror do not show the key.
 package struct P256PrivateKey: Sendable, CustomStringConvertible, CustomReflectable {
     let key: PKey
-    /// The public half, X | Y: what keys are compared by, for every push, and OpenSSL takes its time for that.
+    /// The public half, X | Y. Every push compares keys by it, and computing it in OpenSSL is slow.
     private let point: [UInt8]
 
-    /// Reads PEM text (PKCS#8 as in a `.p8` file, or SEC 1), unencrypted.
+    /// Reads unencrypted PEM text (PKCS#8 as in a `.p8` file, or SEC 1).
     ///
-    /// An error `invalidKey` says what the text is instead: another curve, RSA, a certificate, no PEM at all.
+    /// The error `invalidKey` names what the text contains instead: another curve, RSA, a certificate, or no PEM.
     package init(pem: String) throws(CryptographyError) {
         key = unsafe try PKey.parse(pem: pem, noun: "private key", labels: ["PRIVATE KEY", "EC PRIVATE KEY"]) {
             memory in
-            // Without a callback of ours OpenSSL would ask the terminal for a passphrase.
+            // Without this callback OpenSSL would ask for a passphrase on the terminal.
             unsafe PEM_read_bio_PrivateKey(memory, nil, { _, _, _, _ in -1 }, nil)
         }
         point = try key.publicPoint()
@@ -25,7 +25,7 @@ package struct P256PrivateKey: Sendable, CustomStringConvertible, CustomReflecta
         point = try key.publicPoint()
     }
 
-    /// A new random key.
+    /// Generates a random key.
     package static func generate() throws(CryptographyError) -> P256PrivateKey {
         guard let pointer = unsafe COpenSSL_EVP_EC_gen_P256() else {
             throw CryptographyError.failed("making a P-256 key")
@@ -33,7 +33,7 @@ package struct P256PrivateKey: Sendable, CustomStringConvertible, CustomReflecta
         return unsafe try P256PrivateKey(key: PKey(owning: pointer))
     }
 
-    /// The key as PEM text (PKCS#8, unencrypted). Secret.
+    /// The key as PEM text (PKCS#8, unencrypted). It is secret.
     package func pem() throws(CryptographyError) -> String {
         unsafe try PKey.pem("writing a private key") { memory in
             unsafe PEM_write_bio_PKCS8PrivateKey(memory, key.pointer, nil, nil, 0, nil, nil)
@@ -47,7 +47,7 @@ package struct P256PrivateKey: Sendable, CustomStringConvertible, CustomReflecta
 
     /// The ECDSA signature of the SHA-256 digest of `message`: 64 bytes R | S, big endian (RFC 7518 §3.4, ES256).
     ///
-    /// Takes about 25 µs; two signatures of one message differ.
+    /// It takes about 25 µs. Two signatures of one message differ.
     package func signature(for message: [UInt8]) throws(CryptographyError) -> [UInt8] {
         guard let context = unsafe EVP_MD_CTX_new() else {
             throw CryptographyError.failed("signing")
@@ -67,7 +67,7 @@ package struct P256PrivateKey: Sendable, CustomStringConvertible, CustomReflecta
         return raw
     }
 
-    /// Never the key.
+    /// Never shows the key.
     package var description: String { "P256PrivateKey(secret)" }
 
     /// Shows nothing, so that `dump` and interpolation of an enclosing value stay safe.

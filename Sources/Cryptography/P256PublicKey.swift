@@ -1,8 +1,8 @@
 internal import COpenSSL
 
-/// A public key on the curve P-256; checks signatures of ``P256PrivateKey``.
+/// A public key on the curve P-256. It verifies signatures of ``P256PrivateKey``.
 package struct P256PublicKey: Sendable {
-    /// May hold the private half as well, which nothing here uses or shows.
+    /// The handle may also contain the private half, which this type never uses or shows.
     private let key: PKey
 
     init(key: PKey) {
@@ -23,8 +23,8 @@ package struct P256PublicKey: Sendable {
         }
     }
 
-    /// Whether `signature` (64 bytes R | S) is one of `message` by the private half. Anything malformed is just not
-    /// valid.
+    /// Whether `signature` (64 bytes R | S) is a signature of `message` by the private half. A malformed signature is
+    /// invalid.
     package func isValidSignature(_ signature: [UInt8], for message: [UInt8]) -> Bool {
         guard let der = ECDSASignature.der(raw: signature), let context = unsafe EVP_MD_CTX_new() else {
             return false
@@ -39,6 +39,6 @@ package struct P256PublicKey: Sendable {
 }
 
 extension P256PublicKey: CustomReflectable {
-    /// Shows nothing: the handle may hold the private half.
+    /// Shows nothing, because the handle may contain the private half.
     package var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,14 +1,14 @@
 internal import COpenSSL
 
-/// An OpenSSL key, freed with its last reference.
+/// An OpenSSL key; freed with its last reference.
 ///
-/// `@unchecked Sendable`: an EVP_PKEY is never changed after it was made here, and OpenSSL 3 lets any number of threads
-/// sign, verify and export with one at the same time (each operation has a context of its own).
+/// `@unchecked Sendable`: the `EVP_PKEY` never changes after this initializer. OpenSSL 3 allows any number of threads
+/// to sign, verify and export with one key at the same time (each operation has its own context).
 @safe
 final class PKey: @unchecked Sendable {
     let pointer: OpaquePointer
 
-    /// Takes over `pointer`.
+    /// Takes ownership of `pointer`.
     init(owning pointer: OpaquePointer) {
         unsafe self.pointer = pointer
     }
@@ -17,7 +17,7 @@ final class PKey: @unchecked Sendable {
         unsafe EVP_PKEY_free(pointer)
     }
 
-    /// Reads one key out of PEM `text`, which must hold `noun` ("private key", "public key") on P-256.
+    /// Reads one key from PEM `text`, which must contain a `noun` ("private key", "public key") on P-256.
     static func parse(
         pem text: String,
         noun: String,
@@ -43,7 +43,7 @@ final class PKey: @unchecked Sendable {
             defer { unsafe BIO_free(memory) }
             return unsafe read(memory)
         }
-        // A failed look for the next PEM block may stay in the queue even after success.
+        // After success, the failed search for another PEM block may still be in the error queue.
         ERR_clear_error()
         guard let pointer = unsafe pointer else {
             throw CryptographyError(code: .invalidKey, message: "the \(noun) is damaged")
@@ -69,7 +69,7 @@ final class PKey: @unchecked Sendable {
         }
     }
 
-    /// The coordinates of the public half of a key on P-256, X | Y, 32 bytes each.
+    /// The coordinates of the public half of a P-256 key: X | Y, 32 bytes each.
     func publicPoint() throws(CryptographyError) -> [UInt8] {
         try coordinate(OSSL_PKEY_PARAM_EC_PUB_X) + coordinate(OSSL_PKEY_PARAM_EC_PUB_Y)
     }
@@ -98,7 +98,7 @@ final class PKey: @unchecked Sendable {
         return known ? String(decoding: name.prefix(count), as: UTF8.self) : nil
     }
 
-    /// What the key is, for people: `RSA of 2048 bits`, `EC on secp384r1`.
+    /// The kind of key, for messages: `RSA of 2048 bits`, `EC on secp384r1`.
     private var kind: String {
         let type = unsafe EVP_PKEY_get0_type_name(pointer).map { unsafe String(cString: $0) } ?? "a key of unknown kind"
         if let groupName {
@@ -107,7 +107,7 @@ final class PKey: @unchecked Sendable {
         return unsafe "\(type) of \(EVP_PKEY_get_bits(pointer)) bits"
     }
 
-    /// The text that `write` puts into a memory BIO.
+    /// The text that `write` writes to a memory BIO.
     static func pem(
         _ operation: String,
         write: (_ memory: OpaquePointer) -> Int32

@@ -1,22 +1,22 @@
 internal import COpenSSL
 
-/// A certificate authority made on the spot and one server certificate under it, for the simulator and for tests.
+/// A new certificate authority with one server certificate, for the simulator and for tests.
 ///
-/// The authority's key is thrown away, so nothing else can ever be signed by it.
+/// The authority's key is discarded, so it can never sign anything else.
 package struct SelfSignedCertificate: Sendable {
-    /// What a client trusts.
+    /// The authority that clients trust.
     package let caPEM: String
-    /// What the server shows (the leaf alone; clients have the authority).
+    /// The certificate that the server presents; the leaf alone, because clients already have the authority.
     package let certificatePEM: String
-    /// The same of a server that has not renewed its certificate in time: it ended a day ago. The key is the same.
+    /// A certificate of the same key that expired a day ago, for a server that missed the renewal.
     package let expiredCertificatePEM: String
-    /// The server's key (PKCS#8). Secret.
+    /// The server's key (PKCS#8). It is secret.
     package let privateKeyPEM: String
 
-    /// Makes both, with P-256 keys, valid for `validDays` from one hour ago on.
+    /// Creates both with P-256 keys. They are valid for `validDays`, beginning one hour ago.
     ///
-    /// The server goes by `localhost`, `127.0.0.1`, `::1` and by `hosts`, DNS names or IP addresses; one that is
-    /// neither is an error `operationFailed`.
+    /// The server's names are `localhost`, `127.0.0.1`, `::1` and `hosts`, which are DNS names or IP addresses. Any
+    /// other host throws `operationFailed`.
     package static func make(
         hosts: [String] = [],
         validDays: Int = 30
@@ -58,8 +58,7 @@ package struct SelfSignedCertificate: Sendable {
     private static func alternativeNames(_ hosts: [String]) throws(CryptographyError) -> String {
         var names: [String] = []
         for host in ["localhost", "127.0.0.1", "::1"] + hosts {
-            // The value goes through OpenSSL's configuration syntax, where a comma or line break would start another
-            // name.
+            // OpenSSL parses the value in its configuration syntax, so a comma or line break would start another name.
             guard host.utf8.allSatisfy({ isHostByte($0) }), !host.isEmpty else {
                 throw CryptographyError(code: .operationFailed, message: "not a host name for a certificate")
             }
@@ -86,9 +85,9 @@ package struct SelfSignedCertificate: Sendable {
 }
 
 extension SelfSignedCertificate: CustomStringConvertible, CustomReflectable {
-    /// Never the key.
+    /// Never shows the key.
     package var description: String { "SelfSignedCertificate" }
 
-    /// Shows nothing, since one of the parts is a key.
+    /// Shows nothing, because one of the parts is a key.
     package var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,13 +1,13 @@
 /// A key of 256 bits for ``AESGCM``.
 ///
-/// Neither its description nor its mirror shows the bytes.
+/// Its description and its mirror do not show the bytes.
 package struct SymmetricKey: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
     /// The number of bytes of a key.
     package static let byteCount = 32
 
     let bytes: [UInt8]
 
-    /// A key of exactly 32 bytes; any other number is an error `invalidKey` that names the number.
+    /// A key of exactly 32 bytes. Any other number throws `invalidKey`, which reports the number.
     package init(bytes: [UInt8]) throws(CryptographyError) {
         guard bytes.count == Self.byteCount else {
             throw CryptographyError(code: .invalidKey, message: "a key has 32 bytes, this one has \(bytes.count)")
@@ -27,12 +27,12 @@ package struct SymmetricKey: Sendable, Hashable, CustomStringConvertible, Custom
         self.bytes = bytes
     }
 
-    /// A new random key.
+    /// Generates a random key.
     package static func generate() -> SymmetricKey {
         SymmetricKey(unchecked: SecureRandom.bytes(byteCount))
     }
 
-    /// The 32 bytes, for storing or deriving. Secret.
+    /// The 32 bytes, for storing or deriving. They are secret.
     package func secretBytes() -> [UInt8] {
         bytes
     }
@@ -42,7 +42,7 @@ package struct SymmetricKey: Sendable, Hashable, CustomStringConvertible, Custom
         ConstantTime.equal(left.bytes, right.bytes)
     }
 
-    /// Never the bytes.
+    /// Never shows the bytes.
     package var description: String { "SymmetricKey(secret)" }
 
     /// Shows nothing, so that `dump` and interpolation of an enclosing value stay safe.

@@ -1,7 +1,7 @@
 /// A decimal number of any size in canonical form: sign × coefficient × 10^exponent.
 ///
-/// The coefficient has neither leading nor trailing zeros; zero is the empty coefficient with exponent 0 and no sign.
-/// So two values are equal exactly when their parts are.
+/// The coefficient has no leading or trailing zeros. Zero has an empty coefficient, exponent 0 and no sign. So two
+/// values are equal exactly if their parts are equal.
 package struct JSONDecimal: Sendable, Hashable {
     /// Whether the value is below zero.
     package let isNegative: Bool
@@ -57,9 +57,9 @@ package struct JSONDecimal: Sendable, Hashable {
     /// Whether the value has no fractional part.
     package var isInteger: Bool { exponent >= 0 }
 
-    /// The exact value if `Int64` can hold it.
+    /// The exact value, if it fits `Int64`.
     package var int64: Int64? {
-        // 19 digits are the most that Int64 has, so the loops below are short whatever the exponent.
+        // `Int64` has at most 19 digits, so the loops below are short for any exponent.
         guard isInteger, coefficient.count + exponent <= 19 else { return nil }
         var value: Int64 = 0
         for digit in coefficient {
@@ -90,7 +90,8 @@ extension JSONDecimal: Comparable {
 
     private func isSmallerInMagnitude(than other: JSONDecimal) -> Bool {
         if isZero || other.isZero { return !other.isZero }
-        // The place of the first digit decides; after it, digits compare from the left, and a missing one is a zero.
+        // The position of the first digit decides. If it is equal, digits compare from the left, and a missing digit is
+        // zero.
         let (mine, its) = (coefficient.count + exponent, other.coefficient.count + other.exponent)
         if mine != its { return mine < its }
         return coefficient.lexicographicallyPrecedes(other.coefficient)

@@ -1,16 +1,16 @@
 /// A JSON number that keeps its digits as written.
 ///
 /// Equality and order are those of the mathematical value, exact at any size. The exponent has at most
-/// ``maximumExponentDigits``, so that arithmetic on it stays within `Int`; the work of every operation is bounded by
-/// the length of the text, never by the size of the value.
+/// ``maximumExponentDigits``, so arithmetic on it fits `Int`. The cost of every operation is bounded by the length of
+/// the text, never by the size of the value.
 package struct JSONNumber: Sendable {
-    /// How many digits an exponent may have, leading zeros apart.
+    /// The maximum number of digits of an exponent, without leading zeros.
     package static let maximumExponentDigits = 9
 
     /// The number as written, in JSON's grammar.
     package let digits: String
 
-    /// A number from text outside a document; `nil` for what is not a JSON number or has too large an exponent.
+    /// A number from text outside a document; `nil` if it is not a JSON number or its exponent is too large.
     package init?(digits: String) {
         let bytes = digits.utf8.span
         var scanner = NumberScanner(position: 0)
@@ -23,13 +23,13 @@ package struct JSONNumber: Sendable {
     /// An integer.
     package init(_ value: some BinaryInteger) { digits = String(value) }
 
-    /// The shortest digits that stand for that value; `nil` for infinity and not-a-number, which JSON cannot express.
+    /// The shortest digits for that value; `nil` for infinity and NaN, which JSON cannot express.
     package init?(_ value: Double) {
         guard value.isFinite else { return nil }
         digits = String(describing: value)
     }
 
-    /// The exact value if `Int64` can hold it; `1.0` and `1e3` count, `1.5` does not.
+    /// The exact value, if it fits `Int64`. `1.0` and `1e3` are integers too, `1.5` is not.
     package var int64: Int64? { plainInteger ?? decimal.int64 }
 
     /// The nearest `Double`; `nil` beyond its range.
@@ -41,7 +41,7 @@ package struct JSONNumber: Sendable {
     /// Whether the value has no fractional part, at any size.
     package var isInteger: Bool { plainInteger != nil || decimal.isInteger }
 
-    /// The value, if it is written as nothing but a sign and up to 18 digits, which nearly every integer is.
+    /// The value, if it is written as an optional sign and up to 18 digits. Nearly every integer is.
     package var plainInteger: Int64? {
         let bytes = digits.utf8.span
         let isNegative = bytes.count > 0 && bytes[0] == UInt8(ascii: "-")
@@ -55,8 +55,8 @@ package struct JSONNumber: Sendable {
         return isNegative ? -value : value
     }
 
-    /// The value as a count of units of which one is 10 to the power of minus `fractionDigits`, if it is written
-    /// without an exponent and with few enough digits for `Int64`, which nearly every number is.
+    /// The value in units of 10^-`fractionDigits`. `nil` if it is written with an exponent or with too many digits for
+    /// `Int64`, which is rare.
     package var fixedPoint: (units: Int64, fractionDigits: Int)? {
         let bytes = digits.utf8.span
         let isNegative = bytes.count > 0 && bytes[0] == UInt8(ascii: "-")
@@ -76,7 +76,7 @@ package struct JSONNumber: Sendable {
         return (isNegative ? -units : units, point.map { bytes.count - 1 - $0 } ?? 0)
     }
 
-    /// The value in its one canonical decimal form.
+    /// The value in canonical decimal form.
     package var decimal: JSONDecimal { JSONDecimal(scanned: digits) }
 }
 

@@ -1,20 +1,20 @@
-/// The members of a JSON object, in order of appearance.
+/// The members of a JSON object, in their order in the document.
 ///
-/// Equality ignores the order. Keys are told apart by code points. Look-up is a scan up to
-/// ``indexThreshold`` members and by hash beyond, so that a hostile document with many keys costs linear time.
+/// Equality ignores the order. Keys are compared by code points. Lookup scans up to ``indexThreshold`` members and uses
+/// a hash index for larger objects, so a hostile document with many keys costs linear time.
 package struct JSONObject: Sendable {
     private static let indexThreshold = 12
     private static let usualCount = 6
 
     /// The members in order.
     package private(set) var entries: [(key: String, value: JSONValue)] = []
-    /// Place of every key; kept only for objects above the threshold.
+    /// The position of every key; only for objects above the threshold.
     private var places: [ExactText: Int]?
 
     /// An object without members.
     package init() {}
 
-    /// An object of these members; where a key is repeated, the last value counts and stands where the key came first.
+    /// An object of these members. If a key is repeated, its first position and its last value count.
     package init(_ entries: some Sequence<(String, JSONValue)>) {
         for (key, value) in entries {
             self[key] = value
@@ -30,7 +30,7 @@ package struct JSONObject: Sendable {
     /// Whether there are no members.
     package var isEmpty: Bool { entries.isEmpty }
 
-    /// The value of a key. Setting a new one appends it; setting `nil` removes the member.
+    /// The value of a key. Setting a new key appends it; setting `nil` removes the member.
     package subscript(key: String) -> JSONValue? {
         get { place(of: key).map { entries[$0].value } }
         set {
@@ -49,14 +49,14 @@ package struct JSONObject: Sendable {
         }
     }
 
-    /// Whether there is a member of that name; the look-up begins at a guess.
+    /// Whether there is a member of that name. `guess` is the position to check first.
     package func contains(_ key: String, near guess: Int) -> Bool {
         guess < entries.count && ExactText.equal(entries[guess].key, key) || place(of: key) != nil
     }
 
-    /// Appends a member unless its key is there already, which is not looked up if it is known to be new.
+    /// Appends a member unless its key exists. `isNew` skips the lookup for a key that is known to be new.
     ///
-    /// - Returns: whether it was appended.
+    /// - Returns: Whether it was appended.
     mutating func append(_ key: String, _ value: JSONValue, isNew: Bool) -> Bool {
         guard isNew || place(of: key) == nil else { return false }
         append(key, value)
@@ -64,7 +64,7 @@ package struct JSONObject: Sendable {
     }
 
     private mutating func append(_ key: String, _ value: JSONValue) {
-        // Most objects have a few members, and growing to that would ask for memory several times.
+        // Most objects have a few members. Reserving room for them avoids several allocations.
         if entries.isEmpty { entries.reserveCapacity(Self.usualCount) }
         entries.append((key, value))
         if places != nil {
@@ -95,7 +95,7 @@ extension JSONObject: Hashable {
     package static func == (left: JSONObject, right: JSONObject) -> Bool {
         guard left.count == right.count else { return false }
         for (mine, other) in zip(left.entries, right.entries) {
-            // Most objects that are compared were made alike, so the same place is tried first.
+            // Most compared objects have the same key order, so the same position is tried first.
             if ExactText.equal(mine.key, other.key) {
                 guard mine.value == other.value else { return false }
             } else {

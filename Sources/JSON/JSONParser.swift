@@ -1,4 +1,4 @@
-/// Reads one document, strictly by RFC 8259, with one look at every byte. All methods are given the same bytes.
+/// Parses one document, strictly by RFC 8259, in a single pass. The caller must pass the same bytes to all methods.
 struct JSONParser {
     private let maximumDepth: Int
     private let refusesNUL: Bool
@@ -158,7 +158,7 @@ struct JSONParser {
         JSONParsingError(code: code, offset: offset ?? position, message: message)
     }
 
-    /// The byte at hand, in words.
+    /// A description of the current byte, for messages.
     private func found(_ bytes: Span<UInt8>) -> String {
         guard position < bytes.count else { return "the end" }
         let byte = bytes[position]
@@ -167,14 +167,14 @@ struct JSONParser {
     }
 }
 
-/// Which kinds of keys an object has had, as 64 classes by length and first and last byte: a key of a new kind is new,
-/// and need not be looked for.
+/// The kinds of keys seen in one object: 64 classes by length, first byte and last byte. A key of a new kind is
+/// certainly new and needs no lookup.
 private struct KeyKinds {
     private var seen: UInt64 = 0
 
-    /// Takes a key in its quotes; true if none of its kind was there.
+    /// Adds a key in its quotes; true if it is the first of its kind.
     mutating func insert(_ bytes: Span<UInt8>, _ key: Range<Int>, hasEscapes: Bool) -> Bool {
-        // An escape can write the same key in another way, so that its kind says nothing.
+        // An escape can spell the same key differently, so its kind proves nothing.
         if hasEscapes {
             seen = .max
             return false
@@ -187,12 +187,14 @@ private struct KeyKinds {
 }
 
 extension JSONValue {
-    /// Reads a whole document, strictly by RFC 8259.
+    /// Parses a whole document, strictly by RFC 8259.
     ///
-    /// Refused beyond the grammar: repeated keys, bytes that are not UTF-8, halves of surrogate pairs, a byte order
-    /// mark, more than `maximumDepth` arrays and objects inside each other, exponents of more than
-    /// ``JSONNumber/maximumExponentDigits``. With `refusesNUL` also the escape `\u0000`, which is JSON, and which
-    /// Postgres takes into a column of type `json` and then cannot read.
+    /// Beyond the grammar, it refuses:
+    /// - repeated keys
+    /// - bytes that are not UTF-8, halves of surrogate pairs, a byte order mark
+    /// - arrays and objects nested deeper than `maximumDepth`
+    /// - exponents of more than ``JSONNumber/maximumExponentDigits``
+    /// - with `refusesNUL`, the escape `\u0000`: Postgres stores it in a `json` column and then cannot read it
     package static func parse(
         _ bytes: [UInt8],
         maximumDepth: Int = 64,
@@ -202,7 +204,7 @@ extension JSONValue {
         return try parser.parseDocument(bytes.span)
     }
 
-    /// Reads a whole document from text; offsets of errors count its UTF-8 bytes.
+    /// Parses a whole document from text. Offsets of errors count UTF-8 bytes.
     package init(parsing text: String) throws(JSONParsingError) {
         self = try Self.parse(Array(text.utf8))
     }

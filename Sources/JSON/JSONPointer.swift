@@ -1,17 +1,17 @@
-/// The place of a value in a document (RFC 6901).
+/// The location of a value in a document (RFC 6901).
 ///
-/// Tokens are told apart by code points, as keys of objects are.
+/// Tokens are compared by code points, like the keys of objects.
 package struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
-    /// The names and positions on the way from the root, unescaped.
+    /// The keys and array indexes on the path from the root, unescaped.
     package private(set) var tokens: [String]
 
     /// The whole document.
     package init() { tokens = [] }
 
-    /// A place by the tokens on the way to it.
+    /// A pointer from its tokens.
     package init(tokens: [String]) { self.tokens = tokens }
 
-    /// Reads the text form: empty, or every token led by `/`, with `~1` for `/` and `~0` for `~`.
+    /// Parses the text form: empty, or tokens that each begin with `/`, with `~1` for `/` and `~0` for `~`.
     package init?(_ text: String) {
         var tokens: [String] = []
         var token: [UInt8]?
@@ -47,13 +47,13 @@ package struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
         for token in tokens { ExactText.hash(token, into: &hasher) }
     }
 
-    /// The place of a member of the object here.
+    /// The pointer to a member of the object at this location.
     package func appending(_ token: String) -> JSONPointer { JSONPointer(tokens: tokens + [token]) }
 
-    /// The place of an item of the array here.
+    /// The pointer to an item of the array at this location.
     package func appending(index: Int) -> JSONPointer { appending(String(index)) }
 
-    /// The place that another pointer names when it is read from here.
+    /// The result of resolving another pointer from this location.
     package func appending(contentsOf other: JSONPointer) -> JSONPointer { JSONPointer(tokens: tokens + other.tokens) }
 
     /// The text form; empty for the whole document.
@@ -74,7 +74,7 @@ package struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension JSONValue {
-    /// The value at a place; `nil` where the document does not reach.
+    /// The value at a location; `nil` if the document has none there.
     package subscript(pointer: JSONPointer) -> JSONValue? {
         var value = self
         for token in pointer.tokens {
@@ -92,7 +92,7 @@ extension JSONValue {
         return value
     }
 
-    /// An array position as RFC 6901 writes it: digits without a leading zero.
+    /// An array index as RFC 6901 writes it: digits without a leading zero.
     private static func index(_ token: String) -> Int? {
         guard token.utf8.allSatisfy(NumberScanner.isDigit), token == "0" || token.utf8.first != UInt8(ascii: "0")
         else { return nil }

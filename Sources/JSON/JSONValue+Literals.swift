@@ -11,7 +11,7 @@ extension JSONValue: ExpressibleByIntegerLiteral {
 }
 
 extension JSONValue: ExpressibleByFloatLiteral {
-    /// A literal beyond the range of `Double`, which JSON cannot express, becomes `null`.
+    /// A literal outside the range of `Double` becomes `null`, because JSON cannot express it.
     package init(floatLiteral value: Double) { self = JSONNumber(value).map(JSONValue.number) ?? .null }
 }
 
@@ -24,12 +24,12 @@ extension JSONValue: ExpressibleByArrayLiteral {
 }
 
 extension JSONValue: ExpressibleByDictionaryLiteral {
-    /// Where a key is repeated, its last value counts.
+    /// If a key is repeated, its last value counts.
     package init(dictionaryLiteral elements: (String, JSONValue)...) { self = .object(JSONObject(elements)) }
 }
 
 extension JSONObject: ExpressibleByDictionaryLiteral {
-    /// Where a key is repeated, its last value counts.
+    /// If a key is repeated, its last value counts.
     package init(dictionaryLiteral elements: (String, JSONValue)...) { self.init(elements) }
 }
 

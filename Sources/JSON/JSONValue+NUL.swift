@@ -1,6 +1,6 @@
 extension JSONValue {
-    /// Where the first text with the character U+0000 is: that text, or the object that has it in the name of a member.
-    /// Nil if there is none.
+    /// The location of the first string with the character U+0000. For a key, it is the location of its object. `nil`
+    /// if no string has one.
     package var placeOfNUL: JSONPointer? {
         switch self {
         case .null, .bool, .number: return nil

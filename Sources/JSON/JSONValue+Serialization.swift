@@ -1,8 +1,8 @@
 extension JSONValue {
-    /// The document in its compact form: no white space, `/` not escaped, digits of numbers and order of members
-    /// intact.
+    /// The document in compact form: no white space, `/` not escaped, and the digits of numbers and the order of
+    /// members preserved.
     ///
-    /// `JSONEncoder` would write `/` as `\/`, which costs bytes of the little that a push may have.
+    /// `JSONEncoder` would write `/` as `\/`, which wastes bytes of a push's small limit.
     package func serialized() -> [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(256)
@@ -13,7 +13,7 @@ extension JSONValue {
     /// The compact form as text.
     package var text: String { String(decoding: serialized(), as: UTF8.self) }
 
-    /// How many bytes the compact form has at least, found without writing it: what escapes add is left out.
+    /// A lower bound of the size of the compact form, computed without writing it. It ignores escapes.
     package var leastByteCount: Int {
         switch self {
         case .null: 4
@@ -56,7 +56,7 @@ extension JSONValue {
         }
     }
 
-    /// Appends a string in quotes, escaping only what must be.
+    /// Appends a string in quotes with the minimum of escapes.
     private static func write(_ text: String, to output: inout [UInt8]) {
         output.append(UInt8(ascii: "\""))
         if PlainBytes.skip(text.utf8.span, from: 0).end == text.utf8.count {
@@ -69,7 +69,7 @@ extension JSONValue {
         output.append(UInt8(ascii: "\""))
     }
 
-    /// Appends the bytes of a text as one slice; as a collection they would be asked for one after the other.
+    /// Appends the bytes of a text as one slice, which is faster than one by one as a collection.
     private static func append(_ text: String, to output: inout [UInt8]) {
         text.utf8.span.withUnsafeBufferPointer { output.append(contentsOf: $0) }
     }

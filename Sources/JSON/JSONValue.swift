@@ -1,8 +1,10 @@
 /// One JSON value.
 ///
-/// Numbers keep their digits as written and objects their order, so that a document that only passes through leaves as
-/// it came. Equality is JSON's: numbers by mathematical value (`1`, `1.0` and `1e0` are equal), strings by code points
-/// (no Unicode normalization, unlike Swift's `String`), objects regardless of order.
+/// Numbers keep their digits and objects their order, so a document that only passes through stays the same. Equality
+/// is JSON's:
+/// - numbers by mathematical value (`1`, `1.0` and `1e0` are equal)
+/// - strings by code points (no Unicode normalization, unlike Swift's `String`)
+/// - objects regardless of order
 package enum JSONValue: Sendable {
     case null
     case bool(Bool)
@@ -55,13 +57,13 @@ extension JSONValue {
         return text
     }
 
-    /// The number as written, if this is a number.
+    /// The number, if this is a number.
     package var number: JSONNumber? {
         guard case .number(let number) = self else { return nil }
         return number
     }
 
-    /// The exact value, if this is a number that `Int64` can hold; `1.0` and `1e3` count.
+    /// The exact value, if this is a number that fits `Int64`; `1.0` and `1e3` do.
     package var int64: Int64? { number?.int64 }
 
     /// The nearest `Double`, if this is a number within its range.
@@ -91,17 +93,17 @@ extension JSONValue {
         return true
     }
 
-    /// The member of that name, if this is an object that has it.
+    /// The member of that name, if this is an object and has one.
     package subscript(key: String) -> JSONValue? { object?[key] }
 
-    /// The item at that place, if this is an array that reaches so far.
+    /// The item at that index, if this is an array and has one.
     package subscript(index: Int) -> JSONValue? {
         guard case .array(let items) = self, items.indices.contains(index) else { return nil }
         return items[index]
     }
 }
 
-/// Without the payload: values may be personal data and stay out of logs.
+/// Describes the kind only. Values may be personal data and must not be logged.
 extension JSONValue: CustomStringConvertible {
     package var description: String {
         switch self {

@@ -1,15 +1,15 @@
-/// Walks over one number in JSON's grammar: `-? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?`.
+/// Scans one number in JSON's grammar: `-? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?`.
 struct NumberScanner {
     enum Outcome: Equatable {
         /// A number ends before ``position``.
         case number
-        /// The byte at ``position``, or the end of the text there, breaks the grammar.
+        /// The byte at ``position``, or the end of the text there, violates the grammar.
         case malformed(expected: String)
-        /// The grammar is kept, but the exponent is beyond what is accepted.
+        /// The grammar is satisfied, but the exponent is too large.
         case exponentTooLarge
     }
 
-    /// Where the scan stands; where it broke off, if it did.
+    /// The position of the scan; after a failure, the position of the error.
     var position: Int
 
     mutating func scan(_ bytes: Span<UInt8>) -> Outcome {
@@ -41,7 +41,7 @@ struct NumberScanner {
 
     private func current(_ bytes: Span<UInt8>) -> UInt8? { position < bytes.count ? bytes[position] : nil }
 
-    /// Passes over digits; false if there is none.
+    /// Skips digits; false if there is no digit.
     private mutating func skipDigits(_ bytes: Span<UInt8>) -> Bool {
         let start = position
         while position < bytes.count, Self.isDigit(bytes[position]) { position += 1 }

@@ -1,11 +1,11 @@
-/// The bytes that stand for themselves inside a JSON string: all but control characters, `"` and `\` (RFC 8259 §7).
+/// Bytes that need no escape inside a JSON string: all except control characters, `"` and `\` (RFC 8259 §7).
 enum PlainBytes {
-    /// Passes over plain bytes, eight at a time where there are as many.
+    /// Skips plain bytes, eight at a time while possible.
     ///
-    /// - Returns: Where the first byte from `start` on is that is not plain, else the end; whether all before it are
-    ///   ASCII.
+    /// - Returns: The position of the first byte from `start` on that is not plain, or the end of the bytes; and
+    ///   whether all skipped bytes are ASCII.
     static func skip(_ bytes: Span<UInt8>, from start: Int) -> (end: Int, areASCII: Bool) {
-        // In variables of its own, which the loops keep in registers.
+        // Local variables, because the loops can hold them in registers.
         var (all, place): (UInt64, Int) = (0, start)
         while place + 8 <= bytes.count {
             let word = UInt64(
@@ -26,14 +26,14 @@ enum PlainBytes {
         return (place, isASCII(all))
     }
 
-    /// Whether a byte stands for itself.
+    /// Whether a byte needs no escape.
     static func isPlain(_ byte: UInt8) -> Bool {
         byte >= 0x20 && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
     }
 
     private static func isASCII(_ bytes: UInt64) -> Bool { bytes & 0x8080_8080_8080_8080 == 0 }
 
-    /// The highest bit of every byte that does not stand for itself. Only the lowest of them is sure: a borrow can set
+    /// The highest bit of every byte that is not plain. Only the lowest set bit is reliable, because a borrow can set
     /// others.
     private static func specialBytes(of word: UInt64) -> UInt64 {
         let ones: UInt64 = 0x0101_0101_0101_0101

@@ -1,6 +1,6 @@
-/// Reads the inside of one string of a document, from behind the opening quote to behind the closing one.
+/// Reads one string of a document, from after the opening quote to after the closing one.
 ///
-/// A string without escapes, which is nearly every one, is copied as one slice.
+/// A string without escapes is copied as one slice. Nearly every string is.
 struct StringReader {
     private(set) var position: Int
     private(set) var hasEscapes = false
@@ -38,7 +38,7 @@ struct StringReader {
         }
     }
 
-    /// Passes over bytes that stand for themselves; whether all are ASCII.
+    /// Skips plain bytes; true if all are ASCII.
     private mutating func skipPlain(_ bytes: Span<UInt8>) -> Bool {
         let (end, areASCII) = PlainBytes.skip(bytes, from: position)
         position = end
@@ -68,7 +68,7 @@ struct StringReader {
         }
     }
 
-    /// One scalar from one `\u` escape or from two that form a surrogate pair.
+    /// Reads one scalar from one `\u` escape, or from two that form a surrogate pair.
     private mutating func readScalar(_ bytes: Span<UInt8>, from start: Int) throws(JSONParsingError) -> Unicode.Scalar {
         let first = try readHexadecimal(bytes, from: start)
         if let scalar = Unicode.Scalar(first) { return scalar }
@@ -106,7 +106,8 @@ struct StringReader {
         }
     }
 
-    /// The first byte that breaks the encoding: the standard library says only where the broken sequence begins.
+    /// Finds the first byte that violates the encoding. The standard library reports only where the broken sequence
+    /// begins.
     private func firstFault(_ bytes: Span<UInt8>, _ range: Range<Int>) -> JSONParsingError {
         var validation = UTF8Validation()
         for index in range where !validation.accept(bytes[index]) {
@@ -128,7 +129,7 @@ extension [UInt8] {
 }
 
 extension String {
-    /// The text of bytes that are known to be UTF-8: those of numbers, and those that ``StringReader`` has checked.
+    /// The text of bytes that are known to be UTF-8: numbers, and strings that ``StringReader`` has checked.
     init(checked bytes: Span<UInt8>, isASCII: Bool) {
         self.init(copying: UTF8Span(unchecked: bytes, isKnownASCII: isASCII))
     }

@@ -1,12 +1,12 @@
-/// Checks bytes against the table of well-formed UTF-8 (Unicode 3.9, table 3-7): no overlong forms, no surrogates,
-/// nothing beyond U+10FFFF.
+/// Checks bytes against the table of well-formed UTF-8 (Unicode 3.9, table 3-7): no overlong forms, no surrogates, and
+/// no code point above U+10FFFF.
 struct UTF8Validation {
-    /// Continuation bytes still owed by the sequence at hand.
+    /// Continuation bytes that the current sequence still needs.
     private var owed = 0
-    /// What the next continuation byte may be; narrower than usual only right after some lead bytes.
+    /// The allowed range of the next continuation byte. It is narrower than usual only right after some lead bytes.
     private var allowed: ClosedRange<UInt8> = 0x80...0xBF
 
-    /// Takes the next byte; false if it cannot stand here.
+    /// Takes the next byte; false if it is not allowed here.
     mutating func accept(_ byte: UInt8) -> Bool {
         if owed > 0 {
             guard allowed.contains(byte) else { return false }

@@ -1,6 +1,6 @@
 package import JSON
 
-/// Why a document cannot be used as a schema. Nothing but another document helps.
+/// Why a document was refused as a schema. The author must correct the document.
 package struct SchemaError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kind of failure.
     package struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -10,46 +10,46 @@ package struct SchemaError: Error, Sendable, Hashable, CustomStringConvertible {
         }
         private let kind: Kind
 
-        /// Something that is neither an object nor a boolean stands where a schema is expected.
+        /// A schema is expected, but the value is neither an object nor a boolean.
         package static let notASchema = Code(kind: .notASchema)
-        /// `$schema` names a dialect that is not known.
+        /// `$schema` names an unknown dialect.
         package static let unsupportedDialect = Code(kind: .unsupportedDialect)
-        /// A keyword of 2020-12 with a value that cannot be checked here, such as a pattern that looks ahead.
+        /// A keyword of 2020-12 whose value is valid but not supported here, such as a pattern with look-ahead.
         package static let unsupportedKeyword = Code(kind: .unsupportedKeyword)
-        /// A word that 2020-12 does not have; own annotations begin with `x-`.
+        /// A keyword that 2020-12 does not define. Authors' own annotations begin with `x-`.
         package static let unknownKeyword = Code(kind: .unknownKeyword)
-        /// A keyword with a value that it cannot have.
+        /// A keyword with an invalid value.
         package static let invalidKeyword = Code(kind: .invalidKeyword)
-        /// A `$ref` that leads to no schema of this document, nor of one that is known.
+        /// A `$ref` whose target is not in this document nor in a known one.
         package static let unresolvedReference = Code(kind: .unresolvedReference)
-        /// References that lead back to where they began without a step into the value.
+        /// References that return to their start without a step into the value.
         package static let endlessReference = Code(kind: .endlessReference)
-        /// Schemas applied to one place of a value stand deeper inside each other than allowed.
+        /// Too many nested schemas apply to the same value.
         package static let tooComplex = Code(kind: .tooComplex)
-        /// The document, or a limit or pattern in it, is beyond what is accepted.
+        /// The document, or a number or pattern in it, exceeds a limit.
         package static let tooLarge = Code(kind: .tooLarge)
 
         package var description: String { kind.rawValue }
     }
 
-    /// What kind of failure it is.
+    /// The kind of failure.
     package let code: Code
-    /// The place in the schema document.
+    /// The location in the schema document.
     package let pointer: JSONPointer
-    /// A sentence for the author of the schema.
+    /// A message for the author of the schema.
     package let message: String
 
-    /// A failure at a place of the document at hand.
+    /// A failure at a location of the compiled document.
     package init(code: Code, pointer: JSONPointer, message: String) {
         (self.code, self.pointer, self.message) = (code, pointer, message)
     }
 
-    /// Safe for logs: schemas are no secret, but can be long, so only kind and place.
+    /// Safe for logs: kind and location only. Schemas are not secret, but can be long.
     package var description: String { "schema \(code) at '\(pointer)'" }
 }
 
 extension SchemaError {
-    /// A failure at a place, which can be in a document that the one at hand refers to.
+    /// A failure at a location of the compiled document or of one that it refers to.
     init(code: Code, place: SchemaPlace, message: String) {
         let isElsewhere = !place.document.isEmpty
         self.init(

@@ -1,31 +1,31 @@
 package import JSON
 
-/// How a schema document is read.
+/// Options for compiling a schema document.
 package struct SchemaOptions: Sendable {
-    /// What becomes of words that 2020-12 does not have.
+    /// How to treat keywords that 2020-12 does not define.
     package enum UnknownKeywords: Sendable {
-        /// They are refused, since most are slips of the pen that would leave a value unchecked. Words that begin with
-        /// `x-` pass.
+        /// Refuses them, because most are typing errors that would leave a value unchecked. Keywords that begin with
+        /// `x-` are allowed.
         case refuse
-        /// They pass, as the specification has it.
+        /// Ignores them, as the specification requires.
         case ignore
     }
 
-    /// What becomes of `format`.
+    /// How to treat `format`.
     package enum Formats: Sendable {
-        /// It says something and constrains nothing, as the specification has it.
+        /// Treats it as an annotation, as the specification requires.
         case annotate
         /// `date-time`, `date`, `time`, `uuid`, `uri`, `email`, `ipv4`, `ipv6` and `regex` are checked.
         case assert
     }
 
-    /// What becomes of words that 2020-12 does not have.
+    /// How to treat keywords that 2020-12 does not define.
     package var unknownKeywords = UnknownKeywords.refuse
-    /// What becomes of `format`.
+    /// How to treat `format`.
     package var formats = Formats.annotate
-    /// The documents that references may lead to, by their URIs. Nothing is ever fetched.
+    /// The documents that references may lead to, by URI. The compiler never fetches one.
     package var documents: [String: JSONValue] = [:]
 
-    /// The strictest reading: unknown words are refused, and nothing outside of the document is known.
+    /// The strictest options: unknown keywords are refused, and references to other documents fail.
     package init() {}
 }

@@ -1,13 +1,13 @@
 package import JSON
 
-/// Which schemas of a document checking leads to from each of them, by whatever keyword or reference.
+/// The graph of a document's schemas: which schemas validation reaches from each one, by any keyword or reference.
 package struct SchemaSteps: Sendable {
     private let next: [JSONPointer: [JSONPointer]]
 
-    /// Where a schema applies to values: everywhere but in what is only defined, and referred to by nobody.
+    /// The locations of all schemas that apply to values. It omits definitions without a reference to them.
     package var places: some Collection<JSONPointer> { next.keys }
 
-    /// Reads off a compiled document; what it refers to in other documents is left out.
+    /// Reads the graph from a compiled document. References into other documents are omitted.
     package init(_ schema: CompiledSchema) {
         let tables = schema.program.tables
         var next: [JSONPointer: [JSONPointer]] = [:]
@@ -22,12 +22,12 @@ package struct SchemaSteps: Sendable {
         self.next = next
     }
 
-    /// The schemas that checking leads to from the one at a place, in one step.
+    /// The schemas that validation reaches from this location in one step.
     package func from(_ place: JSONPointer) -> [JSONPointer] { next[place] ?? [] }
 }
 
 extension SchemaTables {
-    /// The schemas that a schema applies to parts of the value at hand: its members, their names, its items.
+    /// The schemas that a schema applies to parts of the value: its members, their names, its items.
     fileprivate func appliedToParts(by id: SchemaNode.ID) -> [SchemaNode.ID] {
         var schemas: [SchemaNode.ID] = []
         for rule in rules[nodes[id].rules] {

@@ -1,6 +1,6 @@
-/// An operation on a connection did not succeed.
+/// An operation on a connection failed.
 package struct LibPQError: Error, Sendable, CustomStringConvertible {
-    /// What kind of failure it was, and so what is known about its effect.
+    /// The kind of failure. It also says what is known about the effect of the operation.
     package struct Code: Sendable, Hashable, CustomStringConvertible {
         private enum Kind: String, Sendable {
             case malformedConnectionString, unreachable, connectionLost, timedOut, cancelled, server, busy, closed,
@@ -8,35 +8,35 @@ package struct LibPQError: Error, Sendable, CustomStringConvertible {
         }
         private let kind: Kind
 
-        /// The connection string is neither a URL nor keyword/value pairs. Nothing was tried.
+        /// The connection string is neither a URL nor keyword/value pairs. No attempt was made.
         package static let malformedConnectionString = Code(kind: .malformedConnectionString)
-        /// No connection came about; nothing was sent. May be tried again.
+        /// No connection could be established, and no command was sent. A retry is safe.
         package static let unreachable = Code(kind: .unreachable)
-        /// The connection broke. What was under way may or may not have taken effect; the connection is gone.
+        /// The connection broke and is closed. The current operation may or may not have taken effect.
         package static let connectionLost = Code(kind: .connectionLost)
-        /// The deadline passed. What was under way may or may not have taken effect; the server was asked to give it
-        /// up, and the connection is gone.
+        /// The deadline passed. The current operation may or may not have taken effect. The server was asked to cancel
+        /// it, and the connection is closed.
         package static let timedOut = Code(kind: .timedOut)
-        /// The task was cancelled. As with ``timedOut`` if anything had been sent.
+        /// The task was cancelled. If anything had been sent, the effect is as for ``timedOut``.
         package static let cancelled = Code(kind: .cancelled)
-        /// The server refused; ``LibPQError/diagnostics`` says why. The connection is fine.
+        /// The server refused; ``LibPQError/diagnostics`` has the reason. The connection is still usable.
         package static let server = Code(kind: .server)
-        /// Another operation is under way on this connection: the caller broke the rule of one at a time.
+        /// Another operation is running on this connection. The caller violated the rule of one at a time.
         package static let busy = Code(kind: .busy)
-        /// The connection was closed before; nothing was sent.
+        /// The connection was closed before, so no command was sent.
         package static let closed = Code(kind: .closed)
-        /// libpq refused the call, such as COPY inside a pipeline. The connection is gone.
+        /// libpq refused the call, such as COPY inside a pipeline. The connection is closed.
         package static let misuse = Code(kind: .misuse)
 
         package var description: String { kind.rawValue }
     }
 
     package let code: Code
-    /// Which statement of the pipeline failed, from 0; nil when the failure belongs to none.
+    /// The index of the pipeline's failed statement, from 0; `nil` if the failure belongs to no statement.
     package let statement: Int?
-    /// What the server said, where it said anything.
+    /// The server's report, if it sent one.
     package let diagnostics: ServerDiagnostics?
-    /// libpq's words about the connection, or ours. For a failed connect it names host and user, never a password.
+    /// A message from libpq or from Tally. For a failed connection attempt it contains host and user, never a password.
     package let message: String?
 
     init(
@@ -51,7 +51,7 @@ package struct LibPQError: Error, Sendable, CustomStringConvertible {
         self.diagnostics = diagnostics
     }
 
-    /// Safe for logs: the server's own words stay out of it.
+    /// Safe for logs: it omits the server's messages.
     package var description: String {
         var text = code.description
         if let state = diagnostics?.sqlState { text += " (SQLSTATE \(state))" }

@@ -12,7 +12,7 @@ package struct Parameters: Sendable, Hashable {
     /// The number of parameters.
     package var count: Int { types.count }
 
-    /// Appends a value in its binary form; `encode` appends its bytes and nothing else.
+    /// Appends a value in binary format; `encode` appends exactly its bytes.
     package mutating func append(type: UInt32, _ encode: (inout [UInt8]) -> Void) {
         let start = bytes.count
         encode(&bytes)
@@ -28,7 +28,7 @@ package struct Parameters: Sendable, Hashable {
         lengths.append(-1)
     }
 
-    /// Lends the parameters in the form that `PQsendQueryParams` and its kin take; libpq copies them at once.
+    /// Lends the parameters in the form that `PQsendQueryParams` and similar functions need. libpq copies them at once.
     func withRaw<R>(
         _ body: (
             _ types: UnsafePointer<UInt32>?,
@@ -41,23 +41,23 @@ package struct Parameters: Sendable, Hashable {
         return unsafe bytes.withUnsafeBytes { buffer in
             var values = unsafe [UnsafePointer<CChar>?](repeating: nil, count: count)
             for index in 0..<count where lengths[index] >= 0 {
-                // An empty value must still have an address, or libpq takes it for NULL.
+                // An empty value still needs an address. Otherwise libpq treats it as NULL.
                 unsafe values[index] =
                     buffer.baseAddress.map { unsafe ($0 + starts[index]).assumingMemoryBound(to: CChar.self) }
                     ?? Self.nowhere
             }
-            // Arrays turn into pointers that live for the length of this call.
+            // Arrays become pointers that are valid during this call.
             return unsafe body(types, values, lengths, formats)
         }
     }
 
-    /// An address for values of no bytes; nothing is ever read from it.
+    /// An address for empty values; it is never read.
     private static var nowhere: UnsafePointer<CChar>? { unsafe UnsafePointer(bitPattern: 1) }
 }
 
 /// One statement with its parameters.
 package struct Statement: Sendable, Hashable {
-    /// SQL with `$1`, `$2` … for the parameters; one command.
+    /// One SQL command with `$1`, `$2` … for the parameters.
     package let sql: String
     package let parameters: Parameters
 

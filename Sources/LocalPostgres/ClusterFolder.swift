@@ -1,18 +1,18 @@
 import Foundation
 import Glibc
 
-/// The folder of one cluster: `data`, the server's log, and a lock that its one user holds.
+/// The folder of one cluster: `data`, the server's log, and a lock file that prevents use by two processes.
 struct ClusterFolder: Sendable {
-    /// Where the folder really is.
+    /// The real path of the folder.
     let path: String
-    /// Where the socket is: a short path, because a socket's address holds 107 bytes.
+    /// The folder of the socket. Its path is short, because a socket's address has at most 107 bytes.
     let socketFolder: String
 
     var data: String { path + "/data" }
     var log: String { path + "/server.log" }
     var lock: String { path + "/lock" }
 
-    /// Makes the folder, or another one under `/var/tmp` where the server's account cannot enter the wanted one.
+    /// Creates the folder. If the server's account cannot enter it, it uses another one under `/var/tmp`.
     static func prepare(_ wanted: String, for account: ServerAccount) async throws(LocalPostgresError) -> ClusterFolder
     {
         let wanted = URL(fileURLWithPath: wanted).standardizedFileURL.path
@@ -25,14 +25,14 @@ struct ClusterFolder: Sendable {
             try restrict(wanted, for: account)
             return ClusterFolder(path: wanted, socketFolder: socketFolder)
         }
-        // It was made a moment ago and is empty.
+        // It is new and empty.
         if isNew { rmdir(wanted) }
         let other = "/var/tmp/" + name
         try makePrivateFolder(other, for: account)
         return ClusterFolder(path: other, socketFolder: socketFolder)
     }
 
-    /// Makes a folder in a place where everybody may write, and refuses one that somebody else has put there.
+    /// Creates a folder in a directory that everybody may write to. Refuses a folder that another user has put there.
     static func makePrivateFolder(_ path: String, for account: ServerAccount) throws(LocalPostgresError) {
         let isNew = mkdir(path, 0o700) == 0
         guard isNew || errno == EEXIST else {
@@ -61,14 +61,14 @@ struct ClusterFolder: Sendable {
         }
     }
 
-    /// Asks by trying, as that user: rights of all folders above, mounts and access lists have their say.
+    /// Tries access as that user, because the rights of parent folders, mounts and access lists all matter.
     private static func canUse(_ path: String, _ account: ServerAccount) async -> Bool {
         let command = account.commandLine(["/usr/bin/test", "-w", path, "-a", "-x", path])
-        // Whatever goes wrong, the answer is no.
+        // Any failure means no.
         return (try? await ServerProgram.run(command, log: "/dev/null", timeout: .seconds(10))) == 0
     }
 
-    /// FNV-1a, 64 bits, in hex: tells paths apart; nothing depends on its strength.
+    /// FNV-1a, 64 bits, in hex. It only distinguishes paths; security does not depend on it.
     private static func hash(_ text: String) -> String {
         var value: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in text.utf8 { value = (value ^ UInt64(byte)) &* 0x100_0000_01B3 }
@@ -76,11 +76,11 @@ struct ClusterFolder: Sendable {
     }
 }
 
-/// A lock on a file that ends with the process that holds it, however that ends.
+/// A lock on a file. It ends with its process, however that ends.
 final class FileLock: Sendable {
     private let descriptor: Int32
 
-    /// Takes the lock, or says that somebody else has it.
+    /// Takes the lock; `nil` if another process has it.
     init?(_ path: String) {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { return nil }

@@ -1,7 +1,7 @@
 import Foundation
 import Reactor
 
-/// PostgreSQL's server programs on this machine.
+/// PostgreSQL's server programs on this machine. ``LocalCluster`` runs them.
 struct Installation: Sendable, Hashable {
     /// The folder with `initdb` and `postgres`.
     let folder: String
@@ -10,7 +10,7 @@ struct Installation: Sendable, Hashable {
 
     func program(_ name: String) -> String { "\(folder)/\(name)" }
 
-    /// Finds the newest one, or the one that can read data of the given version.
+    /// Finds the newest installation, or the one that can read data of the given version.
     static func find(version: Int?) async throws(LocalPostgresError) -> Installation {
         let found = await candidates().filter { installation in
             ["initdb", "postgres", "psql"].allSatisfy {
@@ -35,10 +35,10 @@ struct Installation: Sendable, Hashable {
         return match
     }
 
-    /// Newest first; those of the distribution before what the PATH has.
+    /// All installations, newest first; those of the distribution come before those in the PATH.
     private static func candidates() async -> [Installation] {
         let packaged = ["/usr/lib/postgresql", "/usr/pgsql"].flatMap { root -> [Installation] in
-            // A root that is not there holds nothing.
+            // A root that does not exist has no installations.
             let names = (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []
             return names.compactMap { name in
                 Int(name).map { Installation(folder: "\(root)/\(name)/bin", version: $0) }
@@ -57,7 +57,7 @@ struct Installation: Sendable, Hashable {
     /// `postgres (PostgreSQL) 15.20 …` → 15.
     private static func versionOf(_ program: String) async -> Int? {
         let question = ProgramStart([program, "--version"])
-        // A program that cannot be run is none of ours.
+        // A program that cannot run does not count as an installation.
         let answer = try? await ChildProcess.output(of: question, timeout: .seconds(10))
         return answer?.text.split(separator: " ").compactMap { Int($0.prefix { $0.isNumber }) }.first
     }

@@ -1,18 +1,18 @@
 import Foundation
 
 extension LocalCluster {
-    /// Removes clusters for one-time use that killed processes have left behind, with all their data.
+    /// Removes one-time clusters that killed processes have left behind, with all their data.
     ///
     /// - Parameters:
-    ///   - parent: the folder that holds the clusters' folders.
-    ///   - prefix: of the names of those that may be removed.
+    ///   - parent: The folder that contains the clusters' folders.
+    ///   - prefix: Only folders with this name prefix are removed.
     package static func removeAbandoned(in parent: String, prefix: String) async {
-        // Best effort by nature: what cannot be removed now is left for the next time.
+        // This is best effort: the next call retries what cannot be removed now.
         guard let account = try? ServerAccount.find() else { return }
         let names = (try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? []
         for name in names where name.hasPrefix(prefix) {
             let path = "\(parent)/\(name)"
-            // A folder without a lock is being made at this moment, or is none of ours.
+            // A folder without a lock is still being created, or does not belong to Tally.
             guard FileManager.default.fileExists(atPath: path + "/lock"), let lock = FileLock(path + "/lock") else {
                 continue
             }
@@ -23,7 +23,7 @@ extension LocalCluster {
         }
     }
 
-    /// Removes the data of a cluster that has been stopped.
+    /// Removes the data of a stopped cluster.
     package func removeData() {
         guard processID == nil else { return }
         folder.remove()
@@ -31,9 +31,9 @@ extension LocalCluster {
 }
 
 extension ClusterFolder {
-    /// Removes the folder and that of the socket.
+    /// Removes the folder and the folder of the socket.
     func remove() {
-        // What does not go is found by the next clean-up.
+        // The next clean-up retries what remains.
         try? FileManager.default.removeItem(atPath: path)
         try? FileManager.default.removeItem(atPath: socketFolder)
     }

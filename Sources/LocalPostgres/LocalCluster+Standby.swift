@@ -1,6 +1,6 @@
-/// A second server that follows the first.
+/// A second server that replicates the first.
 extension LocalCluster {
-    /// What libpq takes to connect to whichever of the two takes writes.
+    /// The connection string for libpq to reach whichever of the two accepts writes.
     package func connectionString(orOn standby: LocalCluster?, database: String = "postgres") -> String {
         guard let standby else { return connectionString(database: database) }
         let hosts = [folder, standby.folder].map {
@@ -10,7 +10,7 @@ extension LocalCluster {
         return "postgres://\(Self.user)@\(hosts.joined(separator: ","))/\(database)?\(options)"
     }
 
-    /// From now on a commit waits until a standby has it on disk, too. Returns when one has caught up.
+    /// Waits until a standby has caught up. From then on, each commit waits until a standby has it on disk too.
     ///
     /// - Throws: ``LocalPostgresError/Code/timedOut``; ``LocalPostgresError/Code/failed`` with the end of the log.
     package func awaitStandby() async throws(LocalPostgresError) {
@@ -18,7 +18,8 @@ extension LocalCluster {
             try await psql("SELECT pg_reload_conf()") == 0
         else { throw failed("ALTER SYSTEM") }
         let deadline = ContinuousClock.now + Self.timeout
-        // The server tells of a standby in a view, and nobody of a change of it. What is not so makes psql fail.
+        // The server shows standbys only in a view, without notifications. Without a synchronous standby the division
+        // by zero makes psql fail.
         let question = "SELECT 1 / count(*) FROM pg_stat_replication WHERE sync_state = 'sync'"
         while try await psql(question) != 0 {
             guard ContinuousClock.now < deadline else {
@@ -28,7 +29,7 @@ extension LocalCluster {
         }
     }
 
-    /// Lets a standby take over.
+    /// Promotes a standby to primary.
     ///
     /// - Throws: ``LocalPostgresError/Code/failed`` with the end of the log.
     package func promote() async throws(LocalPostgresError) {

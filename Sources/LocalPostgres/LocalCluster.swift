@@ -3,25 +3,25 @@ import Glibc
 import Reactor
 import Synchronization
 
-/// A private PostgreSQL server on this machine: no TCP, a Unix socket in a folder that only its account and root can
-/// enter, data in a folder of ours.
+/// A private PostgreSQL server on this machine. It uses no TCP, only a Unix socket in a folder that only its account
+/// and root can enter. Development and tests use it.
 ///
-/// The server is a child of this process and is stopped with it, even when this process is killed, where `setpriv` is
-/// there to see to that. Data survive, and the next start on the same folder recovers them.
+/// The server is a child of this process and stops with it. If `setpriv` is installed, this is true even when this
+/// process is killed. The data survive, and the next start on the same folder recovers them.
 package final class LocalCluster: Sendable {
-    /// How the cluster is run.
+    /// The options of a cluster.
     package struct Options: Sendable {
-        /// Where the data lie. Where the server's account cannot enter it, a folder under `/var/tmp` takes its place.
+        /// The folder of the data. If the server's account cannot enter it, a folder under `/var/tmp` replaces it.
         package var folder: String
-        /// False gives up safety against power cuts for speed; only for data that nobody will miss. Default true.
+        /// False trades safety against power cuts for speed; only for disposable data. Default true.
         package var isDurable = true
         /// The server's `max_connections`; default 100.
         package var maximumConnections = 100
-        /// The server that this one follows, as a standby that can be read from; nil for one that stands alone. It must
-        /// run when this one is started for the first time.
+        /// The server that this one follows as a readable standby; `nil` for an independent one. It must run when this
+        /// one is started for the first time.
         package var primary: LocalCluster?
 
-        /// - Parameter folder: relative paths count from the current folder.
+        /// - Parameter folder: A path; a relative one counts from the current folder.
         package init(folder: String) {
             self.folder = folder
         }
@@ -32,10 +32,10 @@ package final class LocalCluster: Sendable {
         var lock: FileLock?
     }
 
-    /// How long the server may take to be ready or to stop.
+    /// The timeout for the server to be ready or to stop.
     static let timeout = Duration.seconds(60)
 
-    /// The superuser; nobody is asked for a password.
+    /// The superuser. Connections need no password.
     package static let user = "tally"
 
     let options: Options
@@ -44,9 +44,9 @@ package final class LocalCluster: Sendable {
     let installation: Installation
     private let state = Mutex(State())
 
-    /// Finds the programs and prepares the folder; starts nothing.
+    /// Finds the programs and prepares the folder, without starting a server.
     ///
-    /// - Throws: ``LocalPostgresError/Code/notInstalled``, with what to install,
+    /// - Throws: ``LocalPostgresError/Code/notInstalled``, with the packages to install,
     ///   ``LocalPostgresError/Code/wrongVersion`` or ``LocalPostgresError/Code/unusableFolder``.
     package init(_ options: Options) async throws(LocalPostgresError) {
         self.options = options
@@ -58,22 +58,22 @@ package final class LocalCluster: Sendable {
     /// The socket that the server listens on.
     package var socketPath: String { folder.socketFolder + "/.s.PGSQL.5432" }
 
-    /// The server's process, nil while it does not run.
+    /// The id of the server process; `nil` while it does not run.
     package var processID: Int32? { running?.processID }
 
     private var running: ChildProcess? { state.withLock { $0.server }.flatMap { $0.status == nil ? $0 : nil } }
 
-    /// What libpq takes to connect. The same over restarts.
+    /// The connection string for libpq. It stays the same across restarts.
     package func connectionString(database: String = "postgres") -> String {
         let host = folder.socketFolder.split(separator: "/").joined(separator: "%2F")
         return "postgres://\(Self.user)@%2F\(host)/\(database)"
     }
 
-    /// Starts the server and waits until it takes connections. Makes the cluster if there is none yet.
+    /// Starts the server and waits until it accepts connections. Creates the cluster on first use.
     ///
-    /// A server that a killed process has left on this folder is stopped first.
-    /// - Throws: ``LocalPostgresError/Code/inUse`` when another process runs it; ``LocalPostgresError/Code/failed``
-    ///   with the end of the log; ``LocalPostgresError/Code/timedOut``.
+    /// If a killed process has left a server on this folder, that server is stopped first.
+    /// - Throws: ``LocalPostgresError/Code/inUse`` if another process runs it; ``LocalPostgresError/Code/failed`` with
+    ///   the end of the log; ``LocalPostgresError/Code/timedOut``.
     package func start() async throws(LocalPostgresError) {
         guard running == nil else { return }
         let lock = try await takeLock()
@@ -89,9 +89,9 @@ package final class LocalCluster: Sendable {
         }
     }
 
-    /// Stops the server: open transactions are undone, what was committed is kept.
+    /// Stops the server: open transactions are rolled back, committed data stay.
     ///
-    /// - Throws: ``LocalPostgresError/Code/timedOut``; it is killed then, and the next start recovers the data.
+    /// - Throws: ``LocalPostgresError/Code/timedOut``. Then the server is killed, and the next start recovers the data.
     package func stop() async throws(LocalPostgresError) {
         guard let server = state.withLock({ $0.server }) else { return }
         defer { forget() }
@@ -101,9 +101,9 @@ package final class LocalCluster: Sendable {
         throw LocalPostgresError(.timedOut, "PostgreSQL did not stop in time and was killed")
     }
 
-    /// Kills the server, as a crash of its machine would. What was committed is kept, and the next start recovers it.
+    /// Kills the server, like a crash of its machine. Committed data stay, and the next start recovers them.
     ///
-    /// - Throws: ``LocalPostgresError/Code/timedOut`` when it lives on nevertheless.
+    /// - Throws: ``LocalPostgresError/Code/timedOut`` if it still runs.
     package func kill() async throws(LocalPostgresError) {
         guard let server = running else { return }
         server.signal(SIGKILL)
@@ -111,8 +111,7 @@ package final class LocalCluster: Sendable {
         throw LocalPostgresError(.timedOut, "PostgreSQL could not be killed")
     }
 
-    /// Stops the server without a checkpoint and waits for it, blocking. For the end of a process whose data nobody
-    /// wants.
+    /// Stops the server without a checkpoint and waits for it, blocking. For the end of a process with disposable data.
     package func stopAtExit() {
         guard let server = state.withLock({ $0.server }) else { return }
         server.signal(SIGQUIT)
@@ -121,17 +120,17 @@ package final class LocalCluster: Sendable {
         forget()
     }
 
-    /// Makes a database unless it is there.
+    /// Creates a database if it does not exist.
     ///
-    /// - Parameter name: lower-case letters, digits and underscores.
-    /// - Returns: whether it was made now.
+    /// - Parameter name: Lower-case letters, digits and underscores.
+    /// - Returns: Whether this call created it.
     /// - Throws: ``LocalPostgresError/Code/failed`` with the end of the log.
     @discardableResult
     package func createDatabase(_ name: String) async throws(LocalPostgresError) -> Bool {
         guard Self.isPlain(name) else {
             throw LocalPostgresError(.failed, "a database cannot be called \(name) here")
         }
-        // CREATE DATABASE knows no IF NOT EXISTS; a database that takes a connection is there.
+        // CREATE DATABASE has no IF NOT EXISTS. If a connection succeeds, the database exists.
         if try await psql("SELECT 1", database: name) == 0 { return false }
         guard try await psql("CREATE DATABASE \(name)") == 0 else { throw failed("CREATE DATABASE") }
         return true
@@ -140,10 +139,10 @@ package final class LocalCluster: Sendable {
     // MARK: Steps
 
     private func takeLock() async throws(LocalPostgresError) -> FileLock {
-        // A server that has ended by itself leaves the lock with us.
+        // After a server has ended unexpectedly, this process still has the lock.
         if let lock = state.withLock({ $0.lock }) { return lock }
-        // A program that another thread is just starting has our descriptors for a moment, and a lock that was given up
-        // with them.
+        // Another thread may just be starting a program. Until its exec, the child also has this process's descriptors,
+        // including a released lock.
         let deadline = ContinuousClock.now + .milliseconds(500)
         while true {
             if let lock = FileLock(folder.lock) { return lock }
@@ -155,9 +154,9 @@ package final class LocalCluster: Sendable {
     }
 
     private func initialise() async throws(LocalPostgresError) {
-        // Made under another name first: one that was interrupted is never taken for a cluster.
+        // Created under another name first, so that an interrupted one never counts as a cluster.
         let fresh = folder.data + ".new"
-        // Nothing may be left there, and mostly nothing is.
+        // Usually this folder does not exist.
         try? FileManager.default.removeItem(atPath: fresh)
         var arguments =
             if let primary = options.primary {
@@ -186,7 +185,7 @@ package final class LocalCluster: Sendable {
         while true {
             let server = try ServerProgram.start(command, log: folder.log)
             if try await isReady(server, until: deadline) { return server }
-            // Backends that have outlived a killed server hold its shared memory for a moment.
+            // Backends that outlived a killed server use its shared memory for a moment.
             let log = logTail()
             guard log.contains("shared memory block"), ContinuousClock.now < deadline else { throw failed("postgres") }
         }
@@ -205,7 +204,7 @@ package final class LocalCluster: Sendable {
         return settings
     }
 
-    /// False when the server has ended.
+    /// False if the server has ended.
     private func isReady(
         _ server: ChildProcess,
         until deadline: ContinuousClock.Instant
@@ -217,14 +216,14 @@ package final class LocalCluster: Sendable {
                 server.signal(SIGQUIT)
                 throw LocalPostgresError(.timedOut, "PostgreSQL was not ready in time; see \(folder.log)")
             }
-            // The server tells of its readiness by a line in a file, and nothing else.
+            // The server reports its readiness only by a line in a file.
             _ = await server.end(within: .milliseconds(10))
         }
         return false
     }
 
     func psql(_ sql: String, database: String = "postgres") async throws(LocalPostgresError) -> Int32 {
-        // As ourselves: whoever may enter the socket's folder may be anybody in this cluster.
+        // Runs as the current user: the cluster trusts every user that may enter the socket's folder.
         let command = [
             installation.program("psql"), "--no-psqlrc", "--quiet", "--host=\(folder.socketFolder)",
             "--username=\(Self.user)", "--dbname=\(database)", "--command=\(sql)",
@@ -233,7 +232,7 @@ package final class LocalCluster: Sendable {
     }
 
     private func forget() {
-        // Empty by now; otherwise it stays for the next start.
+        // It is empty now. Otherwise it stays for the next start.
         rmdir(folder.socketFolder)
         state.withLock { state in
             state.server = nil

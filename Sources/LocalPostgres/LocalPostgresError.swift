@@ -1,28 +1,28 @@
-/// The private cluster could not be made, started or stopped.
+/// The private cluster could not be created, started or stopped.
 package struct LocalPostgresError: Error, Sendable, CustomStringConvertible {
-    /// What is wrong, and so what to do.
+    /// The kind of failure. It tells the user what to do.
     package struct Code: Sendable, Hashable, CustomStringConvertible {
         private enum Kind: String, Sendable { case notInstalled, wrongVersion, inUse, unusableFolder, failed, timedOut }
         private let kind: Kind
 
-        /// PostgreSQL's programs, or what is needed to run them as another user, are not on this machine.
+        /// This machine lacks PostgreSQL's programs, or the tools to run them as another user.
         package static let notInstalled = Code(kind: .notInstalled)
-        /// The data were written by another major version than the one that is installed.
+        /// Another major version than the installed one wrote the data.
         package static let wrongVersion = Code(kind: .wrongVersion)
         /// Another process runs a cluster on this folder.
         package static let inUse = Code(kind: .inUse)
-        /// The folder cannot be made, or belongs to somebody else.
+        /// The folder cannot be created, or belongs to another user.
         package static let unusableFolder = Code(kind: .unusableFolder)
-        /// A program of PostgreSQL ended with an error; the message has the end of its log.
+        /// A program of PostgreSQL failed; the message contains the end of its log.
         package static let failed = Code(kind: .failed)
-        /// The server was not ready, or not gone, in time.
+        /// The server did not start or stop in time.
         package static let timedOut = Code(kind: .timedOut)
 
         package var description: String { kind.rawValue }
     }
 
     package let code: Code
-    /// For the person at the terminal.
+    /// For the user at the terminal.
     package let message: String
 
     init(_ code: Code, _ message: String) {

@@ -1,8 +1,8 @@
 import Dispatch
 
-/// The pause between two looks at something that tells nobody when it changes.
+/// The pause between two checks of a condition that has no notification.
 enum Pause {
-    /// Ten milliseconds, also in a cancelled task: the deadline of the caller is what ends the waiting.
+    /// Ten milliseconds, even in a cancelled task: only the caller's deadline ends the wait.
     static func short() async {
         await withCheckedContinuation { continuation in
             DispatchQueue.global().asyncAfter(deadline: .now() + 0.01) { continuation.resume() }

@@ -1,11 +1,12 @@
 import Foundation
 import Glibc
 
-/// Who the server runs as: whoever we are, or an unprivileged user where that is root, which PostgreSQL refuses.
+/// The account that the server runs as. It is the current user; if that is root, which PostgreSQL refuses, an
+/// unprivileged user.
 struct ServerAccount: Sendable, Hashable {
     let uid: uid_t
     let gid: gid_t
-    /// What goes before a command line so that it runs as this user.
+    /// The start of a command line that switches to this user.
     private let prefix: [String]
     private let hasParentDeathSignal: Bool
 
@@ -44,11 +45,11 @@ struct ServerAccount: Sendable, Hashable {
 
     /// The command line that runs `arguments` as this user.
     ///
-    /// `signalAtParentDeath` is sent to the program when the *thread* that started it ends, where the system has a tool
-    /// for that. It makes sure that a killed daemon leaves no server behind.
+    /// The program receives `signalAtParentDeath` when the *thread* that started it ends, if the system has a tool for
+    /// that. So a killed daemon leaves no server behind.
     func commandLine(_ arguments: [String], signalAtParentDeath: String? = nil) -> [String] {
         guard hasParentDeathSignal, let signalAtParentDeath else {
-            // setpriv without any option would change nothing and is left out.
+            // setpriv without options has no effect, so it is omitted.
             return prefix.count > 1 ? prefix + arguments : arguments
         }
         return prefix + ["--pdeathsig", signalAtParentDeath] + arguments

@@ -1,9 +1,9 @@
 import Glibc
 import Reactor
 
-/// Programs of PostgreSQL's.
+/// Runs programs of PostgreSQL.
 enum ServerProgram {
-    /// Starts one, with its output at the end of a file; its input is empty.
+    /// Starts a program. Its output is appended to a file; its input is empty.
     static func start(_ commandLine: [String], log: String) throws(LocalPostgresError) -> ChildProcess {
         let output = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
         guard output >= 0 else { throw LocalPostgresError(.unusableFolder, "\(log) cannot be written") }
@@ -15,9 +15,9 @@ enum ServerProgram {
         }
     }
 
-    /// Runs one to its end.
+    /// Runs a program to its end.
     ///
-    /// - Returns: its exit status; a signal counts as its number.
+    /// - Returns: Its exit status, or the number of the signal that ended it.
     static func run(
         _ commandLine: [String],
         log: String,

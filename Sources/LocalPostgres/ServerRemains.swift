@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// What a server writes about itself into its data folder, and what one that was left behind is recognised by.
+/// The files that a server writes about itself into its data folder. They identify a server that was left behind.
 struct ServerRemains: Sendable {
     let data: String
 
@@ -13,18 +13,18 @@ struct ServerRemains: Sendable {
             ?? []
     }
 
-    /// Whether the server of this id takes connections: line 1 of `postmaster.pid` is its id, line 8 its state.
+    /// Whether the server with this id accepts connections. Line 1 of `postmaster.pid` is its id, line 8 its state.
     func isReady(processID: Int32) -> Bool {
         let lines = lines
         return lines.count >= 8 && lines[0] == "\(processID)"
             && ["ready", "standby"].contains { lines[7].hasPrefix($0) }
     }
 
-    /// Stops a server that a killed process has left on these data.
+    /// Stops a server that a killed process has left on this data folder.
     func stopServer(until deadline: ContinuousClock.Instant) async throws(LocalPostgresError) {
         guard let processID = lines.first.flatMap({ Int32($0) }), processID > 0 else { return }
         guard owns(processID) else {
-            // A process of that number lives, but is somebody else: PostgreSQL would be misled by the file.
+            // Another process now has that id, and the file would mislead PostgreSQL.
             if kill(processID, 0) == 0 || errno == EPERM { unlink(data + "/postmaster.pid") }
             return
         }
@@ -36,12 +36,12 @@ struct ServerRemains: Sendable {
                     "the server \(processID) that still runs on \(data) did not stop in time"
                 )
             }
-            // It is not our child, so the kernel tells nobody of its end.
+            // It is not a child of this process, so the kernel does not report its end.
             await Pause.short()
         }
     }
 
-    /// A server's working folder is its data folder.
+    /// Whether the process is a server of this folder: a server's working directory is its data folder.
     private func owns(_ processID: Int32) -> Bool {
         let folder = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(processID)/cwd")
         return folder != nil && folder == canonical(data)

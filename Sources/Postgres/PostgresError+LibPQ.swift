@@ -1,7 +1,7 @@
 import LibPQ
 
 extension PostgresError {
-    /// The same failure in the words of this module; `statementsBefore` are our own ones ahead of the caller's.
+    /// Translates an error of libpq. `statementsBefore` counts Tally's own statements before the caller's.
     init(_ error: LibPQError, statementsBefore: Int = 0) {
         let diagnostics = error.diagnostics
         self.init(
@@ -29,12 +29,12 @@ extension PostgresError {
         }
     }
 
-    /// SQLSTATE classes whose messages speak of the statement, the schema or the server, never of values.
+    /// SQLSTATE classes whose messages describe the statement, the schema or the server, never values.
     private static let safeClasses: Set<String> = ["08", "0A", "25", "26", "28", "3D", "42", "53", "55", "57", "58"]
 
     private static func safeMessage(of error: LibPQError) -> String? {
         guard let diagnostics = error.diagnostics else {
-            // libpq's own words on a lost connection can quote what the server said last.
+            // libpq's message about a lost connection can quote the server's last message.
             return error.code == .connectionLost ? nil : error.message
         }
         guard let state = diagnostics.sqlState, safeClasses.contains(String(state.prefix(2))) else { return nil }

@@ -1,6 +1,6 @@
-/// Something about the database did not work.
+/// A database operation failed.
 package struct PostgresError: Error, Sendable, CustomStringConvertible, CustomDebugStringConvertible {
-    /// What kind of failure it was: whether it happened, whether to try again, whom to tell.
+    /// The kind of failure. It tells whether the operation took effect, whether to retry, and whom to inform.
     package struct Code: Sendable, Hashable, CustomStringConvertible {
         private enum Kind: String, Sendable {
             case malformedURL, unreachable, poolExhausted, closed, connectionLost, timedOut, cancelled, commitUnknown
@@ -8,31 +8,31 @@ package struct PostgresError: Error, Sendable, CustomStringConvertible, CustomDe
         }
         private let kind: Kind
 
-        /// The connection string makes no sense. Nothing was tried; tell the operator.
+        /// The connection string is invalid. No attempt was made; inform the operator.
         package static let malformedURL = Code(kind: .malformedURL)
-        /// No server took a connection in time. Nothing was sent; try again later.
+        /// No server accepted a connection in time. No statement was sent; retry later.
         package static let unreachable = Code(kind: .unreachable)
-        /// All connections stayed in use until the deadline. Nothing was sent; try again later.
+        /// All connections stayed in use until the deadline. No statement was sent; retry later.
         package static let poolExhausted = Code(kind: .poolExhausted)
-        /// The database was shut down here, or a connection was used after its lease. Nothing was sent.
+        /// The database was shut down here, or a connection was used after its loan. No statement was sent.
         package static let closed = Code(kind: .closed)
-        /// The connection broke. What was sent outside of a transaction may or may not have taken effect; inside of one
-        /// it has not.
+        /// The connection broke. Inside a transaction, statements have not taken effect. Outside of one, they may or
+        /// may not have.
         package static let connectionLost = Code(kind: .connectionLost)
-        /// The deadline passed; otherwise as ``connectionLost``. The server was asked to stop.
+        /// The deadline passed; otherwise like ``connectionLost``. The server was asked to cancel.
         package static let timedOut = Code(kind: .timedOut)
-        /// The task was cancelled; otherwise as ``connectionLost``. The server was asked to stop.
+        /// The task was cancelled; otherwise like ``connectionLost``. The server was asked to cancel.
         package static let cancelled = Code(kind: .cancelled)
-        /// A COMMIT was sent and no answer came: the transaction may or may not have taken effect as a whole.
+        /// A COMMIT was sent without an answer. The whole transaction may or may not have taken effect.
         package static let commitUnknown = Code(kind: .commitUnknown)
-        /// The server refused; ``PostgresError/sqlState`` says why. The statement, and everything with it in one
-        /// transaction or pipeline, has not taken effect.
+        /// The server refused; ``PostgresError/sqlState`` has the reason. The statement, and its whole transaction or
+        /// pipeline, has not taken effect.
         package static let server = Code(kind: .server)
-        /// The body of a transaction returned although a statement in it had failed. Everything was undone.
+        /// The body of a transaction returned although a statement in it had failed. Everything was rolled back.
         package static let transactionAborted = Code(kind: .transactionAborted)
-        /// A value is not what the program takes it for. The statement has taken effect; this is our bug.
+        /// A value does not have the expected type. The statement has taken effect; this is a bug in Tally.
         package static let decoding = Code(kind: .decoding)
-        /// Our bug: two operations at once on one connection, or something that a pipeline cannot do.
+        /// A bug in Tally: two operations at once on one connection, or a call that a pipeline does not allow.
         package static let misuse = Code(kind: .misuse)
 
         package var description: String { kind.rawValue }
@@ -41,17 +41,17 @@ package struct PostgresError: Error, Sendable, CustomStringConvertible, CustomDe
     package let code: Code
     /// Five characters, Appendix A of the PostgreSQL manual.
     package let sqlState: String?
-    /// The constraint that refused, for class 23.
+    /// The violated constraint, for class 23.
     package let constraint: String?
-    /// The table that the server names.
+    /// The table that the server reported.
     package let table: String?
-    /// Which statement of a pipeline failed, from 0.
+    /// The index of the pipeline's failed statement, from 0.
     package let statement: Int?
-    /// Words without any value of a row or parameter.
+    /// A message without values of rows or parameters.
     package let message: String?
-    /// The server's words. They can quote values, so they stay out of ``description``.
+    /// The server's message. It can quote values, so ``description`` omits it.
     package let serverMessage: String?
-    /// What is below it.
+    /// The underlying error.
     package let cause: (any Error)?
 
     package init(
@@ -85,7 +85,7 @@ package struct PostgresError: Error, Sendable, CustomStringConvertible, CustomDe
         return text
     }
 
-    /// With the server's words, which can quote values.
+    /// Includes the server's message, which can quote values.
     package var debugDescription: String {
         guard let serverMessage, serverMessage != message else { return description }
         return "\(description) [\(serverMessage)]"

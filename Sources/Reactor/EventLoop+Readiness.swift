@@ -1,18 +1,18 @@
 import Synchronization
 
 extension EventLoop {
-    /// Waits until `fd` is ready for something in `interest`, once. Any task.
+    /// Waits once until `fd` is ready for something in `interest`. Any task may call it.
     ///
-    /// When this returns or throws, the descriptor is no longer watched, so it may be closed or waited for again at
-    /// once. One wait at a time per descriptor: give both interests in one call.
+    /// When it returns or throws, the loop no longer watches the descriptor, so you may close it or wait again at once.
+    /// Only one wait per descriptor is allowed at a time: pass both interests in one call.
     ///
-    /// - `deadline`: nil means for ever.
-    /// - `goOn`: called on the loop when it is ready, so that what takes several turns does not wake the task for each:
-    ///   what to wait for next, nil to return. It must not block, nor touch what the task may touch before this returns
-    ///   or throws.
-    /// - Returns: what it is ready for; an error or a hang-up counts as everything that was asked for.
-    /// - Throws: ``ReactorError/Code/timedOut``, ``ReactorError/Code/cancelled`` when the task is cancelled,
-    ///   ``ReactorError/Code/shutDown``, or ``ReactorError/Code/system`` when the descriptor cannot be watched.
+    /// - `deadline`: `nil` means no limit.
+    /// - `goOn`: called on the loop when the descriptor is ready. It returns the next interest to wait for, or `nil` to
+    ///   return. So work in several steps wakes the task only once. It must not block, and must not touch anything that
+    ///   the task may use before this method returns or throws.
+    /// - Returns: What it is ready for. An error or a hang-up counts as the whole interest.
+    /// - Throws: ``ReactorError/Code/timedOut``, ``ReactorError/Code/cancelled`` if the task is cancelled,
+    ///   ``ReactorError/Code/shutDown``, or ``ReactorError/Code/system`` if the descriptor cannot be watched.
     package func readiness(
         of fd: Int32,
         _ interest: Interest,
@@ -44,7 +44,7 @@ extension EventLoop {
         _ cancellation: Cancellation,
         _ continuation: CheckedContinuation<ReadinessResult, Never>
     ) {
-        // A cancellation that got here first found nobody to finish, but has left its mark.
+        // A cancellation that ran before this found no waiter to finish, but has set the flag.
         if cancellation.isRequested.load(ordering: .acquiring) {
             continuation.resume(returning: .failure(ReactorError(.cancelled, operation: "wait")))
             return
@@ -90,9 +90,9 @@ extension EventLoop {
 
 typealias ReadinessResult = Result<Interest, ReactorError>
 
-/// One open wait. Belongs to the loop.
+/// One open wait. It belongs to the loop.
 struct ReadinessWaiter {
-    /// Kept alive as long as its identity is the wait's name.
+    /// Retained while its identity is the key of the wait.
     let cancellation: Cancellation
     let continuation: CheckedContinuation<ReadinessResult, Never>
     let registration: Registration
@@ -103,7 +103,7 @@ struct ReadinessWaiter {
     }
 }
 
-/// Whether the waiting task was cancelled; also the name of the wait.
+/// Whether the waiting task was cancelled. Its identity is also the key of the wait.
 final class Cancellation: Sendable {
     let isRequested = Atomic<Bool>(false)
 }

@@ -1,8 +1,8 @@
-/// A descriptor that a loop watches. Belongs to the loop: only to be touched there.
+/// A descriptor that a loop watches. Use it only on that loop.
 package final class Registration {
-    /// The descriptor. The registration does not own it; cancel first, close afterwards.
+    /// The descriptor. The registration does not own it: cancel first, then close.
     package let fd: Int32
-    /// What it is watched for at present.
+    /// The current interest.
     package fileprivate(set) var interest: Interest
     let number: UInt64
     fileprivate(set) var handler: (Interest) -> Void
@@ -16,14 +16,14 @@ package final class Registration {
 }
 
 extension EventLoop {
-    /// Calls `handler` on the loop whenever `fd` is ready for something in `interest`, until cancelled. Only on the
-    /// loop.
+    /// Calls `handler` on the loop whenever `fd` is ready for something in `interest`, until cancelled. Call it only on
+    /// the loop.
     ///
-    /// Level-triggered: a handler that leaves bytes unread is called again in the next pass, so it may stop early to be
-    /// fair to others, and must take write interest away when it has nothing to write. Errors and hang-ups count as
-    /// readiness. With an empty interest nothing at all is reported.
+    /// It is level-triggered. If a handler leaves bytes unread, the next pass calls it again, so it may stop early to
+    /// be fair to others. It must remove write interest when it has nothing to write. Errors and hang-ups count as
+    /// readiness. An empty interest reports no event, not even an error.
     ///
-    /// - Throws: ``ReactorError/Code/system``, with `EEXIST` when the descriptor is watched already.
+    /// - Throws: ``ReactorError/Code/system``, with `EEXIST` if the descriptor is already watched.
     package func register(
         fd: Int32,
         interest: Interest,
@@ -38,9 +38,9 @@ extension EventLoop {
         return registration
     }
 
-    /// Watches for something else from now on; what was reported before may still be delivered in the present pass.
+    /// Changes the interest. The current pass may still deliver events for the old one.
     ///
-    /// - Throws: ``ReactorError/Code/system`` when the descriptor has been closed.
+    /// - Throws: ``ReactorError/Code/system`` if the descriptor has been closed.
     package func update(_ registration: Registration, interest: Interest) throws(ReactorError) {
         preconditionOnLoop()
         guard registration.interest != interest, registrations[registration.number] != nil else { return }
@@ -52,7 +52,8 @@ extension EventLoop {
         registration.interest = interest
     }
 
-    /// Stops watching; the handler is not called again and is let go. A second call does nothing. Only on the loop.
+    /// Stops watching and releases the handler, which is never called again. Another call does nothing. Only on the
+    /// loop.
     package func cancel(_ registration: Registration) {
         preconditionOnLoop()
         guard registrations.removeValue(forKey: registration.number) != nil else { return }

@@ -1,16 +1,17 @@
 import Glibc
 import Synchronization
 
-/// One thread that waits on epoll and calls back whoever is due: descriptors, timers, and work from other threads.
+/// One thread that waits on epoll and runs everything that is due: descriptor events, timers, and work from other
+/// threads.
 ///
-/// Everything registered here is called on that thread, one thing at a time, so the objects that live on a loop need no
-/// locks. Nothing that runs on it may block. The thread keeps the loop alive until ``shutDown()``.
+/// It runs one thing at a time, so objects that belong to a loop need no locks. Nothing that runs on it may block. The
+/// thread keeps the loop alive until ``shutDown()``.
 package final class EventLoop: @unchecked Sendable {
-    // Sendable without a check by the compiler: `inbox` has its lock, `thread` is atomic, the rest of the mutable state
-    // is touched on the loop's thread only, which every entry point checks.
+    // Unchecked, but correct: `inbox` has a lock and `thread` is atomic. All other mutable state is used only on the
+    // loop's thread, and every entry point checks that.
     private struct Inbox {
         var work: [@Sendable () -> Void] = []
-        /// False only while the thread sleeps, or is about to: then the next piece of work must signal.
+        /// False only while the thread sleeps or is about to sleep. Then the next piece of work must signal it.
         var isAwake = true
         var phase = Phase.running
         var whenStopped: [CheckedContinuation<Void, Never>] = []
@@ -36,7 +37,7 @@ package final class EventLoop: @unchecked Sendable {
 
     /// Starts the thread.
     ///
-    /// - Throws: ``ReactorError/Code/system`` when the process is out of descriptors or threads.
+    /// - Throws: ``ReactorError/Code/system`` if the process has no more descriptors or threads.
     package init(name: String) throws(ReactorError) {
         self.name = name
         poller = try Poller()
@@ -49,17 +50,17 @@ package final class EventLoop: @unchecked Sendable {
     /// Whether the caller is the loop's own thread.
     package var isCurrent: Bool { thread.load(ordering: .relaxed) == OSThread.current }
 
-    /// Traps when called on any other thread: the caller would race with the loop.
+    /// Traps on any other thread, because the caller would race with the loop.
     package func preconditionOnLoop() {
         precondition(isCurrent, "this must run on its event loop")
     }
 
-    /// Has `work` called on the loop, after what was handed over before it. Any thread.
+    /// Queues `work` to run on the loop, after earlier work. Any thread may call it.
     ///
-    /// Many calls cost one wake-up. What is handed over on the loop itself runs in its next pass, never inside the
+    /// Many calls cost one wake-up. Work that is queued on the loop itself runs in the next pass, never inside this
     /// call.
     ///
-    /// - Returns: false when the loop is shutting down; `work` is then dropped.
+    /// - Returns: False if the loop is shutting down; `work` is then dropped.
     @discardableResult
     package func execute(_ work: @escaping @Sendable () -> Void) -> Bool {
         let (accepted, mustSignal) = inbox.withLock { inbox in
@@ -72,9 +73,9 @@ package final class EventLoop: @unchecked Sendable {
         return accepted
     }
 
-    /// Runs `body` on the loop and returns its result. Not for hot paths: one hop there and one back.
+    /// Runs `body` on the loop and returns its result. It costs two thread hops, so avoid it on hot paths.
     ///
-    /// - Throws: ``ReactorError/Code/shutDown`` when the loop is gone; `body` has then not run.
+    /// - Throws: ``ReactorError/Code/shutDown`` if the loop has ended; `body` has then not run.
     package func perform<Result: Sendable>(
         _ body: @escaping @Sendable () -> Result
     ) async throws(ReactorError) -> Result {
@@ -85,11 +86,10 @@ package final class EventLoop: @unchecked Sendable {
         return result
     }
 
-    /// Runs what was handed over so far, then ends the thread; waits that are open fail with
-    /// ``ReactorError/Code/shutDown``.
+    /// Runs all queued work, then ends the thread. Open waits fail with ``ReactorError/Code/shutDown``.
     ///
-    /// Registrations and timers are dropped without a call: their owners must have been closed before. Any thread but
-    /// the loop's own; a second call waits for the first.
+    /// Registrations and timers are dropped without a call, so their owners must be closed before. Any thread except
+    /// the loop's own may call it; a second call waits for the first.
     package func shutDown() async {
         precondition(!isCurrent, "a loop cannot wait for its own end")
         await withCheckedContinuation { continuation in
@@ -103,7 +103,7 @@ package final class EventLoop: @unchecked Sendable {
             if isOver { continuation.resume() }
             if mustSignal { wakeUp.signal() }
         }
-        // The thread has nothing left to do but to return, so this does not block for any time that counts.
+        // The thread only has to return now, so this blocks for a negligible time.
         handle.withLock { $0.take() }?.join()
     }
 
@@ -115,7 +115,7 @@ package final class EventLoop: @unchecked Sendable {
         finish()
     }
 
-    /// One round: work from other threads, timers, then a wait for descriptors. False when the loop is to end.
+    /// One round: work from other threads, timers, then a wait for descriptors. False if the loop must end.
     private func runPass() -> Bool {
         inbox.withLock { inbox in
             inbox.isAwake = true
@@ -146,7 +146,8 @@ package final class EventLoop: @unchecked Sendable {
                 if number == Self.wakeUpNumber { wakeUp.clear() } else { registrations[number]?.handler(ready) }
             }
         } catch {
-            // Only a wrong descriptor or buffer can make epoll_wait fail: nothing on this loop could ever run again.
+            // epoll_wait fails only for an invalid descriptor or buffer. Then nothing could ever run on this loop
+            // again.
             preconditionFailure("event loop \(name): \(error)")
         }
     }

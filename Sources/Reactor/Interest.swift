@@ -1,7 +1,6 @@
-/// What a file descriptor is watched for, and what it turned out to be ready for.
+/// The events that a file descriptor is watched for, or is ready for.
 ///
-/// An error or a hang-up is reported as readiness for whatever was asked for: the next read or write then tells which
-/// it was.
+/// An error or a hang-up counts as readiness for the whole interest. The next read or write then returns the error.
 package struct Interest: OptionSet, Sendable, Hashable {
     package let rawValue: UInt8
 
@@ -9,7 +8,7 @@ package struct Interest: OptionSet, Sendable, Hashable {
         self.rawValue = rawValue
     }
 
-    /// A read, or an accept, would not block.
+    /// A read or accept would not block.
     package static let read = Interest(rawValue: 1)
     /// A write would not block, or a connect has finished.
     package static let write = Interest(rawValue: 2)

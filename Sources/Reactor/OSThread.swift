@@ -7,7 +7,7 @@ struct OSThread: Sendable {
 
     /// Starts `body` on a new thread.
     ///
-    /// - `name`: seen in `top -H` and debuggers; the kernel keeps 15 bytes.
+    /// - `name`: shown in `top -H` and debuggers; the kernel keeps 15 bytes.
     init(name: String, body: @escaping @Sendable () -> Void) throws(ReactorError) {
         var handle = pthread_t()
         let box = unsafe Unmanaged.passRetained(Body(name: name, run: body))
@@ -19,15 +19,15 @@ struct OSThread: Sendable {
         self.handle = handle
     }
 
-    /// A number for the calling thread, unique among those that live.
+    /// A number for the calling thread, unique among living threads.
     static var current: UInt { UInt(pthread_self()) }
 
-    /// Waits until the thread has returned; to be called once, instead of ``detach()``.
+    /// Waits until the thread has returned. Call it once, instead of ``detach()``.
     func join() {
         _ = pthread_join(handle, nil)
     }
 
-    /// Lets the thread clean up after itself; to be called once, instead of ``join()``.
+    /// Makes the thread release its own resources at its end. Call it once, instead of ``join()``.
     func detach() {
         pthread_detach(handle)
     }
@@ -46,7 +46,7 @@ private final class Body: Sendable {
 private func threadMain(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     guard let argument = unsafe argument else { return nil }
     let body = unsafe Unmanaged<Body>.fromOpaque(argument).takeRetainedValue()
-    // Only a help for people; the kernel cuts long names.
+    // Only a help for people; the kernel truncates long names.
     _ = unsafe CLinux_name_thread(body.name)
     body.run()
     return nil

@@ -1,10 +1,10 @@
 import CLinux
 import Glibc
 
-/// An epoll instance: level-triggered, keyed by registration number rather than descriptor.
+/// An epoll instance: level-triggered, keyed by registration number instead of descriptor.
 ///
-/// A number is never used twice, so an event that was fetched before its registration was cancelled finds nobody, even
-/// when the descriptor has been closed and handed out again in between.
+/// A number is never reused. So an event that was fetched before its registration was cancelled matches nothing. This
+/// is true even if the descriptor was closed and reused in between.
 @safe
 struct Poller: ~Copyable {
     private static let capacity = 256
@@ -24,22 +24,22 @@ struct Poller: ~Copyable {
         close(descriptor)
     }
 
-    /// Starts watching; an empty interest must not be added, because epoll reports errors even then.
+    /// Starts watching. Do not add an empty interest, because epoll reports errors even then.
     func add(_ fd: Int32, _ interest: Interest, number: UInt64) throws(ReactorError) {
         try control(EPOLL_CTL_ADD, fd, interest, number)
     }
 
-    /// Watches for something else from now on.
+    /// Changes the interest.
     func modify(_ fd: Int32, _ interest: Interest, number: UInt64) throws(ReactorError) {
         try control(EPOLL_CTL_MOD, fd, interest, number)
     }
 
-    /// Stops watching. A descriptor that its owner has closed already is gone from the set, which is as good.
+    /// Stops watching. If the owner has already closed the descriptor, the kernel has removed it; that is fine.
     func remove(_ fd: Int32) {
         _ = CLinux_epoll_control(descriptor, EPOLL_CTL_DEL, fd, 0, 0)
     }
 
-    /// Waits up to `milliseconds` (-1: for ever) and hands out what became ready.
+    /// Waits up to `milliseconds` (-1: no limit) and delivers the ready registrations.
     func wait(milliseconds: Int32, _ body: (_ number: UInt64, _ ready: Interest) -> Void) throws(ReactorError) {
         let count = unsafe epoll_wait(descriptor, events, Int32(Self.capacity), milliseconds)
         guard count >= 0 else {

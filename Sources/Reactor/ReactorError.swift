@@ -2,34 +2,34 @@ import Glibc
 
 /// A wait, a socket call or the loop itself failed.
 package struct ReactorError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What kind of failure it was.
+    /// The kind of failure.
     package struct Code: Sendable, Hashable, CustomStringConvertible {
         private enum Kind: String, Sendable { case system, timedOut, cancelled, shutDown, unresolvable }
         private let kind: Kind
 
-        /// The kernel refused; ``ReactorError/errno`` says why.
+        /// The kernel refused; ``ReactorError/errno`` has the reason.
         package static let system = Code(kind: .system)
-        /// The deadline passed first. Nothing is registered any more; the wait may be repeated.
+        /// The deadline passed first. Nothing remains registered, so the wait may be repeated.
         package static let timedOut = Code(kind: .timedOut)
-        /// The waiting task was cancelled. Nothing is registered any more.
+        /// The waiting task was cancelled. Nothing remains registered.
         package static let cancelled = Code(kind: .cancelled)
-        /// The loop was shut down; nothing will ever be called on it again.
+        /// The loop was shut down and never runs anything again.
         package static let shutDown = Code(kind: .shutDown)
-        /// A host name has no address, or the resolver did not answer. May be retried later.
+        /// A host name has no address, or the resolver did not answer. A later retry may succeed.
         package static let unresolvable = Code(kind: .unresolvable)
 
         package var description: String { kind.rawValue }
     }
 
     package let code: Code
-    /// What was being done, such as `connect`; never contains data.
+    /// The operation, such as `connect`; never contains data.
     package let operation: String
-    /// The kernel's number, or 0 where ``code`` is not ``Code/system``.
+    /// The kernel's error number; 0 unless ``code`` is ``Code/system``.
     package let errno: Int32
-    /// Words for people: the resolver's, or the address that was tried.
+    /// Details for people: the resolver's message, or the address.
     package let detail: String?
 
-    /// An error that is not the kernel's.
+    /// An error that does not come from the kernel.
     package init(_ code: Code, operation: String, detail: String? = nil) {
         self.code = code
         self.operation = operation
@@ -37,7 +37,7 @@ package struct ReactorError: Error, Sendable, Hashable, CustomStringConvertible 
         self.detail = detail
     }
 
-    /// What the kernel answered; `number` is `errno` right after the call.
+    /// An error from the kernel; `number` is `errno` right after the call.
     package init(operation: String, errno number: Int32, detail: String? = nil) {
         self.code = .system
         self.operation = operation

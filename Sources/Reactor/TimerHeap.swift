@@ -1,19 +1,19 @@
-/// Names one scheduled piece of work; never used twice within one loop.
+/// Identifies one scheduled piece of work; never reused within one loop.
 package struct TimerID: Sendable, Hashable {
     let number: UInt64
 }
 
-/// Work ordered by due time, with cancellation. Pure: time is an argument, in nanoseconds of any steady clock.
+/// Work ordered by due time, with cancellation. It is pure: time is an argument, in nanoseconds of any steady clock.
 ///
-/// A binary heap of (due, number); cancelled entries stay in the heap until they surface, or until they are the
-/// majority.
+/// It is a binary heap of (due, number). A cancelled entry stays in the heap until it reaches the top, or until
+/// cancelled entries are the majority.
 struct TimerHeap<Work> {
     private struct Entry {
         let due: UInt64
         let number: UInt64
 
         func precedes(_ other: Entry) -> Bool {
-            // Same instant: in the order of scheduling.
+            // Equal times: in the order of scheduling.
             (due, number) < (other.due, other.number)
         }
     }
@@ -22,10 +22,10 @@ struct TimerHeap<Work> {
     private var work: [UInt64: Work] = [:]
     private var lastNumber: UInt64 = 0
 
-    /// How many pieces of work are still to come.
+    /// The number of pieces of work that are scheduled.
     var count: Int { work.count }
 
-    /// How many heap slots are in use, cancelled ones included.
+    /// The number of heap slots in use, including cancelled ones.
     var slots: Int { entries.count }
 
     /// Adds work that is due at `due`.
@@ -37,7 +37,7 @@ struct TimerHeap<Work> {
         return TimerID(number: lastNumber)
     }
 
-    /// Forgets the work; true if it was still to come.
+    /// Cancels the work; true if it was still scheduled.
     @discardableResult
     mutating func cancel(_ id: TimerID) -> Bool {
         guard work.removeValue(forKey: id.number) != nil else { return false }
@@ -51,7 +51,7 @@ struct TimerHeap<Work> {
         return entries.first?.due
     }
 
-    /// Takes the earliest work that is due at `now`, if there is any.
+    /// Removes and returns the earliest work that is due at `now`, if any.
     mutating func popDue(at now: UInt64) -> Work? {
         dropCancelled()
         guard let first = entries.first, first.due <= now else { return nil }
@@ -59,7 +59,7 @@ struct TimerHeap<Work> {
         return work.removeValue(forKey: first.number)
     }
 
-    /// Forgets everything.
+    /// Cancels everything.
     mutating func removeAll() {
         entries = []
         work = [:]

@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// An eventfd: the only thing another thread does to a loop that sleeps.
+/// An eventfd by which other threads wake a sleeping loop.
 struct WakeUp: ~Copyable, Sendable {
     let descriptor: Int32
 
@@ -14,13 +14,14 @@ struct WakeUp: ~Copyable, Sendable {
         close(descriptor)
     }
 
-    /// Makes the descriptor readable. Any thread. Cannot fail in a way that matters: a full counter is readable too.
+    /// Makes the descriptor readable. Any thread may call it. Its only possible failure is harmless: a full counter is
+    /// readable too.
     func signal() {
         var one: UInt64 = 1
         _ = unsafe write(descriptor, &one, 8)
     }
 
-    /// Takes back every signal so far.
+    /// Clears all signals so far.
     func clear() {
         var count: UInt64 = 0
         _ = unsafe read(descriptor, &count, 8)

@@ -2,9 +2,9 @@ internal import JSON
 package import SwiftContent
 
 extension ImportedSchemas {
-    /// Reads sources.
+    /// Imports schemas from Swift sources.
     ///
-    /// - Throws: All that cannot be known, with places; see ``SwiftImportError``.
+    /// - Throws: Everything that cannot be determined, with locations; see ``SwiftImportError``.
     package init(_ request: ImportRequest) throws(SwiftImportError) {
         let sources = request.sources
         guard sources.reduce(0, { $0 + $1.text.utf8.count }) <= SwiftSource.maximumBytes else {

@@ -1,4 +1,4 @@
-/// Bytes in, bytes out, in one stretch of memory that is reused.
+/// A first-in, first-out queue of bytes in one reusable block of memory.
 @safe
 struct ByteQueue: ~Copyable {
     private var base: UnsafeMutableRawPointer
@@ -17,7 +17,7 @@ struct ByteQueue: ~Copyable {
 
     var count: Int { tail - head }
 
-    /// What is there; valid until the next change.
+    /// The queued bytes; valid until the next change.
     var readable: UnsafeRawBufferPointer {
         unsafe UnsafeRawBufferPointer(start: base + head, count: count)
     }
@@ -29,7 +29,7 @@ struct ByteQueue: ~Copyable {
         tail += bytes.count
     }
 
-    /// Copies out and forgets up to `target.count` bytes.
+    /// Copies up to `target.count` bytes out and removes them.
     mutating func move(into target: UnsafeMutableRawBufferPointer) -> Int {
         let moved = min(count, target.count)
         guard moved > 0, let destination = target.baseAddress else { return 0 }
@@ -38,7 +38,7 @@ struct ByteQueue: ~Copyable {
         return moved
     }
 
-    /// Forgets the first `bytes` bytes.
+    /// Removes the first `bytes` bytes.
     mutating func consume(_ bytes: Int) {
         precondition(bytes >= 0 && bytes <= count, "consuming more than there is")
         head += bytes
@@ -52,7 +52,7 @@ struct ByteQueue: ~Copyable {
         guard tail + more > capacity else { return }
         let kept = count
         if kept + more <= capacity, head >= capacity / 2 {
-            // Half of the memory lies idle in front: moving costs less than growing.
+            // Half of the memory is free at the front, so moving costs less than growing.
             unsafe base.copyMemory(from: base + head, byteCount: kept)
         } else {
             capacity = max(capacity * 2, kept + more)

@@ -1,13 +1,13 @@
 import COpenSSL
 
-/// The two queues between a TLS session and its socket, dressed as an OpenSSL BIO.
+/// The two queues between a TLS session and its socket, in the form of an OpenSSL BIO.
 ///
-/// Writing never blocks (the output grows); reading asks to be retried when the input is used up.
+/// Writing never blocks, because the output grows. Reading requests a retry when the input is empty.
 final class CipherBuffers {
     var input = ByteQueue()
     var output = ByteQueue()
 
-    /// Makes the BIO for `SSL_set_bio`, which takes ownership of it. This object must live longer.
+    /// Creates the BIO for `SSL_set_bio`, which takes ownership of it. This object must outlive it.
     func makeBIO() -> OpaquePointer? {
         guard let method = unsafe BIOMethod.shared.pointer, let bio = unsafe BIO_new(method) else { return nil }
         unsafe BIO_set_data(bio, Unmanaged.passUnretained(self).toOpaque())
@@ -15,7 +15,7 @@ final class CipherBuffers {
         return unsafe bio
     }
 
-    /// Calls `body` with the buffers behind a BIO; 0, "nothing done", when there are none.
+    /// Calls `body` with the buffers of a BIO; returns 0 (nothing done) if it has no buffers.
     fileprivate static func with(_ bio: OpaquePointer?, _ body: (CipherBuffers) -> Int32) -> Int32 {
         guard let bio = unsafe bio, let data = unsafe BIO_get_data(bio) else { return 0 }
         unsafe COpenSSL_BIO_clear_retry_flags(bio)
@@ -23,10 +23,10 @@ final class CipherBuffers {
     }
 }
 
-/// The table of functions behind our BIOs, made once and never freed.
+/// The function table of these BIOs; created once and never freed.
 @safe
 private struct BIOMethod: @unchecked Sendable {
-    // Sendable without a check by the compiler: written in init only, and read by OpenSSL afterwards.
+    // Unchecked, but correct: only `init` writes it, and OpenSSL reads it afterwards.
     static let shared = BIOMethod()
 
     let pointer: OpaquePointer?
@@ -52,7 +52,7 @@ private struct BIOMethod: @unchecked Sendable {
             }
         }
         _ = unsafe BIO_meth_set_ctrl(pointer) { _, command, _, _ in
-            // A flush has nothing to do; everything else is not supported, which OpenSSL copes with.
+            // A flush has nothing to do. OpenSSL handles the other commands as unsupported.
             command == BIO_CTRL_FLUSH ? 1 : 0
         }
     }

@@ -21,11 +21,11 @@ enum PEM {
     final class PrivateKey {
         let raw: OpaquePointer
 
-        /// - Throws: ``TLSError/Code/invalidMaterial`` when the text holds no key, or an encrypted one.
+        /// - Throws: ``TLSError/Code/invalidMaterial`` if the text contains no key or an encrypted one.
         init(_ text: String) throws(TLSError) {
             ERR_clear_error()
             let memory = try Memory(text)
-            // Without a password callback OpenSSL would ask at the terminal.
+            // Without a password callback OpenSSL would ask on the terminal.
             guard let key = unsafe PEM_read_bio_PrivateKey(memory.raw, nil, { _, _, _, _ in -1 }, nil) else {
                 throw TLSError(.invalidMaterial, draining: "private key")
             }
@@ -37,9 +37,9 @@ enum PEM {
         }
     }
 
-    /// All certificates in the order of the text; none is no error here.
+    /// All certificates in the order of the text; may be empty.
     ///
-    /// - Throws: ``TLSError/Code/invalidMaterial`` when one of them is damaged.
+    /// - Throws: ``TLSError/Code/invalidMaterial`` if one of them is damaged.
     static func certificates(in text: String) throws(TLSError) -> [Certificate] {
         ERR_clear_error()
         let memory = try Memory(text)
@@ -47,7 +47,7 @@ enum PEM {
         while let certificate = unsafe PEM_read_bio_X509(memory.raw, nil, nil, nil) {
             unsafe certificates.append(Certificate(owning: certificate))
         }
-        // The text has no further certificate: the expected end.
+        // The expected end: no further certificate in the text.
         if ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE {
             ERR_clear_error()
             return certificates

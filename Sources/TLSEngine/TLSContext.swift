@@ -1,20 +1,20 @@
 import COpenSSL
 
-/// What all TLS sessions of one kind have in common: trust or certificate, TLS 1.2 or newer, ALPN.
+/// The shared settings of all TLS sessions of one kind: trust or certificate, TLS 1.2 or newer, ALPN.
 ///
-/// Immutable after it was made, so one context serves every thread.
+/// It is immutable, so one context serves every thread.
 @safe
 package final class TLSContext: @unchecked Sendable {
-    // Sendable without a check by the compiler: nobody changes the SSL_CTX after init, and OpenSSL's own counters and
-    // session cache in it are locked.
-    /// Which end of the connections we are.
+    // Unchecked, but correct: the `SSL_CTX` does not change after `init`, and OpenSSL locks its own counters and
+    // session cache.
+    /// Which end of the connections this side is.
     package enum Role: Sendable { case client, server }
 
-    /// What is to be spoken over TLS.
+    /// The protocol that is spoken over TLS.
     package enum ApplicationProtocol: String, Sendable {
-        /// Both ends must agree on it by ALPN (RFC 9113 §3.2).
+        /// Both ends must agree on it through ALPN (RFC 9113 §3.2).
         case http2 = "h2"
-        /// A server that knows no ALPN is taken to speak it (RFC 7301 §3.2 leaves that open).
+        /// A server without ALPN is assumed to speak it (RFC 7301 §3.2 leaves this open).
         case http1 = "http/1.1"
 
         /// Whether a peer that chose `name` speaks it.
@@ -39,7 +39,7 @@ package final class TLSContext: @unchecked Sendable {
             raw,
             Int(SSL_MODE_ENABLE_PARTIAL_WRITE) | Int(SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER)
         )
-        // One look into our input per batch of records instead of two per record.
+        // One read of the input per batch of records instead of two per record.
         unsafe COpenSSL_SSL_CTX_set_read_ahead(raw, 1)
         unsafe SSL_CTX_set_default_read_buffer_len(raw, 64 * 1024)
         // RFC 9113 §9.2.1 forbids renegotiation with HTTP/2.
@@ -50,10 +50,12 @@ package final class TLSContext: @unchecked Sendable {
         unsafe SSL_CTX_free(raw)
     }
 
-    /// For connecting to servers: their certificate must be trusted by the system, or by `caFile`, and name the host.
+    /// A context for clients. The server's certificate must be trusted by the system or by `caFile`, and must name the
+    /// host.
     ///
-    /// - `caFile`: PEM certificates that are trusted as well as the system's.
-    /// - Throws: ``TLSError/Code/invalidMaterial``, naming the file, when it cannot be read or holds no certificate.
+    /// - `caFile`: PEM certificates that are trusted in addition to the system's.
+    /// - Throws: ``TLSError/Code/invalidMaterial`` with the file name, if the file cannot be read or contains no
+    ///   certificate.
     package static func client(
         caFile: String? = nil,
         for applicationProtocol: ApplicationProtocol = .http2
@@ -61,7 +63,7 @@ package final class TLSContext: @unchecked Sendable {
         try client(caFile: caFile, for: applicationProtocol, offering: applicationProtocol.rawValue)
     }
 
-    /// `offered`: what the server is told; nil: nothing.
+    /// `offered`: the protocol that the client offers through ALPN; `nil`: none.
     static func client(
         caFile: String?,
         for applicationProtocol: ApplicationProtocol,
@@ -71,7 +73,7 @@ package final class TLSContext: @unchecked Sendable {
         try context.trust(caFile)
         if let offered {
             let list = [UInt8(offered.utf8.count)] + offered.utf8
-            // Unlike its neighbours, this function returns 0 for success.
+            // Unlike similar functions, this one returns 0 for success.
             guard unsafe SSL_CTX_set_alpn_protos(context.raw, list, UInt32(list.count)) == 0 else {
                 throw TLSError(.failed, draining: "ALPN")
             }
@@ -79,17 +81,16 @@ package final class TLSContext: @unchecked Sendable {
         return context
     }
 
-    /// For accepting clients, which must offer `h2`.
+    /// A context for servers. Clients must offer `h2`.
     ///
     /// - `certificatePEM`: the server's certificate, followed by intermediate ones.
-    /// - `privateKeyPEM`: the key of the first certificate, not encrypted.
-    /// - Throws: ``TLSError/Code/invalidMaterial`` when a text holds nothing of the kind or they do not belong
-    ///   together.
+    /// - `privateKeyPEM`: the unencrypted key of the first certificate.
+    /// - Throws: ``TLSError/Code/invalidMaterial`` if a text lacks its certificate or key, or if they do not match.
     package static func server(certificatePEM: String, privateKeyPEM: String) throws(TLSError) -> TLSContext {
         let context = try TLSContext(.server, .http2)
         try context.use(certificatePEM: certificatePEM)
         try context.use(privateKeyPEM: privateKeyPEM)
-        // Nobody resumes a session here, so tickets would only be bytes to send.
+        // No client resumes a session here, so tickets would waste bytes.
         _ = unsafe SSL_CTX_set_num_tickets(context.raw, 0)
         unsafe SSL_CTX_set_alpn_select_cb(context.raw, selectHTTP2, nil)
         return context
@@ -147,7 +148,7 @@ private func selectHTTP2(
 ) -> Int32 {
     guard let chosen = unsafe chosen, let chosenCount = unsafe chosenCount else { return SSL_TLSEXT_ERR_ALERT_FATAL }
     let list = unsafe UnsafeBufferPointer(start: offered, count: Int(offeredCount))
-    // A list of names, each behind one byte with its length.
+    // A list of names; one length byte precedes each name.
     var index = 0
     while index < list.count {
         let count = unsafe Int(list[index])

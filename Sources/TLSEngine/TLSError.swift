@@ -1,21 +1,21 @@
 import COpenSSL
 
-/// TLS could not be set up, or a connection failed. Never contains keys, certificates or data.
+/// TLS setup or a connection failed. It never contains keys, certificates or data.
 package struct TLSError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What kind of failure it was.
+    /// The kind of failure.
     package struct Code: Sendable, Hashable, CustomStringConvertible {
         private enum Kind: String, Sendable {
             case invalidMaterial, untrusted, protocolNotChosen, failed, outOfMemory
         }
         private let kind: Kind
 
-        /// A CA file, certificate or private key cannot be read or does not fit. An operator's mistake.
+        /// A CA file, certificate or private key cannot be read or does not match. This is an operator's mistake.
         package static let invalidMaterial = Code(kind: .invalidMaterial)
-        /// The peer's certificate is not trusted, expired, or for another host. Nothing was sent.
+        /// The peer's certificate is untrusted, expired or for another host. Nothing was sent.
         package static let untrusted = Code(kind: .untrusted)
-        /// The handshake succeeded, but the peer did not choose our application protocol by ALPN.
+        /// The handshake succeeded, but the peer did not choose the application protocol through ALPN.
         package static let protocolNotChosen = Code(kind: .protocolNotChosen)
-        /// The handshake or a record failed, or the peer sent an alert. The connection is of no use any more.
+        /// The handshake or a record failed, or the peer sent an alert. The connection is unusable.
         package static let failed = Code(kind: .failed)
         /// OpenSSL could not allocate an object.
         package static let outOfMemory = Code(kind: .outOfMemory)
@@ -24,7 +24,7 @@ package struct TLSError: Error, Sendable, Hashable, CustomStringConvertible {
     }
 
     package let code: Code
-    /// What was being done, with the name of the file where one is to blame.
+    /// The operation that failed, with the file name if a file is the cause.
     package let operation: String
     /// OpenSSL's whole error queue, the first error first.
     package let reasons: [String]
@@ -40,7 +40,7 @@ package struct TLSError: Error, Sendable, Hashable, CustomStringConvertible {
         self.reasons = reasons
     }
 
-    /// Takes every error that this thread's queue holds, so that none is blamed on a later call.
+    /// Takes all errors from this thread's queue, so that no later call reports them.
     init(_ code: Code, draining operation: String) {
         self.init(code, operation, reasons: Self.drainQueue())
     }

@@ -1,11 +1,11 @@
-/// What one step of a TLS session came to.
+/// The result of one step of a TLS session.
 package enum TLSResult<Value: Sendable>: Sendable {
-    /// It is done.
+    /// The step is done.
     case complete(Value)
-    /// More bytes from the peer are needed first; no error.
+    /// The step needs more bytes from the peer; this is not an error.
     case wantsMore
-    /// The peer said that it sends nothing more.
+    /// The peer announced that it sends nothing more.
     case closed
-    /// The session is of no use any more. What it has to tell the peer lies in its output.
+    /// The session is unusable. Its output may contain an alert for the peer.
     case failed(TLSError)
 }

@@ -1,25 +1,24 @@
 import COpenSSL
 
-/// One TLS connection without a socket: ciphertext in, plaintext out, and the other way round.
+/// One TLS connection without a socket. It converts ciphertext to plaintext and back.
 ///
-/// The owner moves bytes: it calls ``feed(_:)`` with what the peer sent, takes a step, then sends ``output`` and
-/// reports ``consumeOutput(_:)``. Not thread-safe. Every step may leave something in the output, also one that failed
-/// (an alert).
+/// The owner moves the bytes. It passes received bytes to ``feed(_:)``, makes a step, sends ``output`` and reports
+/// ``consumeOutput(_:)``. It is not thread-safe. Every step may add output; a failed step adds an alert.
 @safe
 package final class TLSSession {
     private let ssl: OpaquePointer
     private let buffers = CipherBuffers()
     private let context: TLSContext
     private let host: String?
-    /// Bytes of the output that the peer has provoked by what was read, since the output was last empty.
+    /// Bytes that reading has added to the output, as replies to the peer, since the output was last empty.
     private var provoked = 0
-    /// Some 600 answers to requests for new keys. OpenSSL would answer without end to a peer that reads nothing.
+    /// About 600 replies to key updates. OpenSSL would reply without limit to a peer that never reads.
     private static let maximumProvoked = 16 * 1024
 
-    /// A client's session.
+    /// Creates a client's session.
     ///
-    /// - `host`: the name, or numeric address, that the server's certificate must carry.
-    /// - Throws: ``TLSError/Code/outOfMemory``, or ``TLSError/Code/failed`` when `host` cannot be a host name.
+    /// - `host`: the name or numeric address that the server's certificate must contain.
+    /// - Throws: ``TLSError/Code/outOfMemory``, or ``TLSError/Code/failed`` if `host` is not a valid host name.
     package convenience init(client context: TLSContext, host: String) throws(TLSError) {
         precondition(context.role == .client, "a server's context cannot open connections")
         try self.init(context, host: host)
@@ -27,7 +26,7 @@ package final class TLSSession {
         unsafe SSL_set_connect_state(ssl)
     }
 
-    /// A server's session.
+    /// Creates a server's session.
     package convenience init(server context: TLSContext) throws(TLSError) {
         precondition(context.role == .server, "a client's context cannot accept connections")
         try self.init(context, host: nil)
@@ -40,7 +39,7 @@ package final class TLSSession {
         self.host = host
         unsafe self.ssl = ssl
         guard let bio = unsafe buffers.makeBIO() else { throw TLSError(.outOfMemory, draining: "buffers") }
-        // The same BIO for both directions: OpenSSL takes the one reference that we have.
+        // One BIO for both directions: OpenSSL takes the only reference.
         unsafe SSL_set_bio(ssl, bio, bio)
     }
 
@@ -48,27 +47,27 @@ package final class TLSSession {
         unsafe SSL_free(ssl)
     }
 
-    /// Takes what the peer sent. Call ``handshake()`` or ``read(into:)`` until it wants more.
+    /// Adds bytes from the peer. Then call ``handshake()`` or ``read(into:)`` until the result is `wantsMore`.
     package func feed(_ ciphertext: UnsafeRawBufferPointer) {
         unsafe buffers.input.append(ciphertext)
     }
 
-    /// What is to be sent to the peer; valid until the next call of any method.
+    /// The bytes to send to the peer; valid until the next call of any method.
     package var output: UnsafeRawBufferPointer { unsafe buffers.output.readable }
 
-    /// How many bytes are to be sent.
+    /// The number of bytes to send.
     package var outputCount: Int { buffers.output.count }
 
-    /// Bytes that lie between the session and its socket, in both directions.
+    /// Bytes between the session and its socket, in both directions.
     var heldBytes: Int { buffers.input.count + buffers.output.count }
 
-    /// Forgets the first bytes of ``output``, because they were sent.
+    /// Removes the first bytes of ``output`` after they were sent.
     package func consumeOutput(_ count: Int) {
         buffers.output.consume(count)
         if buffers.output.count == 0 { provoked = 0 }
     }
 
-    /// Goes on with the handshake; when it completes, trust, host name and ALPN have been asserted.
+    /// Continues the handshake. When it completes, trust, host name and ALPN have been verified.
     ///
     /// Failures: ``TLSError/Code/untrusted``, ``TLSError/Code/protocolNotChosen``, ``TLSError/Code/failed``.
     package func handshake() -> TLSResult<Void> {
@@ -87,7 +86,8 @@ package final class TLSSession {
         return .complete(())
     }
 
-    /// Decrypts what has been fed, up to the size of `buffer`. Call until it wants more, only after the handshake.
+    /// Decrypts fed bytes, up to the size of `buffer`. Call it only after the handshake, until the result is
+    /// `wantsMore`.
     package func read(into buffer: UnsafeMutableRawBufferPointer) -> TLSResult<Int> {
         ERR_clear_error()
         var count = 0
@@ -101,9 +101,10 @@ package final class TLSSession {
         return result == 1 ? .complete(count) : unsafe ended(SSL_get_error(ssl, result), "read")
     }
 
-    /// Encrypts bytes into ``output``. Answers how many were taken, which may be fewer than given: go on with the rest.
+    /// Encrypts bytes into ``output``. Returns how many were taken. If that is fewer than given, call it again with the
+    /// rest.
     ///
-    /// Only after the handshake; empty buffers are a mistake.
+    /// Call it only after the handshake, and never with an empty buffer.
     package func write(_ plaintext: UnsafeRawBufferPointer) -> TLSResult<Int> {
         ERR_clear_error()
         var count = 0
@@ -111,10 +112,10 @@ package final class TLSSession {
         return result == 1 ? .complete(count) : unsafe ended(SSL_get_error(ssl, result), "write")
     }
 
-    /// Puts a close_notify into ``output``: nothing more will be written. Does not wait for the peer's.
+    /// Adds a close_notify to ``output``: nothing more will be written. It does not wait for the peer's.
     package func close() {
         ERR_clear_error()
-        // 0 means that the peer's has not come yet; a failure means that there is nobody to tell.
+        // 0: the peer's close_notify has not arrived. A failure: the peer is already gone. Both are fine.
         _ = unsafe SSL_shutdown(ssl)
         ERR_clear_error()
     }
@@ -134,7 +135,8 @@ package final class TLSSession {
     private func expect(_ host: String) throws(TLSError) {
         ERR_clear_error()
         let parameters = unsafe SSL_get0_param(ssl)
-        // A numeric address is compared with the certificate's addresses and never sent as a server name (RFC 6066 §3).
+        // A numeric address is compared with the certificate's addresses. It is never sent as a server name (RFC 6066
+        // §3).
         if unsafe X509_VERIFY_PARAM_set1_ip_asc(parameters, host) == 1 { return }
         ERR_clear_error()
         guard unsafe SSL_set1_host(ssl, host) == 1, unsafe COpenSSL_SSL_set_server_name(ssl, host) == 1 else {
@@ -142,7 +144,7 @@ package final class TLSSession {
         }
     }
 
-    /// What is wrong with the peer's certificate; nil for a server, which asks for none, and when all is well.
+    /// The error in the peer's certificate; `nil` if it is valid, and for servers, which request none.
     private func verificationError() -> TLSError? {
         guard context.role == .client else { return nil }
         let result = unsafe SSL_get_verify_result(ssl)
@@ -154,7 +156,7 @@ package final class TLSSession {
 
     private func ended<Value: Sendable>(_ error: Int32, _ operation: String) -> TLSResult<Value> {
         switch error {
-        // The output never blocks, so a wish to write is a wish to be called again as well.
+        // The output never blocks, so `WANT_WRITE` also means that the call must be repeated.
         case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: return .wantsMore
         case SSL_ERROR_ZERO_RETURN: return .closed
         default: return .failed(TLSError(.failed, draining: operation))

@@ -1,15 +1,15 @@
 internal import HTTP2Engine
 
-/// An answer of APNs, taken apart.
+/// A parsed answer of APNs.
 package struct APNSAnswer: Sendable, Hashable {
-    /// What it means for the caller.
+    /// The result for the caller.
     package let outcome: PushOutcome
-    /// What it means for the connection.
+    /// The consequence for the connection.
     package let advice: ConnectionAdvice
 
-    /// Reads an answer to a request of `kind`.
+    /// Interprets an answer to a request of `kind`.
     ///
-    /// `apnsID` is the value of `apns-id` or `apns-request-id`, `uniqueID` that of `apns-unique-id`.
+    /// `apnsID` is the value of `apns-id` or `apns-request-id`, `uniqueID` the value of `apns-unique-id`.
     package init(
         _ kind: APNSRequestKind,
         status: Int,
@@ -39,7 +39,7 @@ package struct APNSAnswer: Sendable, Hashable {
         advice = judgement.advice
     }
 
-    /// Reads the response to a request of `kind`.
+    /// Interprets the response to a request of `kind`.
     init(_ kind: APNSRequestKind, _ response: HTTP2Response) {
         self.init(
             kind,
@@ -52,9 +52,9 @@ package struct APNSAnswer: Sendable, Hashable {
 }
 
 extension HTTP2Fields {
-    /// What Apple calls the request: `apns-id` of a push to a device, `apns-request-id` of all others.
+    /// Apple's id of the request: `apns-id` for a push to a device, `apns-request-id` for all others.
     var apnsID: String? { self["apns-id"] ?? self["apns-request-id"] }
 
-    /// What the delivery log of Apple's Push Notifications Console calls the push; sent in the sandbox only.
+    /// The id of the push in the delivery log of Apple's Push Notifications Console. Only the sandbox sends it.
     var uniqueID: String? { self["apns-unique-id"] }
 }

@@ -1,4 +1,4 @@
-/// The three APIs of APNs, as metrics and settings name them.
+/// The three APIs of APNs, as named in metrics and settings.
 package enum APNSAPI: String, Sendable, Hashable, CaseIterable {
     /// Pushes to tokens, `/3/device/<token>`.
     case device
@@ -8,7 +8,7 @@ package enum APNSAPI: String, Sendable, Hashable, CaseIterable {
     case channels
 }
 
-/// What a request asks for. The same answer can mean different things for different kinds.
+/// The kind of a request. The same answer can have a different meaning for each kind.
 package enum APNSRequestKind: String, Sendable, Hashable, CaseIterable {
     case devicePush
     case broadcastPush
@@ -17,7 +17,7 @@ package enum APNSRequestKind: String, Sendable, Hashable, CaseIterable {
     case channelDeletion
     case channelList
 
-    /// The API that takes it.
+    /// The API that serves it.
     package var api: APNSAPI {
         switch self {
         case .devicePush: .device
@@ -26,7 +26,7 @@ package enum APNSRequestKind: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The one status that means success; every other 2xx counts as well.
+    /// The documented success status. Every other 2xx counts as success too.
     package var successStatus: Int {
         switch self {
         case .devicePush, .broadcastPush, .channelReading, .channelList: 200

@@ -1,19 +1,19 @@
 internal import JSON
 
-/// The body of an answer that is not a success: `{"reason": "…", "timestamp": 1700000000000}`.
+/// The body of an answer that reports a failure: `{"reason": "…", "timestamp": 1700000000000}`.
 ///
-/// Read leniently: a missing, empty or foreign body is just one without a reason.
+/// Parsing is lenient: a missing, empty or unknown body has no reason.
 struct AnswerBody: Sendable, Hashable {
-    /// Apple's word, or what stood in its place, shortened to 128 characters.
+    /// The reason as sent, shortened to 128 characters.
     var reason: String?
-    /// Milliseconds since 1970 when APNs found out that the token is dead; only with status 410. Nil where the number is
-    /// no time up to the year 9999: the database could not compute with it.
+    /// Milliseconds since 1970 when APNs learned that the token is dead; only with status 410. `nil` for a number that
+    /// is not a time up to the year 9999, because the database could not compute with it.
     var timestamp: Int64?
 
-    /// Reads the body.
+    /// Parses the body.
     init(_ bytes: [UInt8]) {
-        // A body that is not JSON says nothing beyond its status, which is known already. Words are kept in the
-        // database, which does not take U+0000.
+        // A body that is not JSON has no information beyond the status. The reason is stored in the database, which
+        // does not accept U+0000.
         guard !bytes.isEmpty, let value = try? JSONValue.parse(bytes, refusesNUL: true) else {
             return
         }

@@ -1,16 +1,16 @@
-/// Where a row of the table comes from.
+/// The source of a row of the table.
 package enum AnswerSource: String, Sendable, Hashable, CaseIterable {
-    /// About pushes to devices.
+    /// The page about pushes to devices.
     case responses = "Handling notification responses from APNs"
-    /// About broadcasts and channels, which it lists together.
+    /// The page about broadcasts and channels, which it lists together.
     case errors = "Handling error responses from Apple Push Notification service"
-    /// Apple's pages say nothing, or something else: several senders recorded the same on the wire.
+    /// Several senders have recorded this on the wire; Apple's pages omit or contradict it.
     case recorded = "recorded on the wire"
 }
 
 /// One row of Apple's list of reasons.
 package struct AnswerRule: Sendable, Hashable {
-    /// The requests that it is for.
+    /// The kinds of request that it applies to.
     package let kinds: Set<APNSRequestKind>
     package let status: Int
     /// The text of `reason` in the body.
@@ -37,10 +37,10 @@ package struct AnswerRule: Sendable, Hashable {
     }
 }
 
-/// What Apple's answers mean, as data.
+/// The meaning of Apple's answers, as a table.
 ///
-/// Each row names Apple's pages that have it. A reason that concerns connections or provider tokens means the same for
-/// every API, also where Apple lists it for devices only. `docs/apns-answers.md` shows the table to operators.
+/// Each row names Apple's pages that list it. A reason about connections or provider tokens applies to every API, even
+/// if Apple lists it for devices only. `docs/apns-answers.md` shows the table to operators.
 package enum AnswerRules {
     private static let device: Set<APNSRequestKind> = [.devicePush]
     private static let broadcast: Set<APNSRequestKind> = [.broadcastPush]
@@ -51,7 +51,7 @@ package enum AnswerRules {
     private static let pushes = device.union(broadcast)
     private static let all = device.union(shared)
 
-    /// Every row.
+    /// All rows.
     package static let table: [AnswerRule] = token + channel + request + credential + connection + moment
 
     private static let token = [
@@ -63,9 +63,9 @@ package enum AnswerRules {
 
     private static let channel = [
         AnswerRule(shared, 400, "ChannelNotRegistered", .channelGone, .keep, .errors),
-        // Apple: bad encoding or too long. Recorded also for a well-formed id that never existed.
+        // Apple: bad encoding or too long. Also recorded for a well-formed id that never existed.
         AnswerRule(shared, 400, "BadChannelId", .channelGone, .keep, .errors, .recorded),
-        // For deleting a channel that is gone; elsewhere a wrong path is our mistake.
+        // Deleting a channel that does not exist returns this. For other requests a wrong path is a bug in Tally.
         AnswerRule([.channelDeletion], 404, "BadPath", .channelGone, .keep, .recorded),
     ]
 
@@ -90,17 +90,17 @@ package enum AnswerRules {
         AnswerRule(all, 403, "MissingProviderToken", .requestInvalid, .keep, .responses, .errors),
     ]
 
-    /// Key, team, topic, capability.
+    /// Rows about key, team, topic and capability.
     private static let credential = [
         AnswerRule(all, 400, "TopicDisallowed", .credential, .replaceOld, .responses, .errors),
         AnswerRule(shared, 400, "FeatureNotEnabled", .credential, .keep, .errors),
-        // What comes instead of the documented word.
+        // Apple sends this instead of the documented reason.
         AnswerRule(shared, 400, "BroadcastFeatureNotEnabled", .credential, .keep, .recorded),
         AnswerRule(all, 403, "BadCertificate", .credential, .keep, .responses, .errors),
         AnswerRule(all, 403, "BadCertificateEnvironment", .credential, .keep, .responses, .errors),
         AnswerRule(all, 403, "InvalidProviderToken", .credential, .keep, .responses, .errors),
         AnswerRule(all, 403, "BadEnvironmentKeyIdInToken", .credential, .keep, .responses),
-        // What comes instead of the documented word.
+        // Apple sends this instead of the documented reason.
         AnswerRule(all, 403, "BadEnvironmentKeyInToken", .credential, .keep, .recorded),
         AnswerRule(all, 403, "Forbidden", .credential, .keep, .responses),
         AnswerRule(shared, 403, "TopicMismatch", .credential, .replaceOld, .errors),
@@ -113,15 +113,15 @@ package enum AnswerRules {
         AnswerRule(all, 503, "Shutdown", .retry, .replace, .responses, .errors),
     ]
 
-    /// Nothing is wrong but the moment.
+    /// Rows about temporary problems.
     private static let moment = [
         AnswerRule(all, 429, "TooManyRequests", .retry, .keep, .responses, .errors),
         AnswerRule(all, 429, "TooManyProviderTokenUpdates", .retry, .keepToken, .responses, .errors),
-        // The app has its 10,000 channels; one has to be deleted first.
+        // The app has reached its limit of 10,000 channels. One must be deleted first.
         AnswerRule([.channelCreation], 400, "CannotCreateChannelConfig", .retry, .keep, .errors),
         AnswerRule(all, 500, "InternalServerError", .retry, .keep, .responses, .errors),
         AnswerRule(all, 503, "ServiceUnavailable", .retry, .keep, .responses, .errors),
-        // As the page prints it.
+        // Spelled as on Apple's page.
         AnswerRule(shared, 503, "Service Unavailable", .retry, .keep, .errors),
     ]
 
@@ -141,19 +141,19 @@ package enum AnswerRules {
         return rules
     }()
 
-    /// Faults of what all pushes of a batch have in common: the topic, the other header fields, the body.
+    /// Errors in the shared parts of a batch: the topic, the other header fields, the body.
     static let commonFaults: Set<String> = [
         "BadTopic", "MissingTopic", "BadCollapseId", "BadPriority", "DuplicateHeaders", "BadExpirationDate",
         "InvalidPushType", "PayloadEmpty", "PayloadTooLarge", "MissingProviderToken", "MethodNotAllowed",
     ]
 
-    /// Every reason in the table; others come from the peer and are kept as text, but not as labels of metrics.
+    /// Every reason in the table. Unknown reasons are stored as text, but not used as metric labels.
     static let knownReasons = Set(table.map(\.reason))
 
-    /// What `status` and `reason` mean in answer to a request of `kind`.
+    /// Interprets the `status` and `reason` of an answer to a request of `kind`.
     ///
-    /// An answer without a reason of the table may come from a proxy, or from an Apple that is ill. It is judged by its
-    /// status alone, and never final: no token dies of it, and no request is given up.
+    /// An answer without a known reason may come from a proxy or from a failing server. Then only its status counts,
+    /// and the result is never final: no token is marked dead, and no request is given up.
     package static func judge(
         _ kind: APNSRequestKind,
         status: Int,

@@ -1,32 +1,32 @@
-/// What an answer means for the request and for what it was sent to.
+/// The meaning of an answer for the request, and for its token or channel.
 package enum AnswerVerdict: String, Sendable, Hashable, CaseIterable {
-    /// APNs took it. Nothing is known of the phone.
+    /// APNs accepted the push. Whether the phone received it is unknown.
     case accepted
     /// The token is no longer active for its topic.
     case tokenDead
-    /// APNs does not take this token here: malformed, of the other environment or of another topic.
+    /// APNs refuses this token here: it is malformed, or belongs to the other environment or another topic.
     case tokenRejected
-    /// May be sent again later.
+    /// A later retry may succeed.
     case retry
     /// The channel does not exist.
     case channelGone
-    /// The request itself is wrong and would be refused again.
+    /// The request itself is wrong, and a retry would be refused too.
     case requestInvalid
-    /// Key, team, topic or capability: an operator has to act. Says nothing of the token.
+    /// Key, team, topic or capability is wrong: an operator must act. The token may be fine.
     case credential
 }
 
-/// What an answer means for the connection that it came on.
+/// The consequence of an answer for its connection.
 package enum ConnectionAdvice: String, Sendable, Hashable, CaseIterable {
-    /// Nothing.
+    /// Keep using the connection.
     case keep
-    /// Use it no more; open another.
+    /// Stop using the connection and open another.
     case replace
-    /// The same, unless it is young: APNs binds a connection to the apps that the team had when it was made
-    /// ("Establishing a connection to APNs"), so that an app of later is refused on it.
+    /// The same, unless the connection is young. APNs binds a connection to the apps that the team had when it was
+    /// opened ("Establishing a connection to APNs"). So an app that was added later is refused on it.
     case replaceOld
-    /// Its provider token is too old: a new one, on a new connection.
+    /// The provider token is too old: use a new one on a new connection.
     case renewToken
-    /// A new provider token came too soon: stay with the present one.
+    /// A new provider token came too soon: keep using the current one.
     case keepToken
 }

@@ -1,34 +1,34 @@
-/// What became of a batch.
+/// The result of a batch: how many pushes were accepted, and the outcome of each other push.
 package struct BatchOutcome: Sendable {
     /// One push that was not accepted.
     package struct Exception: Sendable, Hashable {
-        /// Its place in the batch's ``TokenBuffer``.
+        /// Its index in the batch's ``TokenBuffer``.
         package let index: Int
         package let outcome: PushOutcome
 
-        /// An exception.
+        /// Creates an exception.
         package init(index: Int, outcome: PushOutcome) {
             self.index = index
             self.outcome = outcome
         }
 
-        /// Whether APNs did not take the token. A 410 with an unknown reason, or none, is judged as that, and yet says
-        /// nothing of key or host.
+        /// Whether APNs rejected the token. A 410 without a known reason has the same class, but does not suggest a
+        /// wrong key or host, so it does not count.
         package var isRejection: Bool { outcome.class == .tokenRejected && outcome.status != 410 }
     }
 
-    /// What Apple's answer to a push said beside its outcome.
+    /// Details of Apple's answer to a push in addition to its outcome.
     package struct Receipt: Sendable, Hashable {
-        /// Its place in the batch's ``TokenBuffer``.
+        /// Its index in the batch's ``TokenBuffer``.
         package let index: Int
         /// `apns-id`.
         package let apnsID: String?
-        /// `apns-unique-id`, by which the delivery log of Apple's Push Notifications Console finds the push.
+        /// `apns-unique-id`, the id of the push in the delivery log of Apple's Push Notifications Console.
         package let uniqueID: String?
-        /// From the push's leaving to its answer; nil where that was not measured.
+        /// The time from sending the push to its answer; `nil` if it was not measured.
         package let latency: Duration?
 
-        /// A receipt.
+        /// Creates a receipt.
         package init(index: Int, apnsID: String?, uniqueID: String?, latency: Duration? = nil) {
             self.index = index
             self.apnsID = apnsID
@@ -37,22 +37,23 @@ package struct BatchOutcome: Sendable {
         }
     }
 
-    /// How many pushes APNs took.
+    /// The number of pushes that APNs accepted.
     package let accepted: Int
     /// Every push that was not accepted, in no particular order.
     package let exceptions: [Exception]
-    /// In no particular order: of every answered push, if the batch wants receipts; else of the accepted ones that were
-    /// alone in their batch, or that Apple gave a name for its delivery log, which is in the sandbox only.
+    /// The receipts, in no particular order. If the batch wants receipts, every answered push has one. Otherwise
+    /// accepted pushes have one if they are alone in their batch or have an `apns-unique-id`, which only the sandbox
+    /// sends.
     package let receipts: [Receipt]
 
-    /// An outcome.
+    /// Creates an outcome.
     package init(accepted: Int, exceptions: [Exception], receipts: [Receipt] = []) {
         self.accepted = accepted
         self.exceptions = exceptions
         self.receipts = receipts
     }
 
-    /// The same for all `count` pushes.
+    /// The same outcome for all `count` pushes.
     package init(count: Int, allAre outcome: PushOutcome) {
         guard !outcome.isAccepted else {
             self.init(accepted: count, exceptions: [])
@@ -61,21 +62,21 @@ package struct BatchOutcome: Sendable {
         self.init(accepted: 0, exceptions: (0..<count).map { Exception(index: $0, outcome: outcome) })
     }
 
-    /// How many pushes the batch had.
+    /// The number of pushes in the batch.
     package var count: Int { accepted + exceptions.count }
 
-    /// How many tokens APNs did not take (`BadDeviceToken`, `DeviceTokenNotForTopic`): many of these mean a wrong key,
-    /// host or topic rather than wrong tokens. Dead tokens (410) are not among them.
+    /// The number of tokens that APNs rejected (`BadDeviceToken`, `DeviceTokenNotForTopic`). Many of them suggest a
+    /// wrong key, host or topic instead of wrong tokens. Dead tokens (410) are not included.
     package var rejected: Int { exceptions.count(where: \.isRejection) }
 
-    /// How many pushes got an answer of Apple's, whatever it said.
+    /// The number of pushes that Apple has answered, whatever the answer.
     package var answered: Int {
         exceptions.reduce(into: accepted) { count, exception in
             count += exception.outcome.status == nil ? 0 : 1
         }
     }
 
-    /// The same with other outcomes for some of its exceptions: `outcome` is that of a batch of those at `indices`.
+    /// Replaces some exceptions. `outcome` is that of another batch with the pushes at `indices`.
     func replacing(_ indices: [Int], by outcome: BatchOutcome) -> BatchOutcome {
         let replaced = Set(indices)
         return BatchOutcome(

@@ -1,38 +1,37 @@
 package import ActivityModel
 
-/// What became of the wish for a new channel.
+/// The result of a request for a new channel.
 package enum ChannelCreationOutcome: Sendable, Hashable {
-    /// There is a new channel of this id.
+    /// The id of the new channel.
     case created(APNSChannelID)
-    /// There is none that we know of. With class ``PushOutcome/Class/unknown`` one may exist all the same, to be found
-    /// by listing.
+    /// No channel is known. With class ``PushOutcome/Class/unknown`` one may still exist, and listing finds it.
     case failed(PushOutcome)
 }
 
-/// What became of the wish to delete a channel.
+/// The result of a request to delete a channel.
 package enum ChannelDeletionOutcome: Sendable, Hashable {
-    /// It is deleted.
+    /// The channel was deleted.
     case deleted
-    /// There was none of that id (any more).
+    /// No channel with that id exists (any more).
     case alreadyGone
-    /// It may still be there.
+    /// The channel may still exist.
     case failed(PushOutcome)
 }
 
-/// What Apple tells about one channel.
+/// The result of a request for one channel.
 package enum ChannelReadingOutcome: Sendable, Hashable {
-    /// It exists and stores as told.
+    /// The channel exists; its storage policy.
     case found(ChannelStorage)
-    /// There is none of that id.
+    /// No channel with that id exists.
     case gone
-    /// Nothing is known.
+    /// The request failed, so nothing is known.
     case failed(PushOutcome)
 }
 
-/// The channels of an app, as Apple lists them.
+/// The result of a request for all channels of an app.
 package enum ChannelListOutcome: Sendable, Hashable {
     /// All ids, in Apple's order.
     case listed([APNSChannelID])
-    /// Nothing is known.
+    /// The request failed, so nothing is known.
     case failed(PushOutcome)
 }

@@ -1,31 +1,31 @@
-/// What became of one request.
+/// The result of one request.
 ///
-/// An answer of Apple's, whatever it says, is a value and not an error.
+/// Every answer of Apple is a value, never a thrown error.
 package struct PushOutcome: Sendable, Hashable {
-    /// What the caller does with it.
+    /// The class of the result. It tells the caller what to do.
     package enum Class: Sendable, Hashable {
-        /// APNs took it; not a proof of delivery.
+        /// APNs accepted the push, which does not prove delivery.
         case accepted
-        /// The token is dead since the given time (milliseconds since 1970), which is Apple's and may be missing. If
-        /// the app reported the token later than that, it lives.
+        /// The token has been dead since the given time (milliseconds since 1970). The time is Apple's and may be
+        /// missing. A token that the app reported later is alive.
         case tokenDead(at: Int64?)
-        /// APNs does not take this token here. Wrong environment or topic look the same, so the token is kept, not sent
-        /// to.
+        /// APNs refuses this token here. A wrong environment or topic looks the same, so the token is stored, but Tally
+        /// stops sending to it.
         case tokenRejected
-        /// May be sent again, later.
+        /// A later retry may succeed.
         case retry
-        /// The channel does not exist, or no more.
+        /// The channel does not exist (any more).
         case channelGone
-        /// The request would be refused every time; the token and the channel are fine.
+        /// A retry would be refused every time. The token and the channel are fine.
         case requestInvalid
-        /// Key, team, topic or capability is wrong; an operator has to act. The token and the channel are fine.
+        /// Key, team, topic or capability is wrong: an operator must act. The token and the channel are fine.
         case credential
-        /// It left, and no answer came: it may have arrived.
+        /// The request left and got no answer. It may have arrived.
         case unknown
-        /// It certainly did not leave, or was certainly not processed: safe to send again.
+        /// The request certainly did not leave, or was certainly not processed. A retry is safe.
         case notSent
 
-        /// A word for logs, metrics and the timeline.
+        /// A code for logs, metrics and the timeline.
         package var name: String { word.rawValue }
 
         private var word: Word {
@@ -43,7 +43,7 @@ package struct PushOutcome: Sendable, Hashable {
         }
     }
 
-    /// A ``Class`` as it is written down: without what it carries.
+    /// A ``Class`` as a plain code, without associated values.
     package enum Word: String, Sendable, Hashable {
         case accepted
         case tokenDead = "token_dead"
@@ -57,20 +57,21 @@ package struct PushOutcome: Sendable, Hashable {
     }
 
     package let `class`: Class
-    /// The HTTP status; nil where no answer came, or where the request was refused before it left.
+    /// The HTTP status; `nil` without an answer, or if the request was refused locally.
     package let status: Int?
-    /// Apple's word (or the one that Apple would have used, where `status` is nil). Unknown words are kept as they
-    /// came.
+    /// Apple's reason, or the one that Apple would have used, if `status` is `nil`. Unknown reasons are preserved as
+    /// they came.
     package let reason: String?
-    /// The id that Apple gave the request: `apns-id` or `apns-request-id`.
+    /// Apple's id of the request: `apns-id` or `apns-request-id`.
     package let apnsID: String?
-    /// `apns-unique-id`, by which the delivery log of Apple's Push Notifications Console finds the push; sent in the
-    /// sandbox only.
+    /// `apns-unique-id`, the id of the push in the delivery log of Apple's Push Notifications Console. Only the sandbox
+    /// sends it.
     package let uniqueID: String?
-    /// Words for people where the fault was on the way, such as "connection refused". Never holds tokens or payloads.
+    /// Details for people about a failure on the way, such as "connection refused". It never contains tokens or
+    /// payloads.
     package let detail: String?
 
-    /// An outcome.
+    /// Creates an outcome.
     package init(
         _ class: Class,
         status: Int? = nil,
@@ -87,10 +88,10 @@ package struct PushOutcome: Sendable, Hashable {
         self.detail = detail
     }
 
-    /// Whether APNs took it.
+    /// Whether APNs accepted the push.
     package var isAccepted: Bool { `class` == .accepted }
 
-    /// Whether the same would be said of every push of the batch: it lies in the key, or in what all of them share.
+    /// Whether every push of the batch would get the same answer, because the cause is the key or another shared part.
     var concernsWholeBatch: Bool {
         switch `class` {
         case .credential: true

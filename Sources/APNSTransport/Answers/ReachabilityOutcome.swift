@@ -1,20 +1,20 @@
-/// Whether one of Apple's APIs can be reached from here.
+/// Whether this machine can reach one of Apple's APIs.
 package enum ReachabilityOutcome: Sendable, Hashable {
-    /// What is in the way.
+    /// Why an API cannot be reached.
     package enum Obstacle: Sendable, Hashable {
-        /// The name is not known, or no TCP connection came about.
+        /// The name is unknown, or the TCP connection failed.
         case unreachable
-        /// Nothing answered in time: mostly a firewall.
+        /// No answer in time; usually a firewall.
         case timedOut
-        /// The TLS handshake failed: mostly a certificate that no trust root of ours vouches for.
+        /// The TLS handshake failed; usually a certificate that no configured trust root has signed.
         case tls
-        /// Whatever answers there does not speak HTTP/2: mostly a proxy.
+        /// The server does not speak HTTP/2; usually a proxy.
         case noHTTP2
-        /// Something else, told in words only.
+        /// Any other problem; only `detail` describes it.
         case other
     }
 
-    /// Name, TCP, TLS with a trusted certificate and the first SETTINGS of HTTP/2 took so long.
+    /// The time for name lookup, TCP, TLS with a trusted certificate, and the first SETTINGS of HTTP/2.
     case reached(Duration)
     /// `detail` is for people.
     case failed(Obstacle, detail: String)

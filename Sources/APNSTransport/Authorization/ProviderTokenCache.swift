@@ -1,21 +1,21 @@
-/// What a sender remembers of one identity's token. Pure: time is an argument.
+/// The cached provider token of one identity in this process. It is pure: time is an argument.
 struct ProviderTokenCache {
-    /// What to do for a request.
+    /// How to get the token of a request.
     enum Step: Equatable {
         case use(ProviderToken)
-        /// Ask the store. If it is away, `meanwhile` still serves.
+        /// Ask the store. If it is unavailable, `meanwhile` is still valid.
         case ask(meanwhile: ProviderToken?)
     }
 
-    /// How long a store that had nothing new, or was away, is not asked again.
+    /// How long the store is not asked again after it had no new token or was unavailable.
     static let patience = Duration.seconds(60)
 
     private var held: (token: ProviderToken, issuedAt: ContinuousClock.Instant)?
-    /// Until when the store is not asked for a successor.
+    /// When the store may be asked again for a newer token.
     private var askAgainAt: ContinuousClock.Instant?
-    /// Until when the store knows of Apple's complaint.
+    /// Until when the store counts as informed of Apple's complaint.
     private var complaintKnownUntil: ContinuousClock.Instant?
-    /// Until when there is no other token than the one that Apple calls expired.
+    /// Until when no other token exists than the one that Apple calls expired.
     private var irreplaceableUntil: ContinuousClock.Instant?
 
     /// The token for a request that leaves now.
@@ -23,15 +23,15 @@ struct ProviderTokenCache {
         guard let held, !isOver(now: now) else { return .ask(meanwhile: nil) }
         let age = held.issuedAt.duration(to: now)
         if age >= .seconds(ProviderTokenIssuer.refreshAge), askAgainAt.map({ $0 <= now }) ?? true {
-            // One request asks, the others go on.
+            // One request asks the store; the others continue with the old token.
             askAgainAt = now + Self.patience
             return .ask(meanwhile: held.token)
         }
         return .use(held.token)
     }
 
-    /// Until when the store may take to answer for a request that is to be over by `due`: where a token serves
-    /// meanwhile, a third of the time, so that a store that hangs does not cost the request.
+    /// The deadline for the store's answer to a request that must finish by `due`. If an old token is still valid, it
+    /// is a third of the time, so that an unresponsive store does not cost the request.
     static func patience(
         meanwhile: ProviderToken?,
         until due: ContinuousClock.Instant,
@@ -40,22 +40,22 @@ struct ProviderTokenCache {
         meanwhile == nil ? due : now + now.duration(to: due) / 3
     }
 
-    /// Apple called a token expired that a request left with. Nil if there is no other for now.
+    /// The next step after Apple has called a request's token expired; `nil` if there is no other token for now.
     mutating func successor(of expired: ProviderToken, now: ContinuousClock.Instant) -> Step? {
         if let held, held.token != expired { return .use(held.token) }
         if let irreplaceableUntil, now < irreplaceableUntil { return nil }
         return .ask(meanwhile: nil)
     }
 
-    /// Apple complained of too many new tokens. Whether the store is to be told: every batch hears it, for as long as
-    /// it lasts.
+    /// Records that Apple complained of too many new tokens. Returns whether to inform the store: only once per
+    /// complaint, because every batch receives it.
     mutating func tooMany(now: ContinuousClock.Instant) -> Bool {
         if let complaintKnownUntil, now < complaintKnownUntil { return false }
         complaintKnownUntil = now + Self.patience
         return true
     }
 
-    /// The store's answer; `expired` as it was asked.
+    /// Records the store's answer. `expired` is the value from the question.
     mutating func answered(
         _ issued: IssuedProviderToken,
         replacing expired: ProviderToken?,
@@ -66,7 +66,7 @@ struct ProviderTokenCache {
         held = (issued.token, now - .seconds(issued.age))
     }
 
-    /// Whether nothing of it is of use any more.
+    /// Whether the cached token is too old to use.
     func isOver(now: ContinuousClock.Instant) -> Bool {
         guard let held else { return true }
         return held.issuedAt.duration(to: now) >= .seconds(ProviderTokenIssuer.maximumAge)

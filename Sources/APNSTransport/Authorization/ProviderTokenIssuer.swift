@@ -1,39 +1,40 @@
 package import ActivityModel
 package import Cryptography
 
-/// Holds the provider token of one identity and makes a new one when it is time.
+/// Contains the provider token of one identity and signs a new one when it is due. Token stores use it.
 ///
-/// Apple takes a token for an hour, wants a new one at least that often, and answers 429 `TooManyProviderTokenUpdates`
-/// to new ones more often than every 20 minutes ("Establishing a token-based connection to APNs"). The clock is the
-/// caller's.
+/// Apple accepts a token for an hour and requires a new one at least that often. It answers 429
+/// `TooManyProviderTokenUpdates` to new ones more often than every 20 minutes ("Establishing a token-based connection
+/// to APNs"). The caller passes the time.
 package struct ProviderTokenIssuer: Sendable {
-    /// The age, in seconds, at which a token is replaced: well before Apple's hour, whatever the clocks differ by.
+    /// The age, in seconds, at which a token is replaced. It is well below Apple's hour, to allow for clock
+    /// differences.
     package static let refreshAge: Int64 = 50 * 60
-    /// The least time, in seconds, between two tokens.
+    /// The minimum time between two tokens, in seconds.
     package static let minimumAge: Int64 = 20 * 60
-    /// Beyond this age, in seconds, Apple takes it no more, and nothing is lost by making a new one.
+    /// The age, in seconds, above which Apple refuses a token, so a new one costs nothing.
     package static let maximumAge: Int64 = 60 * 60
 
-    /// Whose tokens these are.
+    /// The identity that signs the tokens.
     package let identity: SigningIdentity
-    /// The token in use; nil before the first.
+    /// The current token; `nil` before the first.
     package private(set) var current: ProviderToken?
-    /// Until when no new token is made because Apple complained of too many.
+    /// Until when no new token is signed, because Apple complained of too many.
     package private(set) var keptUntil: Timestamp?
 
-    /// An issuer as it was left; without a token if it is new.
+    /// A stored issuer; a new one has no token.
     package init(identity: SigningIdentity, current: ProviderToken? = nil, keptUntil: Timestamp? = nil) {
         self.identity = identity
         self.current = current
         self.keptUntil = keptUntil
     }
 
-    /// Answers a sender: as ``ProviderTokenStore/token(for:replacing:)``.
+    /// Answers a sender; see ``ProviderTokenStore/token(for:replacing:)``.
     package mutating func issue(
         replacing expired: ProviderToken?,
         now: Timestamp
     ) throws(CryptographyError) -> IssuedProviderToken {
-        // Another sender may have had it replaced already.
+        // Another sender may already have caused its replacement.
         if let expired, expired == current {
             _ = try tokenExpired(now: now)
         }
@@ -41,7 +42,7 @@ package struct ProviderTokenIssuer: Sendable {
         return IssuedProviderToken(token, age: max(0, now - token.issuedAt))
     }
 
-    /// The token to send with now.
+    /// The current token, renewed if it is due.
     package mutating func token(now: Timestamp) throws(CryptographyError) -> ProviderToken {
         if let current, !isDue(current, now: now) {
             return current
@@ -49,10 +50,10 @@ package struct ProviderTokenIssuer: Sendable {
         return try renew(now: now)
     }
 
-    /// Apple called the current token expired: makes a new one if that is allowed. Whether there is a new one.
+    /// Handles Apple's answer that the current token is expired: signs a new one if that is allowed. Returns whether it
+    /// did.
     ///
-    /// A token that is younger than 20 minutes and yet expired means that a clock is wrong, which a new one would not
-    /// mend.
+    /// If a token younger than 20 minutes is expired, a clock is wrong, and a new token would not help.
     package mutating func tokenExpired(now: Timestamp) throws(CryptographyError) -> Bool {
         guard let current, !isYoung(current, now: now) else {
             return false
@@ -61,7 +62,8 @@ package struct ProviderTokenIssuer: Sendable {
         return true
     }
 
-    /// Apple complained of too many new tokens: the present one stays for 20 minutes more, if it lives so long.
+    /// Handles Apple's complaint of too many new tokens: the current one stays for another 20 minutes, unless it
+    /// expires before.
     package mutating func tooManyTokens(now: Timestamp) {
         keptUntil = now + Self.minimumAge
     }
@@ -78,7 +80,7 @@ package struct ProviderTokenIssuer: Sendable {
         if age >= Self.maximumAge {
             return true
         }
-        // A token out of the future: the clock was set back. Within the hour Apple takes it all the same.
+        // A token from the future: the clock was set back. Within an hour Apple accepts it.
         if age <= -Self.refreshAge {
             return true
         }

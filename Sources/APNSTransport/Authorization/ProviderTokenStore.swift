@@ -1,41 +1,41 @@
 internal import Synchronization
 package import ActivityModel
 
-/// Where provider tokens come from.
+/// The source of provider tokens, shared by all senders with the same key.
 ///
-/// Apple wants one token at a time for a team and key, whatever sends with it, so all who share a key share a store.
-/// What is remembered of a token on the way, and when another is asked for, is the transport's business.
+/// Apple wants one token at a time for a team and key, across all senders. The transport caches tokens and decides when
+/// to ask the store again.
 package protocol ProviderTokenStore: Sendable {
-    /// The token to send with now, made anew if it is time.
+    /// The token to send with now; the store renews it if it is due.
     ///
-    /// `expired` is one that Apple called expired: another is wanted. It comes back if a new one would be too early.
-    /// Throws `CryptographyError` if the key cannot sign, anything else if the store is away. Cancelled at the deadline
-    /// of what is to be sent.
+    /// `expired` is a token that Apple called expired, so the caller wants another. The store returns the same one if a
+    /// new one would be too early. It throws `CryptographyError` if the key cannot sign, and any other error if the
+    /// store is unavailable. The call is cancelled at the deadline of the request.
     func token(for identity: SigningIdentity, replacing expired: ProviderToken?) async throws -> IssuedProviderToken
 
-    /// Apple complained of too many new tokens: the present one is to stay.
+    /// Records Apple's complaint of too many new tokens, so that the current one stays.
     func tooManyTokens(for identity: SigningIdentity) async throws
 }
 
-/// A token and how old it is, by the clock that gave it its `iat`.
+/// A token and its age, by the same clock that set its `iat`.
 package struct IssuedProviderToken: Sendable, Hashable {
     package let token: ProviderToken
     /// Seconds since it was issued.
     package let age: Int64
 
-    /// An issued token.
+    /// Creates an issued token.
     package init(_ token: ProviderToken, age: Int64) {
         self.token = token
         self.age = age
     }
 }
 
-/// A store that lives and dies with the process: for one that shares its keys with nobody.
+/// A store in memory, for a process that shares its keys with no other.
 package final class LocalProviderTokens: ProviderTokenStore {
     private let issuers = Mutex<[SigningIdentity: ProviderTokenIssuer]>([:])
     private let now: @Sendable () -> Timestamp
 
-    /// A store by a wall clock in UNIX seconds.
+    /// A store with a wall clock in UNIX seconds.
     package init(now: @escaping @Sendable () -> Timestamp = { APNSClient.wallClock() }) {
         self.now = now
     }

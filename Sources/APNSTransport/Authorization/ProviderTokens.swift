@@ -2,15 +2,15 @@ internal import ActivityModel
 internal import Cryptography
 internal import Synchronization
 
-/// The provider tokens that this process sends with: those of the store, remembered while they are good. However many
-/// pushes want one at the same time, the store is asked once.
+/// The provider tokens of this process: those of the store, cached while valid. Any number of concurrent pushes cause
+/// one question to the store.
 final class ProviderTokens: Sendable {
-    /// There is no token to send with. `outcome` is what that means for a push.
+    /// No token is available. `outcome` is the result for a push.
     struct Missing: Error {
         let outcome: PushOutcome
     }
 
-    /// The store did not answer by the deadline of what was to be sent.
+    /// The store did not answer before the deadline of the request.
     private struct TimeIsUp: Error, CustomStringConvertible {
         var description: String { "the store did not answer in time" }
     }
@@ -28,9 +28,11 @@ final class ProviderTokens: Sendable {
         self.store = store
     }
 
-    /// The token for a request that leaves now. While the store is away the last one serves as long as Apple takes it.
+    /// The token for a request that leaves now. While the store is unavailable, the last token is used until Apple
+    /// refuses it.
     ///
-    /// `due` is when the request has to be over; who waits for another's question waits as long as that one's.
+    /// `due` is the deadline of the request. If another request is already asking the store, this one waits until
+    /// that request's deadline.
     func token(
         for identity: SigningIdentity,
         until due: ContinuousClock.Instant
@@ -42,7 +44,7 @@ final class ProviderTokens: Sendable {
             let end = ProviderTokenCache.patience(meanwhile: meanwhile, until: due, now: .now)
             do {
                 return try await asking.value(for: Question(identity: identity, expired: nil)) {
-                    // Another may have had the answer a moment ago.
+                    // Another request may have got the answer a moment ago.
                     if meanwhile == nil, case .use(let token) = next(for: identity) { return token }
                     return try await ask(identity, replacing: nil, until: end)
                 }
@@ -57,7 +59,7 @@ final class ProviderTokens: Sendable {
         caches.withLock { $0[identity, default: ProviderTokenCache()].next(now: .now) }
     }
 
-    /// Another token than one that Apple called expired; nil if there is none.
+    /// A token that differs from one that Apple called expired; `nil` if no other exists.
     func successor(
         of expired: ProviderToken,
         for identity: SigningIdentity,
@@ -69,13 +71,13 @@ final class ProviderTokens: Sendable {
         case .ask:
             let token = try? await asking.value(for: Question(identity: identity, expired: expired)) {
                 switch step(after: expired, for: identity) {
-                // Another has had the answer a moment ago.
+                // Another request got the answer a moment ago.
                 case nil: expired
                 case .use(let token): token
                 case .ask: try await ask(identity, replacing: expired, until: due)
                 }
             }
-            // Without the store there is no other token, and the push keeps Apple's answer.
+            // If the store is unavailable, there is no other token, and Apple's answer stands.
             return token == expired ? nil : token
         }
     }
@@ -84,10 +86,10 @@ final class ProviderTokens: Sendable {
         caches.withLock { $0[identity, default: ProviderTokenCache()].successor(of: expired, now: .now) }
     }
 
-    /// Apple complained of too many new tokens.
+    /// Reports Apple's complaint of too many new tokens to the store.
     func tooMany(for identity: SigningIdentity, until due: ContinuousClock.Instant) async {
         guard caches.withLock({ $0[identity, default: ProviderTokenCache()].tooMany(now: .now) }) else { return }
-        // Advice for later: a store that is away has not made a new token either.
+        // Failures do not matter: an unavailable store has not made a new token either.
         try? await Self.within(due) { [store] in try await store.tooManyTokens(for: identity) }
     }
 
@@ -102,15 +104,15 @@ final class ProviderTokens: Sendable {
         let now = ContinuousClock.now
         caches.withLock { caches in
             caches[identity, default: ProviderTokenCache()].answered(issued, replacing: expired, now: now)
-            // Keys that were replaced leave nothing behind.
+            // Drops the tokens of replaced keys.
             caches = caches.filter { !$0.value.isOver(now: now) }
         }
         return issued.token
     }
 
-    /// What `body` gives by `due`; it is cancelled then.
+    /// The result of `body`, which is cancelled at `due`.
     ///
-    /// - Throws: What `body` throws; ``TimeIsUp``.
+    /// - Throws: The error of `body`, or ``TimeIsUp``.
     private static func within<Result: Sendable>(
         _ due: ContinuousClock.Instant,
         _ body: @escaping @Sendable () async throws -> Result
@@ -122,7 +124,7 @@ final class ProviderTokens: Sendable {
                 throw TimeIsUp()
             }
             defer { group.cancelAll() }
-            // Two tasks were added, so there is a first.
+            // The group has two tasks, so there is a first result.
             guard let first = try await group.next() else { throw TimeIsUp() }
             return first
         }
@@ -134,9 +136,9 @@ final class ProviderTokens: Sendable {
 }
 
 extension PushOutcome {
-    /// Apple calls the provider token too old ("Handling notification responses from APNs").
+    /// Whether Apple calls the provider token too old ("Handling notification responses from APNs").
     var isForExpiredToken: Bool { reason == "ExpiredProviderToken" }
 
-    /// Apple complains that tokens change too often (there as well).
+    /// Whether Apple complains that tokens change too often (same page).
     var isForTooManyTokens: Bool { reason == "TooManyProviderTokenUpdates" }
 }

@@ -1,20 +1,20 @@
 package import ActivityModel
 package import Cryptography
 
-/// Who signs: a team and one of its keys. A connection to Apple serves one of these only.
+/// A team and one of its signing keys. A connection to Apple serves only one identity.
 package struct SigningIdentity: Sendable, Hashable {
     package let teamID: TeamID
     package let keyID: KeyID
     package let privateKey: P256PrivateKey
 
-    /// An identity.
+    /// Creates an identity.
     package init(teamID: TeamID, keyID: KeyID, privateKey: P256PrivateKey) {
         self.teamID = teamID
         self.keyID = keyID
         self.privateKey = privateKey
     }
 
-    /// Hashes team and key id only; two keys under one id are rare, and told apart by equality.
+    /// Hashes team and key id only. Two keys with the same id are rare, and equality distinguishes them.
     package func hash(into hasher: inout Hasher) {
         hasher.combine(teamID)
         hasher.combine(keyID)
@@ -22,6 +22,6 @@ package struct SigningIdentity: Sendable, Hashable {
 }
 
 extension SigningIdentity: CustomStringConvertible {
-    /// Team and key id; neither is secret.
+    /// Team and key id, which are not secret.
     package var description: String { "team \(teamID) key \(keyID)" }
 }

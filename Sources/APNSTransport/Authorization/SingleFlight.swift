@@ -1,34 +1,33 @@
 internal import Synchronization
 
-/// Lets whoever asks for something that another is asking for already wait for that answer, so that a crowd which comes
-/// at once asks once.
+/// Combines concurrent questions for the same key: one caller asks, and the others wait for its answer.
 ///
-/// Nothing is remembered beyond the answer: who comes later asks anew.
+/// It caches nothing: a later call asks again.
 package final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private enum Turn {
         case answer(Result<Value, any Error>)
-        /// Whoever asked has given up; it is the waiting one's to ask now.
+        /// No one else is asking any more, so this caller must ask.
         case toAsk
     }
 
-    /// Who waits, by what is being asked for.
+    /// The waiting callers, by key.
     private let waiting = Mutex<[Key: [CheckedContinuation<Turn, Never>]]>([:])
 
     package init() {}
 
-    /// The answer to a question, which is asked by `ask` unless somebody else is at it.
+    /// Returns the answer for a key. It calls `ask` unless another caller is already asking.
     ///
-    /// Who waits does so until the other's answer, cancelled or not, so `ask` has to have a deadline; who was cancelled
-    /// then throws. If the one who asks is cancelled, the next who waits asks.
+    /// A waiting caller waits for that answer even if it is cancelled; then it throws. So `ask` must have a deadline.
+    /// If the asking caller is cancelled, the next waiting one asks.
     ///
-    /// - Throws: What `ask` throws, also that of another; `CancellationError`.
+    /// - Throws: The error of `ask`, also of another caller's; `CancellationError`.
     package func value(
         for key: Key,
         asking ask: @Sendable () async throws -> Value
     ) async throws -> Value {
         switch await turn(key) {
         case .answer(let answer):
-            // Who was cancelled meanwhile is not to act upon it.
+            // A cancelled caller must not act on the answer.
             try Task.checkCancellation()
             return try answer.get()
         case .toAsk: break
@@ -39,7 +38,7 @@ package final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sen
             return value
         } catch {
             if Task.isCancelled {
-                // Nobody else is to fail by that.
+                // The others must not fail because of this cancellation.
                 passOn(key)
             } else {
                 answer(.failure(error), to: key)

@@ -7,13 +7,13 @@ internal import Reactor
 internal import ServiceLifecycle
 internal import TLSEngine
 
-/// Sends to Apple: pushes to tokens and channels, and the management of channels.
+/// Sends requests to Apple: pushes to tokens and channels, and the management of channels.
 ///
-/// Everything is done by one thread, which lives as long as ``run()`` or until ``shutDown()``; sending works as soon as
-/// the client is made. Every call ends by its deadline, and no answer of Apple's is ever thrown. When the calling task
-/// is cancelled, what has not left is not sent, and what has left is still waited for.
+/// One thread does all work. It lives until ``run()`` ends or ``shutDown()`` is called. Sending works immediately after
+/// `init`. Every call ends by its deadline, and Apple's answers are never thrown. If the calling task is cancelled,
+/// waiting pushes are not sent, and pushes in flight still get their answers.
 package final class APNSClient: Service, CustomStringConvertible, Sendable {
-    /// How long a request about channels may take.
+    /// The deadline of a request about channels.
     package static let channelDeadline: Duration = .seconds(10)
 
     private let loop: EventLoop
@@ -21,9 +21,9 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
     private let providerTokens: ProviderTokens
     private let endpoints: APNSEndpoints
 
-    /// Makes a client and starts its thread. Nothing is sent.
+    /// Creates a client and starts its thread, without sending anything.
     ///
-    /// `caFile` names further trust roots beside the system's, in PEM. `providerTokens` are shared with all that send
+    /// `caFile` names a PEM file of trust roots in addition to the system's. `providerTokens` are shared by all senders
     /// with the same keys.
     package init(
         endpoints: APNSEndpoints = APNSEndpoints(),
@@ -63,11 +63,11 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
     /// The name in lifecycle logs.
     package var description: String { "apns-client" }
 
-    /// Waits for graceful shutdown, then lets what is under way end (by its deadlines) and closes all connections.
+    /// Waits for graceful shutdown. Then it lets open requests finish (by their deadlines) and closes all connections.
     ///
-    /// When the task is cancelled, before or during that, what is under way is given up.
+    /// If the task is cancelled, before or during that, open requests are given up.
     package func run() async {
-        // Only a cancelled wait throws, and what is to be done then the handler below does.
+        // Only a cancelled wait throws, and the cancellation handler below does the rest.
         try? await gracefulShutdown()
         await withTaskCancellationHandler {
             await close(abandoningWork: false)
@@ -78,7 +78,7 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
         }
     }
 
-    /// Gives up what is under way, closes all connections and ends the thread.
+    /// Gives up open requests, closes all connections and ends the thread.
     package func shutDown() async {
         await close(abandoningWork: true)
     }
@@ -102,8 +102,7 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
 
     // MARK: Pushes
 
-    /// Sends the same push to many tokens and returns when each of them has an outcome, by the batch's deadline at the
-    /// latest.
+    /// Sends the same push to many tokens. Returns when each has an outcome, by the batch's deadline at the latest.
     package func send(_ batch: PushBatch) async -> BatchOutcome {
         if let refusal = batch.refusal {
             return BatchOutcome(count: batch.tokens.count, allAre: refusal)
@@ -163,7 +162,7 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
 
     // MARK: Channels
 
-    /// Makes a channel. Not repeated by itself: after an unknown outcome a channel may exist that only the list shows.
+    /// Creates a channel. It never retries: after an unknown outcome a channel may exist that only the list shows.
     package func createChannel(
         environment: APNSEnvironment,
         identity: SigningIdentity,
@@ -185,7 +184,7 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
         return .created(channelID)
     }
 
-    /// Deletes a channel for good.
+    /// Deletes a channel permanently.
     package func deleteChannel(
         environment: APNSEnvironment,
         identity: SigningIdentity,
@@ -205,7 +204,7 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
         }
     }
 
-    /// Asks whether a channel exists, and what it stores.
+    /// Reads whether a channel exists, and its storage policy.
     package func readChannel(
         environment: APNSEnvironment,
         identity: SigningIdentity,
@@ -249,12 +248,12 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
 
     // MARK: Reachability
 
-    /// Where an API listens, as this client was configured.
+    /// The configured endpoint of an API.
     package func endpoint(_ environment: APNSEnvironment, _ api: APNSAPI) -> APNSEndpoint {
         endpoints[environment, api]
     }
 
-    /// Connects to an API as pushes do and hangs up, without a request; over by `deadline`.
+    /// Connects to an API like a push would, then closes without a request, by `deadline` at the latest.
     package func reach(
         _ environment: APNSEnvironment,
         _ api: APNSAPI,
@@ -275,13 +274,13 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
 
     private static let isShutDown = PushOutcome(.notSent, detail: "the transport is shut down")
 
-    /// A single request's outcome, with what else its answer says.
+    /// The outcome of a single request, with the other parts of its answer.
     private struct SingleAnswer: Sendable {
         var outcome: PushOutcome
         var channelID: String?
         var body: [UInt8] = []
 
-        /// The outcome for a success that cannot be understood: whatever was asked for may have happened.
+        /// The outcome for a success with an unreadable answer: the request may have taken effect.
         func unusable(_ detail: String) -> PushOutcome {
             PushOutcome(.unknown, status: outcome.status, apnsID: outcome.apnsID, detail: detail)
         }
@@ -344,8 +343,8 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
         return answer ?? SingleAnswer(outcome: Self.isShutDown)
     }
 
-    /// Sends with the identity's provider token, and what Apple calls expired once more with its successor, if there is
-    /// one.
+    /// Sends with the identity's provider token. If Apple calls that expired, it sends the refused requests once more
+    /// with the next token, if there is one.
     private func underProviderToken<Result, Outcomes: Sequence<PushOutcome>>(
         of identity: SigningIdentity,
         until due: ContinuousClock.Instant,
@@ -372,7 +371,7 @@ package final class APNSClient: Service, CustomStringConvertible, Sendable {
         return result
     }
 
-    /// Hands a work to the loop and waits for it; nil if the loop is gone.
+    /// Submits work to the loop and waits for its result; `nil` if the loop has ended.
     private func perform<Result: Sendable>(
         _ head: RequestHead,
         _ providerToken: ProviderToken,

@@ -1,38 +1,40 @@
-/// Limits and waiting times of the transport.
+/// The limits and timeouts of the transport.
 package struct APNSClientConfiguration: Sendable, Hashable {
-    /// How many connections one (endpoint, team, key) may use at a time, 1 to 64.
+    /// The maximum number of concurrent connections for one (endpoint, team, key), 1 to 64.
     ///
-    /// They are opened when the work needs them. With Apple's usual 1,000 streams and a round trip of 50 ms, sixteen
-    /// carry 320,000 requests a second, which is more than one thread makes.
+    /// They are opened on demand. With Apple's usual 1,000 streams and a round trip of 50 ms, sixteen connections carry
+    /// 320,000 requests per second. That is more than one thread can send.
     package var maximumConnections = 16
-    /// How many requests one connection carries in its life, at most the 2³⁰ − 1 stream numbers that there are.
+    /// The maximum number of requests of one connection, at most the 2³⁰ − 1 available stream numbers.
     package var maximumRequestsPerConnection = 1_000_000_000
-    /// How long a request that left may wait for its answer; after that its outcome is unknown.
+    /// How long a sent request waits for its answer. After that its outcome is unknown.
     package var requestTimeout: Duration = .seconds(10)
-    /// For name look-up, TCP, TLS and the first SETTINGS together.
+    /// The timeout for name lookup, TCP, TLS and the first SETTINGS together.
     package var connectTimeout: Duration = .seconds(10)
-    /// The wait after the first failed connection; it doubles with each further one.
+    /// The pause after the first failed connection. Each further failure doubles it.
     package var reconnectDelay: Duration = .milliseconds(500)
-    /// The longest wait between two attempts to connect.
+    /// The longest pause between two attempts to connect.
     package var maximumReconnectDelay: Duration = .seconds(30)
-    /// How long a new connection may leave its first request unanswered before another connection is opened beside it.
+    /// How long a new connection may leave its first request unanswered. After that another connection is opened in
+    /// addition.
     package var firstAnswerPatience: Duration = .seconds(2)
-    /// How long a connection that refused a stream gets no further request; doubled when it does so again and again.
+    /// The pause of a connection after it refused a stream. It doubles with repeated refusals.
     package var refusalPause: Duration = .milliseconds(100)
-    /// How old a connection must be to be replaced because it refuses an app as unknown.
+    /// How old a connection must be before a refused app causes its replacement.
     package var youth: Duration = .seconds(300)
-    /// After how much idle time a connection is asked for a sign of life. Apple suggests an hour.
+    /// The idle time after which a connection is checked by a PING. Apple suggests an hour.
     package var pingInterval: Duration = .seconds(3600)
-    /// How long a connection may leave that unanswered.
+    /// The timeout of that PING.
     package var pingTimeout: Duration = .seconds(5)
-    /// After how much idle time a connection is closed as long as there is another one to the same place.
+    /// The idle time after which a connection is closed if another one to the same endpoint exists.
     package var idleTimeout: Duration = .seconds(600)
-    /// After how much idle time the last connection to a place is closed. Apple wants them kept for hours to days.
+    /// The idle time after which the last connection to an endpoint is closed. Apple wants connections kept for hours
+    /// to days.
     package var lastConnectionIdleTimeout: Duration = .seconds(86_400)
-    /// After how much idle time a connection is closed whose key no app uses any more.
+    /// The idle time after which a connection is closed if no app uses its key any more.
     package var abandonedIdleTimeout: Duration = .seconds(60)
 
-    /// The defaults.
+    /// The default values.
     package init() {}
 
     func validate() throws(APNSTransportError) {

@@ -2,15 +2,15 @@ internal import HTTP2Engine
 internal import Reactor
 internal import TLSEngine
 
-/// Connects once as pushes do, asks for nothing and hangs up. Belongs to the transport's loop.
+/// Connects once like a push would, then closes without a request. It belongs to the transport's loop.
 final class ConnectionTrial: HTTP2ClientHandler {
     private let began = ContinuousClock.now
     private var connection: HTTP2ClientConnection?
     private var completion: ((ReachabilityOutcome) -> Void)?
     private let ended: (ConnectionTrial) -> Void
 
-    /// Prepares a trial; `completion` is called once, and `ended` last of all, when nothing is left of the connection.
-    /// Whoever makes a trial keeps it until then.
+    /// Prepares a trial. `completion` is called once. `ended` is called last, when the connection no longer exists. The
+    /// caller must retain the trial until then.
     init(
         completion: @escaping (ReachabilityOutcome) -> Void,
         ended: @escaping (ConnectionTrial) -> Void
@@ -19,7 +19,7 @@ final class ConnectionTrial: HTTP2ClientHandler {
         self.ended = ended
     }
 
-    /// Begins; the trial is over within `deadline`.
+    /// Begins the trial, which ends within `deadline`.
     func begin(loop: EventLoop, context: TLSContext, endpoint: APNSEndpoint, deadline: Duration) {
         var limits = HTTP2ClientConfiguration()
         limits.connectTimeout = deadline
@@ -28,7 +28,7 @@ final class ConnectionTrial: HTTP2ClientHandler {
         connection.connect()
     }
 
-    /// Ends it before its time.
+    /// Ends the trial early.
     func abandon() {
         connection?.drop(nil)
     }
@@ -49,7 +49,7 @@ final class ConnectionTrial: HTTP2ClientHandler {
         completion = nil
     }
 
-    // Nothing is asked, so nothing of this comes or matters.
+    // A trial sends no request, so these events never come or do not matter.
     func responded(_ connection: HTTP2ClientConnection, tag: UInt64, response: HTTP2Response) {}
     func streamFailed(_ connection: HTTP2ClientConnection, tag: UInt64, failure: HTTP2StreamFailure) {}
     func streamsFreed(_ connection: HTTP2ClientConnection) {}

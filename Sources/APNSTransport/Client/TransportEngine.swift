@@ -5,9 +5,9 @@ internal import Metrics
 internal import Reactor
 internal import TLSEngine
 
-/// All pools of the transport. Belongs to the transport's loop.
+/// All connection pools of the transport. It belongs to the transport's loop.
 final class TransportEngine {
-    /// How often idle connections are looked after.
+    /// The interval of checks for idle connections.
     private static let tidyInterval: Duration = .seconds(15)
 
     private let loop: EventLoop
@@ -22,7 +22,7 @@ final class TransportEngine {
     private var keysInUse = KeysInUse()
     private var tickTimer: TimerID?
     private var tidyTimer: TimerID?
-    /// Set once the transport takes no more work: called when the last connection is gone.
+    /// Set once the transport accepts no more work; called after the last connection has closed.
     private var whenClosed: [() -> Void] = []
     private var isClosing = false
 
@@ -42,9 +42,9 @@ final class TransportEngine {
         self.metrics = TransportMetrics(factory: metrics)
     }
 
-    /// Takes up a work and returns what ends it early.
+    /// Submits work and returns a closure that withdraws it.
     ///
-    /// The work's completion is called by its deadline at the latest, on the loop.
+    /// Its completion is called on the loop, by its deadline at the latest.
     func submit(
         _ head: RequestHead,
         providerToken: ProviderToken,
@@ -87,7 +87,7 @@ final class TransportEngine {
         }
     }
 
-    /// Connects to an API once, apart from the pools; `completion` is called by `deadline` at the latest, on the loop.
+    /// Connects to an API once, outside of the pools. `completion` is called on the loop, by `deadline` at the latest.
     func tryConnecting(
         to endpoint: APNSEndpoint,
         deadline: Duration,
@@ -109,7 +109,7 @@ final class TransportEngine {
         trial.begin(loop: loop, context: context, endpoint: endpoint, deadline: deadline)
     }
 
-    /// Takes no more work, lets what is under way end, closes all connections, then calls `done`.
+    /// Accepts no more work, lets open work finish, closes all connections, then calls `done`.
     func close(abandoningWork: Bool, _ done: @escaping () -> Void) {
         isClosing = true
         whenClosed.append(done)
@@ -122,7 +122,7 @@ final class TransportEngine {
         closeIfIdle()
     }
 
-    /// Ends all work under way at once.
+    /// Ends all open work at once.
     func abandonWork() {
         for pool in pools.values {
             for work in pool.works {

@@ -1,7 +1,7 @@
 internal import ActivityModel
 internal import Metrics
 
-/// What the transport tells of itself, recorded once per batch. Belongs to the transport's loop.
+/// The metrics of the transport, recorded once per batch. It belongs to the transport's loop.
 final class TransportMetrics {
     private struct Answer: Hashable {
         let status: String
@@ -41,7 +41,7 @@ final class TransportMetrics {
         self.factory = factory
     }
 
-    /// Counts the outcomes of a completed work and records its measured latencies.
+    /// Counts the outcomes of completed work and records its measured latencies.
     func record(_ work: Work, environment: APNSEnvironment) {
         let api = work.head.kind.api
         var counts: [Answer: Int] = [:]
@@ -64,15 +64,15 @@ final class TransportMetrics {
         }
     }
 
-    /// Tells how many connections there are in `environment`, those being opened or closed included, and how many
-    /// requests are under way on them.
+    /// Records the number of connections in `environment`, including those that are opening or closing, and of their
+    /// open requests.
     func setConnections(_ connections: Int, streams: Int, environment: APNSEnvironment) {
         let gauges = gauges(environment)
         gauges.connections.record(connections)
         gauges.streams.record(streams)
     }
 
-    /// Counts a connection that takes no more requests.
+    /// Counts a connection that accepts no more requests.
     func countEnd(_ cause: RetirementCause, environment: APNSEnvironment) {
         let end = End(
             environment: environment,
@@ -92,7 +92,7 @@ final class TransportMetrics {
         counter.increment()
     }
 
-    /// Reasons that we do not know are one label: what a peer writes must not make new time series.
+    /// All unknown reasons share one label, because a peer must not be able to create new time series.
     private static func label(_ reason: String) -> String {
         AnswerRules.knownReasons.contains(reason) ? reason : "other"
     }

@@ -1,6 +1,7 @@
 internal import Reactor
 
-/// Withdraws a work when its caller's task is cancelled, in whatever order the two arrive at the loop.
+/// Withdraws work when its caller's task is cancelled. The cancellation and the work may reach the loop in either
+/// order.
 final class WorkCancellation: Sendable {
     private final class State {
         var end: (() -> Void)?
@@ -16,7 +17,7 @@ final class WorkCancellation: Sendable {
         state = LoopBound(sending: State(), to: loop)
     }
 
-    /// Tells how to withdraw the work. Only on the loop.
+    /// Sets the closure that withdraws the work. Only on the loop.
     func arm(_ end: (() -> Void)?) {
         let state = state.value
         guard !state.isOver else {
@@ -29,14 +30,14 @@ final class WorkCancellation: Sendable {
         }
     }
 
-    /// The work is over. Only on the loop.
+    /// Marks the work as complete. Only on the loop.
     func disarm() {
         let state = state.value
         state.isOver = true
         state.end = nil
     }
 
-    /// The caller's task was cancelled. Any thread.
+    /// Records that the caller's task was cancelled. Any thread may call it.
     func cancel() {
         loop.execute { [state] in
             let state = state.value

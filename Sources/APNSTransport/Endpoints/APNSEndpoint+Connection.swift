@@ -3,9 +3,9 @@ internal import Reactor
 internal import TLSEngine
 
 extension APNSEndpoint {
-    /// Prepares a connection to here, to be used on `loop` alone; nothing happens before its `connect()`.
+    /// Prepares a connection to this endpoint for use on `loop` only, without any I/O before its `connect()`.
     ///
-    /// - `handler`: held weakly.
+    /// - `handler`: a weak reference.
     func connection(
         on loop: EventLoop,
         context: TLSContext,

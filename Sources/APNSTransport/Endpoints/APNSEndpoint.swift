@@ -1,16 +1,16 @@
-/// Where one API listens.
+/// The address of an API.
 package struct APNSEndpoint: Sendable, Hashable {
-    /// A DNS name or an IPv4 or IPv6 address (without brackets), lower-case.
+    /// A DNS name or an IPv4 or IPv6 address (without brackets), in lower case.
     package let host: String
     package let port: UInt16
 
-    /// An endpoint.
+    /// Creates an endpoint.
     package init(host: String, port: UInt16 = 443) {
         self.host = host
         self.port = port
     }
 
-    /// Reads `https://host[:port][/]`; `name` is the setting that an error names.
+    /// Parses `https://host[:port][/]`. `name` is the setting for error messages.
     ///
     /// - Throws: ``APNSTransportError/Code/invalidEndpoint`` for another scheme, a missing host, a bad port,
     ///   credentials, a path, a query or a fragment.
@@ -56,7 +56,7 @@ package struct APNSEndpoint: Sendable, Hashable {
         }
         var port: UInt16 = 443
         if let portText {
-            // `UInt16` alone would take a sign.
+            // `UInt16` alone would accept a sign.
             let isDigits = portText.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
             guard isDigits, let number = UInt16(portText), number > 0 else {
                 throw refusal("the port is not a number from 1 to 65535")
@@ -77,7 +77,7 @@ package struct APNSEndpoint: Sendable, Hashable {
         }
     }
 
-    /// The value of `:authority`: the port is left out where it is the usual one.
+    /// The value of `:authority`, without the default port.
     package var authority: String {
         let host = host.contains(":") ? "[\(host)]" : host
         return port == 443 ? host : "\(host):\(port)"

@@ -1,6 +1,6 @@
 package import ActivityModel
 
-/// Where Apple's three APIs listen, per environment.
+/// The endpoints of Apple's three APIs, per environment.
 package struct APNSEndpoints: Sendable, Hashable {
     private struct Key: Hashable {
         let environment: APNSEnvironment
@@ -9,7 +9,7 @@ package struct APNSEndpoints: Sendable, Hashable {
 
     private var overrides: [Key: APNSEndpoint] = [:]
 
-    /// Apple's own hosts.
+    /// Apple's hosts.
     package init() {}
 
     /// The endpoint of `api` in `environment`.
@@ -18,12 +18,12 @@ package struct APNSEndpoints: Sendable, Hashable {
         set { overrides[Key(environment: environment, api: api)] = newValue }
     }
 
-    /// Replaces one endpoint by `https://host:port`; an error names `name`, the setting that it came from.
+    /// Replaces one endpoint by `https://host:port`. `name` is the setting for error messages.
     ///
-    /// Apple answers to pushes on port 2197 as well, for firewalls that let nothing else through ("Sending notification
-    /// requests to APNs"): `https://api.push.apple.com:2197`.
+    /// Apple also accepts pushes on port 2197, for firewalls that block all others ("Sending notification requests to
+    /// APNs"): `https://api.push.apple.com:2197`.
     ///
-    /// A device host that is replaced does not take broadcasts along: each of the three is a setting of its own.
+    /// Each of the three endpoints is its own setting. Replacing the device host does not affect broadcasts.
     package mutating func setURL(
         _ url: String,
         environment: APNSEnvironment,
@@ -35,8 +35,8 @@ package struct APNSEndpoints: Sendable, Hashable {
 
     /// Apple's endpoint.
     ///
-    /// Broadcasts go to the ordinary host: Apple's pages contradict each other, and the answers that senders recorded
-    /// came from it. Channel management has a host of its own, and a port that differs by environment.
+    /// Broadcasts use the ordinary host. Apple's pages contradict each other, and senders have recorded answers from
+    /// this host. Channel management has its own host and a port per environment.
     package static func standard(_ environment: APNSEnvironment, _ api: APNSAPI) -> APNSEndpoint {
         switch (environment, api) {
         case (.production, .device), (.production, .broadcast): APNSEndpoint(host: "api.push.apple.com")

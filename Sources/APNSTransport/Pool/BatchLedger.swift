@@ -1,16 +1,16 @@
 internal import HTTP2Engine
 
-/// Where each push of a batch stands. Pure: no clock, no connection.
+/// The state of each push of a batch. It is pure: no clock, no connection.
 ///
-/// A push is waiting, in flight or settled, and is settled exactly once. Costs twelve bytes a push.
+/// A push is waiting, in flight or settled; it is settled exactly once. A push costs twelve bytes.
 struct BatchLedger {
-    /// Where a push in flight is.
+    /// The location of a push in flight.
     struct Flight: Equatable {
         /// Its stream.
         var stream: HTTP2StreamID?
         /// The number of its connection in the pool, from 1.
         var connection: UInt16
-        /// The pool's tick at which it left, modulo 256.
+        /// The pool's tick when it left, modulo 256.
         var tick: UInt8
 
         fileprivate static let waiting = Flight(stream: nil, connection: 0, tick: 0)
@@ -21,33 +21,33 @@ struct BatchLedger {
     }
 
     private var flights: [Flight]
-    /// Pushes from here on were never taken.
+    /// The pushes from this index on have never been taken.
     private var next = 0
-    /// Pushes that were taken and came back.
+    /// Pushes that were taken and put back.
     private var returned: [UInt32] = []
 
-    /// How many pushes were accepted.
+    /// The number of accepted pushes.
     private(set) var accepted = 0
     /// The settled pushes that were not accepted.
     private(set) var exceptions: [BatchOutcome.Exception] = []
-    /// How many pushes are in flight.
+    /// The number of pushes in flight.
     private(set) var aloft = 0
 
-    /// A ledger of `count` waiting pushes.
+    /// Creates a ledger of `count` waiting pushes.
     init(count: Int) {
         flights = Array(repeating: .waiting, count: count)
     }
 
-    /// How many pushes there are.
+    /// The number of pushes.
     var count: Int { flights.count }
 
-    /// How many pushes may be taken.
+    /// The number of pushes that may be taken.
     var waiting: Int { flights.count - next + returned.count }
 
     /// Whether every push is settled.
     var isComplete: Bool { accepted + exceptions.count == flights.count }
 
-    /// The next push to send, or nil. It must be ``sent(_:_:)`` or ``putBack(_:)`` or settled at once.
+    /// The next push to send, if any. The caller must immediately call ``sent(_:_:)``, ``putBack(_:)`` or settle it.
     mutating func take() -> Int? {
         if let index = returned.popLast() {
             return Int(index)
@@ -59,13 +59,13 @@ struct BatchLedger {
         return next
     }
 
-    /// The taken push has left.
+    /// Records that the taken push has left.
     mutating func sent(_ index: Int, _ flight: Flight) {
         flights[index] = flight
         aloft += 1
     }
 
-    /// The push, taken or in flight, was certainly not processed and waits again. False if it is settled.
+    /// Returns a taken or sent push, which was certainly not processed, to the waiting ones. False if it is settled.
     @discardableResult
     mutating func putBack(_ index: Int) -> Bool {
         guard land(index) else {
@@ -76,7 +76,7 @@ struct BatchLedger {
         return true
     }
 
-    /// The push was accepted. False if it was settled before.
+    /// Records that the push was accepted. False if it was settled before.
     @discardableResult
     mutating func accept(_ index: Int) -> Bool {
         guard land(index) else {
@@ -87,7 +87,7 @@ struct BatchLedger {
         return true
     }
 
-    /// The push has this outcome. False if it was settled before.
+    /// Records the outcome of the push. False if it was settled before.
     @discardableResult
     mutating func settle(_ index: Int, _ outcome: PushOutcome) -> Bool {
         guard !outcome.isAccepted else {
@@ -101,14 +101,14 @@ struct BatchLedger {
         return true
     }
 
-    /// Settles all pushes that wait.
+    /// Settles all waiting pushes.
     mutating func settleWaiting(_ outcome: PushOutcome) {
         while let index = take() {
             settle(index, outcome)
         }
     }
 
-    /// Settles the push that was taken and did not leave, wherever it is, and all that wait.
+    /// Settles the taken push that did not leave, and all waiting pushes.
     mutating func settleTaken(_ outcome: PushOutcome) {
         for index in 0..<next where flights[index] == .waiting && !returned.contains(UInt32(index)) {
             settle(index, outcome)
@@ -116,13 +116,13 @@ struct BatchLedger {
         settleWaiting(outcome)
     }
 
-    /// Settles the pushes in flight that left `age` ticks or more before `tick`, and returns where they were.
+    /// Settles the pushes in flight that left `age` ticks or more before `tick`. Returns their locations.
     mutating func settleAloft(at tick: UInt8, age: UInt8, _ outcome: PushOutcome) -> [Flight] {
         guard aloft > 0 else {
             return []
         }
         var overdue: [Flight] = []
-        // What was never taken cannot be in flight.
+        // A push that was never taken cannot be in flight.
         for index in 0..<next where flights[index].isAloft && tick &- flights[index].tick >= age {
             overdue.append(flights[index])
             settle(index, outcome)
@@ -130,7 +130,7 @@ struct BatchLedger {
         return overdue
     }
 
-    /// Where a push in flight is; nil for any other.
+    /// The location of a push in flight; `nil` for any other.
     func flight(_ index: Int) -> Flight? {
         flights[index].isAloft ? flights[index] : nil
     }

@@ -32,7 +32,7 @@ extension ConnectionPool {
         case .keep, .keepToken:
             break
         case .replace, .renewToken:
-            // A connection that knows only the old token is of no use for the new one.
+            // A connection that has used only the old token cannot be used with the new one.
             retire(connection, because: .answer(reason: answer.outcome.reason))
         case .replaceOld:
             if connection.state.opened.duration(to: .now) >= configuration.youth {
@@ -72,7 +72,7 @@ extension ConnectionPool {
         finishIfComplete(work)
     }
 
-    /// The server refused a stream: a pause for this connection, or another one in its place.
+    /// Handles a refused stream: pauses the connection, or replaces it.
     private func refused(_ connection: PooledConnection) {
         let now = ContinuousClock.now
         let pause = connection.state.refused(
@@ -87,7 +87,7 @@ extension ConnectionPool {
         }
     }
 
-    /// Streams have ended, by answers or because they were given up, which is no sign of life.
+    /// Streams have ended, by answers or because they were given up. Only an answer proves that the server is alive.
     func streamsFreed() {
         let now = ContinuousClock.now
         if hasHeard {

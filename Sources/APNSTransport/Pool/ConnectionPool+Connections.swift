@@ -15,7 +15,7 @@ extension ConnectionPool {
         pump()
     }
 
-    /// Lets a connection take no more requests; it closes when the open ones are over.
+    /// Retires a connection: it accepts no more requests and closes after the open ones.
     func retire(_ connection: PooledConnection, because cause: RetirementCause) {
         let before = connection.state
         guard connection.retire(because: cause) else {
@@ -40,7 +40,7 @@ extension ConnectionPool {
                 metadata: ["apns.connection": "\(connection.number)", "error": "\(error)"]
             )
             if before.phase == .connecting, connections.isEmpty, error.needsOperator {
-                // No later attempt will go better within this deadline, so the callers learn at once.
+                // No later attempt can succeed before this deadline, so the callers are informed at once.
                 failWaiting(PushOutcome(.notSent, detail: "no connection: \(error)"))
             }
         }
@@ -48,7 +48,7 @@ extension ConnectionPool {
         pump()
     }
 
-    /// Called once for every connection, when it is of no more use.
+    /// Called once for every connection, when it becomes unusable.
     private func isGone(_ state: ConnectionStateMachine, because cause: RetirementCause) {
         if !cause.isOurChoice {
             growth.lost(state, now: .now, chance: .random(in: 0...1))
@@ -63,8 +63,7 @@ extension ConnectionPool {
         }
     }
 
-    /// Where there is no connection, and the next is not tried before a moment, whoever cannot wait for it learns at
-    /// once.
+    /// If there is no connection and the next attempt waits until `moment`, fails the work whose deadline is earlier.
     func failWaiting(until moment: ContinuousClock.Instant) {
         guard connections.allSatisfy({ $0.state.phase == .draining }) else {
             return
@@ -79,8 +78,9 @@ extension ConnectionPool {
         finishSoon(work)
     }
 
-    /// Called now and then: pings and closes what is idle. Whether the pool is to be kept: for its connections, its
-    /// work, or for what it knows of failures, without which the next one would hammer a server that is away.
+    /// Called regularly: pings or closes idle connections. Returns whether the pool is still needed, for its
+    /// connections or work, or for its record of failures. Without that record, a new pool would retry an unavailable
+    /// server too fast.
     ///
     /// - `isAbandoned`: whether every app that used the pool has changed to another key.
     func tidy(isAbandoned: Bool, now: ContinuousClock.Instant) -> Bool {
@@ -101,7 +101,7 @@ extension ConnectionPool {
         return isBusy || !connections.isEmpty || growth.hasRecentFailure(now: now)
     }
 
-    /// Closes all connections, once their open requests are over.
+    /// Closes all connections after their open requests have ended.
     func close() {
         for connection in connections {
             retire(connection, because: .shutDown)
@@ -110,6 +110,6 @@ extension ConnectionPool {
 }
 
 extension HTTP2Error {
-    /// Whether trying again is useless until somebody has looked at certificates or hosts.
+    /// Whether a retry is useless until an operator has checked certificates or hosts.
     fileprivate var needsOperator: Bool { code == .tls || code == .noHTTP2 }
 }

@@ -4,34 +4,35 @@ internal import Logging
 internal import Reactor
 internal import TLSEngine
 
-/// All connections to one endpoint for one team and key, and the work that waits for them. Belongs to the transport's
-/// loop.
+/// All connections to one endpoint for one team and key, and the work that waits for them. It belongs to the
+/// transport's loop.
 ///
-/// A request leaves as soon as a connection has room. What was certainly not processed goes back to the queue until its
-/// batch's deadline; what left and stayed without an answer is ``PushOutcome/Class/unknown``.
+/// A request leaves as soon as a connection has room. A request that was certainly not processed returns to the queue
+/// until its batch's deadline. A request that left without an answer becomes ``PushOutcome/Class/unknown``.
 final class ConnectionPool {
-    /// What connections are shared by: Apple binds a connection to one team, and new keys to one environment.
+    /// The key by which requests share connections. Apple binds a connection to one team, and new keys to one
+    /// environment.
     struct Key: Hashable {
         let environment: APNSEnvironment
         let endpoint: APNSEndpoint
         let identity: SigningIdentity
     }
 
-    /// What the engine is told of.
+    /// An event for the engine.
     enum Event {
-        /// A work is complete.
+        /// Some work is complete.
         case finished
-        /// There is one connection more.
+        /// A connection was opened.
         case opened
-        /// There is one less.
+        /// A connection has closed.
         case closed
-        /// A connection takes no more requests, for the reason given; it may still be open.
+        /// A connection accepts no more requests, for this reason; it may still be open.
         case retired(RetirementCause)
     }
 
-    /// How many pushes of one work leave in a row while others wait.
+    /// How many pushes of one batch leave in a row while other work waits.
     private static let burst = 64
-    /// How many ticks make a request's time; it is given up one tick later at the most.
+    /// The number of ticks in a request's timeout. The request is given up at most one tick later.
     static let ticksPerTimeout: UInt8 = 8
 
     let key: Key
@@ -39,13 +40,13 @@ final class ConnectionPool {
     let context: TLSContext
     let configuration: APNSClientConfiguration
     let logger: Logger
-    /// Called with what has happened; never while the pool walks its lists.
+    /// Called with each event; never while the pool iterates over its lists.
     let report: (Event) -> Void
 
     var connections: [PooledConnection] = []
     var lastNumber: UInt16 = 0
     var growth: PoolGrowth
-    /// Whether an answer has come since the last group of events.
+    /// Whether an answer has arrived since the last group of events.
     var hasHeard = false
     private(set) var table = WorkTable()
     private(set) var ready = ReadyQueue()
@@ -53,7 +54,7 @@ final class ConnectionPool {
     private var recentHeaders: RecentHeaders
     private var tick: UInt8 = 0
     private var wakeUp: (timer: TimerID, at: ContinuousClock.Instant)?
-    /// Why there is no connection, or none with room, as far as the last failure tells.
+    /// Why there is no connection, or none with room, according to the last failure.
     var lastFailure: String?
 
     init(
@@ -78,12 +79,12 @@ final class ConnectionPool {
         self.logger = logger
     }
 
-    /// Whether anything is under way.
+    /// Whether any work is open.
     var isBusy: Bool { table.count > 0 }
 
     // MARK: Work
 
-    /// Takes up a work; it is completed by its deadline at the latest, never inside this call.
+    /// Submits work. It completes by its deadline at the latest, never inside this call.
     func submit(_ work: Work) {
         let now = ContinuousClock.now
         if !isBusy {
@@ -102,15 +103,15 @@ final class ConnectionPool {
         pump(now: now)
     }
 
-    /// Ends a work now: what waits is not sent, what is in flight is given up.
+    /// Ends work now: waiting pushes are not sent, pushes in flight are given up.
     func expire(_ work: Work, because reason: String? = nil) {
         work.ledger.settleWaiting(PushOutcome(.notSent, detail: reason ?? obstacle))
-        // Half a request's time without an answer is suspicious; a batch that was short of time from the start is not.
+        // No answer for half of a request's timeout is suspicious. A batch with a short deadline is not.
         giveUp(work, age: 0, suspectAge: Self.ticksPerTimeout / 2, "no answer before the deadline")
         finish(work)
     }
 
-    /// Nobody wants to begin more of a work: what waits is not sent, what is in flight has its time.
+    /// The caller wants no more pushes to begin. Waiting pushes are not sent; pushes in flight keep their time.
     func withdraw(_ work: Work) {
         work.isWithdrawn = true
         ready.remove(work)
@@ -122,7 +123,7 @@ final class ConnectionPool {
         withdrawn.ledger.settleWaiting(PushOutcome(.notSent, detail: "the caller gave up"))
     }
 
-    /// What kept waiting pushes from leaving.
+    /// Why waiting pushes have not left.
     private var obstacle: String {
         if let lastFailure {
             return "no connection: \(lastFailure)"
@@ -131,7 +132,7 @@ final class ConnectionPool {
         return isConnected ? "no free stream before the deadline" : "no connection before the deadline"
     }
 
-    /// Sends what there is room for, and opens a connection if that is not enough.
+    /// Sends as much as there is room for, and opens a connection if that is not enough.
     func pump(now: ContinuousClock.Instant = .now) {
         guard !ready.isEmpty else {
             return
@@ -163,7 +164,7 @@ final class ConnectionPool {
         }
     }
 
-    /// The push waits again, because it was certainly not processed; unless it is not wanted any more.
+    /// Puts a push back that was certainly not processed, unless its work is withdrawn.
     func putBack(_ work: Work, _ index: Int) {
         work.ledger.putBack(index)
         if work.isWithdrawn {
@@ -173,7 +174,7 @@ final class ConnectionPool {
         }
     }
 
-    /// Sends up to `limit` pushes and returns how many left, or nil if the connection takes no more.
+    /// Sends up to `limit` pushes. Returns how many left, or `nil` if the connection accepts no more.
     private func send(
         _ work: Work,
         on connection: PooledConnection,
@@ -209,7 +210,7 @@ final class ConnectionPool {
             }
             return sent
         } catch {
-            // Nothing of this work can ever leave: a field cannot be written in HTTP/2.
+            // No push of this work can ever leave, because a field is invalid in HTTP/2.
             work.ledger.settleTaken(PushOutcome(.requestInvalid, detail: "\(error)"))
             finishSoon(work)
             return sent
@@ -222,7 +223,7 @@ final class ConnectionPool {
         }
     }
 
-    /// Finishes outside the present call, so that nobody is called back while the pool walks its lists.
+    /// Finishes in a later pass, so that no callback runs while the pool iterates over its lists.
     func finishSoon(_ work: Work) {
         loop.schedule(after: .zero) { [weak self] in
             self?.finishIfComplete(work)
@@ -234,7 +235,7 @@ final class ConnectionPool {
             return
         }
         table.remove(work)
-        // Without a connection no turn would ever come to drop it.
+        // Without a connection, the queue itself would never drop it.
         ready.remove(work)
         if let timer = work.deadlineTimer {
             loop.cancel(timer)
@@ -244,8 +245,8 @@ final class ConnectionPool {
         report(.finished)
     }
 
-    /// Settles what is in flight for `age` ticks or more as unknown, and looks after connections that leave things
-    /// open.
+    /// Settles pushes that have been in flight for `age` ticks or more as unknown. Pings connections that have left
+    /// requests unanswered.
     private func giveUp(_ work: Work, age: UInt8, suspectAge: UInt8, _ detail: String) {
         let outcome = PushOutcome(.unknown, detail: detail)
         for flight in work.ledger.settleAloft(at: tick, age: age, outcome) {
@@ -277,7 +278,7 @@ final class ConnectionPool {
         wakeUp = (timer, moment)
     }
 
-    /// Called eight times in a request's time while there is work: looks for requests without an answer.
+    /// Called eight times per request timeout while there is work. Gives up requests without an answer.
     func passTick() {
         tick &+= 1
         for work in Array(table.works) {
@@ -293,6 +294,6 @@ final class ConnectionPool {
         pump()
     }
 
-    /// The works under way.
+    /// All open work.
     var works: [Work] { Array(table.works) }
 }

@@ -1,35 +1,35 @@
-/// How many requests one connection may carry now. Pure: time is an argument.
+/// Decides how many requests one connection may carry now. It is pure: time is an argument.
 ///
-/// With provider tokens Apple allows one stream until one request with a valid token has succeeded ("Establishing a
-/// token-based connection to APNs"), so a new connection carries one request at a time until an answer proves its
+/// With provider tokens, Apple allows one stream until one request with a valid token has succeeded ("Establishing a
+/// token-based connection to APNs"). So a new connection carries one request at a time until an answer proves its
 /// token.
 struct ConnectionStateMachine {
     enum Phase: Equatable {
         case connecting
-        /// Open, its token unproven. `since` is when its first request left.
+        /// Open, but the token is not proven. `since`: when its first request left.
         case proving(since: ContinuousClock.Instant?)
         case serving
-        /// Takes nothing new; what is open may be answered.
+        /// Accepts no more requests; open ones may be answered.
         case draining
     }
 
-    /// So many refusals in a row, with ever longer pauses between them, and the connection is replaced.
+    /// The number of refusals in a row, with growing pauses, after which the connection is replaced.
     static let maximumRefusals = 8
 
     private(set) var phase = Phase.connecting
-    /// When it was begun.
+    /// When the connection attempt began.
     let opened: ContinuousClock.Instant
-    /// When TLS was up and the server's limits were known; nil before.
+    /// When TLS was ready and the server's limits were known; `nil` before.
     private(set) var connectedAt: ContinuousClock.Instant?
-    /// How long it took, without idle time, until it was ready for many requests; nil before.
+    /// The time until it was ready for many requests, without idle time; `nil` before.
     private(set) var openingTime: Duration?
-    /// Whether a sign of life is overdue; no request until it came.
+    /// Whether a PING is unanswered. Until then no request is sent.
     private(set) var isSuspect = false
-    /// Our own limit below the server's, after a stream was refused.
+    /// This side's own limit below the server's, after a stream was refused.
     private var limit = Int.max
     private var refusals = 0
     private var heldUntil: ContinuousClock.Instant?
-    /// When it last carried a request, or came up.
+    /// When it last carried a request or became ready.
     private(set) var lastUse: ContinuousClock.Instant
     private var lastPing: ContinuousClock.Instant
 
@@ -39,7 +39,7 @@ struct ConnectionStateMachine {
         lastPing = now
     }
 
-    /// TLS is up and the server's limits are known.
+    /// Records that TLS is ready and the server's limits are known.
     mutating func connected(now: ContinuousClock.Instant) {
         guard phase == .connecting else {
             return
@@ -49,7 +49,7 @@ struct ConnectionStateMachine {
         lastUse = now
     }
 
-    /// How many more requests it takes now, with `open` under way and `available` more allowed by the server.
+    /// How many more requests it accepts now. `open` are in progress, and the server allows `available` more.
     func room(open: Int, available: Int, now: ContinuousClock.Instant) -> Int {
         guard !isSuspect, !isHeld(now: now) else {
             return 0
@@ -61,12 +61,12 @@ struct ConnectionStateMachine {
         }
     }
 
-    /// How many requests at once it helps with, where the server allows `maximum`.
+    /// How many concurrent requests it adds to the pool, if the server allows `maximum`.
     func capacity(maximum: Int, now: ContinuousClock.Instant) -> Int {
         phase == .serving && !isSuspect && !isHeld(now: now) ? min(maximum, limit) : 0
     }
 
-    /// Requests have left.
+    /// Records that requests have left.
     mutating func sent(now: ContinuousClock.Instant) {
         lastUse = now
         if phase == .proving(since: nil) {
@@ -74,9 +74,9 @@ struct ConnectionStateMachine {
         }
     }
 
-    /// An answer came. Whether it is the one that proves the token.
+    /// Records an answer. Returns whether it is the one that proves the token.
     ///
-    /// `now` is looked at only while the token is unproven.
+    /// `now` is evaluated only while the token is unproven.
     @discardableResult
     mutating func answered(status: Int, now: @autoclosure () -> ContinuousClock.Instant) -> Bool {
         isSuspect = false
@@ -97,18 +97,19 @@ struct ConnectionStateMachine {
         return true
     }
 
-    /// Whether APNs looked at the request itself, which it does for a valid token only.
+    /// Whether APNs has examined the request itself, which it does only for a valid token.
     ///
-    /// A refused token is 403, one of too many is 429, and a server in trouble (5xx) may not have looked at all.
+    /// A refused token gets 403, too many requests get 429, and a failing server (5xx) may not have examined the
+    /// request.
     private static func provesToken(_ status: Int) -> Bool {
         (200..<300).contains(status) || status == 400 || status == 410
     }
 
-    /// The server refused a stream while `open` others were under way: pause, then go on with no more than those.
+    /// Handles a refused stream while `open` others were in progress: pauses, then allows at most that many.
     ///
-    /// The first pause lasts for `pause`; each further one without an answer between lasts twice as long.
+    /// The first pause lasts `pause`. Each further one without an answer in between lasts twice as long.
     ///
-    /// - Returns: the end of the pause; nil if the connection has refused too often and is to be replaced.
+    /// - Returns: The end of the pause; `nil` if the connection has refused too often and must be replaced.
     mutating func refused(
         open: Int,
         now: ContinuousClock.Instant,
@@ -128,7 +129,7 @@ struct ConnectionStateMachine {
         return end
     }
 
-    /// It is to take nothing new. False if that was so already.
+    /// Retires the connection. False if it was already retired.
     mutating func retire() -> Bool {
         guard phase != .draining else {
             return false
@@ -137,7 +138,7 @@ struct ConnectionStateMachine {
         return true
     }
 
-    /// A request of it stayed without an answer: true if it is to be asked for a sign of life now.
+    /// Records a request without an answer. Returns whether to send a PING now.
     mutating func suspect() -> Bool {
         guard !isSuspect, phase != .connecting else {
             return false
@@ -146,13 +147,13 @@ struct ConnectionStateMachine {
         return true
     }
 
-    /// The sign of life came.
+    /// Records the answer to a PING.
     mutating func isAlive(now: ContinuousClock.Instant) {
         isSuspect = false
         lastPing = now
     }
 
-    /// Whether it has been idle so long that it is to be asked for a sign of life; counts as asked then.
+    /// Whether it has been idle so long that a PING is due. It then counts as sent.
     mutating func isPingDue(now: ContinuousClock.Instant, interval: Duration) -> Bool {
         guard phase == .serving || phase == .proving(since: nil),
             max(lastUse, lastPing).duration(to: now) >= interval
@@ -163,7 +164,7 @@ struct ConnectionStateMachine {
         return true
     }
 
-    /// Whether it keeps others from being opened: it may turn out to be enough.
+    /// Whether it delays the opening of others, because it may prove to be enough.
     func isPromising(now: ContinuousClock.Instant, patience: Duration) -> Bool {
         switch phase {
         case .connecting: true

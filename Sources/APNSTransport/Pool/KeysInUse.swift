@@ -1,9 +1,9 @@
 internal import ActivityModel
 
-/// Which key each app signs with now. Pure.
+/// The key that each app currently signs with. It is pure.
 ///
-/// An app has one key in an environment. When it turns up with another, its operator has changed the key, and
-/// connections that were made with the old one serve nobody unless another app has it too.
+/// An app has one key per environment. If it uses another one, its operator has changed the key. Connections with the
+/// old key are then useless, unless another app still uses it.
 struct KeysInUse {
     private struct Owner: Hashable {
         let app: BundleID
@@ -12,16 +12,16 @@ struct KeysInUse {
 
     private var identities: [Owner: SigningIdentity] = [:]
 
-    /// `app` signs with `identity` from now on.
+    /// Records that `app` now signs with `identity`.
     mutating func use(_ identity: SigningIdentity, app: BundleID, environment: APNSEnvironment) {
         let owner = Owner(app: app, environment: environment)
-        // To compare is cheaper than to store: it is nearly always the same.
+        // A comparison is cheaper than a write, and the key rarely changes.
         if identities[owner] != identity {
             identities[owner] = identity
         }
     }
 
-    /// Whether any app of `environment` signs with `identity`.
+    /// Whether any app in `environment` signs with `identity`.
     func contains(_ identity: SigningIdentity, environment: APNSEnvironment) -> Bool {
         identities.contains { $0.key.environment == environment && $0.value == identity }
     }

@@ -1,19 +1,19 @@
-/// When a pool opens another connection, and when it gives one back. Pure: time and chance are arguments.
+/// Decides when a pool opens another connection and when it closes one. It is pure: time and chance are arguments.
 struct PoolGrowth {
     enum Decision: Equatable {
         case open
-        /// To be asked again at that moment, if work still waits then.
+        /// Ask again at that moment, if work still waits then.
         case wait(until: ContinuousClock.Instant)
-        /// Not needed, or not allowed.
+        /// Not needed or not allowed.
         case none
     }
 
     private let configuration: APNSClientConfiguration
     private var pause: ReconnectPause
-    /// How long an answer takes, smoothed like TCP's round-trip time (RFC 6298 §2).
+    /// The time to an answer, smoothed like TCP's round-trip time (RFC 6298 §2).
     private var answerTime: Duration?
     private var lastHeard: ContinuousClock.Instant?
-    /// How long the last new connection took from its beginning until it was ready for many requests.
+    /// The time that the last new connection needed until it was ready for many requests.
     private var openingTime = Duration.zero
 
     init(configuration: APNSClientConfiguration) {
@@ -24,11 +24,11 @@ struct PoolGrowth {
         )
     }
 
-    /// Whether to open a connection because `waiting` pushes found no room on `connections`.
+    /// Whether to open a connection, because `waiting` pushes found no room on `connections`.
     ///
-    /// By Little's law connections with room for `capacity` requests answer capacity / answer time in a second. Another
-    /// one is worth its handshakes if the waiting pushes would take longer than it takes to open. One at a time:
-    /// whether the next is needed shows once the last has proved itself.
+    /// By Little's law, connections with room for `capacity` requests answer capacity / answer time per second. Another
+    /// connection is worth its handshakes if the waiting pushes take longer than opening it. Only one opens at a time:
+    /// after it is proven, the pool decides again.
     func decide(
         waiting: Int,
         capacity: Int,
@@ -46,7 +46,7 @@ struct PoolGrowth {
             return .wait(until: end)
         }
         if capacity > 0, let answerTime, let lastHeard {
-            // Answers that stay out are slow ones, too.
+            // Missing answers are slow answers too.
             let expected = max(answerTime, lastHeard.duration(to: now))
             guard expected * (Double(waiting) / Double(capacity)) > openingTime else {
                 return .wait(until: now + openingTime)
@@ -55,30 +55,31 @@ struct PoolGrowth {
         return .open
     }
 
-    /// Answers came, or the first requests after a time without any are to leave: silence counts from here.
+    /// Restarts the measurement of silence: answers arrived, or the first requests after a quiet time are about to
+    /// leave.
     mutating func heard(now: ContinuousClock.Instant) {
         lastHeard = now
     }
 
-    /// An answer came `latency` after its request had left. A sample is enough.
+    /// Records that an answer arrived `latency` after its request had left. A sample is enough.
     mutating func answered(after latency: Duration) {
         answerTime = answerTime.map { $0 + (latency - $0) / 8 } ?? latency
     }
 
-    /// A connection is ready for many requests, `duration` after its beginning.
+    /// Records that a connection is ready for many requests, `duration` after its beginning.
     mutating func proved(after duration: Duration) {
         openingTime = duration
     }
 
-    /// A connection is of no more use, and not because we had none for it: the next attempt may have to wait.
+    /// Records an unusable connection that this side did not choose to close. The next attempt may have to wait.
     mutating func lost(_ connection: ConnectionStateMachine, now: ContinuousClock.Instant, chance: Double) {
         pause.lost(opened: connection.opened, connected: connection.connectedAt, now: now, chance: chance)
     }
 
-    /// Whether a failure still bears on when the next connection may be opened.
+    /// Whether a failure still affects when the next connection may be opened.
     func hasRecentFailure(now: ContinuousClock.Instant) -> Bool { !pause.isForgiven(now: now) }
 
-    /// Whether a connection without requests that was last used at `lastUse` is to be closed.
+    /// Whether to close a connection without requests that was last used at `lastUse`.
     ///
     /// - `isLast`: whether it is the pool's only one.
     /// - `isAbandoned`: whether every app that used the pool has changed to another key.

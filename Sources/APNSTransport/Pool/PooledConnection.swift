@@ -4,12 +4,12 @@ internal import TLSEngine
 
 /// One connection of a pool, and its handler. Belongs to the transport's loop.
 final class PooledConnection: HTTP2ClientHandler {
-    /// Names it in the pool, from 1.
+    /// Its number in the pool, from 1.
     let number: UInt16
     var state: ConnectionStateMachine
     private unowned let pool: ConnectionPool
     private var connection: HTTP2ClientConnection?
-    /// Why it takes no more requests; nil while it does.
+    /// Why it accepts no more requests; `nil` while it does.
     private(set) var retirementCause: RetirementCause?
 
     init(number: UInt16, pool: ConnectionPool, now: ContinuousClock.Instant) {
@@ -18,23 +18,23 @@ final class PooledConnection: HTTP2ClientHandler {
         state = ConnectionStateMachine(now: now)
     }
 
-    /// Begins to connect; the name is looked up anew.
+    /// Begins to connect. Each connection repeats the name lookup.
     func connect(loop: EventLoop, context: TLSContext, endpoint: APNSEndpoint, configuration: APNSClientConfiguration) {
         var limits = HTTP2ClientConfiguration()
         limits.connectTimeout = configuration.connectTimeout
         limits.closeTimeout = configuration.requestTimeout
         limits.maximumRequests = configuration.maximumRequestsPerConnection
-        // A list of 10,000 channel ids of the lengths seen takes 300 KB.
+        // A list of 10,000 channel ids of the known lengths has 300 KB.
         limits.maximumResponseBody = 4 * 1024 * 1024
         let connection = endpoint.connection(on: loop, context: context, limits: limits, handler: self)
         self.connection = connection
         connection.connect()
     }
 
-    /// How many requests are under way.
+    /// The number of open requests.
     var openStreams: Int { connection?.openStreams ?? 0 }
 
-    /// How many more requests it takes now.
+    /// How many more requests it accepts now.
     func room(now: ContinuousClock.Instant) -> Int {
         guard let connection else {
             return 0
@@ -42,7 +42,7 @@ final class PooledConnection: HTTP2ClientHandler {
         return state.room(open: connection.openStreams, available: connection.availableStreams, now: now)
     }
 
-    /// How many requests at once it helps with.
+    /// How many concurrent requests it adds to the pool.
     func capacity(now: ContinuousClock.Instant) -> Int {
         guard let connection, connection.isOpen else {
             return 0
@@ -50,7 +50,7 @@ final class PooledConnection: HTTP2ClientHandler {
         return state.capacity(maximum: connection.maximumConcurrentStreams, now: now)
     }
 
-    /// Sends one request; nil when there is no room after all.
+    /// Sends one request; `nil` if there is unexpectedly no room.
     func submit(
         tag: UInt64,
         headers: SharedHeaders,
@@ -60,12 +60,12 @@ final class PooledConnection: HTTP2ClientHandler {
         try connection?.submit(tag: tag, headers: headers, pathSuffix: pathSuffix, body: body)
     }
 
-    /// Gives up a request.
+    /// Gives up on a request.
     func cancel(_ stream: HTTP2StreamID) {
         connection?.cancel(stream)
     }
 
-    /// Takes nothing new and closes when the open requests are over. False if that was so already.
+    /// Accepts no more requests and closes after the open ones. False if it was already retired.
     func retire(because cause: RetirementCause) -> Bool {
         guard state.retire() else {
             return false
@@ -75,7 +75,7 @@ final class PooledConnection: HTTP2ClientHandler {
         return true
     }
 
-    /// Asks for a sign of life and drops the connection if none comes.
+    /// Sends a PING and drops the connection if no answer comes.
     func ping(timeout: Duration) {
         connection?.ping(timeout: timeout) { [weak self] result in
             guard let self else {

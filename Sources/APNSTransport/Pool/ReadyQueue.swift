@@ -1,17 +1,17 @@
-/// The works that have something to send, served in turn. Belongs to the transport's loop.
+/// A round-robin queue of the work that has something to send. It belongs to the transport's loop.
 struct ReadyQueue {
     private var works: [Work] = []
     private var turn = 0
 
     var isEmpty: Bool { works.isEmpty }
 
-    /// How many pushes may leave.
+    /// The number of pushes that may leave.
     var waiting: Int { works.reduce(into: 0) { $0 += $1.ledger.waiting } }
 
-    /// All works, in no particular order.
+    /// All work, in no particular order.
     var all: [Work] { works }
 
-    /// Takes a work in, if it has something to send and is not here already.
+    /// Adds work, if it has something to send and is not in the queue.
     mutating func add(_ work: Work) {
         guard work.readyPlace == nil, work.ledger.waiting > 0 else {
             return
@@ -20,7 +20,7 @@ struct ReadyQueue {
         works.append(work)
     }
 
-    /// The work whose turn it is; drops those that have nothing to send.
+    /// The next work in turn. Work without anything to send is dropped.
     mutating func next() -> Work? {
         while !works.isEmpty {
             turn = turn < works.count ? turn : 0
@@ -34,7 +34,7 @@ struct ReadyQueue {
         return nil
     }
 
-    /// Lets a work go, if it is here; the last one takes its place.
+    /// Removes work, if it is in the queue. The last element moves to its index.
     mutating func remove(_ work: Work) {
         guard let place = work.readyPlace else {
             return

@@ -1,11 +1,11 @@
 internal import HTTP2Engine
 
-/// The header fields that left last, laid out: most pushes of a moment differ in path and body alone.
+/// A cache of the header fields that left last. Pushes at the same time mostly differ only in path and body.
 ///
-/// A push for a single phone has fields of its own, and to check and copy them costs as much as all the rest of its
-/// way to HTTP/2. Belongs to the transport's loop.
+/// A push for a single phone has its own fields. Checking and copying them costs as much as the rest of its way to
+/// HTTP/2. It belongs to the transport's loop.
 struct RecentHeaders {
-    /// Enough for the priorities and moments of expiry of some apps that push at the same time; each is compared.
+    /// Enough for the priorities and expiry times of some apps that push at the same time. A lookup compares each.
     static let capacity = 8
 
     private struct Entry {
@@ -14,10 +14,10 @@ struct RecentHeaders {
         let headers: SharedHeaders
     }
 
-    /// Host, with a port where it is not 443.
+    /// The host, with the port unless it is 443.
     private let authority: String
     private var entries: [Entry] = []
-    /// The place of the oldest, once all are taken.
+    /// The index of the oldest entry, once the cache is full.
     private var oldest = 0
 
     init(authority: String) {
@@ -26,7 +26,7 @@ struct RecentHeaders {
 
     /// The fields of requests with this head and token.
     ///
-    /// - Throws: ``HTTP2Error/Code/invalidRequest`` for a field that cannot be written in HTTP/2.
+    /// - Throws: ``HTTP2Error/Code/invalidRequest`` for a field that is invalid in HTTP/2.
     mutating func headers(_ head: RequestHead, _ token: ProviderToken) throws(HTTP2Error) -> SharedHeaders {
         let isForMany = head.isForMany
         if isForMany, let entry = entries.first(where: { $0.head == head && $0.token == token }) {

@@ -1,7 +1,7 @@
-/// How long a pool waits before it connects again. Pure: time and chance are arguments.
+/// How long a pool waits before it connects again. It is pure: time and chance are arguments.
 ///
-/// Apple may take connections that are opened and closed in quick succession for an attack ("Establishing a connection
-/// to APNs"). So every connection that did not last counts, also one that came up and answered.
+/// Apple may treat connections that open and close in quick succession as an attack ("Establishing a connection to
+/// APNs"). So every short-lived connection counts as a failure, even one that became ready and answered.
 struct ReconnectPause {
     private let shortest: Duration
     private let longest: Duration
@@ -9,31 +9,32 @@ struct ReconnectPause {
     private var lastFailure: ContinuousClock.Instant?
     private var end: ContinuousClock.Instant?
 
-    /// A pause of `shortest` after the first failure, doubled with each further one up to `longest`.
+    /// A pause of `shortest` after the first failure. Each further failure doubles it, up to `longest`.
     ///
-    /// A connection that served for `longest` was no failure, and twice as long without a failure forgives the earlier
-    /// ones.
+    /// A connection that served for `longest` is not a failure. After twice as long without a failure, earlier ones are
+    /// forgotten.
     init(shortest: Duration, longest: Duration) {
         self.shortest = shortest
         self.longest = longest
     }
 
-    /// When the next attempt may begin; nil if at once.
+    /// When the next attempt may begin; `nil`: at once.
     func until(now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
         end.flatMap { now < $0 ? $0 : nil }
     }
 
-    /// Whether nothing of it matters any more: no failure, or none for so long that the next one counts as the first.
+    /// Whether earlier failures no longer matter: there was none, or the last one is so old that the next counts as the
+    /// first.
     func isForgiven(now: ContinuousClock.Instant) -> Bool {
         lastFailure.map { $0.duration(to: now) >= longest * 2 } ?? true
     }
 
-    /// A connection is of no more use, and not because we had none for it.
+    /// Records an unusable connection that this side did not choose to close.
     ///
-    /// - `opened`: when the attempt began. Connections that were there at the last failure ended with it and do not
-    ///   count again, so that a restart of the server is one failure however many connections it costs.
-    /// - `connected`: when it came up, if it did.
-    /// - `chance`: from 0 to 1, spreads the attempts of many daemons over half of the pause.
+    /// - `opened`: when the attempt began. Connections that existed at the last failure do not count again. So a
+    ///   restart of the server is one failure, however many connections it ends.
+    /// - `connected`: when it became ready, if it did.
+    /// - `chance`: from 0 to 1; spreads the attempts of many daemons over half of the pause.
     mutating func lost(
         opened: ContinuousClock.Instant,
         connected: ContinuousClock.Instant?,

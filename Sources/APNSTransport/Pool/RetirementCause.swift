@@ -1,29 +1,28 @@
 internal import HTTP2Engine
 
-/// Why a connection takes no more requests, or ended.
+/// Why a connection accepts no more requests, or has ended.
 enum RetirementCause {
-    /// Nobody needed it.
+    /// It was idle for too long.
     case idle
     /// Its stream numbers are used up.
     case exhausted
-    /// The transport ends.
+    /// The transport shuts down.
     case shutDown
-    /// APNs said in an answer that another connection is needed.
+    /// An answer of APNs requires another connection.
     case answer(reason: String?)
-    /// The server sent GOAWAY. `reason` is what it gave as debug data.
+    /// The server sent GOAWAY, with `reason` as debug data.
     case goAway(HTTP2ErrorCode, reason: String?)
-    /// It refused one stream after the other.
+    /// It refused several streams in a row.
     case refusals
-    /// It came to an end by itself, or never came up.
+    /// It ended unexpectedly, or was never ready.
     case lost(HTTP2Error?)
 
-    /// The cause that a GOAWAY is. APNs puts a JSON object with a `reason` into its debug data, the same words as in
-    /// answers.
+    /// The cause from a GOAWAY. Its debug data is a JSON object with a `reason`, one of the same words as in answers.
     init(goAway code: HTTP2ErrorCode, debugData: [UInt8]) {
         self = .goAway(code, reason: AnswerBody(debugData).reason ?? Self.printable(debugData))
     }
 
-    /// Whether it was for our own reasons, which no server takes for trouble.
+    /// Whether this side chose to end it. Then it does not count as a failure.
     var isOurChoice: Bool {
         switch self {
         case .idle, .exhausted, .shutDown: true
@@ -31,7 +30,7 @@ enum RetirementCause {
         }
     }
 
-    /// A word for metrics.
+    /// A code for metrics.
     var name: String {
         switch self {
         case .idle: "idle"
@@ -44,7 +43,7 @@ enum RetirementCause {
         }
     }
 
-    /// What the server said about it; its own words, so not fit for a label.
+    /// The server's reason in its own words, so it must not be a metric label.
     var reason: String? {
         switch self {
         case .answer(let reason), .goAway(_, let reason): reason
@@ -52,7 +51,7 @@ enum RetirementCause {
         }
     }
 
-    /// Text that is not APNs' JSON, as far as it is fit for a log.
+    /// Text that is not APNs' JSON, made safe for a log.
     private static func printable(_ bytes: [UInt8]) -> String? {
         let text = bytes.prefix(128).filter { (0x20..<0x7f).contains($0) }
         return text.isEmpty ? nil : String(decoding: text, as: UTF8.self)

@@ -1,15 +1,15 @@
-/// Which of a key's provider tokens the connections of a pool carry. Pure.
+/// The provider token that the connections of a pool use. It is pure.
 ///
-/// A work brings the token that was the newest when it came, and may wait while that is renewed. APNs takes amiss how
-/// often the token of a connection changes (`TooManyProviderTokenUpdates`), so the new one goes with those that wait,
-/// too, and the old one never comes back.
+/// Work arrives with the newest token of that time, and the token may be renewed while the work waits. APNs complains
+/// if the token of a connection changes often (`TooManyProviderTokenUpdates`). So waiting work is also sent with the
+/// new token, and the old one is never used again.
 struct TokenInUse {
     private var current: ProviderToken?
     private var earlier: ProviderToken?
 
-    /// The token to send for a work that brought `token`.
+    /// The token to use for work that arrived with `token`.
     ///
-    /// Not the time of issue tells which is newer: a clock that was wrong may have been set back.
+    /// The time of issue cannot show which token is newer, because a wrong clock may have been set back.
     mutating func inPlace(of token: ProviderToken) -> ProviderToken {
         if token == earlier, let current {
             return current

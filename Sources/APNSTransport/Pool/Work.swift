@@ -1,35 +1,35 @@
 internal import HTTP2Engine
 internal import Reactor
 
-/// A batch, or a single request, on its way. Belongs to the transport's loop.
+/// A batch, or a single request, in progress. It belongs to the transport's loop.
 final class Work {
-    /// How many pushes lie between two whose latency is measured.
+    /// The latency of every 128th push is measured.
     private static let sampleDistance = 128
 
     let head: RequestHead
     let providerToken: ProviderToken
-    /// nil for a single request, whose path is complete.
+    /// `nil` for a single request, whose path is complete.
     let tokens: TokenBuffer?
     let body: SharedBytes?
     let deadline: ContinuousClock.Instant
-    /// Whether the caller wants to know of each push what Apple calls it and how long its answer took.
+    /// Whether the caller wants Apple's ids and the latency of each push.
     private let wantsReceipts: Bool
     private let completion: (Work) -> Void
 
     var ledger: BatchLedger
-    /// Where the pool keeps it, and how often the place was used before: the upper half of its pushes' tags.
+    /// The slot in the pool's table and its generation: the upper half of its pushes' tags.
     var place: UInt32 = 0
     var deadlineTimer: TimerID?
-    /// Nothing more of it is to leave.
+    /// Whether no more of it may leave.
     var isWithdrawn = false
-    /// Where the pool has it in its list of those that have something to send.
+    /// Its index in the pool's queue of work with something to send.
     var readyPlace: Int?
-    /// The answer to a single request, if one came.
+    /// The answer to a single request, if it has arrived.
     private(set) var response: HTTP2Response?
     private var receipts: [BatchOutcome.Receipt] = []
-    /// When measured pushes left.
+    /// When the measured pushes left.
     private var departures: [Int: ContinuousClock.Instant] = [:]
-    /// How long measured pushes waited for their answers.
+    /// The latencies of the measured pushes.
     private(set) var latencies: [Duration] = []
 
     private var layOut: (token: ProviderToken, headers: SharedHeaders)?
@@ -53,12 +53,12 @@ final class Work {
         ledger = BatchLedger(count: tokens?.count ?? 1)
     }
 
-    /// What the request at `index` adds to the common path.
+    /// The suffix that the request at `index` adds to the common path.
     func pathSuffix(_ index: Int) -> ArraySlice<UInt8> {
         tokens.map { $0[index] } ?? []
     }
 
-    /// The header fields of its requests; looked for once for each provider token.
+    /// The header fields of its requests; looked up once per provider token.
     func headers(_ token: ProviderToken, from recent: inout RecentHeaders) throws(HTTP2Error) -> SharedHeaders {
         if let layOut, layOut.token == token { return layOut.headers }
         let headers = try recent.headers(head, token)
@@ -66,7 +66,7 @@ final class Work {
         return headers
     }
 
-    /// A push has left; notes the time of every 128th, or of all if that is wanted.
+    /// Records that a push has left; stores the time of every 128th, or of all if the caller wants receipts.
     func departed(_ index: Int, _ flight: BatchLedger.Flight, now: ContinuousClock.Instant) {
         ledger.sent(index, flight)
         if isMeasured(index) {
@@ -74,7 +74,7 @@ final class Work {
         }
     }
 
-    /// An answer to a push came. How long it took, for every 128th.
+    /// Records the answer to a push. Returns its latency for every 128th.
     func arrived(_ index: Int, _ response: HTTP2Response) -> Duration? {
         if tokens == nil {
             self.response = response
@@ -97,7 +97,7 @@ final class Work {
         wantsReceipts || index.isMultiple(of: Self.sampleDistance)
     }
 
-    /// The push was accepted; its names are kept where somebody may ask for them.
+    /// Records that the push was accepted. Stores its ids if a caller may need them.
     func accepted(_ index: Int, _ response: HTTP2Response) {
         guard ledger.accept(index), !wantsReceipts else {
             return
@@ -118,12 +118,12 @@ final class Work {
         )
     }
 
-    /// What became of all pushes; to be asked once the ledger is complete.
+    /// The outcome of all pushes. Read it after the ledger is complete.
     var outcome: BatchOutcome {
         BatchOutcome(accepted: ledger.accepted, exceptions: ledger.exceptions, receipts: receipts)
     }
 
-    /// Tells the caller. To be called once, when the ledger is complete.
+    /// Calls the completion. Call it once, after the ledger is complete.
     func complete() {
         completion(self)
     }

@@ -1,19 +1,19 @@
-/// The works under way, found by the tags of their pushes without hashing.
+/// All open work, found by the tags of its pushes without hashing.
 ///
-/// A tag is generation (16 bits) | slot (16 bits) | index of the push (32 bits). The generation keeps late answers to a
-/// finished work from being taken for answers to the next one in its slot.
+/// A tag is generation (16 bits) | slot (16 bits) | index of the push (32 bits). With the generation, a late answer to
+/// finished work cannot match the next work in the same slot.
 struct WorkTable {
     private var slots: [Work?] = []
     private var generations: [UInt16] = []
     private var free: [UInt16] = []
 
-    /// How many works are under way.
+    /// The number of entries.
     private(set) var count = 0
 
-    /// The works under way, in no particular order.
+    /// All open work, in no particular order.
     var works: some Sequence<Work> { slots.lazy.compactMap(\.self) }
 
-    /// Takes up a work; false when there are 65,536 already.
+    /// Adds work; false if there are already 65,536 entries.
     mutating func insert(_ work: Work) -> Bool {
         let slot: UInt16
         if let reused = free.popLast() {
@@ -32,7 +32,7 @@ struct WorkTable {
         return true
     }
 
-    /// Lets a work go; its tags mean nothing from now on.
+    /// Removes work; its tags become invalid.
     mutating func remove(_ work: Work) {
         let slot = Int(UInt16(truncatingIfNeeded: work.place))
         guard slots[slot] === work else {
@@ -44,7 +44,7 @@ struct WorkTable {
         count -= 1
     }
 
-    /// The work and the push of a tag; nil if the work is over.
+    /// The work and the push of a tag; `nil` if the work has ended.
     func find(_ tag: UInt64) -> (work: Work, index: Int)? {
         let slot = Int(UInt16(truncatingIfNeeded: tag >> 32))
         guard slot < slots.count, generations[slot] == UInt16(truncatingIfNeeded: tag >> 48), let work = slots[slot]

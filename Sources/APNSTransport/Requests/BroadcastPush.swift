@@ -6,19 +6,19 @@ package struct BroadcastPush: Sendable {
     package var identity: SigningIdentity
     package var bundleID: BundleID
     package var channelID: APNSChannelID
-    /// What the channel stores.
+    /// The storage policy of the channel.
     package var storage: ChannelStorage
     package var priority: PushPriority
-    /// UNIX seconds, always sent; must be 0 on a channel that stores nothing.
+    /// UNIX seconds, always sent. It must be 0 on a channel that stores nothing.
     package var expiration: Int64
     /// The body, at most ``SizeLimit/broadcast``.
     package var body: [UInt8]
-    /// The value of `apns-request-id`; Apple makes one where it is nil, and answers with it either way.
+    /// The value of `apns-request-id`. If it is `nil`, Apple creates one. The answer always contains it.
     package var requestID: APNSRequestID?
-    /// When the answer is due at the latest, from the call on.
+    /// The time limit for the answer, from the call on.
     package var deadline: Duration
 
-    /// A push.
+    /// Creates a push.
     package init(
         environment: APNSEnvironment,
         identity: SigningIdentity,
@@ -43,7 +43,7 @@ package struct BroadcastPush: Sendable {
         self.deadline = deadline
     }
 
-    /// Why it would be refused, found without asking Apple; nil if nothing is known against it.
+    /// The refusal to expect, found without asking Apple; `nil` if no rule is violated.
     package var refusal: PushOutcome? {
         RequestRules.head(.broadcast(self))
             ?? RequestRules.priority(priority, of: .liveActivity)

@@ -8,13 +8,13 @@ package struct PushBatch: Sendable {
     /// The body, within ``PushType/sizeLimit``.
     package var body: [UInt8]
     package var tokens: TokenBuffer
-    /// When the answer is due at the latest, from the call on. What has not left by then never will.
+    /// The time limit for the answers, from the call on. Pushes that have not left by then are never sent.
     package var deadline: Duration
-    /// Whether ``BatchOutcome/receipts`` are wanted of every push, with how long its answer took. Costs a look at the
-    /// clock and a row per push, so it is meant for small batches.
+    /// Whether every push gets a receipt in ``BatchOutcome/receipts``, with its latency. It costs a clock reading and a
+    /// row per push, so use it for small batches.
     package var wantsReceipts: Bool
 
-    /// A batch.
+    /// Creates a batch.
     package init(
         environment: APNSEnvironment,
         identity: SigningIdentity,
@@ -33,7 +33,7 @@ package struct PushBatch: Sendable {
         self.wantsReceipts = wantsReceipts
     }
 
-    /// Why every push of it would be refused, found without asking Apple; nil if nothing is known against it.
+    /// The refusal to expect for every push, found without asking Apple; `nil` if no rule is violated.
     package var refusal: PushOutcome? {
         RequestRules.head(.devicePush(headers))
             ?? RequestRules.priority(headers.priority, of: headers.pushType)

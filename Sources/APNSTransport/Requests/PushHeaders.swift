@@ -1,26 +1,26 @@
 package import ActivityModel
 
-/// What the header fields of a device push say, apart from the provider token.
+/// The values of the header fields of a device push, except the provider token.
 ///
-/// The topic follows from app and push type, so the two cannot disagree.
+/// The topic follows from app and push type, so the two always match.
 package struct PushHeaders: Sendable, Hashable {
-    /// The most bytes of `apns-collapse-id`.
+    /// The maximum length of `apns-collapse-id`, in bytes.
     package static let maximumCollapseIDBytes = 64
 
-    /// The app; for ``PushType/mdm`` the topic of the device management certificate.
+    /// The app. For ``PushType/mdm`` it is the topic of the device management certificate.
     package var bundleID: BundleID
     /// The value of `apns-push-type`.
     package var pushType: PushType
     /// The value of `apns-priority`; always sent, because the default is 10.
     package var priority: PushPriority
-    /// Until when APNs keeps trying, UNIX seconds; 0 is one attempt, nil leaves it to Apple (up to 30 days).
+    /// How long APNs keeps trying, as UNIX seconds; 0: one attempt; `nil`: Apple's default (up to 30 days).
     package var expiration: Int64?
-    /// Replaces what carries the same id; at most 64 bytes. Its meaning for Live Activities is undocumented.
+    /// Replaces an earlier push with the same id; at most 64 bytes. Its effect on Live Activities is undocumented.
     package var collapseID: String?
-    /// The value of `apns-id`, for a batch of one; Apple makes one where it is nil, and answers with it either way.
+    /// The value of `apns-id`, for a batch of one. If it is `nil`, Apple creates one. The answer always contains it.
     package var requestID: APNSRequestID?
 
-    /// Header fields of these values.
+    /// Creates header values.
     package init(
         bundleID: BundleID,
         pushType: PushType = .liveActivity,
@@ -37,6 +37,6 @@ package struct PushHeaders: Sendable, Hashable {
         self.requestID = requestID
     }
 
-    /// The value of `apns-topic`, suffix included.
+    /// The value of `apns-topic`, including its suffix.
     package var topic: String { pushType.topic(of: bundleID) }
 }

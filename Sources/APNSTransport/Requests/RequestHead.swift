@@ -1,26 +1,26 @@
 package import ActivityModel
 package import HTTP2Engine
 
-/// Method, path and header fields of a request, without the provider token.
+/// The method, path and header fields of a request, without the provider token.
 ///
-/// Names, values and what is left out follow Apple's pages "Sending notification requests to APNs", "Sending broadcast
-/// push notification requests to APNs" and "Sending channel management requests to APNs". No `content-type` is sent:
-/// Apple asks for none. Channel requests leave their id to Apple.
+/// The fields follow Apple's pages "Sending notification requests to APNs", "Sending broadcast push notification
+/// requests to APNs" and "Sending channel management requests to APNs". No `content-type` is sent, because Apple
+/// requires none. Apple chooses the id of a channel request.
 package struct RequestHead: Sendable, Hashable {
     package let kind: APNSRequestKind
-    /// The app that it is for.
+    /// The app of the request.
     package let app: BundleID
     package let method: String
-    /// The path; for device pushes the token follows.
+    /// The path. For device pushes, the token follows it.
     package let path: String
     package let fields: [HTTP2Header]
 
-    /// Whether pushes for others may well have the same: one to a device without a name of its own.
+    /// Whether other pushes probably share this head: true for a push to a device without its own `apns-id`.
     var isForMany: Bool {
         kind == .devicePush && !fields.contains { $0.name == "apns-id" || $0.name == "apns-collapse-id" }
     }
 
-    /// The header fields as plain texts, to be shown.
+    /// The header fields as text, for display.
     package var texts: [(name: String, value: String)] { fields.map { ($0.name, $0.value) } }
 
     /// `POST /3/device/<token>`.
@@ -42,7 +42,7 @@ package struct RequestHead: Sendable, Hashable {
         return RequestHead(kind: .devicePush, app: headers.bundleID, method: "POST", path: "/3/device/", fields: fields)
     }
 
-    /// `POST /4/broadcasts/apps/<bundle id>`; the bundle id goes without suffix and there is no `apns-topic`.
+    /// `POST /4/broadcasts/apps/<bundle id>`, with the bundle id without suffix and without `apns-topic`.
     package static func broadcast(_ push: BroadcastPush) -> RequestHead {
         var fields = [
             HTTP2Header("apns-channel-id", push.channelID.rawValue),
@@ -50,7 +50,7 @@ package struct RequestHead: Sendable, Hashable {
             HTTP2Header("apns-expiration", String(push.expiration)),
             HTTP2Header("apns-priority", String(push.priority.rawValue)),
         ]
-        // Not `apns-id`, which a sample of Apple's shows here: the table on the same page has this one.
+        // Apple's sample shows `apns-id` here, but the table on the same page has this field.
         if let requestID = push.requestID {
             fields.append(HTTP2Header("apns-request-id", requestID.rawValue))
         }
@@ -107,7 +107,7 @@ package struct RequestHead: Sendable, Hashable {
         )
     }
 
-    /// The body that makes a channel; here, and only here, the push type is spelled `LiveActivity`.
+    /// The body that creates a channel. Only here the push type is spelled `LiveActivity`.
     package static func channelCreationBody(storage: ChannelStorage) -> [UInt8] {
         Array(#"{"message-storage-policy":\#(storage.policyNumber),"push-type":"LiveActivity"}"#.utf8)
     }

@@ -1,13 +1,13 @@
 internal import ActivityModel
 internal import HTTP2Engine
 
-/// Apple's rules for requests, kept before anything is sent.
+/// Apple's rules for requests, checked before anything is sent.
 ///
-/// Each refusal is the outcome that Apple's answer would have been, in Apple's words, without a status; its detail
-/// names the header field or the size. Sources: Apple, "Sending notification requests to APNs" and "Sending broadcast
-/// push notification requests to APNs".
+/// Each refusal is the outcome of Apple's own answer, with Apple's reason but without a status. Its detail names the
+/// header field or the size. Sources: Apple, "Sending notification requests to APNs" and "Sending broadcast push
+/// notification requests to APNs".
 enum RequestRules {
-    /// A body is not empty and within its limit, counted in the bytes that are sent.
+    /// The body must not be empty and must fit its limit, in the bytes that are sent.
     static func body(_ count: Int, _ limit: SizeLimit) -> PushOutcome? {
         guard count > 0 else {
             return refused("PayloadEmpty", "the body is empty")
@@ -17,7 +17,7 @@ enum RequestRules {
         }
     }
 
-    /// The push type has its own priorities.
+    /// The push type must allow the priority.
     static func priority(_ priority: PushPriority, of type: PushType) -> PushOutcome? {
         guard !type.priorities.contains(priority) else {
             return nil
@@ -29,7 +29,7 @@ enum RequestRules {
         )
     }
 
-    /// UNIX seconds, or 0; only 0 on a channel that stores nothing.
+    /// UNIX seconds or 0; on a channel that stores nothing only 0.
     static func expiration(_ expiration: Int64?, storage: ChannelStorage? = nil) -> PushOutcome? {
         guard let expiration, expiration != 0 else {
             return nil
@@ -43,7 +43,7 @@ enum RequestRules {
         return nil
     }
 
-    /// 1 to 64 bytes.
+    /// The id must have 1 to 64 bytes.
     static func collapseID(_ id: String?) -> PushOutcome? {
         guard let count = id?.utf8.count, !(1...PushHeaders.maximumCollapseIDBytes).contains(count) else {
             return nil
@@ -54,7 +54,7 @@ enum RequestRules {
         )
     }
 
-    /// One id names one request.
+    /// One id may identify only one request.
     static func requestID(_ id: APNSRequestID?, requests: Int) -> PushOutcome? {
         guard id != nil, requests > 1 else {
             return nil
@@ -62,8 +62,8 @@ enum RequestRules {
         return refused("BadMessageId", "apns-id names one push, and there are \(requests)")
     }
 
-    /// The app is a bundle id, which is a step of its own in a path, and no field has control characters, or blanks at
-    /// its ends: a row of the database that somebody else wrote leads to no other place than its own.
+    /// The app must be a valid bundle id, so it is one path component. No field may contain control characters or begin
+    /// or end with a blank. So a manipulated database row cannot redirect a request.
     static func head(_ head: RequestHead) -> PushOutcome? {
         guard BundleID.accepts(head.app.rawValue) else {
             return refused("BadTopic", "the app is not named by a bundle id")
@@ -78,7 +78,7 @@ enum RequestRules {
         return nil
     }
 
-    /// What Apple calls a wrong value of a field whose text is not ours alone.
+    /// Apple's reason for an invalid value of a field that can contain outside text.
     private static let reasons = [
         "apns-topic": "BadTopic", "apns-collapse-id": "BadCollapseId", "apns-channel-id": "BadChannelId",
         "apns-id": "BadMessageId", "apns-request-id": "BadMessageId",

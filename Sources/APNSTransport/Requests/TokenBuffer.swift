@@ -1,34 +1,34 @@
 package import ActivityModel
 
-/// The tokens of a batch: all hex texts in one piece of memory, and where each ends.
+/// The tokens of a batch: all hex texts in one buffer, and the end of each.
 ///
-/// A token here costs its digits and eight bytes, no object of its own.
+/// A token costs its digits and eight bytes here, without an object of its own.
 package struct TokenBuffer: Sendable {
     /// All digits, one token after the other.
     private(set) var text: [UInt8] = []
-    /// Where each token ends in `text`.
+    /// The end of each token in `text`.
     private var ends: [Int] = []
 
-    /// The longest token, in bytes; the same bound as ``PushToken``.
+    /// The maximum length of a token, in bytes; the same as for ``PushToken``.
     package static let maximumTokenBytes = 256
 
     /// An empty buffer.
     package init() {}
 
-    /// A buffer of `tokens`.
+    /// Creates a buffer of `tokens`.
     package init(_ tokens: some Sequence<PushToken>) {
         for token in tokens {
             append(token)
         }
     }
 
-    /// How many tokens there are.
+    /// The number of tokens.
     package var count: Int { ends.count }
 
-    /// Whether there is none.
+    /// Whether the buffer is empty.
     package var isEmpty: Bool { ends.isEmpty }
 
-    /// Makes room for `count` tokens of `bytesPerToken` bytes (twice as many digits).
+    /// Reserves memory for `count` tokens of `bytesPerToken` bytes (twice as many digits).
     package mutating func reserveCapacity(_ count: Int, bytesPerToken: Int = 80) {
         ends.reserveCapacity(ends.count + count)
         text.reserveCapacity(text.count + 2 * count * bytesPerToken)
@@ -39,7 +39,7 @@ package struct TokenBuffer: Sendable {
         append(bytes: token.bytes)
     }
 
-    /// Adds a token at the end, from its bytes as the database keeps them.
+    /// Adds a token at the end, from its bytes in the database.
     ///
     /// Returns false, and adds nothing, if it is empty or longer than ``maximumTokenBytes``.
     @discardableResult
@@ -47,13 +47,13 @@ package struct TokenBuffer: Sendable {
         append(bytes: bytes.span)
     }
 
-    /// The same, from memory that belongs to somebody else.
+    /// The same, from borrowed memory.
     @discardableResult
     package mutating func append(bytes: Span<UInt8>) -> Bool {
         guard (1...Self.maximumTokenBytes).contains(bytes.count) else {
             return false
         }
-        // By way of a piece of the stack: appending digit by digit would cost as much as encrypting them later.
+        // Uses a stack buffer: appending digit by digit would cost as much as encrypting them later.
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 2 * bytes.count) { digits in
             for index in bytes.indices {
                 digits[2 * index] = Self.digit(bytes[index] >> 4)
@@ -80,16 +80,16 @@ package struct TokenBuffer: Sendable {
         text[(index == 0 ? 0 : ends[index - 1])..<ends[index]]
     }
 
-    /// Without a table, so that the compiler can make many at once.
+    /// Without a table, so that the compiler can vectorize it.
     private static func digit(_ value: UInt8) -> UInt8 {
         value &+ (value > 9 ? UInt8(ascii: "a") &- 10 : UInt8(ascii: "0"))
     }
 }
 
 extension TokenBuffer: CustomStringConvertible, CustomReflectable {
-    /// Only how many there are: tokens stay out of logs.
+    /// Shows only the number, because tokens must not be logged.
     package var description: String { "\(count) tokens" }
 
-    /// Shows nothing, for the same reason.
+    /// Shows only the number, for the same reason.
     package var customMirror: Mirror { Mirror(self, children: ["count": count]) }
 }

@@ -1,9 +1,9 @@
 package import JSON
 
-/// The alert of a change: what lights the screen and expands the island.
+/// The alert of a change: it lights the screen and expands the Dynamic Island.
 ///
-/// In the API it is `{title, body, sound?}`. On the wire the shape is the same with Apple's spelling, and unlike
-/// ordinary alerts the sound stands inside (Apple, ActivityKit pushes).
+/// The API's shape is `{title, body, sound?}`. The wire has the same shape in Apple's spelling. Unlike in ordinary
+/// pushes, the sound is a member of the alert (Apple, ActivityKit pushes).
 package struct AlertContent: Sendable, Hashable {
     /// The first line.
     package var title: AlertText
@@ -12,15 +12,15 @@ package struct AlertContent: Sendable, Hashable {
     /// `default` or the name of a file in the app's bundle.
     package var sound: String?
 
-    /// An alert of these parts.
+    /// Creates an alert from its parts.
     package init(title: AlertText, body: AlertText, sound: String? = nil) {
         self.title = title
         self.body = body
         self.sound = sound
     }
 
-    /// Reads the API's shape, which stands at `place` in the whole document; unknown fields are refused, all that is
-    /// wrong is reported.
+    /// Reads the API's shape. `place` is its location in the whole document. Reports all errors; an unknown field is
+    /// one.
     package init(json: JSONValue, at place: JSONPointer = JSONPointer()) throws(InvalidFields) {
         var reader = FieldReader(json, at: place)
         let title = Self.text("title", place, &reader)
@@ -46,10 +46,10 @@ package struct AlertContent: Sendable, Hashable {
     /// Apple's shape.
     package var wire: JSONValue { object(title.wire, body.wire) }
 
-    /// More bytes than it has in either shape.
+    /// An upper bound of its bytes in either shape.
     var bound: Int { 64 + title.bound + body.bound + (sound.map(Self.bound) ?? 0) }
 
-    /// More bytes than a text has in JSON: an escape takes six for one.
+    /// An upper bound of a string's bytes in JSON: an escape takes six bytes for one.
     static func bound(_ text: String) -> Int { text.utf8.count * 6 + 2 }
 
     private func object(_ title: JSONValue, _ body: JSONValue) -> JSONValue {
@@ -59,7 +59,7 @@ package struct AlertContent: Sendable, Hashable {
     }
 }
 
-/// A line of an alert: a text, or a key that the app translates.
+/// A line of an alert: a plain text, or a key that the app translates.
 package enum AlertText: Sendable, Hashable {
     case plain(String)
     case localized(key: String, arguments: [String])

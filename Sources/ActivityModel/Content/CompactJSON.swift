@@ -1,7 +1,7 @@
 package import JSON
 
-/// A JSON value in its compact form, written once and then only copied: an activity's attributes or content state on
-/// their way into bodies.
+/// A JSON value that is serialized once and then only copied. Bodies are built from the attributes and content states
+/// of activities in this form.
 package struct CompactJSON: Sendable, Hashable {
     /// UTF-8, no white space, digits as the caller wrote them.
     package let bytes: [UInt8]
@@ -9,9 +9,9 @@ package struct CompactJSON: Sendable, Hashable {
     /// Writes a value.
     package init(_ value: JSONValue) { bytes = value.serialized() }
 
-    /// Takes what ``bytes`` gave before, as it comes out of our own database; it is not checked again.
+    /// Takes earlier ``bytes`` back from Tally's own database, without checking them again.
     package init(stored bytes: [UInt8]) { self.bytes = bytes }
 
-    /// How many bytes it takes in a body.
+    /// Its size in a body, in bytes.
     package var count: Int { bytes.count }
 }

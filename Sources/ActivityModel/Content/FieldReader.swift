@@ -1,19 +1,20 @@
 internal import JSON
 
-/// Reads the members of one object, collecting everything that is wrong instead of stopping at the first.
+/// Reads the members of one JSON object and collects all errors instead of stopping at the first.
 ///
 /// A member that is `null` counts as absent, as everywhere in requests.
 ///
-/// A wrong member yields its default, so that reading goes on; the caller must end with ``finish()``.
+/// A wrong member yields its default, and reading continues. The caller must finish with ``finish()``, which throws the
+/// collected errors.
 struct FieldReader {
     private let object: JSONObject
-    /// False for what is no object at all, whose members are then not missed one by one.
+    /// False if the value is not an object. Then missing members are not reported one by one.
     private let isObject: Bool
     private let place: JSONPointer
     private var known: Set<String> = []
     private var issues: [InvalidFields.Issue] = []
 
-    /// A reader of `value`, which stands at `place` in the document.
+    /// A reader of `value`, whose location in the document is `place`.
     init(_ value: JSONValue, at place: JSONPointer = JSONPointer()) {
         self.place = place
         object = value.object ?? JSONObject()
@@ -21,7 +22,7 @@ struct FieldReader {
         if !isObject { report(.wrongType, "An object is expected.", at: place) }
     }
 
-    /// A member that is an object of its own; `nil` if it is absent.
+    /// A member that is itself an object; `nil` if it is absent.
     mutating func nested(_ key: String) -> FieldReader? {
         value(key).map { FieldReader($0, at: place.appending(key)) }
     }
@@ -33,7 +34,7 @@ struct FieldReader {
         return value
     }
 
-    /// A member that must be there.
+    /// A required member.
     mutating func required(_ key: String) -> JSONValue? {
         if let value = value(key) { return value }
         if isObject { report(.missing, "'\(key)' is required.", at: place.appending(key)) }
@@ -75,7 +76,7 @@ struct FieldReader {
         return number
     }
 
-    /// A text that is not empty; absent means `nil`.
+    /// A string that is not empty; absent means `nil`.
     mutating func text(_ key: String) -> String? {
         guard let value = value(key) else { return nil }
         if let text = value.string, !text.isEmpty { return text }
@@ -83,7 +84,7 @@ struct FieldReader {
         return nil
     }
 
-    /// An array of texts; absent means empty.
+    /// An array of strings; absent means empty.
     mutating func texts(_ key: String) -> [String] {
         guard let value = value(key) else { return [] }
         let texts = value.array?.compactMap(\.string) ?? []
@@ -115,10 +116,10 @@ struct FieldReader {
         return nil
     }
 
-    /// Records what a reader of a part found.
+    /// Adds the errors that the reader of a part found.
     mutating func adopt(_ error: InvalidFields) { issues += error.issues }
 
-    /// Records an issue with a member.
+    /// Adds an error about a member.
     mutating func report(_ key: String, _ code: InvalidFields.Issue.Code, _ message: String) {
         report(code, message, at: place.appending(key))
     }
@@ -140,7 +141,7 @@ struct FieldReader {
         return integer
     }
 
-    /// Throws if anything was wrong, members that nobody asked for included.
+    /// Throws if any error was found. A member that the caller never read is an unknown field, hence an error.
     mutating func finish() throws(InvalidFields) {
         for key in object.keys where !known.contains(key) {
             report(.unknownField, "'\(key)' is not known here.", at: place.appending(key))

@@ -32,7 +32,7 @@ package struct KeyID: TextIdentifier {
     package static func accepts(_ text: String) -> Bool { isTenCharacters(text) }
 }
 
-/// Apple's name of a broadcast channel, base64 text that is passed on exactly as APNs issued it.
+/// Apple's id of a broadcast channel: base64 text that Tally passes on exactly as APNs issued it.
 package struct APNSChannelID: TextIdentifier {
     package let rawValue: String
 
@@ -49,22 +49,22 @@ package struct APNSChannelID: TextIdentifier {
     }
 }
 
-/// Tally's own name of a broadcast channel: a UUID, in lower case.
+/// Tally's own id of a broadcast channel: a lower-case UUID.
 package struct ChannelID: TextIdentifier {
     package let rawValue: String
 
-    /// Either case is taken and lower case kept, so that one channel has one name.
+    /// Accepts both cases and stores lower case, so that one channel has one id.
     package init(stored text: String) { rawValue = text.lowercased() }
 
     package static func accepts(_ text: String) -> Bool { isUUID(text) }
 }
 
-/// Our own name of one request, which Apple echoes: `apns-id` of a push to a device, `apns-request-id` of one to a
-/// channel.
+/// The id that Tally gives to one request. Apple echoes it: as `apns-id` for a push to a device, as `apns-request-id`
+/// for one to a channel.
 package struct APNSRequestID: TextIdentifier {
     package let rawValue: String
 
-    /// Either case is taken; Apple's canonical form is lower case.
+    /// Accepts both cases; Apple's canonical form is lower case.
     package init(stored text: String) { rawValue = text.lowercased() }
 
     package static func accepts(_ text: String) -> Bool { isUUID(text) }

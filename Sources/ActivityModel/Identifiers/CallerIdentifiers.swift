@@ -1,4 +1,4 @@
-/// The caller's own name of one real thing (a match, an order): `[A-Za-z0-9._:~-]{1,128}`, but not `.` or `..`.
+/// The caller's own id of one real thing (a match, an order): `[A-Za-z0-9._:~-]{1,128}`, but not `.` or `..`.
 package struct ActivityID: TextIdentifier {
     package let rawValue: String
 
@@ -7,7 +7,7 @@ package struct ActivityID: TextIdentifier {
     package static func accepts(_ text: String) -> Bool { Alphabet.isCallerID(text) }
 }
 
-/// One installation of an app, named by an id that the app chooses and keeps: `[A-Za-z0-9._:~-]{1,128}`, but not `.` or `..`.
+/// One installation of an app. The app chooses the id and keeps it: `[A-Za-z0-9._:~-]{1,128}`, but not `.` or `..`.
 package struct DeviceID: TextIdentifier {
     package let rawValue: String
 
@@ -16,7 +16,7 @@ package struct DeviceID: TextIdentifier {
     package static func accepts(_ text: String) -> Bool { Alphabet.isCallerID(text) }
 }
 
-/// A user of an app, in the caller's words: `[A-Za-z0-9._:~-]{1,128}`. One user can have many devices.
+/// The caller's own id of a user: `[A-Za-z0-9._:~-]{1,128}`. One user can have many devices.
 package struct UserID: TextIdentifier {
     package let rawValue: String
 
@@ -25,7 +25,7 @@ package struct UserID: TextIdentifier {
     package static func accepts(_ text: String) -> Bool { Alphabet.isCallerID(text) }
 }
 
-/// The name of a Swift `ActivityAttributes` struct, as `attributes-type` carries it: bare, without its module, exact
+/// The name of a Swift `ActivityAttributes` struct, as `attributes-type` carries it: without the module, in its exact
 /// case.
 package struct ActivityTypeName: TextIdentifier {
     package let rawValue: String

@@ -1,19 +1,19 @@
-/// A start, update or device token: opaque bytes whose length Apple does not fix (Apple, ActivityKit), written as hex
-/// text.
+/// A start, update or device token, written as hex text. Its bytes are opaque, and Apple does not fix their number
+/// (Apple, ActivityKit).
 package struct PushToken: Hashable, Sendable, CustomStringConvertible {
-    /// The most bytes that are accepted.
+    /// The maximum number of bytes.
     package static let maximumBytes = 256
 
     /// The token itself, 1 to ``maximumBytes`` bytes.
     package let bytes: [UInt8]
 
-    /// Takes raw bytes; `nil` for none or too many.
+    /// Takes raw bytes; `nil` if there is no byte or too many.
     package init?(bytes: [UInt8]) {
         guard (1...Self.maximumBytes).contains(bytes.count) else { return nil }
         self.bytes = bytes
     }
 
-    /// Reads an even number of 2 to 512 hexadecimal digits of either case; `nil` for anything else.
+    /// Reads 2 to 512 hexadecimal digits, an even number, in either case; `nil` for anything else.
     package init?(hex: String) {
         let digits = Array(hex.utf8)
         guard digits.count.isMultiple(of: 2), (1...Self.maximumBytes).contains(digits.count / 2) else { return nil }
@@ -28,7 +28,7 @@ package struct PushToken: Hashable, Sendable, CustomStringConvertible {
         self.bytes = bytes
     }
 
-    /// The token in lower-case hex, as the request path takes it.
+    /// The token in lower-case hex, as the request path needs it.
     package var hex: String {
         String(unsafeUninitializedCapacity: bytes.count * 2) { buffer in
             for (index, byte) in bytes.enumerated() {
@@ -39,7 +39,7 @@ package struct PushToken: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The first four digits only: tokens stay out of logs.
+    /// The first four digits only, because tokens must not be logged.
     package var description: String { String(hex.prefix(4)) + "…" }
 
     private static func value(of digit: UInt8) -> UInt8? {
@@ -56,7 +56,7 @@ package struct PushToken: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Without the bytes, as ``description``.
+/// Hides the bytes, like ``description``.
 extension PushToken: CustomDebugStringConvertible, CustomReflectable {
     package var debugDescription: String { description }
 

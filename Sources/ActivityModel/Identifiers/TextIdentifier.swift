@@ -1,18 +1,17 @@
-/// An identifier that is text of a fixed grammar, kept as a type of its own so that two kinds are never mixed up.
+/// An identifier: text that follows a fixed grammar. Each kind is a type of its own, so that no one mixes them up.
 package protocol TextIdentifier: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// The text.
     var rawValue: String { get }
 
-    /// Whether a text follows the grammar of this kind of identifier.
+    /// Whether the text follows the grammar of this kind of identifier.
     static func accepts(_ text: String) -> Bool
 
-    /// Takes text that passed ``accepts(_:)`` before, as what comes out of our own database did; it is not checked
-    /// again.
+    /// Takes text that passed ``accepts(_:)`` before, for example from Tally's own database. It is not checked again.
     init(stored text: String)
 }
 
 extension TextIdentifier {
-    /// Takes text from outside; `nil` if it breaks the grammar.
+    /// Takes text from outside; `nil` if it violates the grammar.
     package init?(_ text: String) {
         guard Self.accepts(text) else { return nil }
         self.init(stored: text)
@@ -23,7 +22,7 @@ extension TextIdentifier {
     package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// The alphabets that identifiers are made of.
+/// The alphabets of identifiers.
 enum Alphabet {
     static func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) &- UInt8(ascii: "a") < 26 }
 
@@ -31,14 +30,14 @@ enum Alphabet {
 
     static func isLetterOrDigit(_ byte: UInt8) -> Bool { isLetter(byte) || isDigit(byte) }
 
-    /// Whether the text has 1 to `maximum` bytes, all of which fit.
+    /// Whether the text has 1 to `maximum` bytes and all of them satisfy `fits`.
     static func consists(_ text: String, maximum: Int, of fits: (UInt8) -> Bool) -> Bool {
         (1...maximum).contains(text.utf8.count) && text.utf8.allSatisfy(fits)
     }
 
     /// The grammar of ids that callers choose: `[A-Za-z0-9._:~-]{1,128}`, which needs no escaping in a URL path.
     ///
-    /// `.` and `..` are none: clients take them for steps within a path, and would ask for something else.
+    /// It excludes `.` and `..`. Clients resolve them as path steps and would request another resource.
     static func isCallerID(_ text: String) -> Bool {
         text != "." && text != ".."
             && consists(text, maximum: 128) { byte in

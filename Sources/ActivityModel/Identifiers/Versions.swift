@@ -1,6 +1,6 @@
-/// Dotted numbers (`17.2`, `5.12.0`) compared part by part; a missing part counts as zero, so `18` equals `18.0`.
+/// Dotted numbers (`17.2`, `5.12.0`), compared part by part. A missing part counts as zero, so `18` equals `18.0`.
 struct DottedNumbers: Sendable {
-    /// The text as given.
+    /// The original text.
     let text: String
     /// The numbers without trailing zeros, so that equal versions have equal parts.
     private let parts: [Int]
@@ -54,7 +54,7 @@ package struct OSVersion: Hashable, Comparable, Sendable, CustomStringConvertibl
     /// A version by its numbers.
     package init(_ numbers: Int...) { self.numbers = DottedNumbers(numbers) }
 
-    /// The text as given.
+    /// The original text.
     package var description: String { numbers.text }
 
     package static func < (left: OSVersion, right: OSVersion) -> Bool { left.numbers < right.numbers }
@@ -70,7 +70,7 @@ package struct AppVersion: Hashable, Comparable, Sendable, CustomStringConvertib
         self.numbers = numbers
     }
 
-    /// The text as given.
+    /// The original text.
     package var description: String { numbers.text }
 
     package static func < (left: AppVersion, right: AppVersion) -> Bool { left.numbers < right.numbers }

@@ -1,6 +1,6 @@
 package import JSON
 
-/// What is stored of one activity and decides what may happen to it next.
+/// The stored facts of one activity that decide its next change. ``ActivityStateMachine`` reads and updates them.
 package struct ActivityStanding: Sendable, Hashable {
     /// The newest accepted change.
     package var revision: Revision
@@ -10,11 +10,11 @@ package struct ActivityStanding: Sendable, Hashable {
     package var contentState: JSONValue
     /// The newest accepted `event_time`, in microseconds since 1970.
     package var eventTime: Int64?
-    /// Accepted `must_deliver` changes that have not yet reached every destination; nil: no destination is owed any,
-    /// because the activity has not begun and nobody has a card of it.
+    /// Accepted `must_deliver` changes that have not yet reached every destination. `nil` before the activity begins:
+    /// no one has a card yet, so no destination can miss one.
     package var openBarriers: Int?
 
-    /// A standing of these parts.
+    /// Creates a standing from its parts.
     package init(
         revision: Revision,
         lastTimestamp: Timestamp?,

@@ -1,11 +1,11 @@
 package import JSON
 
-/// Decides what an update or an end does to one activity, and takes the step.
+/// Decides what an update or an end does to one activity, and applies it.
 ///
-/// It has no clock and stores nothing: it is built from the stored row, asked once per request, in the order of accept,
-/// and what it then holds is written back. Requests of one group commit run through one machine. How an activity begins
-/// is not decided here: a start makes the row, and the time of a scheduled one makes it live, each in one statement
-/// that asks for nothing else.
+/// It has no clock and stores nothing. The caller builds it from the stored row and calls it once per request, in the
+/// order of accept. Then the caller stores the new state. Requests of one group commit share one machine. It does not
+/// handle the beginning of an activity. A start inserts the row, and a scheduled start becomes live when it is due.
+/// Each is one SQL statement without a decision.
 ///
 /// ```
 /// start ──▶ scheduled ── due ──▶ live ── end ──▶ ended
@@ -15,9 +15,9 @@ package struct ActivityStateMachine: Sendable, Hashable {
     /// The most `must_deliver` changes that may be open at once (promise 4).
     package static let maximumOpenBarriers = 8
 
-    /// Where the activity stands.
+    /// The lifecycle state of the activity.
     package private(set) var state: ActivityState
-    /// What is to be stored.
+    /// The values to store.
     package private(set) var standing: ActivityStanding
 
     /// A stored activity.
@@ -30,15 +30,15 @@ package struct ActivityStateMachine: Sendable, Hashable {
 // MARK: Update
 
 extension ActivityStateMachine {
-    /// An update as far as it matters here.
+    /// The parts of an update that matter for the decision.
     package struct Update: Sendable, Hashable {
         /// The new content state.
         package var contentState: JSONValue
         /// Whether it brings an alert.
         package var hasAlert = false
-        /// Whether every destination must get a push of its own for it, as the caller or a rule says.
+        /// Whether every destination must get its own push for it, by the caller's wish or a rule.
         package var mustDeliver = false
-        /// Whether it counts as a change even if nothing is different.
+        /// Whether it counts as a change even if the content state is equal.
         package var force = false
         /// When it happened, in microseconds since 1970.
         package var eventTime: Int64?
@@ -47,21 +47,21 @@ extension ActivityStateMachine {
         package init(contentState: JSONValue) { self.contentState = contentState }
     }
 
-    /// What an update leads to.
+    /// The result of an update.
     package enum UpdateAction: Sendable, Hashable {
-        /// A new revision. Without a stamp the sender gives one, and so it is for an activity that is still scheduled.
+        /// A new revision. If it has no stamp, the sender gives one. A scheduled activity never has a stamp yet.
         case accept(revision: Revision, timestamp: Timestamp?)
-        /// The state is the newest one already and there is no alert: nothing is sent. A newer event time is kept.
+        /// The state equals the newest one and there is no alert, so no push leaves. A newer event time is stored.
         case unchanged(revision: Revision)
         /// The activity has ended.
         case refuseEnded
-        /// Something newer has been accepted.
+        /// A newer event has been accepted before.
         case refuseLateEvent
-        /// Too many `must_deliver` changes are on their way.
+        /// Too many `must_deliver` changes are still open.
         case refuseTooManyMustDeliver
     }
 
-    /// An update was requested.
+    /// Handles a request for an update.
     package mutating func update(_ update: Update, now: Timestamp) -> UpdateAction {
         if state == .ended { return .refuseEnded }
         if let eventTime = update.eventTime, let newest = standing.eventTime, eventTime < newest {
@@ -78,7 +78,7 @@ extension ActivityStateMachine {
         return .accept(revision: standing.revision, timestamp: stamp)
     }
 
-    /// A new revision and its stamp; nil: the sender gives one, and so it is while the activity is scheduled.
+    /// Adds a revision and returns its stamp. `nil`: the sender gives the stamp later, as always while it is scheduled.
     private mutating func add(_ contentState: JSONValue, now: Timestamp) -> Timestamp? {
         let stamp = state == .live ? Stamping.atAccept(now: now, last: standing.lastTimestamp) : nil
         standing.revision += 1
@@ -91,15 +91,15 @@ extension ActivityStateMachine {
 // MARK: End
 
 extension ActivityStateMachine {
-    /// What an end leads to.
+    /// The result of an end.
     package enum EndAction: Sendable, Hashable {
-        /// The last revision. Without a stamp the sender gives one; an activity that never started needs none.
+        /// The last revision. If it has no stamp, the sender gives one. An activity that never started needs no stamp.
         case accept(revision: Revision, timestamp: Timestamp?)
-        /// The activity was ended before: the end is final.
+        /// The activity has already ended, and the end is final.
         case refuseEnded(revision: Revision)
     }
 
-    /// An end was requested; without a content state it keeps the newest accepted one (promise 5).
+    /// Handles a request for an end. Without a content state it carries the newest accepted one (promise 5).
     package mutating func end(contentState: JSONValue?, now: Timestamp) -> EndAction {
         if state == .ended { return .refuseEnded(revision: standing.revision) }
         let stamp = add(contentState ?? standing.contentState, now: now)

@@ -1,23 +1,23 @@
-/// What time brings to one device's card, apart from changes: a token that does not come, and its own end.
+/// Decides what happens to one device's card as time passes: a token that does not arrive, and the end of its lifetime.
 ///
-/// Pure: ages are given, in microseconds since the card was started.
+/// It has no clock: the caller passes ages, in microseconds since the card was started.
 package struct CardWatch: Sendable, Hashable {
-    /// How long a card is active at most; then the system ends it, and its token is dead (Apple, ActivityKit).
+    /// The maximum lifetime of a card. After it iOS ends the card, and its token is dead (Apple, ActivityKit).
     package static let lifetimeSeconds = 8 * 3600
 
-    /// What is to be done at some age.
+    /// An action that is due at some age.
     package enum Action: Sendable, Hashable {
         /// Wake the app in the background, so that it reports the card's update token.
         case wake
-        /// Report that the token should have come by now. It is still waited for.
+        /// Report that the token is overdue. Tally still waits for it.
         case reportOverdue
-        /// Send nothing any more.
+        /// Stop sending to the card.
         case expire
     }
 
     /// Whether it was started by push and has reported no token.
     package let isWaiting: Bool
-    /// Whether its app has been woken for it.
+    /// Whether Tally has woken its app for it.
     package private(set) var isWoken: Bool
     /// Whether it has been reported as overdue.
     package private(set) var isOverdue: Bool
@@ -28,8 +28,8 @@ package struct CardWatch: Sendable, Hashable {
         self.isOverdue = isOverdue
     }
 
-    /// What is due at this age; the card then counts as woken and reported. The app can be woken if there is a device
-    /// token to do it by.
+    /// The actions due at this age. The card then counts as woken and reported. `canWake`: a device token exists, so
+    /// Tally can wake the app.
     package mutating func actions(at age: Int64, _ policy: Policy, canWake: Bool) -> [Action] {
         if age >= Self.microseconds(Self.lifetimeSeconds) { return [.expire] }
         guard isWaiting else { return [] }
@@ -45,7 +45,7 @@ package struct CardWatch: Sendable, Hashable {
         return actions
     }
 
-    /// The age at which something may be due next, after this one; nil: never.
+    /// The next age after this one at which something may be due; `nil`: never.
     package func nextAge(after age: Int64, _ policy: Policy) -> Int64? {
         guard age < Self.microseconds(Self.lifetimeSeconds) else { return nil }
         var ages = [Self.lifetimeSeconds]

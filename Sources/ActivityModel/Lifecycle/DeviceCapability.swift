@@ -1,10 +1,11 @@
-/// How one device can be started by push, by its iOS version and the activity's delivery (Apple, ActivityKit pushes).
+/// How one device can be started by push. Depends on its iOS version and the activity's delivery (Apple, ActivityKit
+/// pushes).
 package enum DeviceCapability: Sendable, Hashable {
     /// Why a device is not started.
     package enum WithheldReason: String, Sendable, Hashable, CaseIterable {
-        /// The activity is served by a channel only.
+        /// The activity uses a channel only.
         case needsIOS18 = "needs_ios_18"
-        /// No start by push before that version.
+        /// Earlier versions cannot be started by push.
         case needsIOS172 = "needs_ios_17_2"
         /// The user has switched Live Activities off.
         case activitiesDisabled = "activities_disabled"
@@ -21,7 +22,7 @@ package enum DeviceCapability: Sendable, Hashable {
 
     /// Decides for one device.
     ///
-    /// To an unknown version nothing is sent that only iOS 18 understands; an unknown `activitiesEnabled` counts as
+    /// A device of unknown version gets no key that only iOS 18 understands. An unknown `activitiesEnabled` counts as
     /// yes.
     package init(osVersion: OSVersion?, activitiesEnabled: Bool? = nil, delivery: Delivery) {
         if activitiesEnabled == false {

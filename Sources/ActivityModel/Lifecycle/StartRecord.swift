@@ -1,10 +1,10 @@
 package import JSON
 
-/// An accepted start as its caller sent it.
+/// An accepted start as its caller sent it. Tally compares a second start of the same id with it.
 package struct StartRecord: Sendable, Hashable {
     /// The attributes, which no later start of the same id may change.
     package let attributes: JSONValue
-    /// Everything else of the request.
+    /// All other members of the request.
     package let body: JSONObject
 
     /// Splits a request's body into its attributes and the rest.
@@ -16,20 +16,20 @@ package struct StartRecord: Sendable, Hashable {
     }
 }
 
-// MARK: The same id again
+// MARK: Repeated starts
 
 extension StartRecord {
-    /// What a start leads to whose id is taken.
+    /// The result of a start whose id already exists.
     package enum Repeat: Sendable, Hashable {
-        /// The very start that was accepted before; nothing changes, whatever came since.
+        /// It equals the accepted start. Nothing changes, whatever happened since.
         case replay
-        /// A running activity of that id has other attributes.
+        /// A running activity of that id has different attributes.
         case refuseAttributesConflict
-        /// The id is taken by a start that differs, or has been used up by an activity that ended.
+        /// The accepted start differs in another member, or the activity has ended.
         case refuseActivityExists
     }
 
-    /// Judges another start against this one, whose activity has come to `state`.
+    /// Compares another start with this one. `state` is the state of the existing activity.
     package func judge(_ other: StartRecord, in state: ActivityState) -> Repeat {
         if other == self { return .replay }
         return state == .ended || other.attributes == attributes ? .refuseActivityExists : .refuseAttributesConflict

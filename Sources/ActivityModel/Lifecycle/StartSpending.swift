@@ -1,11 +1,11 @@
-/// The starts that one phone has been sent, whatever the activity and its type: the phone has one budget for all of an
-/// app's (Apple forum 799505), and drops what is over it without a word.
+/// The starts that Tally has sent to one phone, for all activities and types. The phone has one budget for all starts
+/// of an app (Apple forum 799505) and silently drops the excess.
 package struct StartSpending: Sendable, Hashable {
-    /// Starts that left at one time and may have reached the phone.
+    /// Starts that left at the same time and may have reached the phone.
     package struct Unit: Sendable, Hashable {
         /// Microseconds since 1970.
         package let at: Int64
-        /// A start that was repeated without an answer counts twice.
+        /// A start that was repeated for lack of an answer counts twice.
         package let count: Int
 
         package init(at: Int64, count: Int = 1) {
@@ -20,7 +20,7 @@ package struct StartSpending: Sendable, Hashable {
         self.units = units
     }
 
-    /// When one more start fits the budget; nil: now. Times in microseconds since 1970.
+    /// The time at which one more start fits the budget; `nil`: now. Times are microseconds since 1970.
     package func wait(under budget: Policy.StartBudget, now: Int64) -> Int64? {
         let window = Int64(budget.windowSeconds) * 1_000_000
         let spent = units.filter { $0.at > now - window }.sorted { $0.at < $1.at }
@@ -30,7 +30,7 @@ package struct StartSpending: Sendable, Hashable {
             excess -= unit.count
             if excess <= 0 { return unit.at + window }
         }
-        // Only a budget of nothing comes here, which a policy cannot have.
+        // Reached only with a budget of 0 starts, which no policy can have.
         return now + window
     }
 }

@@ -1,62 +1,62 @@
-/// Decides what becomes of one device's start when its time has come and when its push was answered (promise 6).
+/// Decides what happens to one device's start when it is due and when APNs has answered its push (promise 6).
 ///
-/// It has no clock and stores nothing: it is built from the stored row, asked, and written back. Three things need no
-/// decision and are not asked about: the phone's own report settles a start, whatever its state; a registration makes
-/// one that came to nothing due again; the end of the activity leaves none due.
+/// It has no clock and stores nothing: the caller builds it from the stored row, calls it, and stores the result. Three
+/// events bypass it. The phone's report settles a start in any state. A registration makes a withheld or failed
+/// start due again. After the end of the activity no start is due.
 ///
 /// ```
 /// pending ──▶ claimed ──▶ sent
 ///    ▲           ├──────▶ unknown ──▶ claimed (repeated, once)
 ///    ├───────────┴──────▶ withheld, failed, cancelled
-///    └─ a new registration, or what stood against it is over
+///    └─ a new registration, or the obstacle is gone
 ///
-/// every one ──▶ settled: the phone has reported the card, and there is never another start
+/// any state ──▶ settled: the phone has reported the card, so no other start leaves
 /// ```
 package struct StartStateMachine: Sendable, Hashable {
     /// The states of a start, as they are stored.
     package enum State: String, Sendable, Hashable, CaseIterable {
         /// Not sent yet.
         case pending
-        /// Its push is about to leave, or has left without being answered yet.
+        /// Its push is about to leave, or has left without an answer so far.
         case claimed
         /// Its push may have arrived.
         case unknown
-        /// APNs took its push.
+        /// APNs accepted its push.
         case sent
         /// The phone has reported its card.
         case settled
-        /// It cannot be sent, for now or until the device registers anew.
+        /// It cannot be sent now, or not until the device registers again.
         case withheld
-        /// APNs refused it for good.
+        /// APNs refused it permanently.
         case failed
-        /// Nobody wants it any more.
+        /// It is no longer wanted.
         case cancelled
     }
 
-    /// Why a start is withheld or cancelled, as it is stored and shown; besides, there are the words of a
-    /// ``DeviceCapability/WithheldReason`` and those of APNs.
+    /// Why a start is withheld or cancelled, as it is stored and shown. Other possible values: the raw values of
+    /// ``DeviceCapability/WithheldReason`` and APNs' own reasons.
     package enum Reason: String, Sendable, Hashable {
         /// Its app could not decode what would be sent.
         case incompatibleVersion = "incompatible_version"
-        /// There is nothing to send it to.
+        /// The device has no start token.
         case noStartToken = "no_start_token"
-        /// The phone's starts of the window are used up.
+        /// The phone's start budget for the window is used up.
         case startBudget = "start_budget"
         /// The device was taken out of the audience.
         case notInAudience = "not_in_audience"
-        /// The device was installed anew in the other environment.
+        /// The app was reinstalled in the other environment.
         case environmentChanged = "environment_changed"
     }
 
-    /// What stands against a start.
+    /// The reason why a start cannot be sent now.
     package enum Obstacle: Sendable, Hashable {
         /// The device cannot show the activity at all.
         case incapable(DeviceCapability.WithheldReason)
         /// Its app could not decode what would be sent.
         case incompatibleVersion
-        /// There is nothing to send it to; the app may report a token yet.
+        /// The device has no start token. The app may still report one.
         case noStartToken
-        /// The phone would drop it: its starts of the window are used up until a time, in microseconds since 1970.
+        /// The phone would drop it: its start budget is used up until this time, in microseconds since 1970.
         case budget(until: Int64)
 
         /// The reason as it is stored and shown.
@@ -69,8 +69,8 @@ package struct StartStateMachine: Sendable, Hashable {
             }
         }
 
-        /// What is told, and goes by, where several things stand against a start: first what the phone itself rules
-        /// out, last what passes with time. What costs something to find out is asked for only where it decides.
+        /// The first obstacle of several. Limits of the phone come first, obstacles that pass with time come last.
+        /// Expensive checks run only when the earlier ones find no obstacle.
         package static func first(
             capability: DeviceCapability,
             isDecodable: @autoclosure () throws -> Bool,
@@ -83,27 +83,27 @@ package struct StartStateMachine: Sendable, Hashable {
             return budgetUntil().map { .budget(until: $0) }
         }
 
-        /// Whether it is certain that there will be no card soon, so that an alert may stand in.
+        /// Whether there will certainly be no card soon. Then a fallback alert may be sent.
         fileprivate var excludesCard: Bool {
             if case .noStartToken = self { return false }
             return true
         }
     }
 
-    /// The most pushes of one start that may have arrived: the first, and its repeat.
+    /// The maximum number of pushes per start that may have arrived: the first and its repeat.
     package static let maximumAttempts = 2
 
     package private(set) var state: State
-    /// Claims whose push may have left; 2: the start was repeated, and that is its record.
+    /// Claims whose push may have left. 2 records that the start was repeated.
     package private(set) var attempts: Int
-    /// Tries in a row that certainly started nothing.
+    /// Consecutive attempts that certainly started no card.
     package private(set) var failures: Int
-    /// Whether an alert has stood in. It does so once.
+    /// Whether a fallback alert was sent. Each start sends at most one.
     package private(set) var hasFallenBack: Bool
-    /// Why it is where it is, in a word of ours or of APNs'.
+    /// The reason of its state, in Tally's or APNs' words.
     package private(set) var reason: String?
 
-    /// A start as it is stored; by default a new one.
+    /// A stored start; by default a new one.
     package init(
         state: State = .pending,
         attempts: Int = 0,
@@ -119,29 +119,29 @@ package struct StartStateMachine: Sendable, Hashable {
     }
 }
 
-// MARK: Its time has come
+// MARK: Due
 
 extension StartStateMachine {
-    /// What is to be done about a start that is due.
+    /// The action for a start that is due.
     package enum DueAction: Sendable, Hashable {
-        /// Send it; it is claimed.
+        /// Send the start; it is claimed.
         case start
-        /// Send an ordinary alert in its stead; it is claimed.
+        /// Send a fallback alert; the start is claimed.
         case alert
-        /// Look again at this time, in microseconds since 1970; nil: when the device registers anew.
+        /// Check again at this time, in microseconds since 1970; `nil`: when the device registers again.
         case wait(until: Int64?)
-        /// Nothing, ever.
+        /// Do nothing more.
         case rest
     }
 
-    /// The start is due: it is new, to be tried again, or was claimed so long ago that it is to be repeated.
+    /// Handles a start that is due: a new one, one to retry, or one that was claimed so long ago that it is repeated.
     ///
     /// - Parameters:
-    ///   - isWanted: Whether the device is in the audience; who was removed is not started any more.
-    ///   - isReported: Whether the phone has reported the card, perhaps at the moment at which the start was made.
-    ///   - obstacle: What stands against it.
-    ///   - mayAlert: Whether the policy lets an alert stand in and there is a token to send it to.
-    /// - Returns: What is to be done, when the machine as it is now has been stored.
+    ///   - isWanted: Whether the device is in the audience. A removed device is not started.
+    ///   - isReported: Whether the phone has reported the card, perhaps while the start was being created.
+    ///   - obstacle: The reason why it cannot be sent, if any.
+    ///   - mayAlert: Whether the policy allows a fallback alert and the device has a token for it.
+    /// - Returns: The action to take after the machine's new state has been stored.
     package mutating func isDue(
         isWanted: Bool,
         isReported: Bool = false,
@@ -153,7 +153,7 @@ extension StartStateMachine {
             return .rest
         }
         if attempts >= Self.maximumAttempts || (attempts > 0 && !isWanted) {
-            // Only the phone can tell what became of it.
+            // Only the phone can report whether the card exists.
             state = .unknown
             return .rest
         }
@@ -169,7 +169,7 @@ extension StartStateMachine {
             return .start
         }
         reason = obstacle.word
-        // An alert beside a card that may be there would tell the same thing twice.
+        // If a card may exist, an alert would repeat its news.
         if mayAlert, obstacle.excludesCard, !hasFallenBack, attempts == 0 {
             state = .claimed
             hasFallenBack = true
@@ -181,36 +181,35 @@ extension StartStateMachine {
     }
 }
 
-// MARK: Its push was answered
+// MARK: Answers
 
 extension StartStateMachine {
-    /// What the answer to a push says of the start.
+    /// What the answer to a push means for the start.
     package enum Answer: Sendable, Hashable {
         case accepted
-        /// No answer: it may have arrived.
+        /// No answer: the push may have arrived.
         case unknown(String)
-        /// The token is not good; with another one it would have been.
+        /// The token is not valid. The same push with a valid token can succeed.
         case tokenFailed(String)
-        /// The push will never be taken.
+        /// APNs will never accept the push.
         case refused(String)
-        /// It certainly did not arrive, and may if it is tried again.
+        /// It certainly did not arrive. A retry may succeed.
         case notSent(String)
     }
 
-    /// When a start that was answered is due again.
+    /// When a start is due again after its answer.
     package enum Again: Sendable, Hashable {
         case never
-        /// When its claim said that it would be repeated.
+        /// At the time of repeat that its claim set.
         case asClaimed
         /// After a pause that grows with the failures.
         case afterBackOff
     }
 
-    /// The push of a claimed start was answered.
+    /// Handles the answer to the push of a claimed start.
     ///
-    /// What failed for the old registration of a device that has registered since (`isRenewed`) is tried again; what
-    /// failed for its token's sake also if there is one that is believed to live (`hasLiveToken`), the answer
-    /// considered.
+    /// A failed start is retried if the device has registered since its push left (`isRenewed`). One that failed
+    /// because of its token is also retried if the device has a live token after this answer (`hasLiveToken`).
     package mutating func answered(_ answer: Answer, isRenewed: Bool, hasLiveToken: Bool) -> Again {
         switch answer {
         case .accepted:
@@ -228,7 +227,7 @@ extension StartStateMachine {
         }
     }
 
-    /// The alert that stood in for a claimed start was answered. An alert that may have arrived is not repeated.
+    /// Handles the answer to the fallback alert of a claimed start. An alert that may have arrived is not repeated.
     package mutating func alertAnswered(_ answer: Answer, isRenewed: Bool) -> Again {
         if case .notSent = answer {
             hasFallenBack = false
@@ -239,7 +238,7 @@ extension StartStateMachine {
         return .never
     }
 
-    /// The push did not arrive, so its claim does not count.
+    /// Undoes the claim, because the push did not arrive.
     private mutating func takeBack(_ word: String, triesAgain: Bool) -> Again {
         attempts = max(attempts - 1, 0)
         reason = word

@@ -1,15 +1,15 @@
-/// The versions of an activity type, and which of them a device decodes.
+/// The versions of an activity type, and which of them a device decodes. Senders use it to choose a device's schema.
 ///
-/// A version that a newer one understood by the same apps has taken the place of is nobody's any more. What is left are
-/// steps: each newer version asks for a newer app.
+/// A newer version for the same apps supersedes an older one. The rest are steps: each newer version needs a newer app.
 package struct TypeVersions: Sendable, Hashable {
-    /// What of a version matters here.
+    /// The parts of a version that matter here.
     package struct Version: Sendable, Hashable {
         /// Counts the versions of the type, from 1.
         package let number: Int
-        /// The oldest version of the app that understands it; nil: every one.
+        /// The oldest app version that understands it; `nil`: every one.
         package let minAppVersion: AppVersion?
-        /// Whether an operator has given up the phones that decode nothing newer: they hold nothing back any more.
+        /// Whether an operator has given up the phones that decode only this version. They no longer cause content to
+        /// be refused.
         package let isRetired: Bool
 
         package init(_ number: Int, minAppVersion: AppVersion? = nil, isRetired: Bool = false) {
@@ -19,17 +19,17 @@ package struct TypeVersions: Sendable, Hashable {
         }
     }
 
-    /// Those that some version of the app decodes, oldest first.
+    /// The versions that some app version decodes, oldest first.
     private let steps: [Version]
     /// The newest version of the type.
     package let newest: Int
-    /// Those that content has to satisfy where it is not known who reads it, as on a channel: what some app decodes and
-    /// nobody has retired. Oldest first.
+    /// The versions that content must satisfy if its readers are unknown, as on a channel. These are the ``reachable``
+    /// ones that are not retired, oldest first.
     package let current: [Int]
-    /// Those that some version of the app decodes, oldest first.
+    /// The numbers of the versions that some app version decodes, oldest first.
     package let reachable: [Int]
 
-    /// `versions` are all versions of a type in the order of their numbers, at least one.
+    /// `versions` are all versions of a type in the order of their numbers; at least one.
     package init(_ versions: [Version]) {
         var steps: [Version] = []
         for version in versions.reversed() {
@@ -46,17 +46,18 @@ package struct TypeVersions: Sendable, Hashable {
         reachable = self.steps.map(\.number)
     }
 
-    /// Whether it may be withheld from the phones that decode a version what they cannot decode; else it is refused.
+    /// Whether the version is retired. If so, Tally withholds content that its phones cannot decode. Otherwise
+    /// it refuses such content.
     package func isRetired(_ number: Int) -> Bool { steps.contains { $0.number == number && $0.isRetired } }
 
-    /// The rule once one more version has come, the newest then. What is decoded by no app any more is not
+    /// The versions after one more has been added as the newest. A version that no app decodes any more is not
     /// ``reachable``.
     package func adding(minAppVersion: AppVersion?) -> TypeVersions {
         TypeVersions(steps + [Version(newest + 1, minAppVersion: minAppVersion)])
     }
 
-    /// The version that an app decodes: the newest that it understands, or the oldest if it is older than all of them.
-    /// An app that does not say its version counts as the oldest that is not retired.
+    /// The version that an app decodes: the newest that it understands, or the oldest if the app is older than all of
+    /// them. An app of unknown version gets the oldest that is not retired.
     package func version(ofApp appVersion: AppVersion?) -> Int {
         guard let appVersion else { return current.first ?? newest }
         let understood = steps.last { step in step.minAppVersion.map { $0 <= appVersion } ?? true }

@@ -1,13 +1,13 @@
 package import JSON
 
 extension Policy {
-    /// The most rules that a policy may have: each costs a comparison at every accept.
+    /// The maximum number of rules. Each rule costs a comparison at every accept.
     package static let maximumRules = 64
 
     private static let duration = 0...maximumDuration
     private static let count = 1...1_000_000
 
-    /// Reads a policy; unknown fields are refused, all that is wrong is reported.
+    /// Reads a policy. Reports all errors; an unknown field is one.
     package init(json: JSONValue) throws(PolicyError) {
         self.init()
         var reader = FieldReader(json)
@@ -99,7 +99,7 @@ extension Policy {
         }
     }
 
-    /// The whole policy, defaults spelled out, in the order of the contract.
+    /// The whole policy with its defaults, in the order of the contract.
     package var json: JSONValue {
         [
             "stale_after_seconds": Self.json(staleAfterSeconds),

@@ -1,23 +1,23 @@
-/// How one activity type is treated. What a policy leaves out has its default.
+/// The settings of one activity type: budgets, durations and rules. Every field that a caller omits has a default.
 ///
 /// All durations are whole seconds.
 package struct Policy: Sendable, Hashable {
-    /// The longest duration that is accepted: 30 days, as long as APNs keeps anything.
+    /// The maximum duration: 30 days, the longest time that APNs stores a push.
     package static let maximumDuration = 2_592_000
-    /// The longest time that an ended card may stay (Apple, ActivityKit): 4 h.
+    /// The maximum time that an ended card may stay: 4 h (Apple, ActivityKit).
     package static let maximumDismissal = 14_400
 
     /// A change's content counts as stale this long after its timestamp; `nil`: never.
     package var staleAfterSeconds: Int?
-    /// An ended card leaves this long after the end's timestamp; 0: at once; `nil`: Apple's default (4 h).
+    /// An ended card is removed this long after the end's timestamp; 0: at once; `nil`: Apple's default (4 h).
     package var dismissAfterSeconds: Int?
-    /// The alert of a start that brings none.
+    /// The alert of a start that has none.
     package var startAlert: AlertContent?
-    /// The String attribute that is filled with the activity id.
+    /// The String attribute that Tally fills with the activity id.
     package var idAttribute: String?
-    /// How long APNs keeps a push for a phone that is offline.
+    /// How long APNs stores a push for a phone that is offline.
     package var expiration = Expiration()
-    /// The priority-10 pushes that may be spent on one activity.
+    /// The priority-10 pushes that one activity may spend.
     package var budget = Budget()
     /// The starts that one device may get.
     package var startBudget = StartBudget()
@@ -25,17 +25,17 @@ package struct Policy: Sendable, Hashable {
     package var startRetrySeconds = 120
     /// A started phone that has no update token after this time counts as overdue.
     package var tokenWaitSeconds = 3600
-    /// A background push wakes the app if a start's update token has not come by then; `nil`: none is sent.
+    /// If a start's update token has not arrived after this time, a background push wakes the app. `nil`: no such push.
     package var wakeAfterSeconds: Int?
-    /// Whether an ordinary alert stands in where a Live Activity is not possible.
+    /// Whether Tally sends an ordinary alert if the device cannot show a Live Activity.
     package var fallbackAlert = false
-    /// An activity without a change for this long is ended; `nil`: never.
+    /// Tally ends an activity that had no change for this long; `nil`: never.
     package var endWhenSilentSeconds: Int?
-    /// What channels of this type store.
+    /// The storage policy of this type's channels.
     package var channelStorage = ChannelStorage.mostRecent
     /// How long a channel stays after the end; `nil`: see ``ChannelStorage/defaultGraceSeconds``.
     package var channelGraceSeconds: Int?
-    /// Say how urgent changes are that do not say so themselves; the first that matches speaks.
+    /// Rules for the urgency of changes that name none. The first that matches decides.
     package var rules: [PolicyRule] = []
 
     /// Every field at its default.
@@ -46,7 +46,7 @@ package struct Policy: Sendable, Hashable {
 }
 
 extension Policy {
-    /// How long APNs keeps pushes of each kind; 0: one attempt, nothing is kept.
+    /// How long APNs stores pushes of each kind; 0: one attempt, nothing is stored.
     package struct Expiration: Sendable, Hashable {
         /// For starts, in seconds.
         package var start = 600
@@ -83,7 +83,7 @@ extension Policy {
         package init() {}
     }
 
-    /// Starts per device in a sliding window; the phone has a budget of its own, about 10 (Apple forum 799505).
+    /// Starts per device in a sliding window. The phone's own budget is about 10 (Apple forum 799505).
     package struct StartBudget: Sendable, Hashable {
         /// The most starts in a window.
         package var count = 10
@@ -96,8 +96,8 @@ extension Policy {
 
     /// The `apns-expiration` of a push that leaves now (UNIX seconds, or 0 for one attempt only).
     ///
-    /// `storage` is what the channel stores, `nil` for a push to a device: APNs refuses anything but 0 on a channel
-    /// that stores nothing (Apple, sending broadcast requests).
+    /// `storage` is the storage policy of the channel; `nil` for a push to a device. On a channel that stores nothing,
+    /// APNs refuses anything but 0 (Apple, sending broadcast requests).
     package func expiration(of kind: ChangeKind, at now: Timestamp, storage: ChannelStorage? = nil) -> Int64 {
         let seconds = expiration.seconds(kind)
         return storage == ChannelStorage.none || seconds == 0 ? 0 : now + Int64(seconds)

@@ -1,18 +1,17 @@
 package import JSON
 
-/// Says how urgent a change is by what it changes in the content state.
+/// A rule of a policy: it sets the urgency of a change by the part of the content state that changes.
 package struct PolicyRule: Sendable, Hashable {
-    /// The place in the content state; the rule matches when the value there differs from the one before, comes or
-    /// goes.
+    /// The JSON pointer into the content state. The rule matches if the value there differs, appears or disappears.
     package var changed: JSONPointer
     /// The urgency of a change that matches.
     package var urgency: Urgency
-    /// Whether every destination gets a push of its own for it.
+    /// Whether every destination gets its own push for it.
     package var mustDeliver: Bool
-    /// A routine change is held back until this much time has passed since the last push, the newest state winning.
+    /// A routine change waits until this much time has passed since the last push. A newer state replaces it meanwhile.
     package var minimumIntervalSeconds: Int?
 
-    /// A rule of these parts.
+    /// Creates a rule from its parts.
     package init(
         changed: JSONPointer,
         urgency: Urgency = .routine,
@@ -25,12 +24,12 @@ package struct PolicyRule: Sendable, Hashable {
         self.minimumIntervalSeconds = minimumIntervalSeconds
     }
 
-    /// Whether a step from one content state to the next changes what the rule watches.
+    /// Whether the value that the rule watches differs between two content states.
     package func matches(from old: JSONValue, to new: JSONValue) -> Bool { old[changed] != new[changed] }
 }
 
 extension Policy {
-    /// The rule that speaks for a change which names no urgency itself: the first whose place changed.
+    /// The rule for a change that names no urgency: the first whose value changed.
     package func rule(from old: JSONValue, to new: JSONValue) -> PolicyRule? {
         rules.first { $0.matches(from: old, to: new) }
     }

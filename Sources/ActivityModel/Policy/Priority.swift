@@ -1,6 +1,6 @@
-/// The priority of a push and why it has it; demotions are put on record with their reason (promise 10).
+/// The priority of a push and its reason. Tally records each demotion with the reason (promise 10).
 package struct PriorityDecision: Sendable, Hashable {
-    /// Why a push has its priority.
+    /// The reason for the priority of a push.
     package enum Reason: String, Sendable, Hashable, CaseIterable {
         /// A start is always urgent.
         case start
@@ -12,30 +12,30 @@ package struct PriorityDecision: Sendable, Hashable {
         case critical
         /// A notable change that the budget allows without touching the reserve.
         case notable
-        /// Nothing about it is urgent.
+        /// A routine change without an alert.
         case routine
-        /// An alert, or an alert's change, demoted: the last unit is the end's.
+        /// An alert that was demoted: the last unit is reserved for the end.
         case alertOverBudget = "alert_over_budget"
-        /// A critical change demoted: the last unit is the end's.
+        /// A critical change that was demoted: the last unit is reserved for the end.
         case criticalOverBudget = "critical_over_budget"
-        /// A notable change demoted: only the reserve is left.
+        /// A notable change that was demoted: only the reserve is left.
         case notableOverBudget = "notable_over_budget"
     }
 
     /// The `apns-priority`.
     package let priority: PushPriority
-    /// Why.
+    /// The reason as a code.
     package let reason: Reason
-    /// The reason as a sentence, with the figures.
+    /// The reason as a sentence with the figures.
     package let text: String
 
-    /// Whether it takes a unit out of the budget: every push of priority 10 does.
+    /// Whether it spends a unit of the budget; every push of priority 10 does.
     package var spendsUnit: Bool { priority == .ten }
 
-    /// Whether the budget had a say in it, or is less for it: of anything else the rule itself can tell at any time.
+    /// Whether the budget influenced the decision or is reduced by it. All other decisions follow from the rule alone.
     package var concernsBudget: Bool { spendsUnit || isDemoted }
 
-    /// Whether the budget made it 5 where the change itself would have been 10.
+    /// Whether the budget demoted it from priority 10 to 5.
     package var isDemoted: Bool {
         switch reason {
         case .alertOverBudget, .criticalOverBudget, .notableOverBudget: true
@@ -46,7 +46,7 @@ package struct PriorityDecision: Sendable, Hashable {
 
 /// Chooses the priority of a push.
 package enum PriorityRule {
-    /// What becomes of a routine change without an alert.
+    /// The decision for a routine change without an alert.
     package static let routine = PriorityDecision(
         priority: .five,
         reason: .routine,
@@ -55,7 +55,7 @@ package enum PriorityRule {
 
     /// Decides for one push to one class of destinations.
     ///
-    /// `remaining` are the units of priority 10 left in the window before this push (below 0 is as 0), `reserve` those
+    /// `remaining`: units of priority 10 left in the window before this push; negative counts as 0. `reserve`: units
     /// that notable changes must leave.
     package static func decide(
         kind: ChangeKind,
@@ -76,7 +76,7 @@ package enum PriorityRule {
         return PriorityDecision(priority: .ten, reason: .notable, text: text)
     }
 
-    /// Decides for a push that the budget has no say in; nil for any other.
+    /// Decides for a push that does not depend on the budget; `nil` for any other.
     package static func withoutBudget(kind: ChangeKind, urgency: Urgency, hasAlert: Bool) -> PriorityDecision? {
         switch kind {
         case .start: PriorityDecision(priority: .ten, reason: .start, text: "A start goes out with priority 10.")
@@ -86,7 +86,7 @@ package enum PriorityRule {
         }
     }
 
-    /// Alerts and critical changes may use the reserve, all but its last unit, which is the end's.
+    /// Alerts and critical changes may use the whole reserve except its last unit, which is for the end.
     private static func urgent(
         _ what: String,
         _ reason: PriorityDecision.Reason,

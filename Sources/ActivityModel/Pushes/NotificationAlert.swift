@@ -1,6 +1,6 @@
 package import JSON
 
-/// The alert of an ordinary push. A Live Activity's alert is another: ``AlertContent``.
+/// The alert of an ordinary push. Live Activities use ``AlertContent`` instead.
 ///
 /// Source: Apple, "Generating a remote notification", table 2; `action-loc-key` is from the older "Remote Notification
 /// Payload".
@@ -11,12 +11,12 @@ package struct NotificationAlert: Sendable, Hashable {
     package var subtitle: AlertText?
     /// The message.
     package var body: AlertText?
-    /// The image or storyboard that is shown while the app comes up.
+    /// The image or storyboard that iOS shows while the app launches.
     package var launchImage: String?
-    /// The key of the title of the alert's button.
+    /// The localization key for the title of the alert's button.
     package var actionKey: String?
 
-    /// An alert of these parts; without a text there is nothing to show.
+    /// Creates an alert from its parts. An alert without any text shows nothing.
     package init(
         title: AlertText? = nil,
         subtitle: AlertText? = nil,
@@ -31,7 +31,7 @@ package struct NotificationAlert: Sendable, Hashable {
         self.actionKey = actionKey
     }
 
-    /// Reads Apple's shape: a text, which is the message, or an object with at least one text.
+    /// Reads Apple's shape: a string (the message), or an object with at least one text.
     package init(json: JSONValue, at place: JSONPointer = JSONPointer()) throws(InvalidFields) {
         if let text = json.string {
             self.init(body: .plain(text))
@@ -52,7 +52,7 @@ package struct NotificationAlert: Sendable, Hashable {
         }
     }
 
-    /// Apple's shape. An alert that is only a message is a text, which is shorter, and which the older page asks for.
+    /// Apple's shape. An alert with only a message is a plain string: it is shorter, and the older page asks for it.
     package var wire: JSONValue {
         var object = JSONObject()
         Line.title.write(title, to: &object)
@@ -67,8 +67,7 @@ package struct NotificationAlert: Sendable, Hashable {
     }
 }
 
-/// The keys of one line: unlike in a Live Activity's alert, the translated form has keys of its own beside the plain
-/// one.
+/// The keys of one line. Unlike in a Live Activity's alert, the translated form has its own keys beside the plain one.
 private struct Line {
     static let title = Line(plain: "title", key: "title-loc-key", arguments: "title-loc-args")
     static let subtitle = Line(plain: "subtitle", key: "subtitle-loc-key", arguments: "subtitle-loc-args")

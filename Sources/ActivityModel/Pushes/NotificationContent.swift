@@ -1,41 +1,41 @@
 package import JSON
 
-/// What stands in `aps` of an ordinary push: Apple's keys, those of Live Activities apart.
+/// The content of `aps` in an ordinary push: all of Apple's keys except those for Live Activities.
 ///
 /// Source: Apple, "Generating a remote notification", table 1; `content-changed` is from "Updating widgets with
 /// WidgetKit push notifications".
 package struct NotificationContent: Sendable, Hashable {
-    /// What to show.
+    /// The alert to show.
     package var alert: NotificationAlert?
-    /// The number at the app's icon; 0 takes it away.
+    /// The number on the app's icon; 0 removes it.
     package var badge: Int?
-    /// What to play.
+    /// The sound to play.
     package var sound: NotificationSound?
     /// Groups notifications.
     package var threadID: String?
-    /// The app's own kind of notification, which decides the buttons.
+    /// The app's own kind of notification; it selects the buttons.
     package var category: String?
     /// Wakes the app in the background.
     package var isContentAvailable = false
-    /// Widgets or controls are to be read anew.
+    /// Whether widgets or controls must reload.
     package var isContentChanged = false
     /// The app's service extension may change the notification before it is shown.
     package var isMutable = false
-    /// The window that is brought forward.
+    /// The window to bring forward.
     package var targetContentID: String?
     /// How much it may interrupt.
     package var interruptionLevel: InterruptionLevel?
     /// Rank among the app's notifications, from 0 to 1.
     package var relevanceScore: JSONNumber?
-    /// Decides whether it is shown in the present Focus.
+    /// A value that the current Focus filters by.
     package var filterCriteria: String?
 
-    /// Nothing.
+    /// Empty content.
     package init() {}
 
     /// Reads Apple's shape.
     ///
-    /// Unknown keys are refused: APNs would ignore them and answer 200, and what was meant would never happen.
+    /// Unknown keys are refused. APNs would ignore them and answer 200, and the caller would never notice the mistake.
     package init(json: JSONValue, at place: JSONPointer = JSONPointer()) throws(InvalidFields) {
         var reader = FieldReader(json, at: place)
         alert = Self.part("alert", place, &reader) { value, place throws(InvalidFields) in
@@ -72,7 +72,7 @@ package struct NotificationContent: Sendable, Hashable {
         }
     }
 
-    /// Apple's shape, in the key order that is always used.
+    /// Apple's shape, always in the same key order.
     package var wire: JSONValue {
         var object = JSONObject()
         object["alert"] = alert?.wire
@@ -93,12 +93,12 @@ package struct NotificationContent: Sendable, Hashable {
 
 /// How much a notification may interrupt.
 package enum InterruptionLevel: String, Sendable, Hashable, CaseIterable {
-    /// Only in the list.
+    /// Shown in the notification list only.
     case passive
-    /// As usual.
+    /// The default behavior.
     case active
-    /// At once, also past scheduled summaries; the app needs a capability for it.
+    /// Interrupts at once, even if a summary is scheduled; the app needs a capability for it.
     case timeSensitive = "time-sensitive"
-    /// Past the mute switch and every Focus; the app needs Apple's approval.
+    /// Bypasses the mute switch and every Focus; the app needs Apple's approval.
     case critical
 }

@@ -4,11 +4,11 @@ package import JSON
 package enum NotificationSound: Sendable, Hashable {
     /// `default`, or the name of a file in the app's bundle or its `Library/Sounds`.
     case named(String)
-    /// The sound of a critical alert, which passes the mute switch; the app needs an entitlement for it. `volume` is
+    /// The sound of a critical alert. It bypasses the mute switch; the app needs an entitlement for it. `volume` is
     /// from 0 to 1.
     case critical(name: String, volume: JSONNumber? = nil)
 
-    /// Reads Apple's shape: a text, or `{critical: 1, name, volume?}`.
+    /// Reads Apple's shape: a string, or `{critical: 1, name, volume?}`.
     package init(json: JSONValue, at place: JSONPointer = JSONPointer()) throws(InvalidFields) {
         if let name = json.string, !name.isEmpty {
             self = .named(name)
@@ -19,7 +19,7 @@ package enum NotificationSound: Sendable, Hashable {
             throw InvalidFields(InvalidFields.Issue(pointer: place, code: .wrongType, message: message))
         }
         var reader = FieldReader(json, at: place)
-        // There is no other value: a sound that is not critical is a text.
+        // 1 is the only valid value: a sound that is not critical is a string.
         _ = reader.required("critical")
         _ = reader.integer("critical", in: 1...1, default: 1)
         _ = reader.required("name")

@@ -1,16 +1,19 @@
 internal import JSON
 
-/// What the body of each push type must and must not have.
+/// The rules for the body of each push type: required and forbidden members.
 ///
-/// Sources: Apple, "Generating a remote notification" and "Pushing background updates to your App" (`background`:
-/// nothing that is seen or heard), "Updating widgets with WidgetKit push notifications", "Updating controls locally and
-/// remotely" (`content-changed` only), "Using push notifications to signal changes" (`fileprovider`), and for `mdm` the
-/// protocol reference of device management (`mdm` alone).
+/// Sources at Apple:
+/// - "Generating a remote notification"
+/// - `background`: "Pushing background updates to your App" (nothing visible or audible)
+/// - `widgets`: "Updating widgets with WidgetKit push notifications"
+/// - `controls`: "Updating controls locally and remotely" (`content-changed` only)
+/// - `fileprovider`: "Using push notifications to signal changes"
+/// - `mdm`: the protocol reference of device management (`mdm` only)
 enum PayloadRules {
     static let aps = JSONPointer(tokens: ["aps"])
     static let custom = JSONPointer(tokens: ["custom"])
 
-    /// Every rule that is broken.
+    /// All violated rules.
     static func issues(
         _ type: PushType,
         _ content: NotificationContent,

@@ -1,15 +1,15 @@
 package import JSON
 
-/// The body of an ordinary push, made to fit its push type. Live Activities have ``LiveActivityBody``.
+/// The body of an ordinary push, valid for its push type. Live Activities use ``LiveActivityBody`` instead.
 package struct PushPayload: Sendable, Hashable {
-    /// What stands in `aps`; nil for types without that key.
+    /// The content of `aps`; `nil` for push types without that key.
     package let content: NotificationContent?
     /// The app's own data, beside `aps`.
     package let custom: JSONObject
 
-    /// A body for a push of that type, completed with what the type always has.
+    /// Creates a body for a push of that type and adds the members that the type always has.
     ///
-    /// - Throws: Every rule of the type that is broken. Places are those of ``init(_:aps:custom:)``.
+    /// - Throws: All violated rules of the type. Pointers are those of ``init(_:aps:custom:)``.
     package init(
         _ pushType: PushType,
         content: NotificationContent = NotificationContent(),
@@ -27,9 +27,9 @@ package struct PushPayload: Sendable, Hashable {
         if let first = issues.first { throw InvalidFields(first, Array(issues.dropFirst())) }
     }
 
-    /// Reads a body in two parts, as callers give it: `aps` in Apple's shape, and an object of the app's own data.
+    /// Reads a body from the caller's two parts: `aps` in Apple's shape, and an object of the app's own data.
     ///
-    /// - Throws: Every field that is wrong, with places below `/aps` and `/custom`.
+    /// - Throws: All wrong fields, with pointers below `/aps` and `/custom`.
     package init(_ pushType: PushType, aps: JSONValue?, custom: JSONValue?) throws(InvalidFields) {
         let content = try aps.map { value throws(InvalidFields) in
             try NotificationContent(json: value, at: PayloadRules.aps)
@@ -58,17 +58,17 @@ package struct PushPayload: Sendable, Hashable {
 }
 
 extension PushPayload {
-    /// Wakes the app without a trace on the screen.
+    /// Wakes the app without showing anything.
     package static func background(custom: JSONObject = JSONObject()) throws(InvalidFields) -> PushPayload {
         try PushPayload(.background, custom: custom)
     }
 
-    /// Makes a managed device call its server; `pushMagic` is what the device gave when it was enrolled.
+    /// Makes a managed device contact its server. `pushMagic` is the value that the device sent at enrollment.
     package static func deviceManagement(pushMagic: String) throws(InvalidFields) -> PushPayload {
         try PushPayload(.mdm, custom: ["mdm": .string(pushMagic)])
     }
 
-    /// Tells a File Provider extension that something in a container changed.
+    /// Notifies a File Provider extension that something in a container changed.
     package static func fileProvider(container: String, domain: String? = nil) throws(InvalidFields) -> PushPayload {
         var custom: JSONObject = ["container-identifier": .string(container)]
         custom["domain"] = domain.map(JSONValue.string)

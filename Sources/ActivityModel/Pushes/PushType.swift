@@ -1,4 +1,4 @@
-/// The value of `apns-push-type`; it fixes the form of the topic, the priorities and the size of the body.
+/// The value of `apns-push-type`. It determines the form of the topic, the priorities and the size of the body.
 ///
 /// Sources: Apple, "Sending notification requests to APNs"; for `widgets` "Updating widgets with WidgetKit push
 /// notifications", for `controls` "Updating controls locally and remotely".
@@ -15,11 +15,11 @@ package enum PushType: String, Sendable, Hashable, CaseIterable {
     case widgets
     case controls
 
-    /// What follows the bundle id in `apns-topic`.
+    /// The suffix after the bundle id in `apns-topic`.
     package var topicSuffix: String {
         switch self {
         case .liveActivity: ".push-type.liveactivity"
-        // The topic of a device management push is the UID in the subject of its certificate, which has the form of a
+        // The topic of a device management push is the UID in the subject of its certificate. It has the form of a
         // bundle id (com.apple.mgmt.…).
         case .alert, .background, .mdm: ""
         case .voip: ".voip"
@@ -32,11 +32,11 @@ package enum PushType: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The whole `apns-topic` of a push to a device. Broadcasts and channel requests have none: the bare bundle id is
-    /// in their path.
+    /// The full `apns-topic` of a push to a device. Broadcasts and channel requests have no topic; their path contains
+    /// the bundle id.
     package func topic(of bundleID: BundleID) -> String { bundleID.rawValue + topicSuffix }
 
-    /// The priorities that it may have.
+    /// The priorities that this type allows.
     package var priorities: Set<PushPriority> {
         switch self {
         // "Always use priority 5. Using priority 10 is an error."
@@ -48,8 +48,8 @@ package enum PushType: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Whether it goes to the token that an app gets by registering for remote notifications; the others have tokens of
-    /// their own (PushKit, location, push to talk, WidgetKit, device management).
+    /// Whether it goes to the token that an app gets by registering for remote notifications. Other types have their
+    /// own tokens (PushKit, location, push to talk, WidgetKit, device management).
     package var goesToDeviceToken: Bool {
         switch self {
         case .alert, .background: true
@@ -58,6 +58,6 @@ package enum PushType: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// How many bytes a push of this type to a device may have.
+    /// The size limit of a push of this type to a device.
     package var sizeLimit: SizeLimit { self == .voip ? .call : .device }
 }

@@ -1,7 +1,7 @@
-/// A limit on what is sent or held, in bytes of UTF-8.
+/// A limit on what Tally sends or the phone stores, in bytes of UTF-8.
 ///
 /// Sources: Apple, "Sending notification requests to APNs", "Sending broadcast push notification requests to APNs", and
-/// "Starting and updating Live Activities with ActivityKit push notifications" for what the phone holds.
+/// for what the phone stores "Starting and updating Live Activities with ActivityKit push notifications".
 package enum SizeLimit: String, Sendable, Hashable, CaseIterable {
     /// The body of a push to a device.
     case device
@@ -9,10 +9,10 @@ package enum SizeLimit: String, Sendable, Hashable, CaseIterable {
     case call
     /// The body of a push to a channel.
     case broadcast
-    /// Attributes and content state together, which is what the phone holds, also after an update.
+    /// Attributes and content state together. The phone stores both, also after an update.
     case stored
 
-    /// The most bytes.
+    /// The limit in bytes.
     package var bytes: Int {
         switch self {
         case .device, .stored: 4096
@@ -20,18 +20,18 @@ package enum SizeLimit: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The excess of `count` bytes over this limit, if there is one.
+    /// The excess if `count` bytes exceed this limit; otherwise `nil`.
     package func excess(_ count: Int) -> SizeExcess? { count > bytes ? SizeExcess(limit: self, bytes: count) : nil }
 }
 
-/// More bytes than a limit allows.
+/// A size that exceeds a limit.
 package struct SizeExcess: Sendable, Hashable {
-    /// The limit that is broken.
+    /// The exceeded limit.
     package let limit: SizeLimit
-    /// How many bytes there would be.
+    /// The size in bytes.
     package let bytes: Int
 
-    /// So many bytes where `limit` allows fewer.
+    /// Creates an excess of `bytes` over `limit`.
     package init(limit: SizeLimit, bytes: Int) {
         self.limit = limit
         self.bytes = bytes

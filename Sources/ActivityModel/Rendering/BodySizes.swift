@@ -1,24 +1,25 @@
 package import JSON
 
-/// The sizes of the largest bodies that one accepted state may come to be rendered in (promise 4).
+/// The sizes of the largest bodies that Tally may ever render from one accepted state (promise 4).
 ///
-/// A state does not travel only in the push of its own change: the newest unsent alert rides on it, later an end
-/// without a state of its own carries it, and phones that join are started with it. So all of these are measured at
-/// accept, and what is accepted can always be sent. A stale date always counts: the policy may come to ask for one.
+/// A state is sent in more than the push of its own change. The newest unsent alert travels with it. A later end
+/// without a state repeats it. Phones that join are started with it. Tally measures all of these at accept, so that
+/// every accepted state can be sent. A stale date always counts, because a later policy may ask for one.
 package struct BodySizes: Sendable, Hashable {
-    /// A stamp for measuring; every stamp until the year 2286 has as many digits.
+    /// A stamp for measuring. All stamps until the year 2286 have the same number of digits.
     private static let stamp: Timestamp = 1_800_000_000
-    /// Room for an APNs channel id that is not known yet. Samples have 24 characters; Apple guarantees no length.
+    /// A placeholder for an APNs channel id that is not known yet. Samples have 24 characters; Apple guarantees no
+    /// length.
     private static let placeholderChannel = APNSChannelID(stored: String(repeating: "A", count: 64))
 
-    /// The largest body that may go to a device.
+    /// The largest possible body for a device.
     package private(set) var device = 0
-    /// The largest body that may go to the channel; 0 if there is none.
+    /// The largest possible body for the channel; 0 without a channel.
     package private(set) var broadcast = 0
     /// Attributes and content state together.
     package private(set) var stored = 0
 
-    /// What may be combined with a state.
+    /// The values that a state may be combined with.
     package struct Combination: Sendable, Hashable {
         /// The activity's type.
         package var type: ActivityTypeName
@@ -26,16 +27,16 @@ package struct BodySizes: Sendable, Hashable {
         package var attributes: CompactJSON
         /// How it is delivered.
         package var delivery: Delivery
-        /// The alert of its start; `nil` if nobody is started by push.
+        /// The alert of its start; `nil` if no start is sent by push.
         package var startAlert: AlertContent?
-        /// Every alert that may ride on the state: its own, the newest unsent one, those of open barriers.
+        /// Every alert that may travel with the state: its own, the newest unsent one, and those of open barriers.
         package var alerts: [AlertContent] = []
-        /// Whether it is the last state: it travels in the end alone.
+        /// Whether it is the last state, which only the end carries.
         package var isEnd = false
-        /// The largest relevance score that may be carried.
+        /// The largest relevance score that may be sent with it.
         package var relevanceScore: JSONNumber?
 
-        /// A combination without alerts and score.
+        /// Creates a combination without alerts and score.
         package init(type: ActivityTypeName, attributes: CompactJSON, delivery: Delivery) {
             self.type = type
             self.attributes = attributes
@@ -43,7 +44,7 @@ package struct BodySizes: Sendable, Hashable {
         }
     }
 
-    /// Measures a state with all that it may be combined with, the activity's channel included if it has one already.
+    /// Measures a state in all its combinations, with the activity's channel id if it is known.
     init(contentState: CompactJSON, in combination: Combination, channel: APNSChannelID? = nil) {
         stored = combination.attributes.count + contentState.count
         let change = Self.largestChange(contentState, combination)
@@ -54,21 +55,21 @@ package struct BodySizes: Sendable, Hashable {
         }
     }
 
-    /// The first limit that is broken: the phone's own before the transport's.
+    /// The first exceeded limit; the phone's limit is checked before those of APNs.
     var excess: SizeExcess? {
         SizeLimit.stored.excess(stored) ?? SizeLimit.device.excess(device) ?? SizeLimit.broadcast.excess(broadcast)
     }
 
-    /// The first limit that a state breaks with all that it may be combined with; nil if it keeps them all.
+    /// The first limit that a state exceeds in any of its combinations; `nil` if it exceeds no limit.
     ///
-    /// Most states are so far from every limit that nothing needs to be rendered to see it.
+    /// Most states are so small that an estimate suffices, without rendering.
     package static func excess(of contentState: CompactJSON, in combination: Combination) -> SizeExcess? {
         let least = min(SizeLimit.stored.bytes, SizeLimit.device.bytes, SizeLimit.broadcast.bytes)
         if bound(contentState, combination) <= least { return nil }
         return BodySizes(contentState: contentState, in: combination).excess
     }
 
-    /// More bytes than any of the sizes.
+    /// An upper bound of all the sizes.
     static func bound(_ contentState: CompactJSON, _ combination: Combination) -> Int {
         let alerts = combination.alerts + [combination.startAlert].compactMap { $0 }
         return envelope + contentState.count + combination.attributes.count
@@ -76,7 +77,7 @@ package struct BodySizes: Sendable, Hashable {
             + (combination.relevanceScore?.digits.utf8.count ?? 0) + (alerts.map(\.bound).max() ?? 0)
     }
 
-    /// More than all keys, dates, punctuation and the longest channel id make together.
+    /// An upper bound of all keys, dates, punctuation and the longest channel id together.
     private static let envelope = 512
 
     private static func largestChange(_ contentState: CompactJSON, _ combination: Combination) -> Int {

@@ -1,20 +1,20 @@
-/// When the card of an ended activity leaves the Lock Screen.
+/// When the card of an ended activity disappears from the Lock Screen.
 package enum Dismissal: Sendable, Hashable {
     /// Apple's default, up to 4 h.
     case systemDefault
-    /// So many seconds after the end's timestamp; 0: at once.
+    /// This many seconds after the end's timestamp; 0: at once.
     case after(seconds: Int)
-    /// At a time of the caller's.
+    /// At the caller's time.
     case at(Timestamp)
 
     /// How far in the past the date of an immediate dismissal lies, in seconds.
     ///
-    /// A date in the past removes the card at once (Apple, ActivityKit). The stamp may run 2 s ahead, and a phone's
-    /// clock may be a little behind, so the stamp itself would not be certain to be past.
+    /// A date in the past removes the card at once (Apple, ActivityKit). The stamp itself is not certain to be past: it
+    /// may run 2 s ahead, and a phone's clock may be slightly slow.
     private static let pastSeconds: Int64 = 60
 
-    /// What the contract's two ways to say it mean; `dismissAt` goes before `dismissAfterSeconds`, and that before the
-    /// policy.
+    /// Combines the contract's two fields with the policy. `dismissAt` overrides `dismissAfterSeconds`, which overrides
+    /// the policy.
     package init(dismissAt: Timestamp? = nil, dismissAfterSeconds: Int? = nil, policy: Policy) {
         self =
             if let dismissAt {
@@ -26,9 +26,9 @@ package enum Dismissal: Sendable, Hashable {
             }
     }
 
-    /// The `dismissal-date` of an end with this stamp; `nil` leaves the key out.
+    /// The `dismissal-date` of an end with this stamp; `nil` omits the key.
     ///
-    /// Never later than Apple's 4 h, beyond which the meaning is not documented.
+    /// It is at most 4 h after the stamp, Apple's limit. The effect of a later date is not documented.
     package func date(stampedAt timestamp: Timestamp) -> Timestamp? {
         switch self {
         case .systemDefault: nil

@@ -1,31 +1,31 @@
 package import JSON
 
-/// The body of a Live Activity push, in the key order that is always used (Apple, ActivityKit pushes).
+/// Renders the body of a Live Activity push, always in the same key order (Apple, ActivityKit pushes).
 ///
-/// The bytes depend on the arguments only: under one stamp a re-send carries the same bytes (promise 3).
+/// The bytes depend on the arguments only, so a retry under the same stamp carries the same bytes (promise 3).
 package enum LiveActivityBody {
-    /// How a started phone is to be reached afterwards; both keys exist since iOS 18 only.
+    /// How Tally reaches a phone after its start. Both keys need iOS 18.
     package enum InputPush: Sendable, Hashable {
-        /// Neither key: for devices before iOS 18, or of unknown version.
+        /// Neither key: for devices before iOS 18 or of unknown version.
         case none
-        /// The phone hands out an update token.
+        /// The phone issues an update token.
         case token
         /// The phone subscribes to a channel.
         case channel(APNSChannelID)
     }
 
-    /// What a start, an update and an end have in common.
+    /// The values that starts, updates and ends share.
     package struct Content: Sendable, Hashable {
         /// The state to show.
         package var contentState: CompactJSON
-        /// The alert; a start without one shows nothing (Apple, ActivityKit pushes).
+        /// The alert. Without one a start shows nothing (Apple, ActivityKit pushes).
         package var alert: AlertContent?
-        /// The state counts as stale this many seconds after the stamp; not said of an end.
+        /// The state becomes stale this many seconds after the stamp; an end omits it.
         package var staleAfterSeconds: Int?
-        /// Weight among the activities of the app; not said of an end.
+        /// Weight among the activities of the app; an end omits it.
         package var relevanceScore: JSONNumber?
 
-        /// A content of these parts.
+        /// Creates a content from its parts.
         package init(
             contentState: CompactJSON,
             alert: AlertContent? = nil,
@@ -39,7 +39,7 @@ package enum LiveActivityBody {
         }
     }
 
-    /// A start.
+    /// Renders a start.
     package static func start(
         _ type: ActivityTypeName,
         attributes: CompactJSON,
@@ -60,7 +60,7 @@ package enum LiveActivityBody {
         return body.finish()
     }
 
-    /// An update.
+    /// Renders an update.
     package static func update(_ content: Content, timestamp: Timestamp) -> [UInt8] {
         var body = BodyWriter(.update, timestamp: timestamp)
         body.add("content-state", content.contentState)
@@ -68,7 +68,7 @@ package enum LiveActivityBody {
         return body.finish()
     }
 
-    /// An end, with the state that stays on the card until it is dismissed; without one, the card keeps what it shows.
+    /// Renders an end. Its state stays on the card until dismissal; without one, the card does not change.
     package static func end(
         contentState: CompactJSON?,
         alert: AlertContent?,

@@ -1,26 +1,26 @@
 package import Reactor
 package import TLSEngine
 
-/// One connection to a server. Belongs to a loop: create, call and let go only there (`LoopBound` carries it
+/// One connection to a server. It belongs to a loop: create, call and release it only there (`LoopBound` carries it
 /// elsewhere).
 ///
-/// It keeps no queue: a request is accepted when the server's limit has room, and otherwise stays with the caller, who
-/// is told by ``HTTP2ClientHandler/streamsFreed(_:)`` when to try again. Deadlines of requests are the caller's, too.
+/// It has no queue. It accepts a request only if the server's limit has room. Otherwise the caller keeps the request
+/// and retries after ``HTTP2ClientHandler/streamsFreed(_:)``. Request deadlines are the caller's task too.
 ///
-/// From ``connect()`` until the handler hears `closed` the loop keeps it alive.
+/// The loop keeps it alive from ``connect()`` until the handler receives `closed`.
 package final class HTTP2ClientConnection {
     private enum State {
         case idle
         case connecting(Connector)
-        /// TLS, then the server's first SETTINGS.
+        /// The TLS handshake, then the wait for the server's first SETTINGS.
         case opening(Wire)
         case open(Wire)
-        /// Nothing new; what is open may finish.
+        /// No new requests; open ones may finish.
         case closing(Wire)
         case closed
     }
 
-    /// A sent PING that was not answered yet.
+    /// A PING that was sent and not answered so far.
     private struct OpenPing {
         let sent: ContinuousClock.Instant
         let timer: TimerID
@@ -28,7 +28,7 @@ package final class HTTP2ClientConnection {
     }
 
     package let loop: EventLoop
-    /// The host as it was given.
+    /// The host as the caller gave it.
     package let host: String
     package let port: UInt16
     private let context: TLSContext
@@ -44,17 +44,17 @@ package final class HTTP2ClientConnection {
     private var lastSubmitted: Int32 = 0
     private var lastWritten: Int32 = 0
     private var goAwayCode: HTTP2ErrorCode?
-    /// Whether our GOAWAY is on its way.
+    /// Whether the GOAWAY of this side was queued.
     private var hasSaidGoodbye = false
-    /// False once ``close()`` was called: the end is no error then.
+    /// False after a call of ``close()``. Then the end is not an error.
     private var isWanted = true
-    /// What ``drop(_:)`` gave as the reason.
+    /// The reason that ``drop(_:)`` was given.
     private var dropped: HTTP2Error??
 
-    /// Prepares a connection; nothing happens before ``connect()``.
+    /// Prepares a connection, without any I/O before ``connect()``.
     ///
-    /// - `host`: a name or a numeric address, which the server's certificate must carry.
-    /// - `handler`: held weakly.
+    /// - `host`: a name or a numeric address. The server's certificate must contain it.
+    /// - `handler`: a weak reference.
     package init(
         loop: EventLoop,
         context: TLSContext,
@@ -73,7 +73,7 @@ package final class HTTP2ClientConnection {
         self.handler = handler
     }
 
-    /// Begins to connect; the handler hears `connected` or `closed`, never inside this call. To be called once.
+    /// Begins to connect; call it once. The handler receives `connected` or `closed` later, never inside this call.
     package func connect() {
         loop.preconditionOnLoop()
         guard case .idle = state else { return }
@@ -94,33 +94,33 @@ package final class HTTP2ClientConnection {
 
     // MARK: Requests
 
-    /// Whether requests may be submitted, room provided.
+    /// Whether requests may be submitted, if there is room.
     package var isOpen: Bool {
         guard case .open(let wire) = state, !wire.isEnding, remainingRequests > 0, let session else { return false }
         return session.acceptsRequests
     }
 
-    /// How many requests would be accepted now; 0 when not open. May grow and shrink at any time.
+    /// How many requests would be accepted now; 0 if the connection is not open. It may change at any time.
     package var availableStreams: Int {
         guard isOpen, let session else { return 0 }
         return max(0, min(remainingRequests, maximumConcurrentStreams - session.openStreams))
     }
 
-    /// Requests that were accepted and are not over.
+    /// Requests that were accepted and are not finished.
     package var openStreams: Int { session?.openStreams ?? 0 }
 
-    /// The server's limit, as it last said, or the configured one where that is smaller.
+    /// The server's latest limit, or the configured one if that is smaller.
     package var maximumConcurrentStreams: Int {
         min(session?.maximumConcurrentStreams ?? 0, configuration.maximumConcurrentStreams)
     }
 
-    /// Sends a request with the path `headers.pathPrefix` + `pathSuffix`, at the end of the loop's present pass.
+    /// Sends a request with the path `headers.pathPrefix` + `pathSuffix`, at the end of the loop's current pass.
     ///
-    /// - `tag`: comes back with the answer; the connection does not look at it.
-    /// - `extra`: further fields of this request alone; dearer than shared ones.
-    /// - `body`: nil for none.
-    /// - Returns: the stream, for ``cancel(_:)``; nil when there is no room or the connection takes no more requests.
-    /// - Throws: ``HTTP2Error/Code/invalidRequest`` when the path or an extra field may not be sent.
+    /// - `tag`: returned with the response; the connection does not read it.
+    /// - `extra`: additional fields of this request; they cost more than shared ones.
+    /// - `body`: `nil` for none.
+    /// - Returns: The stream, for ``cancel(_:)``; `nil` if there is no room or the connection accepts no more requests.
+    /// - Throws: ``HTTP2Error/Code/invalidRequest`` if the path or an extra field is not allowed.
     @discardableResult
     package func submit(
         tag: UInt64,
@@ -139,7 +139,7 @@ package final class HTTP2ClientConnection {
         return HTTP2StreamID(number: lastSubmitted)
     }
 
-    /// The same for a piece of a larger buffer, such as one of many device tokens.
+    /// The same for a path suffix in a larger buffer, such as one of many device tokens.
     @discardableResult
     package func submit(
         tag: UInt64,
@@ -151,7 +151,7 @@ package final class HTTP2ClientConnection {
         try submit(tag: tag, headers: headers, pathSuffix: pathSuffix.span, extra: extra, body: body)
     }
 
-    /// The same for a path in text.
+    /// The same for a path suffix as a string.
     @discardableResult
     package func submit(
         tag: UInt64,
@@ -164,18 +164,18 @@ package final class HTTP2ClientConnection {
         return try submit(tag: tag, headers: headers, pathSuffix: bytes.span, extra: extra, body: body)
     }
 
-    /// Gives a request up (RST_STREAM with CANCEL): its tag is never reported. Does nothing when it is over.
+    /// Cancels a request (RST_STREAM with CANCEL), so its tag is never reported. Does nothing for a finished request.
     ///
-    /// The server may have processed it. Its place is free once the reset has been sent.
+    /// The server may have processed it. Its stream is free after the reset has been sent.
     package func cancel(_ stream: HTTP2StreamID) {
         session?.cancel(stream: stream.number)
         wire?.schedule()
     }
 
-    /// Asks for a sign of life; `completion` gets the round-trip time, or an error after `timeout` or the connection's
-    /// end.
+    /// Sends a PING. `completion` receives the round-trip time, or an error after `timeout` or at the end of the
+    /// connection.
     ///
-    /// A missed answer does not end the connection: that is the caller's decision.
+    /// A missing answer does not end the connection; the caller decides.
     package func ping(timeout: Duration, completion: @escaping (Result<Duration, HTTP2Error>) -> Void) {
         guard let wire, let session else { return fail(completion) }
         lastPing += 1
@@ -188,9 +188,9 @@ package final class HTTP2ClientConnection {
         wire.schedule()
     }
 
-    // MARK: The end
+    // MARK: Closing
 
-    /// Takes no more requests, waits for the open ones (``HTTP2ClientConfiguration/closeTimeout``), then closes.
+    /// Accepts no more requests, waits for the open ones (``HTTP2ClientConfiguration/closeTimeout``), then closes.
     package func close() {
         loop.preconditionOnLoop()
         isWanted = false
@@ -206,10 +206,10 @@ package final class HTTP2ClientConnection {
         }
     }
 
-    /// Closes at once: open requests fail as ``HTTP2StreamFailure/connectionLost`` in the loop's next pass, then
-    /// `closed`.
+    /// Closes at once. In the loop's next pass, open requests fail as ``HTTP2StreamFailure/connectionLost``; then
+    /// `closed` follows.
     ///
-    /// - `error`: what the handler is told as the reason.
+    /// - `error`: the reason for the handler.
     package func drop(_ error: HTTP2Error?) {
         loop.preconditionOnLoop()
         switch state {
@@ -220,7 +220,7 @@ package final class HTTP2ClientConnection {
         case .idle, .connecting:
             if case .connecting(let connector) = state { connector.cancel() }
             state = .closed
-            // Keeps itself alive until the handler has heard of it.
+            // The closure keeps this object alive until the handler has been called.
             loop.execute { [bound = LoopBound(self, to: loop)] in bound.value.finish(error) }
         }
     }
@@ -291,12 +291,12 @@ extension HTTP2ClientConnection: WireDelegate {
     func wireMoved() {
         guard let session else { return }
         if session.hasEvents { handOut(session) }
-        // Not before the last answer: there are servers that take our GOAWAY for the end of everything.
+        // Not before the last response: some servers treat the client's GOAWAY as the end of everything.
         if case .closing = state, session.openStreams == 0, !hasSaidGoodbye {
             hasSaidGoodbye = true
             session.goAway()
         }
-        // Stream numbers cannot be used again (RFC 9113 §5.1.1).
+        // Stream numbers cannot be reused (RFC 9113 §5.1.1).
         if case .open = state, goAwayCode == nil, remainingRequests == 0 || session.hasUsedUpNumbers {
             close()
             handler?.exhausted(self)
@@ -304,7 +304,7 @@ extension HTTP2ClientConnection: WireDelegate {
     }
 
     private func handOut(_ session: any ClientSession) {
-        // Once, because following a weak reference costs more than the rest of an event.
+        // Loaded once, because loading a weak reference costs more than the rest of an event.
         let handler = handler
         let freed = session.takeEvents { event in
             switch event {
@@ -343,12 +343,12 @@ extension HTTP2ClientConnection: WireDelegate {
         handler?.settingsChanged(self, maximumConcurrentStreams: min(limit, configuration.maximumConcurrentStreams))
     }
 
-    /// Why the connection ended, in the words that help most.
+    /// The most helpful reason for the end of the connection.
     private func reason(_ error: HTTP2Error?) -> HTTP2Error? {
         if let violation = session?.violation { return HTTP2Error(.violation, violation) }
         if let goAwayCode {
             guard goAwayCode == .noError else { return HTTP2Error(.goAway, goAwayCode.description, cause: error) }
-            // The announced end; what was still open has been reported stream by stream.
+            // The announced end. Requests that were still open have been reported one by one.
             return error?.code == .lost ? nil : error
         }
         if isWanted, error == nil { return HTTP2Error(.lost, "the connection ended") }

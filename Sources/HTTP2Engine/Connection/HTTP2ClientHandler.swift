@@ -1,25 +1,25 @@
-/// What a client connection tells its owner. Every call is made on the loop, never inside a call to the connection.
+/// Receives the events of a client connection. Every call happens on the loop, never inside a call to the connection.
 ///
-/// The connection holds its handler weakly. All calls may use the connection: submit, cancel, close.
+/// The connection references its handler weakly. All methods may use the connection: submit, cancel, close.
 package protocol HTTP2ClientHandler: AnyObject {
-    /// TLS is up, ALPN chose `h2` and the server's first SETTINGS are known: requests may be submitted.
+    /// TLS is ready, ALPN chose `h2`, and the server's first SETTINGS arrived. Requests may be submitted.
     func connected(_ connection: HTTP2ClientConnection)
 
-    /// A request was answered. `tag` is what it was submitted with.
+    /// A request got its response. `tag` is the one from the submission.
     func responded(_ connection: HTTP2ClientConnection, tag: UInt64, response: HTTP2Response)
 
-    /// A request will not be answered. Not called for those that the owner cancelled.
+    /// A request will get no response. It is not called for requests that the owner cancelled.
     func streamFailed(_ connection: HTTP2ClientConnection, tag: UInt64, failure: HTTP2StreamFailure)
 
-    /// A group of answers and failures has been reported and streams may be free: the place to submit more.
+    /// A group of responses and failures has been reported, and streams may be free. Submit more requests here.
     func streamsFreed(_ connection: HTTP2ClientConnection)
 
-    /// The server changed its limit of concurrent streams (also called for the first SETTINGS, after `connected`).
+    /// The server changed its limit of concurrent streams. Also called for the first SETTINGS, after `connected`.
     func settingsChanged(_ connection: HTTP2ClientConnection, maximumConcurrentStreams: Int)
 
-    /// The server wants no new streams here. Streams above `lastStreamID` follow as
-    /// ``HTTP2StreamFailure/notProcessed``; the others may still be answered. May come twice, with a smaller id.
-    /// Nothing more is accepted.
+    /// The server accepts no new streams on this connection. Streams above `lastStreamID` follow as
+    /// ``HTTP2StreamFailure/notProcessed``; the others may still get responses. It may be called twice, then with a
+    /// smaller id.
     func goneAway(
         _ connection: HTTP2ClientConnection,
         lastStreamID: Int32,
@@ -27,11 +27,12 @@ package protocol HTTP2ClientHandler: AnyObject {
         debugData: [UInt8]
     )
 
-    /// It has carried as many requests as a connection can: it takes no more and closes when the open ones are over.
+    /// The connection has carried its maximum number of requests. It accepts no more and closes after the open ones.
     func exhausted(_ connection: HTTP2ClientConnection)
 
-    /// It is over; every open request has been reported before. Called exactly once, also when connecting failed.
+    /// The connection is closed; every open request was reported before. Called exactly once, also if connecting
+    /// failed.
     ///
-    /// - `error`: nil after ``HTTP2ClientConnection/close()`` and after a GOAWAY with NO_ERROR.
+    /// - `error`: `nil` after ``HTTP2ClientConnection/close()`` and after a GOAWAY with NO_ERROR.
     func closed(_ connection: HTTP2ClientConnection, error: HTTP2Error?)
 }

@@ -1,6 +1,6 @@
-/// The way back to one request. Belongs to the connection's loop; may be kept as long as needed.
+/// Answers one request. It belongs to the connection's loop and may be stored as long as needed.
 ///
-/// When the stream or its connection is over, or was answered already, calls do nothing.
+/// After the stream has ended or was answered, and after its connection has ended, calls do nothing.
 package struct HTTP2Responder {
     package let streamID: Int32
     private let origin: HTTP2ServerConnection
@@ -10,13 +10,13 @@ package struct HTTP2Responder {
         self.origin = connection
     }
 
-    /// The connection of the request, until it has closed.
+    /// The connection of the request; `nil` after it has closed.
     package var connection: HTTP2ServerConnection? { origin.isClosed ? nil : origin }
 
     /// Answers with bytes that other answers share.
     ///
-    /// - Returns: false when there is nobody to answer any more.
-    /// - Throws: ``HTTP2Error/Code/invalidRequest`` when status (200…599) or a field may not be sent.
+    /// - Returns: False if the stream no longer exists.
+    /// - Throws: ``HTTP2Error/Code/invalidRequest`` if the status (200…599) or a field is not allowed.
     @discardableResult
     package func respond(
         status: Int,
@@ -27,7 +27,7 @@ package struct HTTP2Responder {
         return try connection.respond(stream: streamID, status: status, fields: fields, body: sharedBody)
     }
 
-    /// Answers. Status and fields must be valid, as for the other form.
+    /// Answers the request. Status and fields must be valid, as in the other method.
     @discardableResult
     package func respond(
         status: Int,
@@ -37,7 +37,7 @@ package struct HTTP2Responder {
         try respond(status: status, fields: fields, sharedBody: body.isEmpty ? nil : SharedBytes(body))
     }
 
-    /// Resets the stream; with ``HTTP2ErrorCode/refusedStream`` the client may take it as never processed.
+    /// Resets the stream. With ``HTTP2ErrorCode/refusedStream`` the client may assume that it was never processed.
     package func reset(_ code: HTTP2ErrorCode) {
         connection?.reset(stream: streamID, code: code)
     }

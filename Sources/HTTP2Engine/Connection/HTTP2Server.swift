@@ -1,7 +1,7 @@
 package import Reactor
 package import TLSEngine
 
-/// Listens on one port and serves HTTP/2 over TLS. Belongs to a loop.
+/// Listens on one port and serves HTTP/2 over TLS. It belongs to a loop. The simulator and tests use it.
 package final class HTTP2Server {
     private let loop: EventLoop
     private var context: TLSContext
@@ -11,16 +11,16 @@ package final class HTTP2Server {
     private var open: [UInt64: HTTP2ServerConnection] = [:]
     private var lastNumber: UInt64 = 0
 
-    /// The port that it listens on.
+    /// The port of the listener.
     package let port: UInt16
 
-    /// Starts to listen. Only on the loop.
+    /// Starts to listen. Call it only on the loop.
     ///
-    /// - `context`: made by ``TLSContext/server(certificatePEM:privateKeyPEM:)``.
+    /// - `context`: from ``TLSContext/server(certificatePEM:privateKeyPEM:)``.
     /// - `host`: a numeric address of this machine.
-    /// - `port`: 0 takes a free one.
-    /// - `handler`: called for each connection when its TLS handshake is done.
-    /// - Throws: ``HTTP2Error/Code/unreachable`` when the address is none, or the port is taken.
+    /// - `port`: 0 selects a free one.
+    /// - `handler`: creates the handler of a connection after its TLS handshake.
+    /// - Throws: ``HTTP2Error/Code/unreachable`` if the address is invalid or the port is in use.
     package init(
         loop: EventLoop,
         context: TLSContext,
@@ -37,7 +37,8 @@ package final class HTTP2Server {
         self.context = context
         self.configuration = configuration
         self.makeHandler = handler
-        // The listener needs this object and this object its port: the reference is filled in afterwards.
+        // The listener needs this object, and this object needs the listener's port. So the reference is set
+        // afterwards.
         let link = WeakServer()
         do {
             let listener = try Listener(loop: loop, address: address) { link.server?.accept($0) }
@@ -49,18 +50,18 @@ package final class HTTP2Server {
         link.server = self
     }
 
-    /// The connections that have not closed, oldest first; also those in their handshake.
+    /// The open connections, oldest first, including those in their handshake.
     package var connections: [HTTP2ServerConnection] {
         open.values.sorted { $0.number < $1.number }
     }
 
-    /// Takes another key and certificate for all handshakes that begin from now on.
+    /// Uses another key and certificate for all later handshakes.
     package func use(_ context: TLSContext) {
         loop.preconditionOnLoop()
         self.context = context
     }
 
-    /// Stops listening and drops every connection in the loop's next pass; their handlers hear of it.
+    /// Stops listening and drops every connection in the loop's next pass. Their handlers are called.
     package func close() {
         loop.preconditionOnLoop()
         listener?.close()
@@ -84,7 +85,7 @@ package final class HTTP2Server {
             open[lastNumber] = connection
             connection.start()
         } catch {
-            // Only when memory is out: the client sees a closed connection.
+            // Happens only if memory runs out. The client sees a closed connection.
             socket.close()
         }
     }

@@ -1,12 +1,12 @@
 /// Limits of a server's connections.
 package struct HTTP2ServerConfiguration: Sendable {
-    /// What the first SETTINGS allow.
+    /// The limit in the first SETTINGS.
     package var maximumConcurrentStreams = 1000
-    /// Bytes of one request body; of a larger one this much is handed over, marked as incomplete.
+    /// The maximum bytes of one request body. A larger one is truncated to this and marked as incomplete.
     package var maximumRequestBody = 64 * 1024
-    /// Bytes of all header fields of one request; more resets the stream.
+    /// The maximum bytes of all header fields of one request; more reset the stream.
     package var maximumRequestHeaders = 32 * 1024
-    /// For the TLS handshake.
+    /// The timeout of the TLS handshake.
     package var handshakeTimeout: Duration = .seconds(10)
 
     package init() {}

@@ -1,10 +1,10 @@
 package import Reactor
 import TLSEngine
 
-/// One client's connection, with the controls that a faulty server would not have on purpose. Belongs to a loop.
+/// One client's connection. It also has controls to imitate a faulty server. It belongs to a loop.
 package final class HTTP2ServerConnection {
     package let loop: EventLoop
-    /// Counts the connections of its server from 1.
+    /// Counts the connections of its server, from 1.
     package let number: UInt64
     private let session: any ServerSession
     private let wire: Wire
@@ -14,7 +14,7 @@ package final class HTTP2ServerConnection {
     private var handshakeTimer: TimerID?
     private var isUnwanted = false
 
-    /// How long a client may take to close its side after our last byte.
+    /// How long a client may take to close its side after the server's last byte.
     private static let lingerTime: Duration = .seconds(2)
 
     init(
@@ -42,20 +42,20 @@ package final class HTTP2ServerConnection {
         }
     }
 
-    /// Whether it is over.
+    /// Whether the connection has ended.
     var isClosed: Bool { wire.state == .closed }
 
     func start() {
         wire.start(delegate: self)
     }
 
-    /// Requests that were opened by the client and are not over.
+    /// Requests from the client that are not finished.
     package var openStreams: Int { session.openStreams }
 
-    /// Sends GOAWAY; streams above `lastStreamID` get no answer. When the others are answered, the connection closes.
+    /// Sends GOAWAY. Streams above `lastStreamID` get no response. The connection closes after the others are answered.
     ///
-    /// - `lastStreamID`: nil means every stream that was seen; must not grow from one call to the next.
-    /// - `debugData`: up to 4096 bytes are sent.
+    /// - `lastStreamID`: `nil` means the last stream seen; it must not grow between calls.
+    /// - `debugData`: at most 4096 bytes are sent.
     package func goAway(
         lastStreamID: Int32? = nil,
         code: HTTP2ErrorCode = .noError,
@@ -66,34 +66,34 @@ package final class HTTP2ServerConnection {
         wire.schedule()
     }
 
-    /// Sends SETTINGS with a new limit. A client that has not read them yet has its surplus streams refused.
+    /// Sends SETTINGS with a new limit. Until the client has read them, its surplus streams are refused.
     package func setMaximumConcurrentStreams(_ limit: Int) {
         loop.preconditionOnLoop()
         session.setMaximumConcurrentStreams(limit)
         wire.schedule()
     }
 
-    /// Leaves everything that the client sends in the kernel, so that it runs into full buffers; not even its end is
-    /// seen.
+    /// Leaves all of the client's bytes in the kernel, so that the client meets full buffers. Even the end of the
+    /// connection is not noticed.
     package func pauseReading() {
         loop.preconditionOnLoop()
         wire.setPaused(true)
     }
 
-    /// Reads again.
+    /// Resumes reading.
     package func resumeReading() {
         loop.preconditionOnLoop()
         wire.setPaused(false)
     }
 
-    /// Ends the connection by a TCP reset in the loop's next pass, without a word.
+    /// Ends the connection by a TCP reset in the loop's next pass, without a GOAWAY.
     package func drop() {
         loop.preconditionOnLoop()
         isUnwanted = true
         wire.drop()
     }
 
-    /// Sends GOAWAY, lets the open requests be answered, then closes.
+    /// Sends GOAWAY, waits until the open requests are answered, then closes.
     package func close() {
         isUnwanted = true
         goAway()
@@ -136,7 +136,7 @@ extension HTTP2ServerConnection: WireDelegate {
 
     func wireClosed(_ error: HTTP2Error?) {
         if let handshakeTimer { loop.cancel(handshakeTimer) }
-        // A client that goes when everything is answered has done nothing wrong.
+        // It is not an error if a client closes when everything is answered.
         let isExpected = error?.code == .lost && (isUnwanted || session.openStreams == 0)
         let reason = session.violation.map { HTTP2Error(.violation, $0) } ?? (isExpected ? nil : error)
         handler?.closed(self, error: reason)

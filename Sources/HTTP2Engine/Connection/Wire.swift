@@ -1,37 +1,39 @@
 import Reactor
 import TLSEngine
 
-/// What a wire tells the connection that owns it. Every call is made from the loop, never inside a call to the wire.
+/// Receives the events of a wire; the connection that owns it. Every call comes from the loop, never inside a call to
+/// the wire.
 protocol WireDelegate: AnyObject {
-    /// The TLS handshake is done and ALPN chose `h2`.
+    /// The TLS handshake is complete and ALPN chose `h2`.
     func wireOpened()
-    /// The session may have events to take.
+    /// The session may have new events.
     func wireMoved()
-    /// The kernel has taken bytes: whatever was encoded until now may have left.
+    /// The kernel has accepted bytes: every frame encoded so far may have left.
     func wireWrote()
-    /// It is over, for good; called once. The session's last events have been offered before.
+    /// The wire has closed for good; called once. The session's last events were offered before.
     func wireClosed(_ error: HTTP2Error?)
 }
 
-/// A socket, a TLS session and an HTTP/2 session, and the bytes between them. Belongs to a loop.
+/// A socket, a TLS session and an HTTP/2 session, and the bytes between them. It belongs to a loop.
 @safe
 final class Wire {
     enum State {
         case handshaking
         case open
-        /// Everything is said; waiting for the peer to close first, so that a reset cannot overtake our last bytes.
+        /// All bytes are written. The wire waits for the peer to close first, so that a reset cannot overtake the last
+        /// bytes.
         case lingering
         case closed
     }
 
-    /// Encrypted bytes that may wait for the socket before the HTTP/2 session is no longer asked for more.
+    /// The maximum encrypted bytes that wait for the socket before encoding pauses.
     static let highWater = 256 * 1024
     /// One full TLS record.
     private static let recordSize = 16 * 1024
     private static let inputSize = 64 * 1024
-    /// So many reads in a row, then others on the loop get their turn.
+    /// The maximum number of reads in a row. Then other objects on the loop run.
     private static let readsPerPass = 8
-    /// Submissions between two rounds of encoding: the library's queue is fast while it is short.
+    /// Submissions between two rounds of encoding. The library's queue is only fast while it is short.
     private static let submissionsPerRound = 128
 
     let loop: EventLoop
@@ -39,22 +41,22 @@ final class Wire {
     private let tls: TLSSession
     private let session: any FrameSession
     private let lingerTime: Duration?
-    /// Held, like this object by the loop, from the start to the end.
+    /// A strong reference, from the start to the end. The loop references this object for the same time.
     private var delegate: (any WireDelegate)?
     private var registration: Registration?
     private(set) var state = State.handshaking
-    /// Whether what is submitted now can reach nobody: the peer has ended, or the connection is about to.
+    /// Whether new frames cannot reach the peer any more: the peer has ended, or the connection is about to end.
     private(set) var isEnding = false
     private var lingerTimer: TimerID?
     private var isPaused = false
     private var isScheduled = false
-    /// Set when the connection is to end in the next scheduled pass.
+    /// Set if the connection ends in the next scheduled pass.
     private var pendingEnd: Ending?
     private var submissions = 0
     private var gathered = 0
     private let record: UnsafeMutableRawBufferPointer
     private let input: UnsafeMutableRawBufferPointer
-    /// How scheduled passes find this object; empty before the start and after the end.
+    /// The link by which scheduled passes find this object; empty before the start and after the end.
     private let link: LoopBound<Link>
 
     private enum Ending {
@@ -62,9 +64,9 @@ final class Wire {
         case abrupt
     }
 
-    /// Takes a connected socket; nothing happens before ``start(delegate:)``.
+    /// Takes a connected socket, without any I/O before ``start(delegate:)``.
     ///
-    /// - `lingerTime`: how long to wait for the peer's end after ours; nil closes at once.
+    /// - `lingerTime`: how long to wait for the peer's end after this side's; `nil` closes at once.
     init(
         loop: EventLoop,
         socket: Socket,
@@ -101,14 +103,14 @@ final class Wire {
 
     // MARK: Calls from the connection
 
-    /// The session has something to send: it goes out in the loop's next pass.
+    /// Sends what the session has queued, in the loop's next pass.
     func schedule() {
         guard !isScheduled, state != .closed else { return }
         isScheduled = true
         loop.execute { [link] in link.value.wire?.runScheduled() }
     }
 
-    /// One more request was submitted: encodes now and then, so that queues stay short.
+    /// Reports one more submitted request. It encodes after some of them, so that queues stay short.
     func submitted() {
         submissions += 1
         if submissions >= Self.submissionsPerRound, state == .open {
@@ -117,7 +119,7 @@ final class Wire {
         schedule()
     }
 
-    /// Ends the connection in the loop's next pass. What the session has not encoded yet does not leave any more.
+    /// Ends the connection in the loop's next pass. Frames that the session has not encoded by now are lost.
     func end(_ error: HTTP2Error?) {
         end(.orderly(error))
     }
@@ -127,14 +129,14 @@ final class Wire {
         end(.abrupt)
     }
 
-    /// Leaves the peer's bytes where they are, or takes them again.
+    /// Pauses or resumes reading from the peer.
     func setPaused(_ paused: Bool) {
         isPaused = paused
         schedule()
     }
 
     private func end(_ ending: Ending) {
-        // The first reason is the true one, except that nothing may soften a reset.
+        // The first reason is the true one, but nothing may replace a reset.
         if case .abrupt = ending { pendingEnd = ending } else if pendingEnd == nil { pendingEnd = ending }
         schedule()
     }
@@ -156,7 +158,7 @@ final class Wire {
         exchange(ready)
     }
 
-    /// One round of reading, handing out events and writing.
+    /// One round: read, deliver events, write.
     private func exchange(_ ready: Interest) {
         var failure: HTTP2Error?
         var peerEnded = false
@@ -206,7 +208,7 @@ final class Wire {
         }
     }
 
-    /// True when the peer has ended its side.
+    /// True if the peer has ended its side.
     private func readAll() throws(HTTP2Error) -> Bool {
         for _ in 0..<Self.readsPerPass where !isPaused || state == .lingering {
             let transfer: Socket.Transfer
@@ -223,14 +225,14 @@ final class Wire {
                 unsafe tls.feed(UnsafeRawBufferPointer(rebasing: input.prefix(count)))
                 if state == .handshaking { try shakeHands() }
                 if state == .open, try decrypt() { return true }
-                // A short read has emptied the socket; if not, the loop calls again.
+                // A short read has emptied the socket. If more arrives, the loop calls again.
                 if count < Self.inputSize { return false }
             }
         }
         return false
     }
 
-    /// True when the peer has said that it sends nothing more.
+    /// True if the peer announced that it sends nothing more.
     private func decrypt() throws(HTTP2Error) -> Bool {
         while true {
             switch unsafe tls.read(into: input) {
@@ -245,13 +247,13 @@ final class Wire {
 
     // MARK: Writing
 
-    /// Encodes and sends until there is nothing more or the socket is full. Answers what went wrong.
+    /// Encodes and sends until there is nothing more or the socket is full. Returns the error, if any.
     @discardableResult
     private func flush() -> HTTP2Error? {
         do throws(HTTP2Error) {
             while true {
                 if state == .open { try encode() }
-                // Encoding stops at the high-water mark, so there may be more once the socket has taken everything.
+                // Encoding stops at the high-water mark, so there may be more after the socket has taken everything.
                 guard tls.outputCount > 0, try send() else { return nil }
             }
         } catch {
@@ -259,10 +261,10 @@ final class Wire {
         }
     }
 
-    /// Moves frames from the session through TLS, gathered into full records.
+    /// Moves frames from the session through TLS, combined into full records.
     private func encode() throws(HTTP2Error) {
         submissions = 0
-        // Asked once a record: the output grows by records only.
+        // Checked once per record, because the output grows by whole records.
         var room = Self.highWater - tls.outputCount
         while room > 0, let frame = try unsafe session.nextOutput() {
             var rest = unsafe frame
@@ -293,7 +295,7 @@ final class Wire {
         }
     }
 
-    /// True when everything has gone to the kernel.
+    /// True if the kernel has accepted everything.
     private func send() throws(HTTP2Error) -> Bool {
         while tls.outputCount > 0 {
             do {
@@ -304,7 +306,7 @@ final class Wire {
                 case .wouldBlock, .endOfStream: return false
                 }
             } catch {
-                // The peer is gone, but its last words (a GOAWAY, say) may still lie in the socket.
+                // The peer is gone, but its last frames (such as a GOAWAY) may still be in the socket.
                 if state == .open { _ = try readAll() }
                 isEnding = true
                 delegate?.wireMoved()
@@ -314,7 +316,7 @@ final class Wire {
         return true
     }
 
-    // MARK: The end
+    // MARK: Closing
 
     private func sayGoodbye() {
         guard let lingerTime else { return finish(nil) }
@@ -348,12 +350,13 @@ final class Wire {
         delegate?.wireClosed(error)
     }
 
-    /// Writes what waits for the socket, and close_notify or an alert behind it.
+    /// Writes the bytes that wait for the socket, then close_notify or an alert.
     private func writeLast() {
         let hadFrames = tls.outputCount > 0
         if state == .open { tls.close() }
         guard tls.outputCount > 0 else { return }
-        // Whether the socket takes it makes no difference any more, except that requests among it may have left.
+        // A write error no longer matters here. But requests among the written bytes may have left, so success is
+        // reported.
         if case .moved? = try? unsafe socket.write(tls.output), hadFrames { delegate?.wireWrote() }
     }
 

@@ -1,4 +1,4 @@
-/// An error code of RST_STREAM and GOAWAY (RFC 9113 §7). Unknown codes are kept.
+/// An error code of RST_STREAM and GOAWAY (RFC 9113 §7). Unknown codes are preserved.
 package struct HTTP2ErrorCode: Sendable, Hashable, CustomStringConvertible {
     package let rawValue: UInt32
 

@@ -1,6 +1,6 @@
-/// The header fields of a received message: one buffer of bytes and the places of names and values in it.
+/// The header fields of a received message: one buffer of bytes and the ranges of names and values in it.
 ///
-/// Pseudo-headers are not among them. Keeping a copy is cheap until the connection reuses the storage.
+/// It excludes pseudo-headers. A copy is cheap until the connection reuses the storage.
 package struct HTTP2Fields: Sendable {
     private struct Mark {
         let name: UInt32
@@ -13,22 +13,22 @@ package struct HTTP2Fields: Sendable {
 
     package init() {}
 
-    /// How many fields there are.
+    /// The number of fields.
     package var count: Int { marks.count }
 
-    /// How many bytes names and values take together.
+    /// The total bytes of names and values.
     package var byteCount: Int { bytes.count }
 
-    /// The first value of a field; nil when it is absent. Bytes that are not UTF-8 are replaced.
+    /// The first value of a field; `nil` if the field is absent. Bytes that are not UTF-8 are replaced.
     ///
-    /// - `name`: lower-case.
+    /// - `name`: lower case.
     package subscript(name: String) -> String? {
         self.bytes(of: name).map { String(decoding: $0, as: UTF8.self) }
     }
 
     /// The bytes of the first value of a field.
     ///
-    /// - `name`: lower-case.
+    /// - `name`: lower case.
     package func bytes(of name: String) -> ArraySlice<UInt8>? {
         let wanted = name.utf8
         for mark in marks where Int(mark.value - mark.name) == wanted.count {

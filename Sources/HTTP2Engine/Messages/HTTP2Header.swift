@@ -1,6 +1,6 @@
-/// One header field in text, as it is written into code or shown to people.
+/// One header field as text, for code and messages.
 package struct HTTP2Header: Sendable, Hashable {
-    /// Lower-case; never a pseudo-header.
+    /// Lower case; never a pseudo-header.
     package let name: String
     package let value: String
 

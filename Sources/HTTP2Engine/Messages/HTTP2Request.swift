@@ -1,4 +1,4 @@
-/// A complete request, as a server sees it.
+/// A complete request that a server received.
 package struct HTTP2Request: Sendable {
     /// The value of `:method`.
     package let method: String
@@ -8,10 +8,9 @@ package struct HTTP2Request: Sendable {
     package let authority: String
     package let fields: HTTP2Fields
     package let body: [UInt8]
-    /// False when the body was larger than the configured bound: ``body`` then holds what fitted, and the rest is
-    /// dropped.
+    /// False if the body exceeded the configured limit. Then ``body`` contains the first part, and the rest is lost.
     package let isBodyComplete: Bool
-    /// The stream that it came on; grows within a connection.
+    /// The stream of the request; grows within a connection.
     package let streamID: Int32
 
     package init(

@@ -1,13 +1,13 @@
-/// What may stand in a header field (RFC 9113 §8.2), checked before anything is handed to the encoder.
+/// The rules for header fields (RFC 9113 §8.2), checked before the encoder gets a field.
 package enum HeaderRules {
-    /// Fields that are about one HTTP/1 connection (RFC 9113 §8.2.2).
+    /// Fields that belong to an HTTP/1 connection (RFC 9113 §8.2.2).
     private static let forbidden: Set<String> = [
         "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade",
     ]
 
-    /// Whether a field may be sent as it is.
+    /// Checks whether a field may be sent.
     ///
-    /// - Throws: ``HTTP2Error/Code/invalidRequest``, naming the field but never its value.
+    /// - Throws: ``HTTP2Error/Code/invalidRequest``, which names the field but never its value.
     package static func check(_ field: HTTP2Header) throws(HTTP2Error) {
         let name = field.name
         guard !name.isEmpty, name.utf8.allSatisfy(isNameByte), !forbidden.contains(name) else {
@@ -19,12 +19,12 @@ package enum HeaderRules {
         }
     }
 
-    /// Whether there are only visible ASCII characters, as in a path, a method or an authority.
+    /// Whether all characters are visible ASCII, as required in a path, a method or an authority.
     static func isVisible(_ text: String.UTF8View) -> Bool {
         text.allSatisfy { $0 > 0x20 && $0 < 0x7f }
     }
 
-    /// The same for bytes in a row; eight at a time, because every token of a batch passes here.
+    /// The same for contiguous bytes, eight at a time, because it checks every token of a batch.
     static func isVisible(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         let each: UInt64 = 0x0101_0101_0101_0101
         let raw = UnsafeRawBufferPointer(bytes)
@@ -32,8 +32,8 @@ package enum HeaderRules {
         var wrong: UInt64 = 0
         for start in stride(from: 0, to: whole, by: 8) {
             let word = unsafe raw.loadUnaligned(fromByteOffset: start, as: UInt64.self)
-            // The highest bit of a byte tells: set from the start, by borrowing below 0x21, or by counting on from
-            // 0x7f.
+            // Sets the highest bit of every invalid byte: it was set before, a borrow sets it below 0x21, or a carry
+            // sets it at 0x7f.
             wrong |= word | ((word &- 0x21 &* each) & ~word) | (word &+ each)
         }
         let isRestVisible = unsafe bytes[whole...].allSatisfy { $0 > 0x20 && $0 < 0x7f }

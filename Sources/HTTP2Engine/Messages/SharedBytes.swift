@@ -1,4 +1,4 @@
-/// Bytes that do not move and are shared by many requests, such as one body for a million pushes.
+/// Immutable bytes at a fixed address, shared by many requests. An example is one body for a million pushes.
 @safe
 package final class SharedBytes: Sendable {
     // Never written after init, so any thread may read.
@@ -15,7 +15,7 @@ package final class SharedBytes: Sendable {
 
     package var count: Int { unsafe storage.count }
 
-    /// Copies bytes from an offset on, as many as there are and fit; answers how many.
+    /// Copies bytes from an offset on, as many as exist and fit. Returns how many.
     func copy(from offset: Int, into target: UnsafeMutableBufferPointer<UInt8>) -> Int {
         let count = unsafe min(target.count, storage.count - offset)
         guard count > 0, let source = unsafe storage.baseAddress, let destination = target.baseAddress else { return 0 }

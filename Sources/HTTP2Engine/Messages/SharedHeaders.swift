@@ -1,6 +1,6 @@
-/// The header fields that many requests have in common, checked and laid out once.
+/// The header fields that many requests share. They are checked and laid out once.
 ///
-/// The path of a request is ``pathPrefix`` followed by what is given when the request is submitted.
+/// The path of a request is ``pathPrefix`` followed by the suffix from its submission.
 @safe
 package final class SharedHeaders: Sendable {
     struct Mark: Sendable {
@@ -11,17 +11,17 @@ package final class SharedHeaders: Sendable {
 
     // Never written after init, so any thread may read.
     private nonisolated(unsafe) let storage: UnsafeMutableBufferPointer<UInt8>
-    /// Pseudo-headers first (RFC 9113 §8.3), `:path` not among them.
+    /// Pseudo-headers first (RFC 9113 §8.3), without `:path`.
     let marks: [Mark]
     let pathPrefix: [UInt8]
 
-    /// How many of ``marks`` are pseudo-headers.
+    /// The number of pseudo-headers in ``marks``.
     static let pseudoHeaders = 3
 
     /// Checks and copies the fields.
     ///
-    /// - `authority`: host, with a port where it is not 443.
-    /// - `fields`: names in lower case; sent in this order, with the same bytes for every request.
+    /// - `authority`: the host, with the port unless it is 443.
+    /// - `fields`: names in lower case; every request sends them in this order with the same bytes.
     /// - Throws: ``HTTP2Error/Code/invalidRequest`` for a control character, an upper-case name or a forbidden field.
     package init(
         method: String = "POST",

@@ -1,7 +1,6 @@
 import CNGHTTP2
 
-/// What libnghttp2 calls at a client's end. Nothing here calls the library back, except to look a stream up or reset
-/// it.
+/// The callbacks that libnghttp2 calls on a client. They call the library only to look up or reset a stream.
 enum ClientCallbacks {
     static func set(_ callbacks: OpaquePointer) {
         unsafe nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, beginHeaders)
@@ -14,7 +13,7 @@ enum ClientCallbacks {
         unsafe nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(callbacks, invalidFrame)
     }
 
-    /// Copies the next piece of a request's body into the library's frame.
+    /// Copies the next part of a request's body into the library's frame.
     static let readBody: nghttp2_data_source_read_callback = { _, _, target, capacity, flags, source, context in
         let target = unsafe UnsafeMutableBufferPointer(start: target, count: capacity)
         let key = unsafe source?.pointee.ptr
@@ -29,7 +28,7 @@ enum ClientCallbacks {
 
     private static let failure = Int32(NGHTTP2_ERR_CALLBACK_FAILURE.rawValue)
 
-    /// Lends the session's streams; counting references here would cost as much as the work itself.
+    /// Borrows the session's streams without reference counting, which would cost as much as the work itself.
     @inline(__always)
     private static func with(_ context: UnsafeMutableRawPointer?, _ body: (ClientStreams) -> Int32) -> Int32 {
         guard let context = unsafe context else { return failure }
@@ -61,7 +60,7 @@ enum ClientCallbacks {
         let name = unsafe UnsafeBufferPointer(start: name, count: nameCount)
         let value = unsafe UnsafeBufferPointer(start: value, count: valueCount)
         return unsafe with(context) { streams in
-            // The library answers this error with a reset of the stream.
+            // The library handles this error by resetting the stream.
             let fits = unsafe streams.slots[slot].header(name, value, limit: streams.maximumHeaders)
             return fits ? 0 : Int32(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
         }
@@ -73,7 +72,7 @@ enum ClientCallbacks {
         return unsafe with(context) { streams in
             let fits = unsafe streams.slots[slot].data(chunk, limit: streams.maximumBody)
             if fits { return 0 }
-            // Only queued here, which is allowed inside a callback, unlike sending and receiving.
+            // This only queues the reset. Unlike sending and receiving, that is allowed inside a callback.
             return unsafe nghttp2_submit_rst_stream(session, noFlags, stream, HTTP2ErrorCode.cancel.rawValue)
         }
     }
@@ -100,7 +99,7 @@ enum ClientCallbacks {
             case NGHTTP2_GOAWAY:
                 let goAway = unsafe frame.pointee.goaway
                 let data = unsafe UnsafeBufferPointer(start: goAway.opaque_data, count: goAway.opaque_data_len)
-                // Streams above are closed by the library right after this call.
+                // The library closes streams above this right after the call.
                 streams.lastProcessed = unsafe min(streams.lastProcessed, goAway.last_stream_id)
                 unsafe streams.notes.append(.goAway(goAway.last_stream_id, goAway.error_code, Array(data)))
             default: break
@@ -114,12 +113,12 @@ enum ClientCallbacks {
         switch unsafe nghttp2_frame_type(rawValue: UInt32(frame.pointee.hd.type)) {
         case NGHTTP2_RST_STREAM:
             return unsafe with(context) { streams in
-                // The fault was one stream's, which is over with it.
+                // The fault concerned one stream, which has ended with it.
                 if streams.lastFault != nil { streams.lastFault = nil }
                 return 0
             }
         case NGHTTP2_GOAWAY:
-            // We never send an error code ourselves: the library has given the connection up.
+            // Tally never sends an error code, so this one means that the library has given up the connection.
             let code = unsafe HTTP2ErrorCode(rawValue: frame.pointee.goaway.error_code)
             return unsafe with(context) { streams in
                 if code != .noError, streams.violation == nil {
@@ -137,7 +136,7 @@ enum ClientCallbacks {
         }
         let stream = unsafe frame.pointee.hd.stream_id
         return unsafe with(context) { streams in
-            // A request that was queued when the server went away. Rare, so the search may be long.
+            // A request that was queued when the server went away. The search may be long, but it is rare.
             if let slot = streams.search(stream: stream) {
                 streams.notes.append(.notSent(slot: slot, stream: stream))
             }

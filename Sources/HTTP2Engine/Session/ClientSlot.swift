@@ -1,23 +1,23 @@
-/// One request of a client and what has come back for it.
+/// One request of a client and its response.
 ///
-/// Slots are reused with the memory of their fields and bodies; a slot's index is the stream's user data in the
-/// library.
+/// Slots are reused together with the memory of their fields and bodies. The library stores a slot's index as the user
+/// data of the stream.
 struct ClientSlot {
     private(set) var tag: UInt64 = 0
-    /// 0 when no stream uses the slot.
+    /// 0 if no stream uses the slot.
     var stream: Int32 = 0
-    /// Kept until the stream is over: the library holds pointers into them.
+    /// Retained until the stream has ended, because the library has pointers into them.
     private var headers: SharedHeaders?
     private var body: SharedBytes?
     private var bodySent = 0
     private(set) var status = 0
     private(set) var fields = HTTP2Fields()
     private(set) var received: [UInt8] = []
-    /// The server has said that its answer is complete.
+    /// Whether the server has completed its response.
     var hasEnded = false
-    /// The owner does not want to hear of the stream any more.
+    /// Whether the owner has cancelled the stream.
     var isCancelled = false
-    /// The answer is larger than allowed.
+    /// Whether the response exceeds a limit.
     private(set) var isOverLimit = false
 
     mutating func begin(tag: UInt64, headers: SharedHeaders, body: SharedBytes?) {
@@ -26,14 +26,14 @@ struct ClientSlot {
         self.body = body
     }
 
-    /// The stream is over; its answer stays until the slot is recycled.
+    /// Marks the stream as ended. Its response remains until the slot is recycled.
     mutating func retire() {
         stream = 0
         headers = nil
         body = nil
     }
 
-    /// Makes the slot ready for another stream. Its memory is reused unless somebody has kept the answer.
+    /// Prepares the slot for another stream. Its memory is reused unless someone still has the response.
     mutating func recycle() {
         bodySent = 0
         hasEnded = false
@@ -42,19 +42,19 @@ struct ClientSlot {
         clearResponse()
     }
 
-    /// A header block begins: final headers after an interim answer, or trailers, which are kept with the fields.
+    /// A header block begins: final headers after an interim response, or trailers, which are added to the fields.
     mutating func headersBegin() {
         if status < 200 { clearResponse() }
     }
 
-    /// One field; false when there are too many bytes of them.
+    /// Adds one field; false if the fields exceed the limit.
     mutating func header(
         _ name: UnsafeBufferPointer<UInt8>,
         _ value: UnsafeBufferPointer<UInt8>,
         limit: Int
     ) -> Bool {
         if unsafe name.first == UInt8(ascii: ":") {
-            // The only pseudo-header of an answer; the library has checked that it has three digits.
+            // `:status`, the only pseudo-header of a response. The library has checked that it has three digits.
             status = unsafe value.reduce(0) { $0 * 10 + Int($1 &- UInt8(ascii: "0")) }
             return true
         }
@@ -66,7 +66,7 @@ struct ClientSlot {
         return true
     }
 
-    /// A piece of the answer's body; false when it is the one that makes it too large.
+    /// Adds a part of the response's body; false if the body exceeds the limit.
     mutating func data(_ chunk: UnsafeBufferPointer<UInt8>, limit: Int) -> Bool {
         guard !isOverLimit else { return true }
         guard received.count + chunk.count <= limit else {
@@ -77,7 +77,7 @@ struct ClientSlot {
         return true
     }
 
-    /// Copies the next piece of the request's body; a request without one has nothing left.
+    /// Copies the next part of the request's body. A request without a body has no part to copy.
     mutating func readBody(into target: UnsafeMutableBufferPointer<UInt8>) -> (count: Int, isLast: Bool) {
         guard let body else { return (0, true) }
         let count = unsafe body.copy(from: bodySent, into: target)
@@ -85,10 +85,10 @@ struct ClientSlot {
         return (count, bodySent == body.count)
     }
 
-    /// The end of the stream, as its owner sees it; nil when it does not want to know.
+    /// The event for the owner at the end of the stream; `nil` if the owner has cancelled it.
     func outcome(code: UInt32, lastProcessed: Int32) -> ClientEvent? {
         if isOverLimit { return failure(.unusableResponse) }
-        // A complete answer counts, even if the server has reset the rest of our request afterwards.
+        // A complete response counts, even if the server has reset the rest of the request afterwards.
         if hasEnded, status >= 200, !isCancelled {
             return .responded(tag: tag, HTTP2Response(status: status, fields: fields, body: received))
         }
@@ -97,13 +97,13 @@ struct ClientSlot {
         return failure(code == .refusedStream ? .refused : .reset(code))
     }
 
-    /// A failure as the stream's owner hears of it; nil when it has cancelled.
+    /// A failure event for the owner; `nil` if the owner has cancelled the stream.
     func failure(_ failure: HTTP2StreamFailure) -> ClientEvent? {
         isCancelled ? nil : .failed(tag: tag, failure: failure)
     }
 
     private mutating func clearResponse() {
-        // Already clear when the first block of an answer begins, which is nearly always.
+        // The first header block of a response finds the slot clear, which is nearly always the case.
         guard status != 0 || fields.count > 0 || !received.isEmpty else { return }
         status = 0
         fields.removeAll()

@@ -1,29 +1,28 @@
-/// What a client's session knows of its open streams, and what it has to tell. Written by callbacks, read by the
-/// session.
+/// The open streams of a client session and the events to report. The callbacks write it; the session reads it.
 @safe
 final class ClientStreams {
     enum Note {
         case settings(Int)
         case goAway(Int32, UInt32, [UInt8])
         case pong(UInt64)
-        /// With the stream's number, because a request that could not be sent is reported in both ways.
+        /// With the stream's number, because a request that was not sent is reported in both ways.
         case closed(slot: Int, stream: Int32, code: UInt32)
         case notSent(slot: Int, stream: Int32)
     }
 
-    /// One per stream that is or was open, in memory of our own: callbacks come here several times a request, and an
-    /// array in an object would be checked for exclusive access, uniqueness and bounds each time.
+    /// One slot per stream that is or was open. Callbacks read a slot several times per request. Manual memory avoids
+    /// an array's checks for exclusive access, uniqueness and bounds.
     ///
-    /// Moves in ``begin(tag:headers:body:)`` only, which no callback calls.
+    /// It moves only in ``begin(tag:headers:body:)``, which no callback calls.
     private(set) var slots: UnsafeMutableBufferPointer<ClientSlot>
     private var capacity = 64
     private var free: [Int] = []
     var notes: [Note] = []
-    /// The smallest last stream that a GOAWAY of the server named.
+    /// The smallest last stream in a GOAWAY of the server.
     var lastProcessed = Int32.max
-    /// What the library found wrong with the last frame that it did not take; may concern one stream alone.
+    /// The library's error about the last frame that it refused. It may concern one stream only.
     var lastFault: String?
-    /// Why the session has given the connection up.
+    /// Why the session has given up the connection.
     var violation: String?
     let maximumBody: Int
     let maximumHeaders: Int
@@ -39,7 +38,7 @@ final class ClientStreams {
         unsafe slots.baseAddress?.deallocate()
     }
 
-    /// Streams that are not over.
+    /// The number of streams that have not ended.
     private(set) var open = 0
 
     func begin(tag: UInt64, headers: SharedHeaders, body: SharedBytes?) -> Int {
@@ -69,12 +68,12 @@ final class ClientStreams {
         return count
     }
 
-    /// The slot of a stream that the library may not know any more; long, so only for rare events.
+    /// Finds the slot of a stream that the library may no longer know. It is slow, so only for rare events.
     func search(stream: Int32) -> Int? {
         unsafe slots.firstIndex { $0.stream == stream }
     }
 
-    /// The stream is over; its answer stays where it is until the slot is recycled.
+    /// Marks the stream as ended. Its response remains until the slot is recycled.
     func retire(_ index: Int) {
         unsafe slots[index].retire()
         open -= 1

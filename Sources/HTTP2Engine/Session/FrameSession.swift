@@ -1,67 +1,67 @@
 /// One end of an HTTP/2 connection without a socket: bytes in, events out; calls in, bytes out.
 ///
-/// The owner calls ``receive(_:)``, handles the events, and takes bytes with ``nextOutput()`` until there are none.
-/// Nothing here calls back, waits, or knows the time. Not thread-safe.
+/// The owner calls ``receive(_:)``, handles the events, and takes bytes with ``nextOutput()`` until it returns `nil`. A
+/// session never calls back on its own, waits, or reads a clock. It is not thread-safe.
 protocol FrameSession: AnyObject {
-    /// Takes what the peer sent, already decrypted.
+    /// Takes decrypted bytes from the peer.
     ///
-    /// - Throws: ``HTTP2Error`` when the connection is beyond repair. What the peer broke politely is answered with
-    ///   GOAWAY instead: the session then ``isFinished`` and has a ``violation``.
+    /// - Throws: ``HTTP2Error`` if the connection cannot continue. The session answers smaller violations with GOAWAY.
+    ///   Then it ``isFinished`` and has a ``violation``.
     func receive(_ bytes: UnsafeRawBufferPointer) throws(HTTP2Error)
 
-    /// The next bytes for the peer, nil when there are none for now; valid until the next call of any method.
+    /// The next bytes for the peer; `nil` if there are no more now. Valid until the next call of any method.
     func nextOutput() throws(HTTP2Error) -> UnsafeRawBufferPointer?
 
-    /// Neither expects nor has anything more: the connection may be closed once its output is sent.
+    /// Whether nothing more is expected or queued. Then the connection may be closed after its output is sent.
     var isFinished: Bool { get }
 
-    /// Whether something has happened that was not handed out yet.
+    /// Whether there are events to take.
     var hasEvents: Bool { get }
 
-    /// What the peer did against the protocol, if anything.
+    /// The peer's violation of the protocol, if any.
     var violation: String? { get }
 }
 
-/// A client's end.
+/// The client end of a connection.
 protocol ClientSession: FrameSession {
-    /// How many streams the server lets be open at once; before its first SETTINGS a guess.
+    /// How many concurrent streams the server allows; a guess before its first SETTINGS.
     var maximumConcurrentStreams: Int { get }
-    /// Streams whose end has not been taken with ``takeEvents(_:)`` yet.
+    /// Streams whose end has not been taken with ``takeEvents(_:)`` so far.
     var openStreams: Int { get }
-    /// False after a GOAWAY in either direction: nothing more may be submitted.
+    /// False after a GOAWAY in either direction: no more requests may be submitted.
     var acceptsRequests: Bool { get }
-    /// Whether no number is left for another stream.
+    /// Whether all stream numbers are used up.
     var hasUsedUpNumbers: Bool { get }
 
     /// Queues one request.
     ///
-    /// - `tag`: comes back with the stream's end.
-    /// - Returns: the stream's number, larger than every earlier one.
-    /// - Throws: ``HTTP2Error/Code/invalidRequest``; ``HTTP2Error/Code/lost`` when stream numbers are used up.
+    /// - `tag`: returned with the stream's end.
+    /// - Returns: The stream's number, larger than every earlier one.
+    /// - Throws: ``HTTP2Error/Code/invalidRequest``; ``HTTP2Error/Code/lost`` if stream numbers are used up.
     func submit(_ request: OutgoingRequest, tag: UInt64, pathSuffix: Span<UInt8>) throws(HTTP2Error) -> Int32
 
-    /// Queues RST_STREAM with CANCEL; the stream's end is not reported. Does nothing for a stream that is over.
+    /// Queues RST_STREAM with CANCEL. The stream's end is not reported. Does nothing for an ended stream.
     func cancel(stream: Int32)
 
-    /// Queues a PING; its answer is an event with the same number.
+    /// Queues a PING. Its answer becomes an event with the same number.
     func ping(_ number: UInt64)
 
-    /// Queues GOAWAY: open streams go on, then the session is finished.
+    /// Queues GOAWAY. Open streams may finish; then the session is finished.
     func goAway()
 
-    /// Hands out what happened since the last call, in order. `body` may submit and cancel.
+    /// Delivers the events since the last call, in order. `body` may submit and cancel.
     ///
-    /// - Returns: whether a stream has ended, be it one that was cancelled, whose end is not handed out.
+    /// - Returns: Whether a stream has ended. This includes cancelled streams, whose end is not delivered.
     @discardableResult
     func takeEvents(_ body: (ClientEvent) -> Void) -> Bool
 
-    /// Ends every open stream at once, oldest first, and hands them out as ``ClientEvent/failed(tag:failure:)``.
+    /// Ends every open stream at once, oldest first, and delivers each as ``ClientEvent/failed(tag:failure:)``.
     ///
-    /// - `lastWritten`: streams above never left this machine.
+    /// - `lastWritten`: streams above this never left the machine.
     func failOpenStreams(lastWritten: Int32, _ body: (ClientEvent) -> Void)
 }
 
-/// What a request shares with others. The path's end and the tag are its own.
+/// The parts that a request shares with others. The path suffix and the tag are its own.
 struct OutgoingRequest {
     let headers: SharedHeaders
     var extra: [HTTP2Header] = []
@@ -70,7 +70,7 @@ struct OutgoingRequest {
     var hasBody: Bool { body.map { $0.count > 0 } ?? false }
 }
 
-/// What happened at a client's end.
+/// An event on the client.
 enum ClientEvent {
     case settings(maximumConcurrentStreams: Int)
     case goAway(lastStreamID: Int32, code: HTTP2ErrorCode, debugData: [UInt8])
@@ -79,14 +79,14 @@ enum ClientEvent {
     case failed(tag: UInt64, failure: HTTP2StreamFailure)
 }
 
-/// A server's end.
+/// The server end of a connection.
 protocol ServerSession: FrameSession {
-    /// Streams that the client opened and that are not over.
+    /// Streams that the client opened and that have not ended.
     var openStreams: Int { get }
 
-    /// Queues an answer; false when the stream is over or was answered before.
+    /// Queues a response; false if the stream has ended or was answered before.
     ///
-    /// - Throws: ``HTTP2Error/Code/invalidRequest`` when a field may not be sent.
+    /// - Throws: ``HTTP2Error/Code/invalidRequest`` if a field is not allowed.
     func respond(
         stream: Int32,
         status: Int,
@@ -94,15 +94,15 @@ protocol ServerSession: FrameSession {
         body: SharedBytes?
     ) throws(HTTP2Error) -> Bool
 
-    /// Queues RST_STREAM. Does nothing for a stream that is over.
+    /// Queues RST_STREAM. Does nothing for an ended stream.
     func reset(stream: Int32, code: HTTP2ErrorCode)
 
-    /// Queues GOAWAY; streams above `lastStreamID` (nil: the last one seen) are closed without an answer.
+    /// Queues GOAWAY. Streams above `lastStreamID` (`nil`: the last one seen) are closed without a response.
     func goAway(lastStreamID: Int32?, code: HTTP2ErrorCode, debugData: [UInt8])
 
     /// Queues SETTINGS with a new limit of concurrent streams.
     func setMaximumConcurrentStreams(_ limit: Int)
 
-    /// Hands out the requests that became complete since the last call, in order.
+    /// Delivers the requests that have become complete since the last call, in order.
     func takeRequests(_ body: (HTTP2Request) -> Void)
 }

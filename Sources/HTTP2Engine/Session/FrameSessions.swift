@@ -1,9 +1,9 @@
-/// Which implementation stands behind ``ClientSession`` and ``ServerSession``. The only place that names one:
-/// connections, pools and tests know the protocols.
+/// Selects the implementation of ``ClientSession`` and ``ServerSession``. Connections, pools and tests only use the
+/// protocols.
 enum FrameSessions {
-    /// A client's session with its preface and SETTINGS queued.
+    /// A client session with its preface and SETTINGS queued.
     ///
-    /// - `firstStream`: odd; a session that begins late comes to the end of its numbers early.
+    /// - `firstStream`: odd. A session with a high first number exhausts its stream numbers early.
     static func client(
         maximumBody: Int,
         maximumHeaders: Int,
@@ -12,7 +12,7 @@ enum FrameSessions {
         try NGHTTP2ClientSession(maximumBody: maximumBody, maximumHeaders: maximumHeaders, firstStream: firstStream)
     }
 
-    /// A server's session with its SETTINGS queued.
+    /// A server session with its SETTINGS queued.
     static func server(
         maximumConcurrentStreams: Int,
         maximumBody: Int,

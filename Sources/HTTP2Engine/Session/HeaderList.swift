@@ -1,13 +1,13 @@
 import CNGHTTP2
 
-/// Header fields in the form that the library takes, built for one call and lent to it.
+/// Header fields in the library's form, built and lent for one call.
 ///
-/// A session keeps one and reuses it: in a run of requests with the same shared fields only the path changes.
+/// A session reuses one list. For consecutive requests with the same shared fields, only the path changes.
 @safe
 struct HeaderList: ~Copyable {
-    /// Owned, as is the path: no other memory is touched between two requests with the same shared fields.
+    /// The list owns it, like the path. Two requests with the same shared fields touch no other memory.
     private var entries = unsafe UnsafeMutableBufferPointer<nghttp2_nv>(start: nil, count: 0)
-    /// Whose fields `entries` points into; held, so that no other object can take its address.
+    /// The owner of the fields that `entries` points into. It is retained so that no other object gets its address.
     private var current: SharedHeaders?
     private var path = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 256)
     private let pathName = SharedBytes(":path".utf8)
@@ -22,12 +22,12 @@ struct HeaderList: ~Copyable {
         unsafe path.deallocate()
     }
 
-    /// Lays out a request; what is returned is valid until the next call.
+    /// Lays out a request; the result is valid until the next call.
     ///
-    /// The library reads `headers` again when it serialises the request, so the caller keeps them alive until the
-    /// stream is over. The path is copied by the library at once.
+    /// The library reads `headers` again when it serializes the request, so the caller keeps them alive until the
+    /// stream has ended. The library copies the path at once.
     ///
-    /// - Throws: ``HTTP2Error/Code/invalidRequest`` when the path may not be sent.
+    /// - Throws: ``HTTP2Error/Code/invalidRequest`` if the path is not allowed.
     mutating func layOut(
         _ headers: SharedHeaders,
         pathSuffix: Span<UInt8>
@@ -48,9 +48,9 @@ struct HeaderList: ~Copyable {
         return unsafe UnsafeBufferPointer(entries)
     }
 
-    /// The same with further fields, which the library copies at once; lent to `body`.
+    /// The same with additional fields, lent to `body`; the library copies these at once.
     ///
-    /// - Throws: ``HTTP2Error/Code/invalidRequest`` when the path or an extra field may not be sent.
+    /// - Throws: ``HTTP2Error/Code/invalidRequest`` if the path or an extra field is not allowed.
     mutating func withRequest(
         _ headers: SharedHeaders,
         pathSuffix: Span<UInt8>,
@@ -61,9 +61,9 @@ struct HeaderList: ~Copyable {
         return unsafe Self.withFields(Array(try layOut(headers, pathSuffix: pathSuffix)), extra, body)
     }
 
-    /// Lays out an answer and lends it to `body`; the library copies everything at once.
+    /// Lays out a response and lends it to `body`. The library copies everything at once.
     ///
-    /// - Throws: ``HTTP2Error/Code/invalidRequest`` when the status or a field may not be sent.
+    /// - Throws: ``HTTP2Error/Code/invalidRequest`` if the status or a field is not allowed.
     static func withResponse(
         status: Int,
         fields: [HTTP2Header],
@@ -75,7 +75,7 @@ struct HeaderList: ~Copyable {
     }
 
     private mutating func rebuild(_ headers: SharedHeaders) {
-        // Only read by the library, whose type has no const.
+        // The library only reads it, but its C type has no `const`.
         let base = unsafe UnsafeMutablePointer(mutating: headers.buffer.baseAddress)
         var list = unsafe headers.marks.map { mark in
             unsafe nghttp2_nv(

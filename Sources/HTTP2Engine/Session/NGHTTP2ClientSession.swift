@@ -1,16 +1,16 @@
 import CNGHTTP2
 
-/// The client's end, by libnghttp2.
+/// The client session on top of libnghttp2.
 final class NGHTTP2ClientSession: ClientSession {
     let streams: ClientStreams
     private let session: NGHTTP2Session
     private var list = HeaderList()
     private var goAwaySent = false
 
-    /// Queues the connection preface and our SETTINGS.
+    /// Queues the connection preface and the client's SETTINGS.
     ///
-    /// - `firstStream`: odd; a session that begins late comes to the end of its numbers early.
-    /// - `memory`: for those who count what the library takes; nil is ``SmallBlocks``.
+    /// - `firstStream`: odd. A session with a high first number exhausts its stream numbers early.
+    /// - `memory`: an allocator that counts, for tests; `nil` is ``SmallBlocks``.
     @safe init(
         maximumBody: Int,
         maximumHeaders: Int,
@@ -93,14 +93,14 @@ final class NGHTTP2ClientSession: ClientSession {
     }
 
     func cancel(stream: Int32) {
-        // The library knows a stream only once its request was serialised; before, the search may be long.
+        // The library knows a stream only after its request was serialized. Before that, the search may be long.
         guard let slot = unsafe StreamKey.slot(session.raw, stream) ?? streams.search(stream: stream) else { return }
         unsafe streams.slots[slot].isCancelled = true
         session.reset(stream: stream, code: .cancel)
     }
 
-    /// Gives back what was submitted and not encoded: the library keeps it until there is room, which there may never
-    /// be.
+    /// Withdraws requests that are submitted but not encoded. The library would keep them until there is room, possibly
+    /// forever.
     private func withdrawQueued() {
         for slot in unsafe streams.slots.indices {
             let stream = unsafe streams.slots[slot].stream
@@ -112,7 +112,7 @@ final class NGHTTP2ClientSession: ClientSession {
 
     func ping(_ number: UInt64) {
         let bytes = unsafe withUnsafeBytes(of: number.bigEndian) { unsafe Array($0) }
-        // Fails only without memory; the answer is then missed, as for a lost one.
+        // It fails only if memory runs out. Then the answer is missing, like a lost one.
         _ = unsafe nghttp2_submit_ping(session.raw, noFlags, bytes)
     }
 
@@ -133,7 +133,7 @@ final class NGHTTP2ClientSession: ClientSession {
     func takeEvents(_ body: (ClientEvent) -> Void) -> Bool {
         var index = 0
         var ended = false
-        // Handlers submit while we hand out, which may add notes; nothing is removed meanwhile.
+        // Handlers may submit during the loop, which may add notes. None is removed meanwhile.
         while index < streams.notes.count {
             switch streams.notes[index] {
             case .settings(let limit):
@@ -166,9 +166,9 @@ final class NGHTTP2ClientSession: ClientSession {
         }
     }
 
-    /// The stream no longer counts when its owner hears of it, so that it sees the room that there is.
+    /// Removes the stream from the count before its owner is called, so that the owner sees the free room.
     ///
-    /// The event ends before the slot is recycled: as long as it holds the answer, the slot's memory could not be
+    /// The event must be released before the slot is recycled. While it holds the response, the slot's memory cannot be
     /// reused.
     private func finish(_ slot: Int, _ body: (ClientEvent) -> Void, event: () -> ClientEvent?) {
         let ended = event()

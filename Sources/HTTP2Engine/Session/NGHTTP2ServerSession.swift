@@ -1,13 +1,13 @@
 import CNGHTTP2
 
-/// The server's end, by libnghttp2.
+/// The server session on top of libnghttp2.
 final class NGHTTP2ServerSession: ServerSession {
     let streams: ServerStreams
     private let session: NGHTTP2Session
 
-    /// Queues our SETTINGS.
+    /// Queues the server's SETTINGS.
     ///
-    /// - `memory`: for those who count what the library takes; nil is ``SmallBlocks``.
+    /// - `memory`: an allocator that counts, for tests; `nil` is ``SmallBlocks``.
     @safe init(
         maximumConcurrentStreams: Int,
         maximumBody: Int,
@@ -25,8 +25,8 @@ final class NGHTTP2ServerSession: ServerSession {
             (Int(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue), UInt32(clamping: maximumConcurrentStreams)),
             (Int(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue), UInt32(clamping: maximumHeaders)),
         ]
-        // Everything is taken at once, so the streams' windows are the bound and the connection's only has to be out of
-        // the way.
+        // The server reads everything at once, so the stream windows are the limit. The connection window only has to
+        // be large enough.
         try session.start(settings, connectionWindow: 1 << 24)
     }
 
@@ -79,7 +79,7 @@ final class NGHTTP2ServerSession: ServerSession {
             settings_id: Int32(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue),
             value: UInt32(clamping: limit)
         )
-        // Fails only without memory.
+        // It fails only if memory runs out.
         _ = unsafe nghttp2_submit_settings(session.raw, noFlags, [entry], 1)
     }
 
@@ -95,7 +95,7 @@ final class NGHTTP2ServerSession: ServerSession {
         var index = 0
         while index < streams.ready.count {
             let (slot, stream) = streams.ready[index]
-            // The client may have reset the stream since.
+            // The client may have reset the stream in the meantime.
             if streams.slots[slot].stream == stream { body(streams.takeRequest(slot)) }
             index += 1
         }

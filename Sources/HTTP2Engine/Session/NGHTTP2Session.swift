@@ -1,15 +1,15 @@
 import CNGHTTP2
 
-/// Owns one `nghttp2_session` and moves bytes through it; what is common to both ends.
+/// Owns one `nghttp2_session` and moves bytes through it. The client and the server session share it.
 @safe
 final class NGHTTP2Session {
     let raw: OpaquePointer
-    /// What the library's objects live in, unless somebody else's memory was given.
+    /// The library's allocator, unless the caller gave another.
     private let blocks = SmallBlocks()
 
-    /// Makes a session whose callbacks get `context`, which must live longer.
+    /// Creates a session whose callbacks receive `context`, which must outlive it.
     ///
-    /// - `memory`: where the library takes its memory from, for those who count it; nil is ``SmallBlocks``.
+    /// - `memory`: an allocator that counts, for tests; `nil` is ``SmallBlocks``.
     /// - `setCallbacks`: installs the callbacks of this end.
     init(
         server isServer: Bool,
@@ -26,14 +26,14 @@ final class NGHTTP2Session {
         guard unsafe nghttp2_option_new(&options) == 0, let options = unsafe options else { throw Self.outOfMemory }
         defer { unsafe nghttp2_option_del(options) }
         unsafe setCallbacks(callbacks)
-        // A server keeps closed streams, no more than may be open, so that it can tell a client that goes on sending on
-        // one (RFC 9113 §5.1). A client needs them for priorities only, which nobody uses any more (RFC 9113 §5.3).
+        // A server keeps closed streams, at most as many as may be open. It detects a client that still sends on one
+        // (RFC 9113 §5.1). A client would need them only for priorities, which are deprecated (RFC 9113 §5.3).
         if !isServer { unsafe nghttp2_option_set_no_closed_streams(options, 1) }
-        // A peer that pings or changes settings and never reads the answers must not fill our memory.
+        // A peer that pings or changes settings and never reads the answers must not fill the memory.
         unsafe nghttp2_option_set_max_outbound_ack(options, 1000)
-        // We announce that nothing may be pushed; what comes before that was read is refused (RFC 9113 §8.4).
+        // SETTINGS forbid server push. A push that arrives before the peer has read them is refused (RFC 9113 §8.4).
         unsafe nghttp2_option_set_max_reserved_remote_streams(options, 0)
-        // Nor may one open and reset streams without end (CVE-2023-44487): 1000 at once, then 33 a second.
+        // Limits how fast a peer may open and reset streams (CVE-2023-44487): 1000 at once, then 33 per second.
         unsafe nghttp2_option_set_stream_reset_rate_limit(options, 1000, 33)
         var raw: OpaquePointer?
         let pointer = unsafe Unmanaged.passUnretained(context).toOpaque()
@@ -51,26 +51,26 @@ final class NGHTTP2Session {
 
     private static let outOfMemory = HTTP2Error(.violation, "no memory for an HTTP/2 session")
 
-    /// Queues our first SETTINGS, and a larger window for the whole connection than the 64 KiB of the protocol.
+    /// Queues the first SETTINGS, and a larger window for the whole connection than the protocol's 64 KiB.
     func start(_ settings: [(Int, UInt32)], connectionWindow: Int32) throws(HTTP2Error) {
         let entries = settings.map { nghttp2_settings_entry(settings_id: Int32($0.0), value: $0.1) }
         try check(unsafe nghttp2_submit_settings(raw, noFlags, entries, entries.count))
         try check(unsafe nghttp2_session_set_local_window_size(raw, noFlags, 0, connectionWindow))
     }
 
-    /// Frames that may wait for a peer that does not read, beside those of open streams.
+    /// The maximum number of frames that wait for a peer that does not read, in addition to those of open streams.
     private static let maximumWaitingFrames = 5000
 
-    /// Takes what the peer sent.
+    /// Takes bytes from the peer.
     ///
-    /// - `openStreams`: how many streams may have frames of ours waiting.
-    /// - Throws: ``HTTP2Error/Code/flooded`` when the peer provokes more answers than it reads. The library bounds
-    ///   acknowledgements only; a peer that opens streams to have them refused would fill our memory with resets.
+    /// - `openStreams`: how many streams may have waiting frames.
+    /// - Throws: ``HTTP2Error/Code/flooded`` if the peer causes more answers than it reads. The library limits only
+    ///   acknowledgements. A peer that opens streams to have them refused would fill the memory with resets.
     func receive(_ bytes: UnsafeRawBufferPointer, openStreams: Int) throws(HTTP2Error) {
         let start = unsafe bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
         let taken = unsafe nghttp2_session_mem_recv(raw, start, bytes.count)
         if taken < 0 { throw Self.error(Int32(taken)) }
-        // A stream of ours may wait with its head and with a reset.
+        // Each open stream may have a waiting head and a waiting reset.
         guard unsafe nghttp2_session_get_outbound_queue_size(raw) <= Self.maximumWaitingFrames + 2 * openStreams else {
             throw HTTP2Error(.flooded, "the peer provokes more frames than it reads")
         }
@@ -88,12 +88,13 @@ final class NGHTTP2Session {
     }
 
     func reset(stream: Int32, code: HTTP2ErrorCode) {
-        // Fails only without memory, or for a stream that never was.
+        // It fails only if memory runs out, or for a stream that never existed.
         _ = unsafe nghttp2_submit_rst_stream(raw, noFlags, stream, code.rawValue)
     }
 
     func goAway(lastStreamID: Int32, code: HTTP2ErrorCode, debugData: [UInt8]) {
-        // Fails only for debug data larger than a frame, which we cut, or for a last stream above an earlier one.
+        // It fails only for debug data larger than a frame, which is cut here, or for a last stream above an earlier
+        // one.
         let data = debugData.prefix(4096)
         unsafe data.withUnsafeBufferPointer { data in
             _ = unsafe nghttp2_submit_goaway(raw, noFlags, lastStreamID, code.rawValue, data.baseAddress, data.count)
@@ -115,5 +116,5 @@ final class NGHTTP2Session {
     }
 }
 
-/// `NGHTTP2_FLAG_NONE` as the functions want it.
+/// `NGHTTP2_FLAG_NONE` in the type of the functions' parameters.
 let noFlags = UInt8(NGHTTP2_FLAG_NONE.rawValue)

@@ -1,6 +1,7 @@
 import CNGHTTP2
 
-/// What libnghttp2 calls at a server's end. Nothing here calls the library back, except to look a stream up or name it.
+/// The callbacks that libnghttp2 calls on a server. They call the library only to look up a stream or set its user
+/// data.
 enum ServerCallbacks {
     static func set(_ callbacks: OpaquePointer) {
         unsafe nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, beginHeaders)
@@ -12,7 +13,7 @@ enum ServerCallbacks {
         unsafe nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(callbacks, invalidFrame)
     }
 
-    /// Copies the next piece of an answer's body into the library's frame.
+    /// Copies the next part of a response's body into the library's frame.
     static let readBody: nghttp2_data_source_read_callback = { _, _, target, capacity, flags, source, context in
         let target = unsafe UnsafeMutableBufferPointer(start: target, count: capacity)
         let key = unsafe source?.pointee.ptr
@@ -27,7 +28,7 @@ enum ServerCallbacks {
 
     private static let failure = Int32(NGHTTP2_ERR_CALLBACK_FAILURE.rawValue)
 
-    /// Lends the session's streams; counting references here would cost as much as the work itself.
+    /// Borrows the session's streams without reference counting, which would cost as much as the work itself.
     @inline(__always)
     private static func with(_ context: UnsafeMutableRawPointer?, _ body: (ServerStreams) -> Int32) -> Int32 {
         guard let context = unsafe context else { return failure }
@@ -39,7 +40,7 @@ enum ServerCallbacks {
         let stream = unsafe frame.pointee.hd.stream_id
         return unsafe with(context) { streams in
             let slot = streams.begin(stream: stream)
-            // Fails only for a stream that does not exist, and this one has just been opened.
+            // It fails only for a stream that does not exist, and this one was just opened.
             return unsafe nghttp2_session_set_stream_user_data(session, stream, StreamKey.pointer(slot))
         }
     }
@@ -59,7 +60,7 @@ enum ServerCallbacks {
         let name = unsafe UnsafeBufferPointer(start: name, count: nameCount)
         let value = unsafe UnsafeBufferPointer(start: value, count: valueCount)
         return unsafe with(context) { streams in
-            // The library answers this error with a reset of the stream.
+            // The library handles this error by resetting the stream.
             unsafe streams.header(slot, name, value) ? 0 : Int32(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
         }
     }
@@ -91,12 +92,12 @@ enum ServerCallbacks {
         switch unsafe nghttp2_frame_type(rawValue: UInt32(frame.pointee.hd.type)) {
         case NGHTTP2_RST_STREAM:
             return unsafe with(context) { streams in
-                // The fault was one stream's, which is over with it.
+                // The fault concerned one stream, which has ended with it.
                 if streams.lastFault != nil { streams.lastFault = nil }
                 return 0
             }
         case NGHTTP2_GOAWAY:
-            // Unless our owner wanted it, the library has given the connection up.
+            // Unless the owner requested it, the library has given up the connection.
             let code = unsafe HTTP2ErrorCode(rawValue: frame.pointee.goaway.error_code)
             return unsafe with(context) { streams in
                 if code != .noError, streams.violation == nil, !streams.isGoingAway {

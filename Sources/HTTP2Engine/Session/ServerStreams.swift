@@ -1,4 +1,4 @@
-/// What a server's session knows of its open streams. Written by callbacks, read by the session.
+/// The open streams of a server session. The callbacks write it; the session reads it.
 final class ServerStreams {
     struct Slot {
         var stream: Int32 = 0
@@ -11,20 +11,20 @@ final class ServerStreams {
         var isBodyComplete = true
         var wasHandedOver = false
         var isAnswered = false
-        /// The answer's body, kept until the stream is over.
+        /// The response's body, retained until the stream has ended.
         var answer: SharedBytes?
         var answerSent = 0
     }
 
     var slots: [Slot] = []
     private var free: [Int] = []
-    /// Slots whose request is ready to be handed over, with the stream that they held then.
+    /// Slots whose request is ready for delivery, each with its stream at that time.
     var ready: [(slot: Int, stream: Int32)] = []
-    /// What the library found wrong with the last frame that it did not take; may concern one stream alone.
+    /// The library's error about the last frame that it refused. It may concern one stream only.
     var lastFault: String?
-    /// Why the session has given the connection up.
+    /// Why the session has given up the connection.
     var violation: String?
-    /// Whether our side has chosen to send a GOAWAY.
+    /// Whether this side chose to send a GOAWAY.
     var isGoingAway = false
     let maximumBody: Int
     let maximumHeaders: Int
@@ -53,14 +53,14 @@ final class ServerStreams {
         free.append(index)
     }
 
-    /// The request is as complete as it will get.
+    /// Marks the request as ready; no more of it will arrive.
     func makeReady(_ index: Int) {
         guard !slots[index].wasHandedOver else { return }
         slots[index].wasHandedOver = true
         ready.append((index, slots[index].stream))
     }
 
-    /// Takes the request out of a slot.
+    /// Moves the request out of a slot.
     func takeRequest(_ index: Int) -> HTTP2Request {
         let slot = slots[index]
         slots[index].fields = HTTP2Fields()
@@ -76,7 +76,7 @@ final class ServerStreams {
         )
     }
 
-    /// One field; false when there are too many bytes of them.
+    /// Adds one field; false if the fields exceed the limit.
     func header(_ slot: Int, _ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) -> Bool {
         let isPseudo = unsafe name.first == UInt8(ascii: ":")
         guard slots[slot].headerBytes + name.count + value.count <= maximumHeaders else { return false }
@@ -96,7 +96,7 @@ final class ServerStreams {
         return true
     }
 
-    /// A piece of the body. What goes beyond the bound is dropped, and the request handed over without it.
+    /// Adds a part of the body. Bytes above the limit are lost, and the request is marked as incomplete.
     func data(_ slot: Int, _ chunk: UnsafeBufferPointer<UInt8>) {
         guard !slots[slot].wasHandedOver else { return }
         let room = maximumBody - slots[slot].body.count
@@ -107,7 +107,7 @@ final class ServerStreams {
         }
     }
 
-    /// Copies the next piece of an answer's body.
+    /// Copies the next part of a response's body.
     func readAnswer(_ slot: Int, into target: UnsafeMutableBufferPointer<UInt8>) -> (count: Int, isLast: Bool) {
         guard let answer = slots[slot].answer else { return (0, true) }
         let sent = slots[slot].answerSent

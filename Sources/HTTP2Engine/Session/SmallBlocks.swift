@@ -1,20 +1,20 @@
 import CNGHTTP2
 import Glibc
 
-/// Memory for the many small objects that libnghttp2 makes and drops with every request.
+/// An allocator for the many small objects that libnghttp2 creates and frees with every request.
 ///
-/// Freed blocks are kept by size for the next request, without the search and the merging that `malloc` does: five
-/// objects a request, hundreds of requests at a time, are more than its caches hold. What is kept is bounded by what
-/// was in use at once. Not thread-safe; must outlive the session that uses it.
+/// It keeps freed blocks by size for the next request, without the search and merging of `malloc`. Hundreds of
+/// concurrent requests with five objects each exceed the caches of `malloc`. The kept memory is at most the peak use.
+/// It is not thread-safe and must outlive the session that uses it.
 @safe
 final class SmallBlocks {
-    /// Stands in front of each block, as far apart as the alignment of `malloc` demands: its class, or `large`.
+    /// The size of the head of each block, which contains its class or `large`. It follows the alignment of `malloc`.
     private static let headSize = 16
     private static let step = 64
     private static let classes = 20
     private static let large = -1
 
-    /// The first free block of each class; each holds the address of the next one.
+    /// The first free block of each class. Each free block contains the address of the next one.
     private let free: UnsafeMutablePointer<UnsafeMutableRawPointer?>
 
     init() {
@@ -33,7 +33,7 @@ final class SmallBlocks {
         unsafe free.deallocate()
     }
 
-    /// Lends the library's view of this object to `body`; a session copies it.
+    /// Lends the library's view of this object to `body`. A session copies it.
     func withAllocator<Result, Failure: Error>(
         _ body: (UnsafeMutablePointer<nghttp2_mem>) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -61,7 +61,7 @@ final class SmallBlocks {
         return try unsafe body(&allocator)
     }
 
-    /// Lends the blocks without counting references, which would cost more than the work.
+    /// Lends the blocks without reference counting, which would cost more than the work.
     @inline(__always)
     private static func with(
         _ memory: UnsafeMutableRawPointer?,

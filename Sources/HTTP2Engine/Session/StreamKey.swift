@@ -1,8 +1,8 @@
 import CNGHTTP2
 
-/// A slot's index dressed as the pointer that the library keeps for a stream.
+/// A slot's index in the form of the pointer that the library stores for a stream.
 enum StreamKey {
-    /// The pointer is never followed; 0 means "none", hence the offset.
+    /// No code dereferences the pointer. 0 means "none", hence the offset.
     static func pointer(_ slot: Int) -> UnsafeMutableRawPointer? {
         unsafe UnsafeMutableRawPointer(bitPattern: slot + 1)
     }
@@ -11,7 +11,7 @@ enum StreamKey {
         unsafe pointer.map { Int(bitPattern: $0) - 1 }
     }
 
-    /// The slot of a stream that is not over.
+    /// The slot of a stream that has not ended.
     static func slot(_ session: OpaquePointer?, _ stream: Int32) -> Int? {
         guard let session = unsafe session else { return nil }
         return unsafe slot(nghttp2_session_get_stream_user_data(session, stream))

@@ -1,9 +1,9 @@
 internal import JSON
 
-/// A schema document that is compared, with what has to be known of all of it.
+/// A schema document in a comparison, with facts about the whole document.
 struct ComparedDocument {
     private let root: JSONValue
-    /// Whether schemas in it have names of their own (`$id`), which references may be meant from.
+    /// Whether schemas in it have a `$id`. References may then be relative to that.
     private let namesSchemas: Bool
 
     init(_ root: JSONValue) {
@@ -11,11 +11,11 @@ struct ComparedDocument {
         namesSchemas = (root.object?.entries ?? []).contains { $0.value.namesSchemas }
     }
 
-    /// What stands at a place.
+    /// The value at a location.
     subscript(pointer: JSONPointer) -> JSONValue? { root[pointer] }
 
-    /// The place that a reference into the document names; nil for anchors and other documents, and where it may be
-    /// meant from a schema that has a name of its own.
+    /// The location that a reference into this document names. `nil` for anchors, for other documents, and for every
+    /// reference if a schema in it has a `$id`.
     func target(of reference: String?) -> JSONPointer? {
         guard let reference, reference.hasPrefix("#"), !namesSchemas,
             let text = SchemaCompiler.percentDecoded(String(reference.dropFirst()))
@@ -25,7 +25,7 @@ struct ComparedDocument {
 }
 
 extension JSONValue {
-    /// Whether it, or anything in it, has the name of a schema.
+    /// Whether it, or any value in it, has a `$id`.
     fileprivate var namesSchemas: Bool {
         switch self {
         case .object(let object):
@@ -35,14 +35,14 @@ extension JSONValue {
         }
     }
 
-    /// A schema without what only describes it, on every level.
+    /// A schema without its annotations, on every level.
     var withoutAnnotations: JSONValue {
         guard case .object(let object) = self else { return self }
         let kept = object.entries.filter { SchemaShape.isReferredTo($0.key) || !SchemaShape.isAnnotation($0.key) }
         return .object(JSONObject(kept.map { ($0.key, $0.value.withoutAnnotations(of: $0.key)) }))
     }
 
-    /// The same for the value of a keyword, which holds schemas or is left as it is.
+    /// The same for the value of a keyword. A value without schemas is unchanged.
     private func withoutAnnotations(of keyword: String) -> JSONValue {
         switch keyword {
         case "$defs", "definitions", "properties", "patternProperties", "dependentSchemas":

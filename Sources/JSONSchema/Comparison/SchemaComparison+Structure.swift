@@ -40,7 +40,7 @@ extension SchemaComparison {
         }
     }
 
-    /// An object that is an enum with associated values: which of its keys it may have.
+    /// Compares the allowed keys of an object that represents an enum with associated values.
     private mutating func compareCases(_ before: SchemaShape, _ after: SchemaShape) {
         guard before.isEnumBeside(after), let old = before.comparableCases, let new = after.comparableCases else {
             return
@@ -140,12 +140,12 @@ extension SchemaComparison {
 extension SchemaShape {
     enum Openness { case open, some, closed }
 
-    /// Whether keywords that are not compared have a say about keys that are not named.
+    /// Whether keywords that are not compared constrain unnamed keys.
     fileprivate var mayLookAtUnnamed: Bool {
         keywords["patternProperties"] != nil || keywords["unevaluatedProperties"] != nil
     }
 
-    /// What stands behind keys that are not named.
+    /// Which values unnamed keys may have.
     fileprivate var openness: Openness {
         switch keywords["additionalProperties"] {
         case nil, .bool(true)?: .open
@@ -158,12 +158,12 @@ extension SchemaShape {
         Set((keywords["required"]?.array ?? []).compactMap(\.string).map { ExactText($0) })
     }
 
-    /// Whether the two of them are compared by their cases.
+    /// Whether this shape and the other one are compared by their cases.
     func isEnumBeside(_ other: SchemaShape) -> Bool {
         (cases != nil || other.cases != nil) && comparableCases != nil && other.comparableCases != nil
     }
 
-    /// The cases; a single required key is the one case of an enum that has no other.
+    /// The cases. A single required key is the only case of an enum with one case.
     fileprivate var comparableCases: Set<ExactText>? {
         if let cases { return cases }
         guard keywords["oneOf"] == nil, required.count == 1 else { return nil }

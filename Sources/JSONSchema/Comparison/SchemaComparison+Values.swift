@@ -11,7 +11,7 @@ extension SchemaComparison {
         }
     }
 
-    /// - Returns: Whether anything is left in common that is worth a closer look.
+    /// - Returns: Whether the two have a type in common, so that the rest is worth comparing.
     mutating func compareTypes(_ before: SchemaShape, _ after: SchemaShape) -> Bool {
         let place = after.pointer
         let common = Self.common(before.types, after.types)
@@ -31,7 +31,7 @@ extension SchemaComparison {
         return compareDates(before, after)
     }
 
-    /// A date is a number for the schema, whatever it counts from; its name says what the phone takes it for.
+    /// Compares date encodings. The schema sees every date as a number; only its name shows how the phone decodes it.
     private mutating func compareDates(_ before: SchemaShape, _ after: SchemaShape) -> Bool {
         let names = (before.dateName, after.dateName)
         guard names.0 != names.1 else { return true }
@@ -109,7 +109,7 @@ extension SchemaComparison {
 
     // MARK: Types
 
-    /// What both let in; whole numbers where one of them takes only those.
+    /// The types that both allow. `integer` remains if one of them allows only integers.
     private static func common(_ left: Set<String>, _ right: Set<String>) -> Set<String> {
         var common = left.intersection(right)
         if left.union(right).isSuperset(of: ["number", "integer"]) { common.insert("integer") }
@@ -131,7 +131,7 @@ extension SchemaShape {
     }
 }
 
-/// One end of a range.
+/// One bound of a range.
 private struct SchemaBound: Equatable {
     enum End { case lower, upper }
 
@@ -140,7 +140,7 @@ private struct SchemaBound: Equatable {
     let end: End
     let isExclusive: Bool
 
-    /// The tighter one where a number has two.
+    /// The tighter bound, if a number has two.
     init?(_ keyword: String, _ end: End, in schema: JSONObject) {
         let exclusive = "exclusive" + keyword.prefix(1).uppercased() + keyword.dropFirst()
         let bounds = [(keyword, false), (exclusive, true)].compactMap { name, isExclusive in

@@ -1,30 +1,31 @@
 package import JSON
 
-/// Compares two versions of a schema: what content made for one of them the other one may refuse.
+/// Compares two versions of a schema: which content for one version the other may refuse.
 ///
-/// It knows the keywords that importers write and people mostly use. Of everything else it only knows whether it is the
-/// same; where it is not, it says that it cannot compare. So no difference is passed over in silence, but one that is
-/// reported need not matter for the content that is really sent. Pure, and bounded whatever the documents.
+/// It understands the keywords that importers write and that people mostly use. For all other keywords it only checks
+/// equality, and reports a difference as incomparable. So it reports every difference, but some do not affect the real
+/// content. It is pure, and its cost is bounded for all documents.
 package struct SchemaComparison {
-    /// Documents of 256 KB do not need more; what lies behind is reported as incomparable.
+    /// Enough for documents of 256 KB. The rest of a larger comparison is reported as incomparable.
     private static let maximumSteps = 20_000
-    /// A schema with a long list, of values or of names, counts as several steps: one may be compared with many.
+    /// A schema with a long list of values or names counts as several steps, because it may be compared with many
+    /// others.
     private static let membersPerStep = 16
     private static let maximumDifferences = 200
-    /// References can lead on and on; each step costs stack.
+    /// Chains of references can be long, and each step uses stack.
     private static let maximumDepth = 128
 
     private let earlier: ComparedDocument
     private let later: ComparedDocument
-    /// What a reference leads to that is not followed may be any schema, so that a difference anywhere may matter to
-    /// it.
+    /// Whether the documents differ anywhere. A reference that is not followed may lead to any schema, so any
+    /// difference may matter to it.
     private let differsAnywhere: Bool
     private(set) var differences: [SchemaDifference] = []
     private var seen: Set<[JSONPointer]> = []
     private var steps = 0
     private var depth = 0
 
-    /// How `later` differs from `earlier`; both are documents that compile.
+    /// The differences of `later` from `earlier`. Both documents must compile.
     package static func differences(from earlier: JSONValue, to later: JSONValue) -> [SchemaDifference] {
         guard earlier != later else { return [] }
         var comparison = SchemaComparison(earlier: earlier, later: later)
@@ -44,8 +45,7 @@ package struct SchemaComparison {
         if !differences.contains(difference) { differences.append(difference) }
     }
 
-    /// Compares the schemas at two places. A pair that is being compared, or was, is not compared again: schemas
-    /// recurse.
+    /// Compares the schemas at two locations. Each pair is compared once only, because schemas can be recursive.
     mutating func compare(_ old: JSONPointer, _ new: JSONPointer) {
         guard let before = SchemaShape.find(old, in: earlier), let after = SchemaShape.find(new, in: later) else {
             return reportUnfollowed(new)
@@ -73,9 +73,10 @@ package struct SchemaComparison {
         compareRest(before, after)
     }
 
-    /// Compares what is referred to beside other keywords, which are compared like those of any schema.
+    /// Compares references that have other keywords beside them. The other keywords are compared like those of any
+    /// schema.
     ///
-    /// - Returns: Whether anything is left to be compared.
+    /// - Returns: Whether anything remains to be compared.
     private mutating func compareReferences(_ before: SchemaShape, _ after: SchemaShape) -> Bool {
         guard before.keywords["$dynamicRef"] == nil, after.keywords["$dynamicRef"] == nil else {
             reportUnfollowed(after.pointer)
@@ -100,14 +101,15 @@ package struct SchemaComparison {
 
     // MARK: Everything else
 
-    /// Keywords that the other functions see to.
+    /// Keywords that the other functions compare.
     private static let compared: Set<String> = [
         "$ref", "type", "enum", "const", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength",
         "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "pattern", "properties", "required",
         "additionalProperties", "items", "prefixItems",
     ]
 
-    /// What is no other function's: the same, or not comparable. References within must lead to what is the same, too.
+    /// Compares all other keywords: they must be equal, or are incomparable. References inside them must lead to equal
+    /// schemas.
     private mutating func compareRest(_ before: SchemaShape, _ after: SchemaShape) {
         for keyword in Set(before.keywords.keys).union(after.keywords.keys).sorted() {
             guard !Self.compared.contains(keyword), !SchemaShape.isAnnotation(keyword) else { continue }
@@ -129,7 +131,7 @@ package struct SchemaComparison {
 }
 
 extension JSONValue {
-    /// The references anywhere in a schema; nil for those that lead to wherever a value comes from.
+    /// The references anywhere in a schema; `nil` for a dynamic one, whose target depends on the path to the value.
     fileprivate var references: [String?] {
         switch self {
         case .object(let object):

@@ -1,10 +1,10 @@
 package import JSON
 
-/// One way in which a schema lets in other values than the one before it.
+/// One way in which a schema allows other values than the schema before it.
 package struct SchemaDifference: Sendable, Hashable {
-    /// What has changed, in a word for programs.
+    /// What has changed, as a code for programs.
     package enum Kind: String, Sendable, Hashable, CaseIterable {
-        /// Nothing that was let in before is now.
+        /// The two schemas have no allowed value in common.
         case typeChanged = "type_changed"
         case typeNarrowed = "type_narrowed"
         case typeWidened = "type_widened"
@@ -19,11 +19,11 @@ package struct SchemaDifference: Sendable, Hashable {
         case rangeWidened = "range_widened"
         case patternNarrowed = "pattern_narrowed"
         case patternWidened = "pattern_widened"
-        /// Nothing is said about it: it takes more than a comparison to know.
+        /// The comparison cannot decide; that takes more than a comparison.
         case incomparable = "cannot_be_compared"
     }
 
-    /// Who is in trouble.
+    /// The sides that a difference breaks.
     package struct Sides: OptionSet, Sendable, Hashable {
         package let rawValue: Int
 
@@ -31,18 +31,17 @@ package struct SchemaDifference: Sendable, Hashable {
 
         /// Content that satisfied the earlier schema may not satisfy the new one.
         package static let earlierContent = Sides(rawValue: 1)
-        /// Content that satisfies the new schema may not satisfy the earlier one, so that earlier readers cannot decode
-        /// it.
+        /// Content that satisfies the new schema may violate the earlier one. Then earlier readers cannot decode it.
         package static let earlierReaders = Sides(rawValue: 2)
     }
 
-    /// Into the new schema document: where it differs, or the schema that lacks something.
+    /// A pointer into the new schema document: the difference itself, or the schema that lacks something.
     package let pointer: JSONPointer
     package let kind: Kind
-    /// A sentence for the author of the schemas. It quotes them, never content.
+    /// A message for the author of the schemas. It quotes the schemas, never content.
     package let message: String
 
-    /// Who is in trouble; nobody that is known of where nothing can be said.
+    /// The sides that this difference breaks; empty if they are unknown.
     package var breaks: Sides {
         switch kind {
         case .typeChanged: [.earlierContent, .earlierReaders]

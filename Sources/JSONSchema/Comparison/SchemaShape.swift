@@ -1,8 +1,8 @@
 internal import JSON
 
-/// One schema of a document as a comparison sees it: references followed, and null told apart from everything else.
+/// One schema of a document in the form that a comparison needs: references are followed, and null is separate.
 struct SchemaShape {
-    /// Keywords that say nothing of what is let in. Formats are not asserted.
+    /// Keywords that do not constrain the value. Formats are not asserted.
     private static let annotations: Set<String> = [
         "$schema", "$id", "$anchor", "$dynamicAnchor", "$comment", "$defs", "definitions", "$vocabulary", "title",
         "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "format", "contentEncoding",
@@ -16,33 +16,33 @@ struct SchemaShape {
 
     /// Empty for `true` and `false`.
     let keywords: JSONObject
-    /// Where it stands in its document, behind all references.
+    /// Its location in the document, after all references are followed.
     let pointer: JSONPointer
-    /// The JSON types that are let in apart from null; `integer` only where not all numbers are.
+    /// The allowed JSON types without null. `integer` means that only integers are allowed.
     let types: Set<String>
     let allowsNull: Bool
-    /// Whether null is let in beside it, by alternatives of which the other one is null.
+    /// Whether null is also allowed, by `anyOf` or `oneOf` with a null alternative.
     let isNullable: Bool
-    /// Where its own reference leads, which stands beside other keywords; nil where there is none, or it cannot be
-    /// followed.
+    /// The target of its own reference, if it has other keywords beside it. `nil` without such a reference, or if it
+    /// cannot be followed.
     let target: JSONPointer?
 
     /// A schema in its document.
     struct Found {
         fileprivate let schema: JSONValue
-        /// Behind all references.
+        /// Its location after all references are followed.
         let pointer: JSONPointer
-        /// Whether null is let in beside it.
+        /// Whether null is also allowed.
         fileprivate let isNullable: Bool
         fileprivate let target: JSONPointer?
 
-        /// How many members its keywords have together.
+        /// The total number of members of its keywords.
         var breadth: Int {
             (schema.object?.entries ?? []).reduce(0) { $0 + ($1.value.array?.count ?? $1.value.object?.count ?? 0) }
         }
     }
 
-    /// Finds the schema at a place; nil if a reference leads somewhere else than into the document.
+    /// Finds the schema at a location; `nil` if a reference leads out of the document.
     static func find(_ pointer: JSONPointer, in document: ComparedDocument) -> Found? {
         follow(pointer, document, depth: 0)
     }
@@ -68,10 +68,10 @@ struct SchemaShape {
         }
     }
 
-    /// The values of `enum` or `const` apart from null; nil where any are let in.
+    /// The values of `enum` or `const` without null; `nil` if all values are allowed.
     var values: [JSONValue]? { Self.values(keywords)?.filter { !$0.isNull } }
 
-    /// The keys of which exactly one must be there, which is how an enum with associated values is written.
+    /// The keys of an object that must have exactly one of them. An enum with associated values has this form.
     var cases: Set<ExactText>? {
         guard let alternatives = keywords["oneOf"]?.array else { return nil }
         var keys: Set<ExactText> = []
@@ -84,7 +84,7 @@ struct SchemaShape {
         return keys
     }
 
-    /// Whether references lead to it, or a comparison looks at it, though it says nothing of what is let in.
+    /// Whether references may lead to this keyword, or a comparison reads it, although it does not constrain the value.
     static func isReferredTo(_ keyword: String) -> Bool { referredTo.contains(keyword) }
 
     static func isAnnotation(_ keyword: String) -> Bool { annotations.contains(keyword) || keyword.hasPrefix("x-") }
@@ -102,7 +102,7 @@ struct SchemaShape {
         return object["enum"]?.array
     }
 
-    /// The schema behind references, and behind alternatives of which the other one is null.
+    /// Follows references, and alternatives that consist of one schema and null.
     private static func follow(
         _ pointer: JSONPointer,
         _ document: ComparedDocument,

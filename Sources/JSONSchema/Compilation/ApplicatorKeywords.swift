@@ -1,7 +1,7 @@
 internal import JSON
 
 extension SchemaCompiler {
-    /// Reads a keyword that applies other schemas; `nil` if it is not one of these.
+    /// Reads a keyword that applies other schemas; `nil` for any other keyword.
     mutating func readApplicator(_ context: KeywordContext) throws(SchemaError) -> [SchemaRule]? {
         switch context.keyword {
         case "allOf": [.allOf(try branches(context))]
@@ -46,8 +46,7 @@ extension SchemaCompiler {
         )
     }
 
-    /// `then` and `else` are read with their `if`; without one they make no rule, but are still schemas, to which
-    /// references may lead.
+    /// Reads `then` and `else` without `if`. They make no rule, but references may lead to their schemas.
     private mutating func unconditional(_ context: KeywordContext) throws(SchemaError) -> [SchemaRule] {
         if context.object["if"] == nil { _ = try compile(context.value, of: context) }
         return []
@@ -55,7 +54,7 @@ extension SchemaCompiler {
 
     // MARK: Objects
 
-    /// The three keywords of members make one rule, which is read with the first of them that is there.
+    /// Makes one rule from the three keywords of members. The first of them in the schema triggers it.
     private mutating func members(_ context: KeywordContext) throws(SchemaError) -> [SchemaRule] {
         let present = ["properties", "patternProperties", "additionalProperties"].compactMap(context.neighbour)
         guard present.first?.keyword == context.keyword else { return [] }

@@ -1,19 +1,19 @@
 internal import JSON
 
-/// One keyword while it is read: its value, its neighbours and its place, with the readings that keywords share.
+/// One keyword while it is being read: its value, its siblings, its location, and helpers that keywords share.
 struct KeywordContext {
-    /// The largest count that a keyword may give. No document that is accepted here comes near it.
+    /// The largest count that a keyword may set. No accepted document comes near it.
     static let maximumCount = Int(Int32.max)
 
     let keyword: String
     let value: JSONValue
-    /// The schema that the keyword stands in, as written, by position, and where it is.
+    /// The schema around the keyword, as written; its ID and its location.
     let object: JSONObject
     let schema: SchemaNode.ID
     let place: SchemaPlace
     let scope: SchemaScope
 
-    /// A neighbour of the keyword that means something, if it is there.
+    /// A sibling of the keyword, if it exists and has a meaning.
     func neighbour(_ name: String) -> KeywordContext? {
         guard let value = object[name], !scope.vocabularies.isDisjoint(with: Keywords.vocabularies[name] ?? []) else {
             return nil
@@ -88,9 +88,9 @@ struct KeywordContext {
         return name
     }
 
-    /// Whether the keyword is one of 2020-12 and its vocabulary one of the dialect.
+    /// Whether the keyword exists in 2020-12 and the dialect has its vocabulary.
     ///
-    /// - Throws: for words that are none, if they are to be refused.
+    /// - Throws: If the keyword is unknown and unknown keywords are refused.
     func hasMeaning(_ options: SchemaOptions) throws(SchemaError) -> Bool {
         if let vocabularies = Keywords.vocabularies[keyword] {
             return !scope.vocabularies.isDisjoint(with: vocabularies)

@@ -1,7 +1,6 @@
-/// The words of 2020-12.
+/// The keywords of 2020-12.
 enum Keywords {
-    /// Every word that can constrain a value or say something about it, with the vocabularies of which one must be
-    /// there.
+    /// Every keyword that constrains or annotates a value, with its vocabularies. The dialect must have one of them.
     static let vocabularies: [String: Vocabularies] = {
         let words: [(Vocabularies, [String])] = [
             (
@@ -41,19 +40,19 @@ enum Keywords {
         return vocabularies
     }()
 
-    /// Annotations whose value must be a text.
+    /// Annotations whose value must be a string.
     static let textAnnotations: Set<String> = [
         "title", "description", "$comment", "contentEncoding", "contentMediaType",
     ]
 
-    /// Words of older versions, with what has taken their place.
+    /// Keywords of older versions, each with its replacement.
     static let replaced: [String: String] = [
         "definitions": "$defs", "dependencies": "dependentRequired or dependentSchemas", "additionalItems": "items",
         "id": "$id", "$recursiveRef": "$dynamicRef", "$recursiveAnchor": "$dynamicAnchor", "divisibleBy": "multipleOf",
     ]
 
-    /// Begins the words that authors may add for themselves.
+    /// The prefix of authors' own annotations.
     static let ownPrefix = "x-"
-    /// The Swift type that the phone decodes the value with, as a text.
+    /// Names the Swift type that the phone decodes the value as; a string.
     static let swiftType = "x-swift-type"
 }

@@ -1,9 +1,9 @@
 internal import JSON
 
-/// Makes sure that applying a schema to one place of a value ends: no schema may lead back to itself without a step
-/// into the value, and the longest chain without one is bounded, so that validation's own depth is.
+/// Checks that applying a schema to one value ends. No schema may lead back to itself without a step into the value.
+/// The longest chain without such a step is bounded, and so is the depth of validation.
 struct ProgressCheck {
-    /// The longest chain of schemas applied to one place.
+    /// The maximum length of a chain of schemas that apply to the same value.
     static let maximumDepth = 32
 
     private enum Mark {
@@ -24,7 +24,7 @@ struct ProgressCheck {
         for id in tables.nodes.indices { _ = try depth(of: id, after: 0) }
     }
 
-    /// The length of the longest chain that begins here; `steps` lie behind, so the recursion ends at the limit.
+    /// The length of the longest chain from here. `steps` counts the chain so far, so the recursion ends at the limit.
     private mutating func depth(of id: SchemaNode.ID, after steps: Int) throws(SchemaError) -> Int {
         switch marks[id] {
         case .done(let depth):
@@ -52,7 +52,7 @@ struct ProgressCheck {
 }
 
 extension SchemaTables {
-    /// The schemas that a schema applies to the very value at hand, not to a part of it.
+    /// The schemas that a schema applies to the same value, not to a part of it.
     func appliedInPlace(by id: SchemaNode.ID) -> [SchemaNode.ID] {
         var schemas: [SchemaNode.ID] = []
         for rule in rules[nodes[id].rules] {

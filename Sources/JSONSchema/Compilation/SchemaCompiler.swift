@@ -1,19 +1,19 @@
 internal import JSON
 
-/// Reads a schema document, and those that it refers to, into tables: walks over all schemas, then joins the
-/// references, then makes sure that every chain of them gets somewhere.
+/// Compiles a schema document and the documents that it refers to into tables. It reads all schemas, then resolves the
+/// references, then checks that every chain of references ends.
 struct SchemaCompiler {
-    /// The most steps of all patterns together.
+    /// The maximum size of all patterns together.
     static let maximumPatternSize = 65_536
 
     let options: SchemaOptions
     var tables = SchemaTables()
     var resources = SchemaResources()
-    /// The steps of all patterns so far.
+    /// The size of all patterns so far.
     var patternSize = 0
-    /// Every `$ref` and `$dynamicRef` in the order in which they were read.
+    /// Every `$ref` and `$dynamicRef` in the order of reading.
     private var references: [SchemaReference] = []
-    /// The documents of the options by their names without fragments.
+    /// The documents from the options, by name without fragment.
     private let documents: [String: JSONValue]
 
     init(options: SchemaOptions) {
@@ -22,10 +22,10 @@ struct SchemaCompiler {
         documents = Dictionary(named, uniquingKeysWith: { first, _ in first })
     }
 
-    /// The tables; the document's own schema comes first.
+    /// Compiles a document. The document's own schema is the first row of the tables.
     mutating func compile(_ document: JSONValue) throws(SchemaError) -> SchemaTables {
         try read(document, name: "")
-        // Joining a reference can read a further document, which appends its own.
+        // Resolving a reference can read another document, which appends its own references.
         var next = 0
         while next < references.count {
             try join(references[next])
@@ -40,7 +40,7 @@ struct SchemaCompiler {
     /// The document of that URI, if references may lead to it.
     func knownDocument(_ name: String) -> JSONValue? { documents[name] ?? MetaSchemas.document(name) }
 
-    /// Reads a whole document that is known by a name.
+    /// Reads a whole document under its name.
     mutating func read(_ document: JSONValue, name: String) throws(SchemaError) {
         let place = SchemaPlace(document: name)
         let size = document.serialized().count
@@ -59,7 +59,7 @@ struct SchemaCompiler {
 
     // MARK: Schemas
 
-    /// Reads the schema of a keyword, or one of its schemas, and all inside it.
+    /// Reads the schema of a keyword, or one of its schemas, and all schemas inside it.
     mutating func compile(
         _ schema: JSONValue,
         of context: KeywordContext,
@@ -105,7 +105,7 @@ struct SchemaCompiler {
         _ id: SchemaNode.ID
     ) throws(SchemaError) {
         var rules: [SchemaRule] = []
-        // What looks at all that other keywords leave over comes last.
+        // Rules that depend on what the other keywords have evaluated run last.
         var lastRules: [SchemaRule] = []
         for (keyword, value) in object.entries {
             let context = KeywordContext(
@@ -129,7 +129,7 @@ struct SchemaCompiler {
         tables.nodes[id].wantsEvaluated = !lastRules.isEmpty
     }
 
-    /// Reads one keyword into the rules that it makes, which are none if it says nothing or belongs to a neighbour.
+    /// Reads one keyword and returns its rules; empty if it is an annotation or a sibling handles it.
     private mutating func read(_ context: KeywordContext) throws(SchemaError) -> [SchemaRule] {
         if let rules = try readValueKeyword(context) { return rules }
         if let rules = try readApplicator(context) { return rules }

@@ -1,10 +1,10 @@
 internal import JSON
 
-/// A `$ref` or `$dynamicRef` that is still to be joined to its target.
+/// A `$ref` or `$dynamicRef` whose target is not resolved yet.
 struct SchemaReference {
     let isDynamic: Bool
     let text: String
-    /// Its position in the table of its kind.
+    /// Its index in the table of its kind.
     let index: Int
     let place: SchemaPlace
     let base: URIReference
@@ -17,12 +17,12 @@ struct SchemaReference {
         base = context.scope.base
     }
 
-    /// What it names, in full.
+    /// The full URI of its target.
     var target: URIReference { URIReference(text).resolved(against: base) }
 }
 
 extension SchemaCompiler {
-    /// Finds the schema that a reference leads to, reading its document if that has not been done yet.
+    /// Resolves a reference. Reads the target's document if that has not happened yet.
     mutating func join(_ reference: SchemaReference) throws(SchemaError) {
         let target = reference.target
         try Self.check(target, at: reference.place)
@@ -48,14 +48,14 @@ extension SchemaCompiler {
         }
     }
 
-    /// Refuses names that would make resolving them a burden.
+    /// Refuses URIs that would be expensive to resolve.
     static func check(_ uri: URIReference, at place: SchemaPlace) throws(SchemaError) {
         guard uri.text.utf8.count > URIReference.maximumLength else { return }
         let message = "A URI may have at most \(URIReference.maximumLength) bytes."
         throw SchemaError(code: .tooLarge, place: place, message: message)
     }
 
-    /// Finds where a dynamic reference can lead, once all documents are read.
+    /// Resolves a dynamic reference to its possible targets, after all documents have been read.
     mutating func joinDynamically(_ reference: SchemaReference) {
         guard reference.isDynamic, let fragment = Self.percentDecoded(reference.target.fragment ?? ""),
             !fragment.isEmpty, !fragment.hasPrefix("/")
@@ -75,7 +75,7 @@ extension SchemaCompiler {
         return resources.anchor(fragment, in: resource)
     }
 
-    /// Undoes the escapes of a URI; `nil` if one is broken or the result is not UTF-8.
+    /// Decodes the percent escapes of a URI; `nil` if one is malformed or the result is not UTF-8.
     static func percentDecoded(_ text: String) -> String? {
         var bytes: [UInt8] = []
         var rest = text.utf8[...]

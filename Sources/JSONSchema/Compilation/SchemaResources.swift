@@ -1,6 +1,6 @@
 internal import JSON
 
-/// What references can lead to: the names of resources, the anchors in them, and the schemas inside schemas.
+/// The possible targets of references: the names of resources, their anchors, and the schemas inside schemas.
 struct SchemaResources {
     private struct Resource {
         let root: SchemaNode.ID
@@ -9,7 +9,7 @@ struct SchemaResources {
 
     private struct Child: Hashable {
         let parent: SchemaNode.ID
-        /// The keyword, then `/` and the name or position where it has several schemas. Keywords have no `/`.
+        /// The keyword. If it has several schemas, then also `/` and the name or index. Keywords contain no `/`.
         let step: ExactText
     }
 
@@ -21,7 +21,7 @@ struct SchemaResources {
 
     // MARK: Names
 
-    /// The resource of that name, by position.
+    /// The index of the resource of that name.
     subscript(name: String) -> Int? { names[ExactText(name)] }
 
     func isKnown(_ name: String) -> Bool { self[name] != nil }
@@ -34,7 +34,7 @@ struct SchemaResources {
         return resources.count - 1
     }
 
-    /// Gives a resource a further name; false if another has it.
+    /// Gives a resource another name; false if a different resource already has it.
     mutating func addName(_ name: String, to resource: Int) -> Bool {
         let previous = names.updateValue(resource, forKey: ExactText(name))
         return previous == nil || previous == resource
@@ -42,7 +42,7 @@ struct SchemaResources {
 
     // MARK: Anchors
 
-    /// Names a schema within its resource; false if the name is taken.
+    /// Names a schema within its resource; false if the name already exists there.
     mutating func addAnchor(_ name: String, _ id: SchemaNode.ID, in resource: Int, isDynamic: Bool) -> Bool {
         let name = ExactText(name)
         let previous = resources[resource].anchors.updateValue(id, forKey: name)
@@ -54,18 +54,18 @@ struct SchemaResources {
 
     /// The schemas of a dynamic anchor, by resource; empty unless `id`, a schema of that resource, is one of them.
     func dynamicTargets(_ name: String, including id: SchemaNode.ID, of resource: Int) -> [Int: SchemaNode.ID] {
-        // One storage for all references to that anchor, of which there can be as many as there are resources.
+        // All references to that anchor share one storage. There can be as many references as resources.
         guard let targets = dynamicAnchors[ExactText(name)], targets[resource] == id else { return [:] }
         return targets
     }
 
-    // MARK: Places
+    // MARK: Locations
 
     mutating func setChild(_ id: SchemaNode.ID, of parent: SchemaNode.ID, _ keyword: String, _ token: String?) {
         children[Child(parent: parent, step: Self.step(keyword, token))] = id
     }
 
-    /// The schema at a place within another one; `nil` if there is none.
+    /// The schema at a path inside another one; `nil` if the path has no schema.
     func descend(from id: SchemaNode.ID, _ pointer: JSONPointer) -> SchemaNode.ID? {
         var id = id
         var tokens = pointer.tokens[...]

@@ -1,17 +1,17 @@
 internal import JSON
 
-/// What a schema inherits from those around it.
+/// The values that a schema inherits from the schemas around it.
 struct SchemaScope {
-    /// What relative references are relative to.
+    /// The base of relative references.
     var base: URIReference
-    /// The resource that it is part of, by position.
+    /// The index of the resource that contains it.
     var resource: Int
     /// The vocabularies of its dialect.
     var vocabularies: Vocabularies
 }
 
 extension SchemaCompiler {
-    /// The scope inside a schema: that around it, unless it has a `$id` of its own or names its dialect.
+    /// The scope inside a schema. It is the outer scope, unless the schema has its own `$id` or names its dialect.
     mutating func enter(
         _ object: JSONObject,
         at place: SchemaPlace,
@@ -47,7 +47,7 @@ extension SchemaCompiler {
         try Self.check(scope.base, at: place)
         let isNew: Bool
         if id == resources.root(of: scope.resource) {
-            // The root of a document is known by the name under which it was found as well.
+            // The root of a document also keeps the name under which the document was found.
             isNew = resources.addName(scope.base.text, to: scope.resource)
         } else {
             isNew = !resources.isKnown(scope.base.text)

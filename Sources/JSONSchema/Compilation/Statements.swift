@@ -1,7 +1,7 @@
 internal import JSON
 
 extension SchemaCompiler {
-    /// Reads a keyword that makes no rule: one that names the schema, holds others, or only says something.
+    /// Reads a keyword that makes no rule: it names the schema, contains other schemas, or is an annotation.
     mutating func readStatement(_ context: KeywordContext) throws(SchemaError) {
         switch context.keyword {
         case "$defs":

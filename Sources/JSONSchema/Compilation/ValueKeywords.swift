@@ -1,7 +1,7 @@
 internal import JSON
 
 extension SchemaCompiler {
-    /// Reads a keyword that says something about the value itself; `nil` if it is not one of these.
+    /// Reads a keyword that constrains the value itself; `nil` for any other keyword.
     mutating func readValueKeyword(_ context: KeywordContext) throws(SchemaError) -> [SchemaRule]? {
         switch context.keyword {
         case "type": [.types(try Self.types(context))]
@@ -94,13 +94,13 @@ extension SchemaCompiler {
 }
 
 extension Array {
-    /// Appends a row to a table; its position.
+    /// Appends a row to a table and returns its index.
     mutating func add(_ row: Element) -> Int {
         append(row)
         return count - 1
     }
 
-    /// Appends rows to a table; their positions.
+    /// Appends rows to a table and returns their indexes.
     mutating func add(contentsOf rows: [Element]) -> Range<Int> {
         append(contentsOf: rows)
         return count - rows.count..<count

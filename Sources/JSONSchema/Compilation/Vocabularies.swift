@@ -1,6 +1,6 @@
 internal import JSON
 
-/// The vocabularies of 2020-12 that a dialect has; keywords of the others mean nothing in it.
+/// The vocabularies of 2020-12 in a dialect. Keywords of other vocabularies have no meaning in it.
 struct Vocabularies: OptionSet, Sendable {
     let rawValue: UInt8
 
@@ -13,7 +13,7 @@ struct Vocabularies: OptionSet, Sendable {
     static let formatAssertion = Vocabularies(rawValue: 1 << 6)
     static let content = Vocabularies(rawValue: 1 << 7)
 
-    /// Those of the dialect that has no name of its own.
+    /// The vocabularies of the standard dialect.
     static let standard: Vocabularies = [
         .core, .applicator, .unevaluated, .validation, .metaData, .formatAnnotation, .content,
     ]
@@ -27,7 +27,7 @@ struct Vocabularies: OptionSet, Sendable {
 
     init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// The vocabularies of a meta-schema's `$vocabulary`; `nil` if it demands one that is not known, or has none.
+    /// The vocabularies of a meta-schema's `$vocabulary`; `nil` if it has none or requires an unknown one.
     init?(metaSchema: JSONValue) {
         guard let listed = metaSchema["$vocabulary"]?.object else { return nil }
         self = .core

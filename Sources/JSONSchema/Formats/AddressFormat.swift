@@ -1,4 +1,4 @@
-/// Addresses of the Internet Protocol as text.
+/// Checks IP addresses in text form.
 enum AddressFormat {
     /// Dotted decimal (RFC 2673, section 3.2), without leading zeros.
     static func isIPv4(_ bytes: ArraySlice<UInt8>) -> Bool {
@@ -30,7 +30,7 @@ enum AddressFormat {
         bytes.indices.dropLast().first { bytes[$0] == UInt8(ascii: ":") && bytes[$0 + 1] == UInt8(ascii: ":") }
     }
 
-    /// How many groups of 16 bits the parts stand for; `nil` if one is malformed.
+    /// How many groups of 16 bits the parts represent; `nil` if one is malformed.
     private static func groups(_ parts: [ArraySlice<UInt8>], isLast: Bool = true) -> Int? {
         var count = 0
         for (index, part) in parts.enumerated() {

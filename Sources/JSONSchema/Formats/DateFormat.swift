@@ -14,7 +14,7 @@ enum DateFormat {
         return (1...12).contains(month) && (1...days(of: month, in: year)).contains(day)
     }
 
-    /// `full-time`: a leap second only at the end of a day in UTC.
+    /// `full-time`; a leap second is allowed only at the end of a day in UTC.
     static func isTime(_ bytes: ArraySlice<UInt8>) -> Bool {
         var reader = DigitReader(bytes)
         guard let hour = reader.number(digits: 2), reader.skip(":"), let minute = reader.number(digits: 2),
@@ -47,7 +47,7 @@ enum DateFormat {
     }
 }
 
-/// Walks over a text of numbers and signs.
+/// Scans a text of digits and separators.
 private struct DigitReader {
     private var rest: ArraySlice<UInt8>
 
@@ -68,7 +68,7 @@ private struct DigitReader {
         return true
     }
 
-    /// Passes over digits; false if there is none.
+    /// Skips digits; false if there is no digit.
     mutating func skipDigits() -> Bool {
         let digits = rest.prefix(while: \.isDigit)
         rest = rest.dropFirst(digits.count)

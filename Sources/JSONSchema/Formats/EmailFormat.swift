@@ -1,7 +1,7 @@
 /// Mailboxes of RFC 5321, section 4.1.2.
 enum EmailFormat {
     static func isAddress(_ bytes: [UInt8]) -> Bool {
-        // The last '@' parts the two: one in a quoted local part is the author's.
+        // The last `@` separates the parts. A quoted local part may contain others.
         guard let at = bytes.lastIndex(of: UInt8(ascii: "@")) else { return false }
         let (local, domain) = (bytes[..<at], bytes[(at + 1)...])
         guard (1...64).contains(local.count), (1...255).contains(domain.count) else { return false }

@@ -1,4 +1,4 @@
-/// The values of `format` that can be checked. Any other is an annotation.
+/// The values of `format` that can be checked. All others are annotations.
 enum Format: String, Sendable {
     case dateTime = "date-time"
     case date
@@ -10,7 +10,7 @@ enum Format: String, Sendable {
     case ipv6
     case regex
 
-    /// Whether a text has the format.
+    /// Whether a string has the format.
     func holds(_ text: String) -> Bool {
         let bytes = Array(text.utf8)
         return switch self {
@@ -26,7 +26,7 @@ enum Format: String, Sendable {
         }
     }
 
-    /// With its article, for messages.
+    /// The format with its article, for messages.
     var phrase: String {
         switch self {
         case .dateTime: "a date and time (RFC 3339)"
@@ -50,7 +50,7 @@ enum Format: String, Sendable {
     }
 }
 
-/// The classes of ASCII that formats speak of.
+/// The ASCII character classes that formats use.
 extension UInt8 {
     var isDigit: Bool { self &- UInt8(ascii: "0") < 10 }
     var isLetter: Bool { (self | 0x20) &- UInt8(ascii: "a") < 26 }

@@ -1,4 +1,4 @@
-/// URIs of RFC 3986: with a scheme, of the characters that each part may have.
+/// URIs of RFC 3986: with a scheme, and with the allowed characters in each part.
 enum URIFormat {
     static func isURI(_ bytes: [UInt8]) -> Bool {
         guard let text = String(validating: bytes, as: UTF8.self) else { return false }
@@ -46,7 +46,7 @@ enum URIFormat {
         isPart(Array(text.utf8)[...], also: signs)
     }
 
-    /// Whether all are unreserved, sub-delimiters, escapes with `%`, or one of the signs.
+    /// Whether all bytes are unreserved, sub-delimiters, percent escapes, or in `signs`.
     private static func isPart(_ bytes: ArraySlice<UInt8>, also signs: StaticString) -> Bool {
         let signs = Array(signs.description.utf8)
         var index = bytes.startIndex

@@ -1,14 +1,14 @@
 internal import JSON
 
-/// The documents that describe 2020-12 itself, as published at json-schema.org. Schemas may refer to them.
+/// The meta-schemas of 2020-12, as published at json-schema.org. Schemas may refer to them.
 enum MetaSchemas {
-    /// The dialect's own name.
+    /// The URI of the dialect.
     static let dialect = "https://json-schema.org/draft/2020-12/schema"
 
-    /// The document of that URI; `nil` if it is none of these.
+    /// The meta-schema of that URI; `nil` for any other URI.
     static func document(_ uri: String) -> JSONValue? {
         guard let bytes = texts[uri] else { return nil }
-        // The texts are part of the program and read by its tests.
+        // Parsing cannot fail: the texts are part of the program, and its tests parse them.
         return try? JSONValue.parse(bytes)
     }
 

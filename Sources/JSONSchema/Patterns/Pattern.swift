@@ -1,13 +1,13 @@
-/// A regular expression, ready to be looked for.
+/// A compiled regular expression. ``PatternMatcher`` searches texts for it.
 ///
-/// It is what JSON Schema recommends: ECMA-262 with the flag `u`, searched for anywhere in the text unless it is
-/// anchored. The matcher follows all ways at once (Thompson's simulation), so its work is at most the length of the
-/// text times the size of the pattern, whatever both are. Look-around and back-references cannot be had that way.
+/// The syntax is JSON Schema's recommendation: ECMA-262 with the flag `u`, searched anywhere in the text unless
+/// anchored. The matcher follows all alternatives at once (Thompson's simulation). So its cost is at most the length of
+/// the text times the size of the pattern. This method cannot support look-around and back-references.
 struct Pattern: Sendable {
-    /// The longest text that is read as a pattern, in bytes of UTF-8.
+    /// The maximum length of a pattern, in bytes of UTF-8.
     static let maximumLength = 4_096
 
-    /// As written, for messages.
+    /// The pattern as written, for messages.
     let text: String
     let instructions: [PatternInstruction]
     let sets: [ScalarSet]
@@ -19,7 +19,7 @@ struct Pattern: Sendable {
         sets = compiler.sets
     }
 
-    /// Whether a text is a regular expression of ECMA-262, if only one that is not matched here.
+    /// Whether a text is a regular expression of ECMA-262, even one that this matcher does not support.
     static func isRegularExpression(_ text: String) -> Bool {
         do {
             _ = try syntax(of: text)

@@ -1,7 +1,7 @@
-/// Reads what is between `[` and `]`.
+/// Parses the part between `[` and `]`.
 struct PatternClassParser {
     let scalars: [Unicode.Scalar]
-    /// Behind the opening bracket; after ``parse()``, behind the closing one.
+    /// After the opening bracket; after ``parse()``, after the closing one.
     private(set) var position: Int
 
     init(scalars: [Unicode.Scalar], position: Int) {
@@ -31,12 +31,12 @@ struct PatternClassParser {
         return ScalarSet(union: sets, isNegated: isNegated)
     }
 
-    /// Whether a `-` follows that does not stand for itself.
+    /// Whether the next `-` is a range operator and not a literal.
     private var isRange: Bool {
         position + 1 < scalars.count && scalars[position] == "-" && scalars[position + 1] != "]"
     }
 
-    /// One member: a set, with the value if it is a single code point.
+    /// Parses one member: a set, and its value if it is a single code point.
     private mutating func parseAtom() throws(PatternError) -> (set: ScalarSet, value: UInt32?) {
         guard position < scalars.count else { throw PatternParser.syntax("a '[' has no ']'") }
         let scalar = scalars[position]

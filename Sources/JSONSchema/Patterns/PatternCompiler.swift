@@ -1,17 +1,17 @@
-/// One step of the machine that a pattern becomes.
+/// One instruction of the machine that runs a pattern.
 enum PatternInstruction: Sendable {
-    /// Passes over one scalar of that set.
+    /// Consumes one scalar of that set.
     case scalar(Int)
-    /// Goes on at both places.
+    /// Continues at both instructions.
     case split(Int, Int)
     case jump(Int)
     case assertion(PatternAssertion)
     case match
 }
 
-/// Turns a pattern into a list of instructions (Thompson's construction).
+/// Compiles a pattern into a list of instructions (Thompson's construction).
 struct PatternCompiler {
-    /// The most instructions of one pattern.
+    /// The maximum number of instructions of one pattern.
     static let maximumSize = 8_192
 
     private(set) var instructions: [PatternInstruction] = []
@@ -52,12 +52,12 @@ struct PatternCompiler {
         for jump in jumps { instructions[jump] = .jump(instructions.count) }
     }
 
-    /// A counted repetition is written out, so the size limit bounds it.
+    /// Unrolls a counted repetition, so the size limit bounds it.
     private mutating func emit(_ inner: PatternSyntax, atLeast least: Int, atMost most: Int?) throws(PatternError) {
         for _ in 0..<least {
             let before = instructions.count
             try emit(inner)
-            // What is empty once is empty any number of times.
+            // An empty body stays empty when repeated.
             if instructions.count == before { return }
         }
         guard let most else {
@@ -75,7 +75,7 @@ struct PatternCompiler {
         for split in splits { instructions[split] = .split(split + 1, instructions.count) }
     }
 
-    /// Adds an instruction, a place holder at first where it has to know what comes behind it.
+    /// Appends an instruction; a placeholder if its target is not known yet.
     @discardableResult
     private mutating func append(_ instruction: PatternInstruction) throws(PatternError) -> Int {
         guard instructions.count < Self.maximumSize else {

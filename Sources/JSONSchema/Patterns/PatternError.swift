@@ -3,9 +3,9 @@ struct PatternError: Error, Equatable {
     enum Kind {
         /// Not a regular expression of ECMA-262 with the flag `u`.
         case syntax
-        /// A regular expression, but with something that no matcher in linear time can do, or that is not known here.
+        /// A valid regular expression with a feature that is unknown here or cannot be matched in linear time.
         case unsupported
-        /// Beyond what one pattern may cost.
+        /// Exceeds the size limit of a pattern.
         case tooLarge
     }
 

@@ -1,10 +1,10 @@
-/// Reads what follows a backslash and stands for one character or a set of them.
+/// Parses an escape, after its backslash, that represents one character or a set of them.
 struct PatternEscape {
     let scalars: [Unicode.Scalar]
-    /// Behind the backslash; after ``parse()``, behind the escape.
+    /// After the backslash; after ``parse()``, after the escape.
     private(set) var position: Int
     let isInClass: Bool
-    /// The code point, if the escape stands for one.
+    /// The code point, if the escape represents a single one.
     private(set) var value: UInt32?
 
     init(scalars: [Unicode.Scalar], position: Int, isInClass: Bool) {

@@ -1,15 +1,15 @@
-/// Looks for patterns in texts, one after the other, in storage that is kept.
+/// Searches texts for patterns, one after the other. It reuses its storage.
 struct PatternMatcher: Sendable {
-    /// Where the machine may be before the next scalar; the second list takes what follows.
+    /// The instructions that are active before the next scalar. The second list collects the ones after it.
     private var current: [Int] = []
     private var following: [Int] = []
     private var stack: [Int] = []
-    /// When an instruction was last visited, so that no list holds one twice.
+    /// When each instruction was last visited, so that no list contains one twice.
     private var visits: [Int] = []
     private var turn = 0
 
-    /// Whether the pattern is found in the text. Every instruction looked at costs one of `effort`; when it is used up
-    /// the answer is no.
+    /// Whether the pattern occurs in the text. Every visited instruction costs one unit of `effort`. When the effort is
+    /// used up, the answer is false.
     mutating func finds(_ pattern: Pattern, in text: String, effort: inout Int) -> Bool {
         if visits.count < pattern.instructions.count {
             visits += Array(repeating: 0, count: pattern.instructions.count - visits.count)
@@ -21,7 +21,7 @@ struct PatternMatcher: Sendable {
             let next = scalars.next()
             turn += 1
             following.removeAll(keepingCapacity: true)
-            // A match may begin at every place.
+            // A match may begin at every position.
             if visit(0, pattern, previous, next, &effort) { return true }
             for instruction in current where visit(instruction, pattern, previous, next, &effort) { return true }
             guard let next, effort > 0 else { return false }
@@ -35,7 +35,7 @@ struct PatternMatcher: Sendable {
         }
     }
 
-    /// Follows a way as far as it goes without a scalar; true if it ends in a match.
+    /// Follows instructions until they need a scalar; true if one is a match.
     private mutating func visit(
         _ start: Int,
         _ pattern: Pattern,

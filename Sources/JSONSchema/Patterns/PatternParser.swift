@@ -1,8 +1,8 @@
-/// Reads a regular expression of ECMA-262 (22.2.1) with the flag `u`, which is what JSON Schema recommends.
+/// Parses a regular expression of ECMA-262 (22.2.1) with the flag `u`, as JSON Schema recommends.
 struct PatternParser {
-    /// The most groups inside each other.
+    /// The maximum nesting of groups.
     static let maximumDepth = 50
-    /// The most repetitions that may be counted.
+    /// The maximum count of a repetition.
     static let maximumCount = 10_000
 
     private let scalars: [Unicode.Scalar]
@@ -73,12 +73,12 @@ struct PatternParser {
         let inner = try parseAlternatives()
         guard skip(")") else { throw Self.syntax("a '(' has no ')'") }
         depth -= 1
-        // A look-around is an assertion, which cannot be repeated.
+        // A look-around is an assertion and cannot be repeated.
         if let look { return .unsupported(look) }
         return try parseRepetition(of: inner)
     }
 
-    /// What follows `(?`; the name of a look-around, which is read but not matched.
+    /// Parses the part after `(?`. Returns the name of a look-around, which is parsed but not matched.
     private mutating func parseGroupKind() throws(PatternError) -> String? {
         if skip(":") { return nil }
         if skip("=") { return "'(?=' looks ahead" }
@@ -147,7 +147,7 @@ struct PatternParser {
         return repeated
     }
 
-    /// What follows `{`.
+    /// Parses the part after `{`.
     private mutating func parseCounts() throws(PatternError) -> (least: Int, most: Int?) {
         guard let least = parseNumber() else { throw Self.syntax("'{' must be followed by a number") }
         var most: Int? = least
@@ -160,7 +160,7 @@ struct PatternParser {
         return (least, most)
     }
 
-    /// Digits, as a number that stops growing beyond every limit; `nil` if there are none.
+    /// Parses digits into a number, which saturates above all limits; `nil` if there is no digit.
     private mutating func parseNumber() -> Int? {
         let start = position
         var number = 0

@@ -1,21 +1,21 @@
-/// A regular expression, read.
+/// The syntax tree of a regular expression.
 indirect enum PatternSyntax: Sendable {
     /// One scalar of a set.
     case scalar(ScalarSet)
     case sequence([PatternSyntax])
     case alternatives([PatternSyntax])
-    /// `most` is `nil` without an upper limit. Whether it is lazy makes no difference to whether something matches.
+    /// `most` is `nil` without an upper limit. Laziness does not affect whether a text matches.
     case repetition(PatternSyntax, least: Int, most: Int?)
     case assertion(PatternAssertion)
-    /// ECMA-262 has it, but it cannot be matched in linear time; the text names it.
+    /// A valid ECMA-262 feature that cannot be matched in linear time; the text names it.
     case unsupported(String)
 }
 
-/// What must hold between two scalars.
+/// A condition between two scalars.
 enum PatternAssertion: Sendable {
     case start, end, wordBoundary, notWordBoundary
 
-    /// Whether it holds between two neighbours; `nil` stands for the edge of the text.
+    /// Whether the condition is true between two scalars; `nil` is the edge of the text.
     func holds(between previous: Unicode.Scalar?, and next: Unicode.Scalar?) -> Bool {
         switch self {
         case .start: previous == nil

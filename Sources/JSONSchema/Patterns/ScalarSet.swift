@@ -1,10 +1,10 @@
-/// The scalars that one place of a pattern accepts.
+/// The scalars that a pattern accepts at one position.
 struct ScalarSet: Sendable {
     /// In ascending order, without overlap.
     private let ranges: [ClosedRange<UInt32>]
     private let properties: [UnicodeProperty]
     private let isNegated: Bool
-    /// One bit for every scalar below 128: nearly every look is at one of them.
+    /// One bit for every scalar below 128. Nearly every lookup is for one of them.
     private let ascii: (UInt64, UInt64)
 
     init(_ ranges: [ClosedRange<UInt32>] = [], properties: [UnicodeProperty] = [], isNegated: Bool = false) {
@@ -23,7 +23,7 @@ struct ScalarSet: Sendable {
 
     init(_ scalar: Unicode.Scalar) { self.init([scalar.value...scalar.value]) }
 
-    /// What is in any of these sets.
+    /// The union of these sets, or its complement.
     init(union sets: [ScalarSet], isNegated: Bool) {
         var ranges: [ClosedRange<UInt32>] = []
         var properties: [UnicodeProperty] = []
@@ -45,10 +45,10 @@ struct ScalarSet: Sendable {
         return Self.find(scalar, ranges, properties) != isNegated
     }
 
-    /// What asking for that scalar costs: properties are asked one after the other.
+    /// The cost of a lookup of that scalar: non-ASCII scalars test the properties one after the other.
     func effort(for scalar: Unicode.Scalar) -> Int { scalar.isASCII ? 0 : properties.count }
 
-    /// What is not in this set.
+    /// The complement of this set.
     var inverted: ScalarSet { ScalarSet(ranges, properties: properties, isNegated: !isNegated) }
 
     private static func find(
@@ -89,7 +89,7 @@ struct ScalarSet: Sendable {
     }
 }
 
-/// The sets that ECMA-262 has a letter for.
+/// The sets that have a letter escape in ECMA-262.
 extension ScalarSet {
     static let digit = ScalarSet([0x30...0x39])
     static let word = ScalarSet([0x30...0x39, 0x41...0x5A, 0x5F...0x5F, 0x61...0x7A])

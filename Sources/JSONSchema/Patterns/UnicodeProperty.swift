@@ -1,14 +1,14 @@
-/// What `\p{…}` can ask of a scalar: a general category, or one of a few properties that it has or has not.
+/// A property that `\p{…}` can test: a general category, or one of a few binary properties.
 indirect enum UnicodeProperty: Sendable {
     case any
     case ascii
     case assigned
     case category(Set<Unicode.GeneralCategory>)
     case alphabetic, uppercase, lowercase, whiteSpace, emoji, identifierStart, identifierContinue
-    /// Not in that set: `\P{…}` within brackets.
+    /// The complement of that set: `\P{…}` within brackets.
     case outside(ScalarSet)
 
-    /// The property of that name, as in `\p{Letter}`, `\p{L}` or `\p{gc=L}`; `nil` for a name that is not known here.
+    /// The property of that name, as in `\p{Letter}`, `\p{L}` or `\p{gc=L}`; `nil` for an unknown name.
     init?(name: String) {
         let parts = name.split(separator: "=", omittingEmptySubsequences: false).map(String.init)
         if parts.count == 2, ["General_Category", "gc"].contains(parts[0]), let categories = Self.categories[parts[1]] {

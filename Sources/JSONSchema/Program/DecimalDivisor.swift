@@ -1,18 +1,18 @@
 internal import JSON
 
-/// The value of `multipleOf`, which divides numbers of any size exactly.
+/// The value of `multipleOf`. It divides numbers of any size exactly.
 struct DecimalDivisor: Sendable {
-    /// The most significant digits that it may have: the work of a division grows with them.
+    /// The maximum number of significant digits. The cost of a division grows with them.
     static let maximumDigits = 1_000
 
-    /// As written, for messages.
+    /// The value as written, for messages.
     let digits: String
     private let coefficient: BigNatural
     private let exponent: Int
-    /// More zeros than the coefficient has factors of two or five.
+    /// An upper bound of the coefficient's factors of two or five.
     private let usefulZeros: Int
 
-    /// Takes a number above zero; `nil` for any other and for one with too many significant digits.
+    /// Takes a positive number; `nil` for any other and for one with too many significant digits.
     init?(_ number: JSONNumber) {
         let decimal = number.decimal
         guard !decimal.isZero, !decimal.isNegative, decimal.coefficient.count <= Self.maximumDigits else { return nil }
@@ -24,7 +24,7 @@ struct DecimalDivisor: Sendable {
         usefulZeros = coefficient.bitWidth
     }
 
-    /// What a division of that number costs, in steps of a machine word.
+    /// The cost of dividing that number, in operations on machine words.
     func effort(for number: JSONNumber) -> Int { (number.digits.utf8.count + usefulZeros) * coefficient.wordCount }
 
     /// Whether `number` divided by this is an integer.
@@ -32,12 +32,11 @@ struct DecimalDivisor: Sendable {
         let decimal = number.decimal
         if decimal.isZero { return true }
         let shift = decimal.exponent - exponent
-        // The number's coefficient has no trailing zero, so it holds no further factor of ten to give away.
+        // The number's coefficient has no trailing zero, so it contains no further factor of ten.
         guard shift >= 0 else { return false }
         var remainder = BigNatural()
         for digit in decimal.coefficient { remainder.append(digit: digit, modulo: coefficient) }
-        // Zeros only bring factors of two and five; once there are as many as the coefficient can have, more change
-        // nothing.
+        // Zeros only add factors of two and five. More zeros than the coefficient has such factors change nothing.
         for _ in 0..<min(shift, usefulZeros) where !remainder.isZero {
             remainder.append(digit: 0, modulo: coefficient)
         }
@@ -45,16 +44,16 @@ struct DecimalDivisor: Sendable {
     }
 }
 
-/// A natural number of any size, as far as a remainder needs one.
+/// A natural number of any size, with only the operations that a remainder needs.
 private struct BigNatural: Sendable {
-    /// Little end first, without zeros at the big end.
+    /// Least significant word first, without leading zero words.
     private var words: [UInt64] = []
 
     var isZero: Bool { words.isEmpty }
     var wordCount: Int { words.count }
     var bitWidth: Int { words.last.map { words.count * 64 - $0.leadingZeroBitCount } ?? 0 }
 
-    /// Writes one more decimal digit behind the number.
+    /// Appends one decimal digit.
     mutating func append(digit: UInt8) {
         var carry = UInt64(digit)
         for index in words.indices {
@@ -66,10 +65,10 @@ private struct BigNatural: Sendable {
         if carry > 0 { words.append(carry) }
     }
 
-    /// The same, leaving the remainder of a division.
+    /// Appends one decimal digit and reduces the result modulo `divisor`.
     mutating func append(digit: UInt8, modulo divisor: BigNatural) {
         append(digit: digit)
-        // It was below the divisor, so it is now below ten times the divisor and a digit.
+        // The value was below the divisor, so it is now below ten times the divisor plus a digit.
         while !isSmaller(than: divisor) { subtract(divisor) }
     }
 

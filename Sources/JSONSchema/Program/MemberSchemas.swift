@@ -1,37 +1,37 @@
 internal import JSON
 
-/// Which schemas apply to the members of an object: `properties`, `patternProperties` and `additionalProperties` of one
-/// schema, as ranges of the tables.
+/// The schemas for the members of an object, as ranges of the tables: `properties`, `patternProperties` and
+/// `additionalProperties` of one schema.
 struct MemberSchemas: Sendable {
-    /// Of ``SchemaTables/knownMembers``.
+    /// A range of ``SchemaTables/knownMembers``.
     let known: Range<Int>
-    /// Of ``SchemaTables/patternMembers``.
+    /// A range of ``SchemaTables/patternMembers``.
     let patterns: Range<Int>
-    /// For members that are neither known nor fit a pattern.
+    /// The schema for all other members: unknown, and without a matching pattern.
     let others: SchemaNode.ID?
-    /// Of ``SchemaTables/memberIndexes``, if the known ones are too many to be looked at one after the other.
+    /// An index of ``SchemaTables/memberIndexes``, if there are too many known members to scan.
     let index: Int?
 }
 
 /// The values of `enum`, as a range of ``SchemaTables/constants``.
 struct Enumeration: Sendable {
     let values: Range<Int>
-    /// Of ``SchemaTables/valueIndexes``, if they are too many to be compared one after the other.
+    /// An index of ``SchemaTables/valueIndexes``, if there are too many values to scan.
     let index: Int?
-    /// What reading those costs that one look-up compares with: all of them, or in an index the one that is found.
+    /// The cost of reading the constants that one lookup compares: all of them, or with an index only the match.
     let weight: Int
 
-    /// What looking a value up costs.
+    /// The cost of looking up a value.
     func effort(for value: JSONValue) -> Int {
         weight + value.fullWeight * (index == nil ? values.count : 1)
     }
 }
 
 extension SchemaTables {
-    /// Up to that many names or values are looked at one after the other.
+    /// Above this number of names or values, lookups use an index instead of a scan.
     private static let indexThreshold = 12
 
-    /// Adds the schemas of members; the position.
+    /// Adds the schemas of members and returns their index.
     mutating func addMembers(
         known: [(name: String, schema: SchemaNode.ID)],
         patterns: [(pattern: Int, schema: SchemaNode.ID)],
@@ -52,7 +52,7 @@ extension SchemaTables {
         )
     }
 
-    /// Adds the values of an enumeration; the position.
+    /// Adds the values of an enumeration and returns its index.
     mutating func addEnumeration(_ values: [JSONValue]) -> Int {
         let isIndexed = values.count > Self.indexThreshold
         let weights = values.map(\.fullWeight)
@@ -66,10 +66,10 @@ extension SchemaTables {
     }
 }
 
-/// Look-ups are asked of the shared object: a copy of the tables would cost more than they do.
+/// Lookups are methods of the shared object, because copying the tables would cost more than a lookup.
 extension SchemaProgram {
-    /// The schema of a known name. Documents mostly name their members in the order of the schema, so the look-up
-    /// begins at a guess.
+    /// The schema of a known name. Documents mostly have their members in the order of the schema, so `guess` is
+    /// checked first.
     func schema(of name: String, in members: MemberSchemas, near guess: Int) -> SchemaNode.ID? {
         let place = members.known.lowerBound + guess
         if place < members.known.upperBound, ExactText.equal(tables.knownMembers[place].name, name) {
@@ -82,7 +82,7 @@ extension SchemaProgram {
         return nil
     }
 
-    /// Whether a value is one of an enumeration.
+    /// Whether a value belongs to an enumeration.
     func contains(_ value: JSONValue, in enumeration: Enumeration) -> Bool {
         if let index = enumeration.index { return tables.valueIndexes[index].contains(value) }
         for place in enumeration.values where tables.constants[place] == value { return true }

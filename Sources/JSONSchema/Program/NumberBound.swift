@@ -1,8 +1,8 @@
 internal import JSON
 
-/// The limit of `minimum` and its kin, taken apart once.
+/// The limit of `minimum` and similar keywords, parsed once.
 struct NumberBound: Sendable {
-    /// As written, for messages.
+    /// The limit as written, for messages.
     let digits: String
     private let int64: Int64?
     private let decimal: JSONDecimal
@@ -13,19 +13,19 @@ struct NumberBound: Sendable {
         decimal = number.decimal
     }
 
-    /// Whether a number is below the limit.
+    /// Whether the limit is above a number.
     func isAbove(_ number: JSONNumber) -> Bool {
         if let (units, limit) = inUnits(of: number) { return units < limit }
         return number.decimal < decimal
     }
 
-    /// Whether a number is beyond the limit.
+    /// Whether the limit is below a number.
     func isBelow(_ number: JSONNumber) -> Bool {
         if let (units, limit) = inUnits(of: number) { return units > limit }
         return decimal < number.decimal
     }
 
-    /// A number and the limit in units that both are whole multiples of; nil where `Int64` does not hold them.
+    /// A number and the limit as whole multiples of a common unit; `nil` if `Int64` cannot represent them.
     private func inUnits(of number: JSONNumber) -> (units: Int64, limit: Int64)? {
         guard var limit = int64, let (units, fractionDigits) = number.fixedPoint else { return nil }
         for _ in 0..<fractionDigits {

@@ -1,6 +1,6 @@
-/// One schema of a document, ready to be applied.
+/// One compiled schema of a document. The validator applies it to values.
 struct SchemaNode: Sendable {
-    /// Position in the table of all nodes; references between schemas are positions, so that they can be recursive.
+    /// Index in the table of all nodes. References between schemas are indexes, so schemas can be recursive.
     typealias ID = Int
 
     enum Verdict: Sendable {
@@ -8,21 +8,21 @@ struct SchemaNode: Sendable {
         case anything
         /// `false`.
         case nothing
-        /// All rules of ``SchemaNode/rules`` must hold.
+        /// All rules of ``SchemaNode/rules`` must be satisfied.
         case rules
     }
 
     var verdict: Verdict
-    /// Where its rules are in the table of all rules.
+    /// The range of its rules in the table of all rules.
     var rules: Range<Int> = 0..<0
-    /// The schema resource that it is part of: what lies between one `$id` and the next.
+    /// The schema resource that contains it: the part between one `$id` and the next.
     let resource: Int
     /// Whether `unevaluatedItems` or `unevaluatedProperties` is among its rules.
     var wantsEvaluated = false
 }
 
-/// One keyword, or several that only make sense together. What does not fit here stands in one of the tables of
-/// ``SchemaTables``, so that a rule is a few words without an owner.
+/// One keyword, or several that depend on each other. Larger data is in the tables of ``SchemaTables``, so a rule is a
+/// few words without reference counting.
 enum SchemaRule: Sendable {
     case types(TypeSet)
     case enumeration(Int)
@@ -44,7 +44,7 @@ enum SchemaRule: Sendable {
     case uniqueItems
     /// The schemas of the first items: a range of ``SchemaTables/branches``.
     case prefixItems(Range<Int>)
-    /// `items`, for those behind `prefixItems`.
+    /// `items`, for the items after `prefixItems`.
     case items(SchemaNode.ID, from: Int)
     case contains(SchemaNode.ID, atLeast: Int, atMost: Int)
     case unevaluatedItems(SchemaNode.ID)

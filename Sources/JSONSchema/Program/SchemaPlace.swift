@@ -1,13 +1,13 @@
 internal import JSON
 
-/// The place of a schema in its document, as a step from what is around it: places share their beginnings.
+/// The location of a schema in its document, as one step from its parent's location. Locations share their beginnings.
 final class SchemaPlace: Sendable {
-    /// The name under which the document was found; empty for the one that is compiled.
+    /// The name under which the document was found; empty for the compiled document itself.
     let document: String
     private let parent: SchemaPlace?
     private let token: String
 
-    /// The document's own schema.
+    /// The location of the document's own schema.
     init(document: String) { (self.document, parent, token) = (document, nil, "") }
 
     private init(_ parent: SchemaPlace, _ token: String) {
@@ -18,7 +18,7 @@ final class SchemaPlace: Sendable {
 
     func appending(_ token: String) -> SchemaPlace { SchemaPlace(self, token) }
 
-    /// The place within its document.
+    /// The location as a pointer within its document.
     var pointer: JSONPointer {
         var tokens: [String] = []
         var place = self

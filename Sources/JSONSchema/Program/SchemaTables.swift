@@ -1,11 +1,11 @@
 internal import JSON
 
-/// A compiled schema: flat tables, whose rows speak of each other by position.
+/// A compiled schema: flat tables whose rows refer to each other by index.
 struct SchemaTables: Sendable {
     /// The first is the document's own schema.
     var nodes: [SchemaNode] = []
     var rules: [SchemaRule] = []
-    /// Where every node stands, for messages.
+    /// The location of every node, for messages.
     var places: [SchemaPlace] = []
 
     /// The schemas of `allOf`, `anyOf`, `oneOf` and `prefixItems`.
@@ -33,18 +33,18 @@ struct SchemaTables: Sendable {
     var swiftTypes: [SchemaNode.ID: String] = [:]
 }
 
-/// The target of a `$dynamicRef`: the schema of that anchor in the outermost resource on the way that has one.
+/// The target of a `$dynamicRef`: the schema of that anchor in the outermost resource on the path that has one.
 struct DynamicReference: Sendable {
-    /// Where it leads if no resource on the way has the anchor.
+    /// The target if no resource on the path has the anchor.
     var fallback: SchemaNode.ID
-    /// The schema of the anchor in every resource that has one; empty if it leads to no dynamic anchor.
+    /// The schema of the anchor in every resource that has one; empty if the reference does not name a dynamic anchor.
     var targets: [Int: SchemaNode.ID]
 }
 
-/// What validation reads, shared by all who validate.
+/// The compiled data that all validators of a schema share.
 final class SchemaProgram: Sendable {
     let tables: SchemaTables
-    /// Whether the way on which a schema was reached matters.
+    /// Whether the path to a schema can change its meaning.
     let hasDynamicReferences: Bool
 
     init(_ tables: SchemaTables) {

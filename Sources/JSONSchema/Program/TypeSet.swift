@@ -1,19 +1,19 @@
 internal import JSON
 
-/// The types that a value may have.
+/// A set of JSON types that a value may have.
 struct TypeSet: OptionSet, Sendable {
     let rawValue: UInt8
 
     static let null = TypeSet(rawValue: 1 << 0)
     static let boolean = TypeSet(rawValue: 1 << 1)
-    /// Every number without a fractional part, `1.0` included.
+    /// Every number without a fractional part, including `1.0`.
     static let integer = TypeSet(rawValue: 1 << 2)
     static let number = TypeSet(rawValue: 1 << 3)
     static let string = TypeSet(rawValue: 1 << 4)
     static let array = TypeSet(rawValue: 1 << 5)
     static let object = TypeSet(rawValue: 1 << 6)
 
-    /// Name and phrase of each, in the order in which they are listed to people.
+    /// Name and phrase of each type, in the order of messages.
     static let all: [(name: String, set: TypeSet, phrase: String)] = [
         ("string", .string, "a string"), ("integer", .integer, "an integer"), ("number", .number, "a number"),
         ("boolean", .boolean, "a boolean"), ("object", .object, "an object"), ("array", .array, "an array"),
@@ -22,7 +22,7 @@ struct TypeSet: OptionSet, Sendable {
 
     init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// The type of that name; `nil` if there is none.
+    /// The type of that name; `nil` for an unknown name.
     init?(name: String) {
         guard let type = Self.all.first(where: { $0.name == name }) else { return nil }
         self = type.set

@@ -1,14 +1,14 @@
-/// A URI or a relative reference in its five parts (RFC 3986, appendix B). Every text has them; what the parts may
-/// contain is not looked at.
+/// A URI or a relative reference in its five parts (RFC 3986, appendix B). Every text has these parts. Their characters
+/// are not checked.
 struct URIReference: Hashable, Sendable {
-    /// The longest that names a schema, in bytes.
+    /// The maximum length of a schema's URI, in bytes.
     static let maximumLength = 2_048
 
     private(set) var scheme: String?
     private(set) var authority: String?
     private(set) var path: String
     private(set) var query: String?
-    /// What is behind `#`; a place inside of what the rest names.
+    /// The part after `#`: a location inside the document that the other parts name.
     private(set) var fragment: String?
 
     init(_ text: String) {
@@ -36,7 +36,7 @@ struct URIReference: Hashable, Sendable {
         path = String(rest)
     }
 
-    /// What this reference means in a document that is known by `base` (RFC 3986, section 5.2.2).
+    /// Resolves this reference against the URI of a document (RFC 3986, section 5.2.2).
     func resolved(against base: URIReference) -> URIReference {
         var result = self
         if scheme == nil {
@@ -55,7 +55,7 @@ struct URIReference: Hashable, Sendable {
         return result
     }
 
-    /// Without what is behind `#`: the name of a whole document.
+    /// The URI without the part after `#`: the name of a whole document.
     var withoutFragment: URIReference {
         var result = self
         result.fragment = nil
@@ -85,7 +85,7 @@ struct URIReference: Hashable, Sendable {
         return text.utf8.allSatisfy { $0.isLetter || $0.isDigit || "+-.".utf8.contains($0) }
     }
 
-    /// RFC 3986, section 5.2.4, on whole segments.
+    /// Removes dot segments (RFC 3986, section 5.2.4).
     private static func withoutDots(_ path: String) -> String {
         let segments = path.split(separator: "/", omittingEmptySubsequences: false)
         guard segments.contains(where: { $0 == "." || $0 == ".." }) else { return path }

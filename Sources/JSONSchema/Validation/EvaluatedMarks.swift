@@ -1,4 +1,4 @@
-/// Which members or items of one value some schema has looked at, by position. Up to 64 take no storage of their own.
+/// The members or items of one value that some schema has evaluated, by index. Up to 64 need no heap storage.
 struct EvaluatedMarks: Sendable {
     private var first: UInt64 = 0
     private var rest: [UInt64] = []

@@ -1,6 +1,6 @@
 internal import JSON
 
-/// The words of messages. They are fragments that stand behind a place: `/home_score: 2.5 is not an integer`.
+/// Builds the texts of messages. They are fragments that follow a pointer: `/home_score: 2.5 is not an integer`.
 enum Phrasing {
     private static let maximumLength = 40
     private static let maximumListed = 10
@@ -15,7 +15,7 @@ enum Phrasing {
         }
     }
 
-    /// A text of the schema, such as a pattern, in quotes and shortened.
+    /// A text from the schema, such as a pattern, in quotes and shortened.
     static func quote(_ text: String) -> String { "'\(shortened(text))'" }
 
     private static func shortened(_ text: String) -> String {

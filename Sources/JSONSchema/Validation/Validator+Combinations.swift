@@ -39,7 +39,7 @@ extension Validator {
         var isValid = false
         for branch in branches where attempt(value, program.tables.branches[branch]) {
             isValid = true
-            // What the others look at matters only to those who ask for it.
+            // Further matches matter only if an `unevaluated…` keyword needs their marks.
             if evaluated == nil { break }
         }
         return isValid
@@ -57,10 +57,10 @@ extension Validator {
         return match != nil || refuseAlternatives(value, branches, id, "oneOf")
     }
 
-    /// Records why a value fits no alternative; always false.
+    /// Records why a value matches no alternative; always false.
     ///
-    /// If all alternatives but one are out of the question by the value's type or by a fixed value, the author meant
-    /// that one, and what it finds is what helps. So it is with `anyOf: [{"type": "null"}, …]`.
+    /// If the value's type or a fixed value excludes all alternatives but one, the author meant that one. Then its
+    /// violations are the useful message. An example is `anyOf: [{"type": "null"}, …]`.
     private mutating func refuseAlternatives(
         _ value: JSONValue,
         _ branches: Range<Int>,

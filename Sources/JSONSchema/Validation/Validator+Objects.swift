@@ -81,7 +81,7 @@ extension Validator {
 
     private mutating func checkMembers(_ object: JSONObject, _ members: MemberSchemas, _ id: SchemaNode.ID) -> Bool {
         var isValid = true
-        // Members are looked at where they are: taking one out would count its owners up and down.
+        // Reads members in place. Copying one out would cost reference counting.
         let entries = object.entries.span
         for index in entries.indices {
             effort -= 1 + entries[index].key.weight

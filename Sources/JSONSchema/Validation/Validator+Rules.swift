@@ -1,7 +1,7 @@
 internal import JSON
 
 extension SchemaRule {
-    /// Whether it asks what the others have looked at.
+    /// Whether it depends on what the other rules have evaluated.
     var readsMarks: Bool {
         switch self {
         case .unevaluatedItems, .unevaluatedProperties: true
@@ -49,7 +49,7 @@ extension Validator {
 
     private mutating func checkNumber(_ number: JSONNumber, _ rule: SchemaRule, _ id: SchemaNode.ID) -> Bool {
         switch rule {
-        // Asked of the table: a copy of the limit costs more than the comparison.
+        // Calls a method of the table element, because copying the limit costs more than the comparison.
         case .minimum(let index):
             guard program.tables.bounds[index].isAbove(number) else { return true }
             let limit = program.tables.bounds[index].digits
@@ -79,7 +79,7 @@ extension Validator {
     private mutating func checkText(_ text: String, _ rule: SchemaRule, _ id: SchemaNode.ID) -> Bool {
         switch rule {
         case .minLength(let limit):
-            // A text has at most as many characters as bytes, and at least a quarter.
+            // A text has at most as many characters as bytes, and at least a quarter as many.
             if text.utf8.count / 4 >= limit { return true }
             let length = text.unicodeScalars.count
             return length >= limit

@@ -2,15 +2,15 @@ internal import JSON
 
 /// Applies a compiled schema to one value.
 ///
-/// It runs in one of two ways: *probing* stops at the first violation and keeps no record, *collecting* finds them all
-/// with their places. The work is bounded, since schemas exist that would take time exponential in the depth of a
-/// value; a value that exhausts it counts as invalid.
+/// It has two modes. *Probing* stops at the first violation and records nothing. *Collecting* finds all violations with
+/// their locations. The cost is bounded, because some schemas would take time exponential in the depth of a value. A
+/// value that exceeds the bound counts as invalid.
 struct Validator {
-    /// The most violations that are reported.
+    /// The maximum number of reported violations.
     static let maximumViolations = 100
-    /// What one validation may cost. A step of a pattern or of a long division costs 1.
+    /// The maximum cost of one validation. A step of a pattern or of a long division costs 1.
     static let maximumEffort = 5_000_000
-    /// What the application of one schema to one value costs.
+    /// The cost of applying one schema to one value.
     static let effortOfSchema = 5
 
     private enum Step {
@@ -22,11 +22,11 @@ struct Validator {
     private(set) var isCollecting: Bool
     private var violations: [Violation] = []
     private var path: [Step] = []
-    /// What is left of what this validation may cost.
+    /// The remaining budget of this validation.
     var effort: Int
-    /// What has been looked at of the value at hand, if an `unevaluated…` of this value wants to know.
+    /// The parts of the current value that have been evaluated, if an `unevaluated…` keyword of this value needs them.
     var evaluated: EvaluatedMarks?
-    /// The resources that were entered on the way to the schema at hand; kept if dynamic references need it.
+    /// The resources on the path to the current schema; recorded only if there are dynamic references.
     private var scope: [Int] = []
     private var matcher = PatternMatcher()
 
@@ -75,7 +75,7 @@ struct Validator {
 
     private mutating func checkNode(_ value: JSONValue, _ node: SchemaNode, _ id: SchemaNode.ID) -> Bool {
         guard node.wantsEvaluated else { return checkRules(value, node, id) }
-        // It sees what the schemas inside it have looked at, not what those around it have; they see what it has.
+        // It sees the marks of the schemas inside it, not those of the schemas around it. They see its marks.
         let outer = evaluated
         evaluated = EvaluatedMarks()
         let isValid = checkRules(value, node, id)
@@ -92,7 +92,7 @@ struct Validator {
         var isValid = true
         for index in node.rules {
             let rule = program.tables.rules[index]
-            // What broke another rule has left no marks, so everything would look as if nothing had looked at it.
+            // A failed rule leaves no marks, so every part would count as unevaluated.
             if !isValid, rule.readsMarks { continue }
             if !check(value, rule, id) {
                 isValid = false
@@ -102,7 +102,7 @@ struct Validator {
         return isValid
     }
 
-    /// Whether a value satisfies a schema, without a record.
+    /// Whether a value satisfies a schema; records nothing.
     mutating func probe(_ value: JSONValue, _ id: SchemaNode.ID) -> Bool {
         let wasCollecting = isCollecting
         isCollecting = false
@@ -110,7 +110,7 @@ struct Validator {
         return check(value, id)
     }
 
-    /// The same for a schema that may fail without harm: then what it has looked at does not count.
+    /// The same for a schema that may fail without harm. A failed schema leaves no marks.
     mutating func attempt(_ value: JSONValue, _ id: SchemaNode.ID) -> Bool {
         let before = evaluated
         let isValid = probe(value, id)
@@ -118,7 +118,7 @@ struct Validator {
         return isValid
     }
 
-    /// What a schema finds wrong with a value, without adding it to the record.
+    /// Returns the violations of a value without recording them.
     mutating func findings(_ value: JSONValue, _ id: SchemaNode.ID) -> [Violation] {
         let (before, marks) = (violations, evaluated)
         violations = []
@@ -153,7 +153,7 @@ struct Validator {
         return check(item, id)
     }
 
-    /// Whether a part of the value satisfies a schema, without a record.
+    /// Whether a part of the value satisfies a schema; records nothing.
     mutating func probe(part: JSONValue, _ id: SchemaNode.ID) -> Bool {
         let outer = evaluated
         evaluated = nil
@@ -163,12 +163,12 @@ struct Validator {
 
     // MARK: Tables
 
-    /// Whether a pattern is found in a text.
+    /// Whether a pattern occurs in a text.
     mutating func finds(_ pattern: Int, in text: String) -> Bool {
         matcher.finds(program.tables.patterns[pattern], in: text, effort: &effort)
     }
 
-    /// The schema that a dynamic reference leads to on this way.
+    /// The target of a dynamic reference on the current path.
     mutating func target(of reference: DynamicReference) -> SchemaNode.ID {
         effort -= scope.count
         for resource in scope {
@@ -179,10 +179,10 @@ struct Validator {
 
     // MARK: Recording
 
-    /// Whether nothing more can be learned: one violation is enough when probing, and the record is bounded.
+    /// Whether to stop. When probing, one violation is enough; otherwise the record and the effort are bounded.
     var isDone: Bool { !isCollecting || violations.count >= Self.maximumViolations || effort <= 0 }
 
-    /// The place at hand in the value.
+    /// The current location in the value.
     var instance: JSONPointer {
         JSONPointer(
             tokens: path.map { step in
@@ -213,7 +213,7 @@ struct Validator {
         return false
     }
 
-    /// The same where the phone's decoder stumbles as well, if its type is known; always false.
+    /// The same for a violation at which the phone's decoder also fails, if its type is known; always false.
     mutating func refuse(
         undecodable id: SchemaNode.ID,
         _ keyword: String,
@@ -223,7 +223,7 @@ struct Validator {
         return refuse(id, keyword, "\(message()); the phone's `\(type)` cannot decode it")
     }
 
-    /// Records a violation at a member of the value at hand; always false.
+    /// Records a violation at a member of the current value; always false.
     mutating func refuse(
         member: String,
         _ id: SchemaNode.ID,
@@ -236,12 +236,12 @@ struct Validator {
         return refuse(id, keyword, message())
     }
 
-    /// Takes findings into the record.
+    /// Adds violations to the record.
     mutating func record(_ findings: [Violation]) { violations += findings }
 }
 
 extension JSONValue {
-    /// What reading the value with everything in it costs, as equality and hashing do.
+    /// The cost of reading the whole value, as equality and hashing do.
     var fullWeight: Int {
         switch self {
         case .null, .bool, .number, .string: Validator.effortOfSchema + weight
@@ -251,8 +251,7 @@ extension JSONValue {
         }
     }
 
-    /// What looking at the value itself costs, beyond what every value costs: long texts and numbers are read as a
-    /// whole.
+    /// The extra cost of reading the value itself, above the base cost. Long texts and numbers are read completely.
     fileprivate var weight: Int {
         switch self {
         case .string(let text): text.weight
@@ -263,6 +262,6 @@ extension JSONValue {
 }
 
 extension String {
-    /// What reading it costs, beyond what every value and name costs.
+    /// The extra cost of reading it, above the base cost of every value and name.
     var weight: Int { utf8.count >> 4 }
 }

@@ -1,28 +1,28 @@
 import Reactor
 
-/// One operation of the protocol, taken step by step.
+/// One operation of the protocol as a state machine over libpq. ``Session`` runs it.
 ///
-/// A dance calls libpq until it would block, then says what to wait for. It never waits itself, so the same dance can
-/// be led by a loop, a thread or a test.
+/// It calls libpq until libpq would block, then returns what to wait for. It never waits itself, so a loop, a thread or
+/// a test can run the same dance.
 protocol Dance: Sendable {
-    /// Goes on as far as possible without blocking.
+    /// Continues as far as possible without blocking.
     mutating func advance(_ connection: ConnectionHandle) -> Step
 }
 
-/// What a dance asks of the one who leads it.
+/// The result of one step of a dance.
 enum Step {
     /// Call again when the socket is ready for any of these.
     case wait(Interest)
-    /// The operation is over; the dance has its outcome.
+    /// The operation is complete; the dance contains its result.
     case finished
-    /// The connection cannot be used any more.
+    /// The connection is unusable.
     case broken(LibPQError)
 }
 
-/// A dance that an event loop leads until it is over.
+/// A dance that an event loop runs to its end.
 final class DanceOnLoop<Led: Dance>: @unchecked Sendable {
-    // Sendable without a check by the compiler: the task that leads the operation hands it to the loop, waits, and
-    // touches it again only when the loop has let go of it. The same goes for the connection.
+    // Unchecked, but correct: the task hands the operation and its connection to the loop. It uses them again only
+    // after the loop has finished.
     private(set) var dance: Led
     private(set) var step = Step.finished
     private let connection: ConnectionHandle
@@ -32,7 +32,7 @@ final class DanceOnLoop<Led: Dance>: @unchecked Sendable {
         self.connection = connection
     }
 
-    /// Takes the next step: what to wait for then, nil when it was the last.
+    /// Makes the next step. Returns what to wait for, or `nil` after the last step.
     func advance() -> Interest? {
         step = dance.advance(connection)
         if case .wait(let interest) = step { return interest }

@@ -1,7 +1,7 @@
 import Reactor
 
-/// Sends what is queued and reads results until libpq has no more, outside of pipelines: a script, or the two ends of a
-/// COPY.
+/// Sends queued bytes and reads results until libpq has no more. Used outside of pipelines: for a script, or for the
+/// start and the end of a COPY.
 struct DrainDance: Dance {
     private var isFlushed = false
     /// The last result that is not an error.
@@ -18,7 +18,7 @@ struct DrainDance: Dance {
             }
         }
         guard connection.consumeInput() else {
-            // The server's last words come before the end of the connection.
+            // The server's last error arrives before the end of the connection.
             let last = failure?.diagnostics.flatMap { $0.isFatal ? $0 : nil }
             return .broken(connection.lost(last))
         }
@@ -30,7 +30,7 @@ struct DrainDance: Dance {
             case .error:
                 if failure == nil { failure = LibPQError(.server, diagnostics: result.diagnostics) }
             case .copyIn, .copyOut:
-                // A COPY does not end by itself: libpq would hand out this result again and again.
+                // libpq returns this result again and again until the COPY ends.
                 last = result
                 return .finished
             case .command, .tuples, .empty, .pipelineSync, .pipelineAborted, .other:

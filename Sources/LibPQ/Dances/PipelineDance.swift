@@ -1,14 +1,14 @@
 import Reactor
 
-/// Sends what is queued and reads the answers of a whole pipeline, up to its last sync.
+/// Sends queued bytes and reads the answers of a whole pipeline, up to its last sync.
 struct PipelineDance: Dance {
     private var reader: PipelineReader
     private var isFlushed = false
-    /// The results by statement; nil where a failure came before.
+    /// The results by statement; `nil` if an earlier failure prevented it.
     private(set) var results: [ResultHandle?]
     /// Names of statements that the server has prepared.
     private(set) var prepared: [String] = []
-    /// The first failure. The server has undone the pipeline's implicit transaction.
+    /// The first failure. The server has rolled back the pipeline's implicit transaction.
     private(set) var failure: LibPQError?
 
     init(_ commands: [PipelineReader.Command], statements: Int) {
@@ -25,7 +25,8 @@ struct PipelineDance: Dance {
             }
         }
         guard connection.consumeInput() else {
-            // What arrived before the break is still there, and tells why: a shutdown, say.
+            // Answers that arrived before the break are still readable. They contain the reason, for example a
+            // shutdown.
             return .broken(lost(connection))
         }
         while !connection.isBusy {
@@ -35,7 +36,7 @@ struct PipelineDance: Dance {
     }
 
     private mutating func take(_ result: ResultHandle?, _ connection: ConnectionHandle) -> Step? {
-        // libpq makes an error result out of a lost connection; with a pipeline open it may make them for ever.
+        // libpq reports a lost connection as an error result. In an open pipeline it may do so forever.
         if let result, result.status == .error, connection.isBad {
             return .broken(connection.lost(result.diagnostics))
         }

@@ -1,37 +1,38 @@
-/// Which answers a pipeline still owes, and what each one means. Pure: results in, decisions out.
+/// Assigns the answers of a pipeline to its commands. It is pure: results in, decisions out.
 ///
-/// libpq gives for each command one result and a nil, for each sync one result and no nil. After a failure it gives
-/// `pipelineAborted` for the commands up to the next sync.
+/// libpq returns one result and a nil for each command, and one result without a nil for each sync. After a failure it
+/// returns `pipelineAborted` for the commands up to the next sync.
 struct PipelineReader: Sendable {
-    /// What was sent, in order.
+    /// A command that was sent, in order.
     enum Command: Sendable, Hashable {
-        /// Work of the connection's own, whose failure concerns nobody.
+        /// A command of the session itself. Its failure does not matter.
         case housekeeping
-        /// A statement is being prepared under a name.
+        /// Prepare a statement under a name.
         case prepare(String)
-        /// Statement of that index is being executed.
+        /// Execute the statement with this index.
         case execute(Int)
         case sync
     }
 
-    /// What libpq handed out.
+    /// A value that libpq returned.
     enum Event: Sendable, Hashable {
         case result(ResultHandle.Status)
-        /// A nil: nothing more for this command.
+        /// A nil: no more results for this command.
         case end
     }
 
-    /// What to do about it.
+    /// The action for the value.
     enum Action: Sendable, Hashable {
         case goOn
-        /// The statement of this name exists on the server from now on.
+        /// The statement of this name now exists on the server.
         case prepared(String)
-        /// This result belongs to the statement of this index.
+        /// This result belongs to the statement with this index.
         case deliver(Int)
-        /// This is the reason why the pipeline failed; nil where it failed while preparing for no statement known.
+        /// This result is the reason why the pipeline failed. The index is `nil` if no statement belongs to the failed
+        /// preparation.
         case fail(Int?)
         case finish
-        /// libpq handed out what does not fit.
+        /// libpq returned an unexpected value.
         case confused
     }
 
@@ -74,7 +75,7 @@ struct PipelineReader: Sendable {
         }
     }
 
-    /// The statement that the present preparation is for.
+    /// The statement that the current preparation is for.
     private var nextStatement: Int? {
         for case .execute(let index) in commands { return index }
         return nil

@@ -1,10 +1,10 @@
 import CLibPQ
 
-/// What it takes to ask the server, by a connection of its own, to give up what another connection is doing.
+/// Asks the server, over a separate connection, to cancel the current work of another connection.
 @safe
 final class CancelHandle: @unchecked Sendable {
-    // Sendable without a check by the compiler: a PGcancel is never changed, and libpq's manual allows its use from any
-    // thread, also while its connection is in use.
+    // Unchecked, but correct: a PGcancel never changes. libpq's manual allows its use from any thread, even while its
+    // connection is in use.
     private let raw: OpaquePointer
 
     /// Takes ownership.
@@ -12,10 +12,11 @@ final class CancelHandle: @unchecked Sendable {
 
     deinit { unsafe PQfreeCancel(raw) }
 
-    /// Sends the request. Blocks until the server has read it; whether anything was cancelled is not known then.
+    /// Sends the request. It blocks until the server has read it. Whether the server has cancelled anything remains
+    /// unknown.
     func send() {
         var message = [CChar](repeating: 0, count: 256)
-        // The server may be gone, which ends the work as well: there is nothing to be told.
+        // A failure does not matter: if the server is gone, the work has ended too.
         _ = unsafe PQcancel(raw, &message, Int32(message.count))
     }
 }

@@ -1,21 +1,21 @@
 import CLibPQ
 import Glibc
 
-/// A connection as libpq keeps it: every call one to one, nothing decided, nothing waited for.
+/// A libpq connection. Each method is one libpq call, without decisions or waiting. ``Session`` adds those.
 ///
-/// Closed and freed when the last reference goes. Functions that return Bool say whether libpq accepted the call;
+/// It is closed and freed with its last reference. Methods that return Bool report whether libpq accepted the call;
 /// ``errorMessage`` has the reason.
 @safe
 final class ConnectionHandle: @unchecked Sendable {
-    // Sendable without a check by the compiler: libpq lets a connection move between threads as long as no two use it
-    // at once, and the one owner, a Session, takes its claim before each operation.
+    // Unchecked, but correct: libpq allows a connection to move between threads if no two use it at once. Its only
+    // owner, a Session, acquires a claim before each operation.
     private let raw: OpaquePointer
 
-    /// `PQconnectStartParams`. Resolves the first host name, which may block.
+    /// `PQconnectStartParams`. It resolves the first host name, which may block.
     ///
-    /// - Throws: ``LibPQError/Code/unreachable`` when memory is short; anything else shows in ``isBad``.
+    /// - Throws: ``LibPQError/Code/unreachable`` if memory runs out. Any other failure shows in ``isBad``.
     init(parameters: [ConnectionSettings.Parameter]) throws(LibPQError) {
-        // Arrays of C strings, as libpq's arrays of names and values want them, ended by nil.
+        // Arrays of C strings that end with nil, as libpq requires for names and values.
         var keywords = unsafe parameters.map { unsafe UnsafePointer<CChar>(strdup($0.keyword)) }
         var values = unsafe parameters.map { unsafe UnsafePointer<CChar>(strdup($0.value)) }
         unsafe keywords.append(nil)
@@ -36,10 +36,10 @@ final class ConnectionHandle: @unchecked Sendable {
 
     // MARK: State
 
-    /// What connecting waits for.
+    /// The state of a connection attempt, and what it waits for.
     enum Polling { case reading, writing, ready, failed }
 
-    /// `PQconnectPoll`. May resolve the next host name, which may block.
+    /// `PQconnectPoll`. It may resolve the next host name, which may block.
     func poll() -> Polling {
         switch unsafe PQconnectPoll(raw) {
         case PGRES_POLLING_READING: .reading
@@ -51,7 +51,7 @@ final class ConnectionHandle: @unchecked Sendable {
 
     var isBad: Bool { unsafe PQstatus(raw) == CONNECTION_BAD }
 
-    /// The socket, -1 without one. It may change while connecting.
+    /// The socket; -1 without one. It may change during the connection attempt.
     var socket: Int32 { unsafe PQsocket(raw) }
 
     var transactionStatus: TransactionStatus {
@@ -64,13 +64,13 @@ final class ConnectionHandle: @unchecked Sendable {
         }
     }
 
-    /// The number of the server's process for this connection.
+    /// The id of the server process for this connection.
     var processID: Int32 { unsafe PQbackendPID(raw) }
 
-    /// As in 150020 for 15.20; 0 without a connection.
+    /// For example 150020 for version 15.20; 0 without a connection.
     var serverVersion: Int { unsafe Int(PQserverVersion(raw)) }
 
-    /// libpq's words on the last failure, in one line. Can quote what the server said.
+    /// libpq's message about the last failure, in one line. It can quote the server.
     var errorMessage: String {
         unsafe String(cString: PQerrorMessage(raw)).split(whereSeparator: \.isWhitespace).joined(separator: " ")
     }
@@ -83,9 +83,9 @@ final class ConnectionHandle: @unchecked Sendable {
     func enterPipeline() -> Bool { unsafe PQenterPipelineMode(raw) == 1 }
     func exitPipeline() -> Bool { unsafe PQexitPipelineMode(raw) == 1 }
 
-    // MARK: Sending; libpq queues what the socket does not take
+    // MARK: Sending (libpq queues unsent bytes)
 
-    /// Text, outside of pipelines only; may hold several commands.
+    /// Sends SQL text, only outside of pipelines. It may contain several commands.
     func sendScript(_ sql: String) -> Bool { unsafe PQsendQuery(raw, sql) == 1 }
 
     func sendPrepare(name: String, sql: String, types: [UInt32]) -> Bool {
@@ -105,11 +105,10 @@ final class ConnectionHandle: @unchecked Sendable {
         }
     }
 
-    /// Ends an implicit transaction and flushes the server's answers. Nothing is written to the socket yet in some
-    /// cases.
+    /// Ends an implicit transaction and makes the server send its answers. The bytes may stay queued for now.
     func sendSync() -> Bool { unsafe PQpipelineSync(raw) == 1 }
 
-    /// How far queued bytes have got.
+    /// The progress of queued bytes.
     enum Flushing { case done, pending, failed }
 
     func flush() -> Flushing {
@@ -122,7 +121,7 @@ final class ConnectionHandle: @unchecked Sendable {
 
     // MARK: Receiving
 
-    /// Reads what the socket has. False when the connection broke.
+    /// Reads the available bytes from the socket. False if the connection broke.
     func consumeInput() -> Bool { unsafe PQconsumeInput(raw) == 1 }
 
     /// Whether ``nextResult()`` would block.
@@ -144,7 +143,7 @@ final class ConnectionHandle: @unchecked Sendable {
 
     // MARK: COPY
 
-    /// What became of bytes given to a COPY.
+    /// The result of passing bytes to a COPY.
     enum Copying { case queued, full, failed }
 
     func putCopyData(_ bytes: [UInt8]) -> Copying {
@@ -154,7 +153,7 @@ final class ConnectionHandle: @unchecked Sendable {
         return Self.copying(result)
     }
 
-    /// All rows have been given.
+    /// Reports the end of the rows.
     func putCopyEnd() -> Copying {
         Self.copying(unsafe PQputCopyEnd(raw, nil))
     }
@@ -170,22 +169,22 @@ final class ConnectionHandle: @unchecked Sendable {
 
 /// Whether a transaction is open on a connection.
 package enum TransactionStatus: Sendable, Hashable {
-    /// None is open.
+    /// No transaction is open.
     case idle
-    /// A command is under way.
+    /// A command is running.
     case active
-    /// One is open and well.
+    /// A transaction is open and valid.
     case open
-    /// One is open and has failed: the server refuses everything but its end.
+    /// A transaction is open and has failed: the server refuses everything except its end.
     case failed
-    /// The connection is gone.
+    /// The connection is lost.
     case unknown
 }
 
-/// What arrived for a LISTEN.
+/// A notification that arrived for a LISTEN.
 package struct NotificationMessage: Sendable, Hashable {
     package let channel: String
     package let payload: String
-    /// The server process of the connection that sent it.
+    /// The server process of the sender's connection.
     package let processID: Int32
 }

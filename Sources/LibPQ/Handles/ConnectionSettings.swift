@@ -1,7 +1,7 @@
 import CLibPQ
 import Glibc
 
-/// A connection string, taken apart by libpq itself. Holds the password, which its descriptions leave out.
+/// A connection string, parsed by libpq. It contains the password, which its descriptions omit.
 package struct ConnectionSettings: Sendable, CustomStringConvertible, CustomReflectable {
     struct Parameter: Sendable, Hashable {
         let keyword: String
@@ -9,15 +9,14 @@ package struct ConnectionSettings: Sendable, CustomStringConvertible, CustomRefl
     }
 
     private var parameters: [Parameter]
-    /// What libpq takes from its environment, of that which decides about attempts; by keyword.
+    /// Settings from libpq's environment variables that affect the connection attempts, by keyword.
     private let inherited: [String: String]
 
-    /// Parses a `postgres://` URL or `keyword=value` pairs. What is absent comes from libpq's environment variables.
+    /// Parses a `postgres://` URL or `keyword=value` pairs. Missing settings come from libpq's environment variables.
     ///
-    /// - `environment`: for tests.
+    /// - `environment`: replaced in tests.
     ///
-    /// - Throws: ``LibPQError/Code/malformedConnectionString``, without libpq's words, because they can quote a
-    ///   password.
+    /// - Throws: ``LibPQError/Code/malformedConnectionString``. It omits libpq's message, which can quote a password.
     package init(
         parsing text: String,
         environment: (_ variable: String) -> String? = Self.environmentVariable
@@ -49,7 +48,7 @@ package struct ConnectionSettings: Sendable, CustomStringConvertible, CustomRefl
         unsafe getenv(name).map { unsafe String(cString: $0) }
     }
 
-    /// Host, port, database and user, as far as the string names them.
+    /// Host, port, database and user, if the string contains them.
     package var description: String {
         ["host", "hostaddr", "port", "dbname", "user"]
             .compactMap { keyword in self[keyword].map { "\(keyword)=\($0)" } }
@@ -58,54 +57,54 @@ package struct ConnectionSettings: Sendable, CustomStringConvertible, CustomRefl
 
     package var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// The value given for a keyword of libpq.
+    /// The value of a libpq keyword.
     package subscript(keyword: String) -> String? {
         parameters.last { $0.keyword == keyword }?.value
     }
 
-    /// Sets a value unless the string brought one.
+    /// Sets a value unless the string has one.
     package mutating func setDefault(_ keyword: String, _ value: String) {
         guard self[keyword] == nil else { return }
         parameters.append(Parameter(keyword: keyword, value: value))
     }
 
-    /// Sets a value, whatever the string said.
+    /// Sets a value and replaces that of the string.
     package mutating func set(_ keyword: String, _ value: String) {
         parameters.removeAll { $0.keyword == keyword }
         parameters.append(Parameter(keyword: keyword, value: value))
     }
 
-    /// Whether libpq may have addresses for the hosts from its environment or a service file; an address that an
-    /// attempt names itself would override them.
+    /// Whether libpq may take the hosts' addresses from its environment or a service file. An address in an attempt
+    /// would override them.
     var hasAddressesElsewhere: Bool {
         self["hostaddr"] == nil
             && (inherited["hostaddr"] != nil || self["service"] != nil || inherited["service"] != nil)
     }
 
-    /// The parameters of each host, in order, and all of them twice where that is libpq's rule.
+    /// The connection attempts: one per host, in order. With `prefer-standby` there are two rounds, as libpq requires.
     ///
-    /// libpq alone would try several hosts as well, but its limit of time for each works only in blocking calls; a host
-    /// that swallows packets would then use up the time of those behind it.
+    /// libpq could try several hosts itself. But its timeout per host works only in blocking calls, so an unresponsive
+    /// host would use up the time of the hosts after it.
     var attempts: [[Parameter]] {
         let perHost = attemptsPerHost
         guard (self["target_session_attrs"] ?? inherited["target_session_attrs"]) == "prefer-standby" else {
             return perHost
         }
-        // libpq's two rounds: a standby anywhere first, then whatever there is. One host may have several addresses.
+        // libpq's two rounds: first a standby on any host, then any server. One host may have several addresses.
         return perHost.map { Self.target("standby", $0) } + perHost.map { Self.target("any", $0) }
     }
 
     private var attemptsPerHost: [[Parameter]] {
         let hosts = list("host"), addresses = list("hostaddr"), ports = list("port")
         let count = max(hosts.count, addresses.count)
-        // Addresses from elsewhere belong to all hosts together: libpq refuses one host with the addresses of two.
+        // Addresses from elsewhere belong to all hosts together. libpq refuses one host with the addresses of two.
         guard count > 1, !hasAddressesElsewhere else { return [parameters] }
         let rest = parameters.filter { !["host", "hostaddr", "port"].contains($0.keyword) }
         return (0..<count).map { index in
             var attempt = rest
             if index < hosts.count { attempt.append(Parameter(keyword: "host", value: hosts[index])) }
             if index < addresses.count { attempt.append(Parameter(keyword: "hostaddr", value: addresses[index])) }
-            // One port serves all hosts; otherwise there is one for each.
+            // One port is for all hosts; otherwise each host has its own.
             if let port = ports.count == 1 ? ports[0] : ports.indices.contains(index) ? ports[index] : nil {
                 attempt.append(Parameter(keyword: "port", value: port))
             }

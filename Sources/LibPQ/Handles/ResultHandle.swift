@@ -1,13 +1,13 @@
 import CLibPQ
 
-/// A result as libpq keeps it: all rows, in the binary format. Freed when the last reference goes.
+/// A libpq result: all rows, in binary format. It is freed with its last reference.
 @safe
 package final class ResultHandle: @unchecked Sendable {
-    // Sendable without a check by the compiler: a PGresult never changes once libpq has handed it out, and libpq's
-    // manual allows any thread to read it.
+    // Unchecked, but correct: a PGresult never changes after libpq has returned it, and libpq's manual allows any
+    // thread to read it.
     private let raw: OpaquePointer
 
-    /// What kind of result it is.
+    /// The kind of result.
     package enum Status: Sendable, Hashable {
         case command, tuples, empty, copyIn, copyOut, pipelineSync, pipelineAborted, error, other
     }
@@ -26,27 +26,27 @@ package final class ResultHandle: @unchecked Sendable {
     package let rowCount: Int
     package let columnCount: Int
 
-    /// Rows that the command touched, 0 where the command does not say.
+    /// The number of rows that the command affected; 0 if the command reports none.
     package var affectedRows: Int { unsafe Int(String(cString: PQcmdTuples(raw))) ?? 0 }
 
-    /// The command as the server names it: `INSERT 0 1`, `COMMIT`, or `ROLLBACK` where a commit was not possible.
+    /// The server's command tag: `INSERT 0 1`, `COMMIT`, or `ROLLBACK` if a commit was impossible.
     package var commandTag: String { unsafe String(cString: PQcmdStatus(raw)) }
 
-    /// The name of a column; empty beyond the last.
+    /// The name of a column; empty for an index out of range.
     package func columnName(_ column: Int) -> String {
         unsafe PQfname(raw, Int32(column)).map { unsafe String(cString: $0) } ?? ""
     }
 
-    /// The OID of a column's type; 0 beyond the last.
+    /// The OID of a column's type; 0 for an index out of range.
     package func columnType(_ column: Int) -> UInt32 { unsafe PQftype(raw, Int32(column)) }
 
-    /// Whether a field is NULL. Traps outside of the result.
+    /// Whether a field is NULL. Traps for an index out of range.
     package func isNull(row: Int, column: Int) -> Bool {
         check(row, column)
         return unsafe PQgetisnull(raw, Int32(row), Int32(column)) == 1
     }
 
-    /// Lends the bytes of one field, none for NULL. Traps outside of the result.
+    /// Lends the bytes of one field; empty for NULL. Traps for an index out of range.
     package func withBytes<R, E: Error>(
         row: Int,
         column: Int,
@@ -58,7 +58,7 @@ package final class ResultHandle: @unchecked Sendable {
         return try unsafe body(bytes.bytes)
     }
 
-    /// What the server said about the failure; only of an error.
+    /// The server's report about the failure; only in an error result.
     package var diagnostics: ServerDiagnostics {
         ServerDiagnostics(
             severity: field(CLibPQ_DIAG_SEVERITY),

@@ -1,12 +1,12 @@
 import Dispatch
 import Synchronization
 
-/// Runs calls of libpq that may block, for example on a name server, apart from the threads that run tasks.
+/// Runs libpq calls that may block, for example on a name server, outside of the threads that run tasks.
 enum BlockingCalls {
     private static let queue = DispatchQueue(label: "postgres.connect", attributes: .concurrent)
 
-    /// The result of `body`, or an error when the deadline or a cancellation comes first; `body` then runs on by
-    /// itself.
+    /// Returns the result of `body`. If the deadline or a cancellation comes first, it throws an error, and `body`
+    /// continues in the background.
     static func run<R: Sendable>(
         until deadline: ContinuousClock.Instant,
         _ body: @escaping @Sendable () throws(LibPQError) -> R
@@ -26,7 +26,7 @@ enum BlockingCalls {
         return try result.get()
     }
 
-    /// A continuation for whoever comes first.
+    /// A continuation that only the first caller resumes.
     private final class Race<R: Sendable>: Sendable {
         private let continuation = Mutex<CheckedContinuation<Result<R, LibPQError>, Never>?>(nil)
 

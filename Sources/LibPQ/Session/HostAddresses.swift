@@ -1,21 +1,20 @@
 import Reactor
 
-/// The addresses that a host's name stands for, each an attempt of its own.
+/// Splits a connection attempt into one attempt for each address of its host.
 ///
-/// libpq alone would try them within the time of one attempt, so that a name whose first address swallows packets would
-/// never be reached.
+/// libpq would try all addresses within the time of one attempt. If the first address did not respond, libpq would
+/// never reach the others.
 package enum HostAddresses {
-    /// Finds the addresses of a name, in numbers and in the order in which they are to be tried; none where it has
-    /// none. May block.
+    /// Finds the numeric addresses of a name, in the order of use; empty if it has none. It may block.
     package typealias LookUp = @Sendable (_ name: String) -> [String]
 
-    /// Asks the system.
+    /// The system's resolver.
     package static let system: LookUp = { name in
-        // Why there is none libpq says, which is left to look the name up itself.
+        // On failure the list is empty. Then libpq resolves the name itself and reports the reason.
         (try? AddressResolver.addresses(of: name).map(\.host)) ?? []
     }
 
-    /// The name that an attempt has to look up; nil for the directory of a socket, and where the address is given.
+    /// The name that an attempt must resolve; `nil` for the directory of a socket, or if the address is given.
     static func name(in attempt: [ConnectionSettings.Parameter]) -> String? {
         guard let host = attempt.last(where: { $0.keyword == "host" })?.value,
             !host.isEmpty, !host.hasPrefix("/"), !host.hasPrefix("@"),
@@ -24,7 +23,7 @@ package enum HostAddresses {
         return host
     }
 
-    /// The attempt once for each address; as it is without any.
+    /// One attempt for each address; the original attempt if it has no address.
     static func spread(
         _ attempt: [ConnectionSettings.Parameter],
         over addresses: [String]

@@ -1,12 +1,12 @@
 package import Reactor
 
 extension Session {
-    /// Makes a connection: tries the hosts of `settings` in order, and the addresses of each, until one takes it.
+    /// Connects: tries the hosts of `settings` in order, and the addresses of each, until one accepts.
     ///
-    /// `deadline` is for all of them together, `attemptTimeout` for the look-up of one name and for one address. At
-    /// most `cacheCapacity` statements stay prepared.
+    /// `deadline` limits all attempts together. `attemptTimeout` limits one lookup and one address. At most
+    /// `cacheCapacity` statements stay prepared.
     ///
-    /// - Throws: ``LibPQError/Code/unreachable`` with the words of every attempt, or ``LibPQError/Code/cancelled``.
+    /// - Throws: ``LibPQError/Code/unreachable`` with the messages of all attempts, or ``LibPQError/Code/cancelled``.
     package static func connect(
         _ settings: ConnectionSettings,
         loop: EventLoop,
@@ -16,7 +16,7 @@ extension Session {
         lookUp: @escaping HostAddresses.LookUp = HostAddresses.system
     ) async throws(LibPQError) -> Session {
         var failures: [String] = []
-        // What is left to try, in order; a name is looked up when its turn comes.
+        // The remaining attempts, in order. A name is resolved just before its attempt.
         var rest = settings.attempts.map { attempt in
             (parameters: attempt, name: settings.hasAddressesElsewhere ? nil : HostAddresses.name(in: attempt))
         }[...]
@@ -49,7 +49,7 @@ extension Session {
             try ConnectionHandle(parameters: parameters)
         }
         guard !connection.isBad else { throw LibPQError(.unreachable, message: connection.errorMessage) }
-        // libpq's rule: wait as if the last poll had asked for writing. The socket can be another one after each poll.
+        // libpq's rule: wait as if the last poll had returned writing. The socket may change after each poll.
         var interest: Interest = .write
         while true {
             try await wait(connection, interest, on: loop, until: deadline)

@@ -1,12 +1,12 @@
 import Reactor
 
 extension Session {
-    /// Sends rows by the command `COPY … FROM STDIN` in `sql`, whose format is that of the bytes.
+    /// Sends rows with the command `COPY … FROM STDIN` in `sql`, which names the format of the bytes.
     ///
-    /// `next` gives the next chunk of bytes, nil at the end; it is called when the one before has been sent.
+    /// `next` returns the next chunk of bytes, or `nil` at the end. It is called after the chunk before has been sent.
     ///
-    /// - Returns: the rows copied.
-    /// - Throws: ``LibPQError/Code/server`` when the server refuses a row; none of this COPY are kept then.
+    /// - Returns: The number of rows.
+    /// - Throws: ``LibPQError/Code/server`` if the server refuses a row; then it keeps no row of this COPY.
     package func copyIn(
         _ sql: String,
         until deadline: ContinuousClock.Instant?,
@@ -17,7 +17,7 @@ extension Session {
                 try await startCopy(sql, connection, until: deadline)
                 while let chunk = next() {
                     try await queue(connection, until: deadline) { connection.putCopyData(chunk) }
-                    // Chunk by chunk, so that no more than one waits in memory.
+                    // One chunk at a time, so that at most one waits in memory.
                     var dance = SendDance()
                     try await lead(&dance, connection, until: deadline)
                 }

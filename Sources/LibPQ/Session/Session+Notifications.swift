@@ -1,9 +1,10 @@
 import Reactor
 
 extension Session {
-    /// The notifications that have arrived; waits for the first one until the deadline, then returns none.
+    /// Returns the notifications that have arrived. Otherwise it waits for the first one until the deadline, and
+    /// may return an empty list.
     ///
-    /// - Throws: ``LibPQError/Code/connectionLost`` or ``LibPQError/Code/cancelled``; the session is closed then.
+    /// - Throws: ``LibPQError/Code/connectionLost`` or ``LibPQError/Code/cancelled``. Both close the session.
     package func notifications(
         until deadline: ContinuousClock.Instant?
     ) async throws(LibPQError) -> [NotificationMessage] {
@@ -16,7 +17,7 @@ extension Session {
                 do throws(LibPQError) {
                     try await wait(connection, .read, until: deadline)
                 } catch {
-                    // Silence is no failure.
+                    // A timeout without notifications is not a failure.
                     guard error.code == .timedOut else { throw error }
                     return []
                 }

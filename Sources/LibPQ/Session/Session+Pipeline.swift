@@ -1,12 +1,11 @@
 extension Session {
-    /// Runs statements in one round trip, as one implicit transaction unless one is open already.
+    /// Runs statements in one round trip. They form one implicit transaction unless a transaction is already open.
     ///
-    /// A statement is prepared the first time and kept under its text and types; preparing rides in the same round
-    /// trip.
+    /// A statement is prepared at its first use, in the same round trip, and cached by its text and types.
     ///
-    /// - Returns: one result per statement.
-    /// - Throws: ``LibPQError/Code/server`` with the index of the statement that failed: the implicit transaction is
-    ///   undone. Any other error closes the session, except ``LibPQError/Code/cancelled`` before anything was sent.
+    /// - Returns: One result per statement.
+    /// - Throws: ``LibPQError/Code/server`` with the index of the failed statement; the implicit transaction is rolled
+    ///   back. Any other error closes the session, except ``LibPQError/Code/cancelled`` before anything was sent.
     package func run(
         _ statements: [Statement],
         until deadline: ContinuousClock.Instant?
@@ -22,7 +21,7 @@ extension Session {
         }
     }
 
-    /// What was sent, and which statements are being prepared.
+    /// The commands that were sent, and the statements that are being prepared.
     private struct Plan {
         var commands: [PipelineReader.Command] = []
         var fresh: [StatementCache.Key: String] = [:]
@@ -34,7 +33,7 @@ extension Session {
         _ plan: inout Plan
     ) throws(LibPQError) {
         var accepted = true
-        // In a segment of its own: it must not share the fate of the statements.
+        // In its own segment, so that a failure of one does not affect the other.
         if connection.transactionStatus == .idle, !cache.doomed.isEmpty {
             for name in cache.takeDoomed() {
                 accepted = accepted && connection.sendUnprepared(Statement(sql: "DEALLOCATE \(name)"))
@@ -71,12 +70,13 @@ extension Session {
 }
 
 extension LibPQError {
-    /// Whether a prepared statement has become unusable, because a table changed its shape or the server dropped it.
+    /// Whether a prepared statement has become invalid, because a table changed or the server dropped it.
     ///
-    /// It has been forgotten by then: the same call works again if no transaction was open.
+    /// The session has already removed it from the cache. If no transaction was open, the same call succeeds when
+    /// repeated.
     package var isStalePlan: Bool {
         guard code == .server, let diagnostics else { return false }
-        // 0A000 is "not supported", of any kind; the function tells "cached plan must not change result type" apart.
+        // 0A000 means any kind of "not supported". The function identifies "cached plan must not change result type".
         return diagnostics.sqlState == "26000"
             || (diagnostics.sqlState == "0A000" && diagnostics.sourceFunction == "RevalidateCachedQuery")
     }

@@ -1,7 +1,7 @@
 extension Session {
-    /// Runs SQL text without parameters that may hold several commands, as a migration does.
+    /// Runs SQL text without parameters, such as a migration. It may contain several commands.
     ///
-    /// - Throws: the first failure; the commands after it have not run.
+    /// - Throws: The first failure; the commands after it have not run.
     package func runScript(_ sql: String, until deadline: ContinuousClock.Instant?) async throws(LibPQError) {
         try await operate { (connection) async throws(LibPQError) in
             try await outsidePipeline(connection) { () async throws(LibPQError) in
@@ -16,7 +16,7 @@ extension Session {
         }
     }
 
-    /// Leaves pipeline mode for something that libpq allows only outside of it, and comes back.
+    /// Leaves pipeline mode for a call that libpq allows only outside of it, then returns to it.
     func outsidePipeline<R>(
         _ connection: ConnectionHandle,
         _ body: () async throws(LibPQError) -> R
@@ -34,7 +34,7 @@ extension Session {
 }
 
 extension ConnectionHandle {
-    /// The error of a call that libpq did not accept.
+    /// The error of a call that libpq refused.
     func refused() -> LibPQError {
         isBad ? lost() : LibPQError(.misuse, message: errorMessage)
     }

@@ -2,25 +2,25 @@ import Dispatch
 import Reactor
 import Synchronization
 
-/// One connection to a server, for one operation at a time.
+/// One connection to a server, for one operation at a time. The pool of `Database` reuses it.
 ///
-/// In pipeline mode whenever it is idle. Whatever goes wrong below the level of SQL closes it; a new one takes its
-/// place. An operation that fails by its deadline or by cancellation has the server asked to stop as well.
+/// It is in pipeline mode whenever it is idle. Any failure except an SQL error closes it; the pool then creates a new
+/// one. If an operation fails by its deadline or by cancellation, the server is also asked to cancel it.
 package final class Session: @unchecked Sendable {
-    // Sendable without a check by the compiler: the mutable state is touched only by the operation that holds `claim`,
-    // and the claim is an atomic that a second operation fails to take.
+    // Unchecked, but correct: only the operation with the `claim` uses the mutable state. The claim is an atomic, and a
+    // second operation cannot acquire it.
     private let claim = Atomic<Bool>(false)
     private let loop: EventLoop
     private var handle: ConnectionHandle?
     private let cancel: CancelHandle?
     var cache: StatementCache
 
-    /// The number of the server's process.
+    /// The id of the server process.
     package let processID: Int32
-    /// As in 150020 for 15.20.
+    /// For example 150020 for version 15.20.
     package let serverVersion: Int
 
-    /// Takes over a connection that has just been made.
+    /// Takes over a new connection.
     init(_ connection: ConnectionHandle, loop: EventLoop, cacheCapacity: Int) throws(LibPQError) {
         guard connection.setNonBlocking(), connection.enterPipeline() else {
             throw LibPQError(.unreachable, message: connection.errorMessage)
@@ -33,16 +33,16 @@ package final class Session: @unchecked Sendable {
         self.loop = loop
     }
 
-    // MARK: State, for the holder of the connection between operations
+    // MARK: State between operations
 
-    /// Whether it can be used; known without asking the server.
+    /// Whether it is usable, as far as known without asking the server.
     package var isOpen: Bool { claimed { $0 != nil } ?? true }
 
-    /// Looks at the socket: false when the server has closed the connection. Costs two system calls, waits for nothing.
+    /// Checks the socket: false if the server has closed the connection. It costs two system calls and never waits.
     package func isAlive() -> Bool {
         claimed { handle in
             guard let connection = handle else { return false }
-            // The first one may find the server's last words, and only the second one the end after them.
+            // The first call may read the server's last message. Then only the second one sees the end.
             if connection.consumeInput(), connection.consumeInput(), !connection.isBad { return true }
             handle = nil
             return false
@@ -54,14 +54,14 @@ package final class Session: @unchecked Sendable {
         claimed { $0?.transactionStatus ?? .unknown } ?? .active
     }
 
-    /// Closes the connection, politely. Does nothing the second time; the session must not be in use.
+    /// Closes the connection in an orderly way. A second call does nothing. The session must not be in use.
     package func close() {
         _ = claimed { $0 = nil }
     }
 
     // MARK: Operations
 
-    /// Runs one operation under the claim. A session that is not fit afterwards is closed.
+    /// Runs one operation with the claim. If the session is unusable afterwards, it is closed.
     func operate<R>(
         _ body: (ConnectionHandle) async throws(LibPQError) -> R
     ) async throws(LibPQError) -> R {
@@ -70,7 +70,7 @@ package final class Session: @unchecked Sendable {
         }
         defer { claim.store(false, ordering: .releasing) }
         guard let connection = handle else { throw LibPQError(.closed) }
-        // Nothing has been sent: a task that is cancelled by now leaves the connection as it is.
+        // Nothing has been sent, so a task that is already cancelled does not affect the connection.
         if Task.isCancelled { throw LibPQError(.cancelled) }
         do {
             return try await body(connection)
@@ -80,8 +80,8 @@ package final class Session: @unchecked Sendable {
         }
     }
 
-    /// Leads a dance to its end: its first step here, all others on the loop, so that this task goes on when everything
-    /// has arrived, and what arrives is read even while all threads that run tasks are busy.
+    /// Runs a dance to its end. The first step runs here, all others on the loop. So this task wakes only once, and
+    /// data is read even if all task threads are busy.
     func lead(
         _ dance: inout some Dance,
         _ connection: ConnectionHandle,
@@ -97,7 +97,7 @@ package final class Session: @unchecked Sendable {
         if case .broken(let error) = step { throw error }
     }
 
-    /// Waits for the socket. `goOn`: as in `EventLoop`.
+    /// Waits for the socket. For `goOn` see `EventLoop`.
     func wait(
         _ connection: ConnectionHandle,
         _ interest: Interest,
@@ -133,7 +133,8 @@ package final class Session: @unchecked Sendable {
 
     private func abandon(_ connection: ConnectionHandle, _ code: LibPQError.Code) {
         handle = nil
-        // The server only notices a closed socket when it next writes; a long statement, and its locks, would go on.
+        // The server notices a closed socket only at its next write. Until then a long statement would continue and
+        // hold its locks.
         guard code == .timedOut || code == .cancelled, connection.transactionStatus == .active, let cancel else {
             return
         }
@@ -141,12 +142,12 @@ package final class Session: @unchecked Sendable {
     }
 }
 
-/// Sends cancel requests where blocking harms nobody.
+/// Sends cancel requests on threads that may block.
 private enum CancelRequests {
     private static let queue = DispatchQueue(label: "postgres.cancel", attributes: .concurrent)
     private static let underWay = Atomic<Int>(0)
-    /// A host that swallows packets holds a thread for minutes; beyond this many, the server has to notice the closed
-    /// socket by itself.
+    /// An unresponsive host blocks a thread for minutes. Above this number no request is sent, and the server must
+    /// notice the closed socket.
     private static let maximum = 4
 
     static func send(_ cancel: CancelHandle) {

@@ -1,10 +1,12 @@
-/// Which statements are prepared on one connection, by their text and parameter types; the least used go first.
+/// The prepared statements of one connection, by text and parameter types. When it is full, the least recently used are
+/// dropped.
 struct StatementCache {
     struct Key: Hashable {
         let sql: String
         let types: [UInt32]
 
-        /// The length of the text tells most statements apart; the whole of it would be read for every execution.
+        /// The length of the text distinguishes most statements. Hashing the whole text would cost time at every
+        /// execution.
         func hash(into hasher: inout Hasher) {
             hasher.combine(sql.utf8.count)
             hasher.combine(types)
@@ -20,17 +22,17 @@ struct StatementCache {
     private var entries: [Key: Entry] = [:]
     private var uses: UInt64 = 0
     private var names: UInt64 = 0
-    /// Names that the server still holds and nobody will use again.
+    /// Statement names that still exist on the server but are no longer used.
     private(set) var doomed: [String] = []
 
-    /// - Parameter capacity: statements kept at most, at least 1.
+    /// - Parameter capacity: The maximum number of statements, at least 1.
     init(capacity: Int) {
         self.capacity = max(capacity, 1)
     }
 
     var count: Int { entries.count }
 
-    /// The name under which a statement is prepared.
+    /// The name of a prepared statement.
     mutating func name(for key: Key) -> String? {
         guard let index = entries.index(forKey: key) else { return nil }
         uses += 1
@@ -38,14 +40,14 @@ struct StatementCache {
         return entries.values[index].name
     }
 
-    /// A name for a statement that is about to be prepared.
+    /// A name for a new prepared statement.
     mutating func newName() -> String {
         names += 1
         return "s\(names)"
     }
 
-    /// The server has prepared a statement. Where the cache is full, an eighth of it goes at once, so that the search
-    /// for the oldest is rare.
+    /// Adds a statement that the server has prepared. A full cache drops an eighth of its entries at once, so that the
+    /// search for the oldest is rare.
     mutating func insert(_ key: Key, name: String) {
         uses += 1
         entries[key] = Entry(name: name, lastUse: uses)
@@ -57,12 +59,12 @@ struct StatementCache {
         }
     }
 
-    /// The statement is of no use any more, for example because a table has changed its shape.
+    /// Removes an invalid statement, for example after a table has changed.
     mutating func remove(_ key: Key) {
         if let entry = entries.removeValue(forKey: key) { doomed.append(entry.name) }
     }
 
-    /// Hands over the names to be deallocated.
+    /// Returns the names to deallocate, and clears the list.
     mutating func takeDoomed() -> [String] {
         defer { doomed = [] }
         return doomed

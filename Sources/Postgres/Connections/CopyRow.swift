@@ -1,6 +1,7 @@
-/// One row on its way into a table by binary COPY: the fields in the order of the columns.
+/// One row for a binary COPY into a table: the fields in the order of the columns.
 ///
-/// The server converts nothing here: each value must be of the column's own type, an `Int32` for an `integer`.
+/// The server does not convert values here. Each value must have the column's own type, for example an `Int32` for an
+/// `integer`.
 package struct CopyRow {
     fileprivate var bytes: [UInt8]
     fileprivate var fields: Int16 = 0
@@ -10,7 +11,7 @@ package struct CopyRow {
     }
 
     /// Appends a field.
-    // Made for these types once: rows are encoded in other modules, from where only the general form can be called.
+    // Specialized here, because rows are encoded in other modules, which could call only the generic form.
     @specialized(where Value == Int64)
     @specialized(where Value == Int16)
     @specialized(where Value == String)
@@ -32,7 +33,7 @@ package struct CopyRow {
     }
 }
 
-/// The bytes of a binary COPY in chunks, as in the manual's page on COPY, "Binary Format".
+/// Encodes rows as a binary COPY in chunks (PostgreSQL manual, COPY, "Binary Format").
 struct CopyEncoder<Rows: Sequence> {
     private static var chunkSize: Int { 65_536 }
     private static var signature: [UInt8] { Array("PGCOPY\n".utf8) + [0xFF, 0x0D, 0x0A, 0x00] }
@@ -47,7 +48,7 @@ struct CopyEncoder<Rows: Sequence> {
         self.encode = encode
     }
 
-    /// The next chunk, nil after the last.
+    /// The next chunk; `nil` after the last.
     mutating func next() -> [UInt8]? {
         guard !isFinished else { return nil }
         var bytes: [UInt8] = []
@@ -55,7 +56,7 @@ struct CopyEncoder<Rows: Sequence> {
         if !isStarted {
             isStarted = true
             bytes += Self.signature
-            // No flags, no header extension.
+            // No flags and no header extension.
             bytes.appendBigEndian(Int64(0))
         }
         while bytes.count < Self.chunkSize {
@@ -69,7 +70,7 @@ struct CopyEncoder<Rows: Sequence> {
             var row = CopyRow(appendingTo: bytes)
             bytes = []
             encode(element, &row)
-            // Where the number is wrong the server refuses the row, and says so.
+            // If the number is wrong, the server refuses the row with an error.
             row.bytes.replaceBigEndian(row.fields, at: start)
             bytes = row.bytes
         }

@@ -1,17 +1,16 @@
 import LibPQ
 
 extension PostgresConnection {
-    /// Appends rows to a table by binary COPY, the fastest way in. All or none of them.
+    /// Appends rows to a table by binary COPY, the fastest way. The server stores all rows or none.
     ///
     /// - Parameters:
-    ///   - table: found by the server's search path; quoted here.
-    ///   - columns: those that `encode` gives, in that order; the others take their defaults.
-    ///   - rows: one element per row.
-    ///   - timeout: for all rows, instead of the configured one.
-    ///   - encode: appends the fields of one element, each of its column's own type.
-    /// - Returns: the number of rows.
-    /// - Throws: as ``query(_:timeout:)``; ``PostgresError/Code/server`` also when a row has too few or too many
-    ///   fields.
+    ///   - table: The name, found through the server's search path. It is quoted here.
+    ///   - columns: The columns that `encode` fills, in that order. All others get their defaults.
+    ///   - rows: One element per row.
+    ///   - timeout: The limit for all rows, instead of the configured one.
+    ///   - encode: Appends the fields of one element, each of its column's own type.
+    /// - Returns: The number of rows.
+    /// - Throws: As ``query(_:timeout:)``; ``PostgresError/Code/server`` also if a row has too few or too many fields.
     @discardableResult
     package func copyIn<Element>(
         into table: String,

@@ -1,17 +1,17 @@
 import LibPQ
 
-/// A connection on loan, for one task at a time.
+/// A borrowed connection, for one task at a time. A closure receives it from ``Database``.
 ///
-/// Not Sendable on purpose: the compiler keeps two tasks from using it at once. It is worth nothing after the closure
-/// that it was lent to.
+/// It is deliberately not Sendable, so that the compiler prevents use by two tasks at once. After the closure has
+/// returned it refuses all calls.
 package final class PostgresConnection {
     private enum Phase {
         /// No transaction, or one that the caller's own SQL has opened.
         case plain
-        /// A transaction is wanted; its BEGIN rides with the first statement.
+        /// A transaction was requested. Its BEGIN is sent with the first statement.
         case beginning(Statement)
         case inTransaction
-        /// The loan is over.
+        /// The loan has ended.
         case ended
     }
 
@@ -26,33 +26,34 @@ package final class PostgresConnection {
         self.gate = gate
     }
 
-    /// The number of the server's process for this connection, as in `pg_stat_activity`.
+    /// The id of the server process for this connection, as in `pg_stat_activity`.
     package var processID: Int32 { session.processID }
 
-    /// Runs one statement; `timeout` takes the place of the configured one.
+    /// Runs one statement. `timeout` replaces the configured one.
     package func query(_ query: Query, timeout: Duration? = nil) async throws(PostgresError) -> Rows {
         let results = try await run([query.statement], timeout)
         guard let result = results.first else { throw PostgresError(.misuse, message: "a statement without a result") }
         return Rows(result)
     }
 
-    /// Runs one statement and counts the rows that it touched.
+    /// Runs one statement and returns the number of affected rows.
     @discardableResult
     package func execute(_ query: Query, timeout: Duration? = nil) async throws(PostgresError) -> Int {
         try await self.query(query, timeout: timeout).affectedRows
     }
 
-    /// Runs statements in one round trip. Outside of a transaction they are one by themselves: all or none take effect.
+    /// Runs statements in one round trip. Outside of a transaction they form their own: all take effect or none.
     ///
-    /// - Returns: one result per statement, in order.
-    /// - Throws: for the first that failed, with its index in ``PostgresError/statement``; none has taken effect.
+    /// - Returns: One result per statement, in order.
+    /// - Throws: The error of the first failed statement, with its index in ``PostgresError/statement``. No statement
+    ///   has taken effect.
     package func pipeline(_ queries: [Query], timeout: Duration? = nil) async throws(PostgresError) -> [Rows] {
         try await run(queries.map(\.statement), timeout).map { Rows($0) }
     }
 
-    /// Runs SQL text that may hold several commands and no parameters. For migrations and set-up.
+    /// Runs SQL text without parameters, which may contain several commands. For migrations and setup.
     ///
-    /// - Throws: ``PostgresError/Code/misuse`` when it ended the transaction that it was to run in.
+    /// - Throws: ``PostgresError/Code/misuse`` if it ended the transaction that it ran in.
     package func executeScript(_ sql: String, timeout: Duration? = nil) async throws(PostgresError) {
         try await beginIfWanted()
         let deadline = deadline(timeout)
@@ -66,11 +67,11 @@ package final class PostgresConnection {
 
     // MARK: Transactions
 
-    /// Runs `body` in a transaction: COMMIT when it returns, ROLLBACK when it throws. Repeats nothing by itself.
+    /// Runs `body` in a transaction: COMMIT if it returns, ROLLBACK if it throws. It never retries.
     ///
-    /// A transaction in which nothing was run costs nothing.
-    /// - Throws: what `body` throws; ``PostgresError/Code/commitUnknown`` when the answer to COMMIT got lost;
-    ///   ``PostgresError/Code/transactionAborted`` when `body` returned in spite of a failed statement.
+    /// A transaction without statements costs nothing.
+    /// - Throws: The errors of `body`; ``PostgresError/Code/commitUnknown`` if the answer to COMMIT is lost;
+    ///   ``PostgresError/Code/transactionAborted`` if `body` returned after a failed statement.
     package func withTransaction<R>(
         _ mode: TransactionMode = .readCommitted,
         _ body: (PostgresConnection) async throws -> R
@@ -91,11 +92,11 @@ package final class PostgresConnection {
         return result
     }
 
-    /// Runs the last statements of a transaction together with its COMMIT, in one round trip: after this,
-    /// ``withTransaction(_:_:)`` has nothing left to do.
+    /// Runs the last statements of a transaction together with its COMMIT, in one round trip. After it,
+    /// ``withTransaction(_:_:)`` has nothing more to do.
     ///
-    /// - Returns: one result per statement, in order. They are committed.
-    /// - Throws: as ``pipeline(_:timeout:)`` and ``withTransaction(_:_:)``.
+    /// - Returns: One result per statement, in order. They are committed.
+    /// - Throws: As ``pipeline(_:timeout:)`` and ``withTransaction(_:_:)``.
     package func commit(_ queries: [Query]) async throws(PostgresError) -> [Rows] {
         var before: [Statement] = []
         switch phase {
@@ -137,7 +138,7 @@ package final class PostgresConnection {
                 throw error
             }
         }
-        // From the moment that COMMIT is sent its outcome matters more than the cancellation; before, it does not.
+        // Before COMMIT is sent, a cancellation counts. After that, the result of the COMMIT is more important.
         guard !Task.isCancelled else {
             await rollBack()
             throw PostgresError(.cancelled)
@@ -157,12 +158,12 @@ package final class PostgresConnection {
         defer { phase = .plain }
         guard case .inTransaction = phase, session.isOpen else { return }
         if case .failure = await uncancelled([Statement(sql: "ROLLBACK")], timeout: .seconds(5)) {
-            // The server undoes it when the connection closes.
+            // The server rolls back when the connection closes.
             session.close()
         }
     }
 
-    /// Runs statements to their end even if this task is cancelled, which takes a task of its own.
+    /// Runs statements to their end even if this task is cancelled. That needs a separate task.
     private func uncancelled(_ statements: [Statement], timeout: Duration) async -> Result<[ResultHandle], LibPQError> {
         let deadline = ContinuousClock.now + timeout
         return await Task { [session] in
@@ -176,7 +177,7 @@ package final class PostgresConnection {
 
     // MARK: The loan
 
-    /// What a connection is like at the end of a loan.
+    /// The condition of a connection at the end of a loan.
     enum Condition { case fit, broken, leftInTransaction }
 
     /// Ends the loan.
@@ -186,12 +187,12 @@ package final class PostgresConnection {
         return session.transactionStatus == .idle ? .fit : .leftInTransaction
     }
 
-    /// Sends a BEGIN that is still to be sent, for what cannot take it along.
+    /// Sends a pending BEGIN, for calls that cannot send it themselves.
     func beginIfWanted() async throws(PostgresError) {
         if case .beginning = phase { _ = try await run([], nil) }
     }
 
-    /// Runs `body` on the session below, with errors in the words of this module.
+    /// Runs `body` on the underlying session and translates its errors.
     func withSession<R>(
         _ body: (Session) async throws(LibPQError) -> R
     ) async throws(PostgresError) -> R {
@@ -231,7 +232,7 @@ package final class PostgresConnection {
         do throws(LibPQError) {
             return try await session.run(statements, until: deadline)
         } catch {
-            // Nothing has taken effect, and the statement is prepared anew: the caller need not know.
+            // No statement has taken effect, and the retry prepares it again. So the caller does not see this error.
             guard error.isStalePlan, wasIdle, session.transactionStatus == .idle else { throw PostgresError(error) }
         }
         return try await translating { () async throws(LibPQError) in
@@ -265,7 +266,7 @@ package final class PostgresConnection {
     }
 }
 
-/// How much of other transactions a transaction sees, as in the manual's chapter on isolation.
+/// The isolation of a transaction (PostgreSQL manual, "Transaction Isolation").
 package enum TransactionMode: Sendable, Hashable {
     case readCommitted, repeatableRead, serializable, readOnly
 

@@ -1,21 +1,20 @@
-/// Asked before a database's statements leave, so that a simulation can let a daemon wait, or die, between any two
-/// steps.
+/// A hook before each statement of a database. Simulations use it to delay or kill a daemon between any two steps.
 ///
-/// A daemon that serves people has none.
+/// A production daemon has none.
 package struct StatementGate: Sendable {
-    /// Where the task stands that asks.
+    /// The point in a task at which the gate is called.
     package enum Moment: Sendable, Hashable {
-        /// No transaction is open, so it holds no lock that others could wait for.
+        /// No transaction is open, so the task holds no lock.
         case betweenTransactions
         /// A transaction is open.
         case inTransaction
-        /// All of a transaction is done but its COMMIT.
+        /// Everything in a transaction is done except its COMMIT.
         case beforeCommit
-        /// The COMMIT has taken effect, and nobody knows yet.
+        /// The COMMIT has taken effect, but the caller does not know it yet.
         case afterCommit
     }
 
-    /// Returns when the task may go on; throws to end what it is at, as if the connection had been lost there.
+    /// Returns when the task may continue. To stop the task, it throws, as if the connection had been lost there.
     package let pass: @Sendable (Moment) async throws(PostgresError) -> Void
 
     package init(_ pass: @escaping @Sendable (Moment) async throws(PostgresError) -> Void) {

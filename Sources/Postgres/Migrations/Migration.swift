@@ -2,10 +2,10 @@ import Cryptography
 
 /// One numbered step of the schema, from its SQL file.
 ///
-/// The file begins with two comments: `-- version: 3`, the version of the schema that it leads to, and
-/// `-- compatible_from: 2`, the oldest version whose programs can work with that schema.
+/// The file begins with two comments. `-- version: 3` is the schema version after it. `-- compatible_from: 2` is the
+/// oldest version whose programs can work with that schema.
 package struct Migration: Sendable, Hashable {
-    /// From 1, without gaps; the order of application.
+    /// The number, from 1 and without gaps; it is the order of application.
     package let number: Int
     package let name: String
     package let version: Int
@@ -17,7 +17,7 @@ package struct Migration: Sendable, Hashable {
 
     /// Reads the two comments.
     ///
-    /// - Throws: ``MigrationError/Code/malformed``: our own file is wrong.
+    /// - Throws: ``MigrationError/Code/malformed`` if Tally's own file is wrong.
     package init(number: Int, name: String, sql bytes: [UInt8]) throws(MigrationError) {
         guard let sql = String(validating: bytes, as: UTF8.self) else {
             throw MigrationError(.malformed, "migration \(number) (\(name)) is not UTF-8")

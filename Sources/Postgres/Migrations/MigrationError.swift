@@ -1,32 +1,32 @@
-/// The database's schema and this program do not belong together, or a migration failed.
+/// The database's schema and this program do not match, or a migration failed.
 package struct MigrationError: Error, Sendable, CustomStringConvertible {
-    /// What is wrong, and so what the operator is to do.
+    /// The kind of problem. It tells the operator what to do.
     package struct Code: Sendable, Hashable, CustomStringConvertible {
         private enum Kind: String, Sendable {
             case malformed, databaseTooOld, databaseTooNew, checksumMismatch, outOfOrder, failed, unreachable
         }
         private let kind: Kind
 
-        /// A migration of this program makes no sense: a bug of ours.
+        /// A migration of this program is invalid: a bug in Tally.
         package static let malformed = Code(kind: .malformed)
         /// Migrations are missing: run them.
         package static let databaseTooOld = Code(kind: .databaseTooOld)
-        /// A newer program has changed the schema so that this one would do harm: upgrade it.
+        /// A newer program has changed the schema, and this one would do harm. Upgrade it.
         package static let databaseTooNew = Code(kind: .databaseTooNew)
-        /// A migration was applied from another text than this program has: one of the two was edited after release.
+        /// A migration was applied with a different text than in this program. One of the two was edited after release.
         package static let checksumMismatch = Code(kind: .checksumMismatch)
         /// A later migration was applied and an earlier one was not.
         package static let outOfOrder = Code(kind: .outOfOrder)
-        /// A migration failed and was undone; those before it stay applied.
+        /// A migration failed and was rolled back. Those before it stay applied.
         package static let failed = Code(kind: .failed)
-        /// The database did not answer; nothing is known about its schema.
+        /// The database did not answer, so the state of its schema is unknown.
         package static let unreachable = Code(kind: .unreachable)
 
         package var description: String { kind.rawValue }
     }
 
     package let code: Code
-    /// For the operator; names migrations, never data.
+    /// For the operator; it names migrations, never data.
     package let message: String
     package let cause: PostgresError?
 

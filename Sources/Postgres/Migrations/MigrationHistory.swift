@@ -1,4 +1,4 @@
-/// A row of `schema_migrations`: what was applied.
+/// A row of `schema_migrations`: an applied migration.
 struct AppliedMigration: Sendable, Hashable {
     let number: Int
     let name: String
@@ -7,7 +7,7 @@ struct AppliedMigration: Sendable, Hashable {
     let checksum: [UInt8]
 }
 
-/// Compares what was applied with what this program knows. Pure.
+/// Compares the applied migrations with those of this program. It is pure.
 struct MigrationHistory: Sendable {
     /// In order of their numbers.
     let known: [Migration]
@@ -16,9 +16,9 @@ struct MigrationHistory: Sendable {
     /// The schema version that this program is written for.
     var programVersion: Int { known.map(\.version).max() ?? 0 }
 
-    /// What is still to be applied, in order.
+    /// The migrations to apply, in order.
     ///
-    /// - Throws: whatever forbids to go on from here.
+    /// - Throws: The reason why no migration may be applied.
     func pending() throws(MigrationError) -> [Migration] {
         let byNumber = Dictionary(applied.map { ($0.number, $0) }) { first, _ in first }
         for migration in known {
@@ -28,7 +28,7 @@ struct MigrationHistory: Sendable {
                 "migration \(migration.number) (\(migration.name)) was applied from another text than this program has"
             )
         }
-        // What one migration has made impossible stays so, whatever a later one says of itself.
+        // The strictest applied migration counts. A later one cannot relax it.
         if let strictest = applied.max(by: { $0.compatibleFrom < $1.compatibleFrom }),
             strictest.compatibleFrom > programVersion
         {
@@ -50,7 +50,7 @@ struct MigrationHistory: Sendable {
         return pending
     }
 
-    /// Whether this program can work with the database.
+    /// Checks whether this program can work with the database.
     func check() throws(MigrationError) {
         guard let first = try pending().first else { return }
         throw MigrationError(

@@ -1,8 +1,9 @@
-/// Applies migrations, forward only, each in its own transaction, and judges whether a database fits this program.
+/// Applies migrations, forward only, each in its own transaction. Also checks whether a database matches this program.
 package struct Migrator: Sendable {
     private let migrations: [Migration]
 
-    /// Held while a migration is applied, so that daemons that start together do not meet: "tally" in ASCII.
+    /// An advisory lock during a migration, so that daemons that start together run one after the other. It is "tally"
+    /// in ASCII.
     private static let lock: Int64 = 0x74_61_6C_6C_79
 
     /// - Throws: ``MigrationError/Code/malformed`` unless the numbers are 1, 2, 3 and so on, in order.
@@ -13,12 +14,12 @@ package struct Migrator: Sendable {
         self.migrations = migrations
     }
 
-    /// Applies what is missing.
+    /// Applies the missing migrations.
     ///
-    /// Several at the same moment are harmless: the later ones wait, and find nothing to do. `timeout` is for each
-    /// statement, waiting for another migrator included.
+    /// Several calls at the same time are safe: the later ones wait and then have nothing to do. `timeout` limits each
+    /// statement, including the wait for another migrator.
     ///
-    /// - Returns: what was applied by this call.
+    /// - Returns: The migrations that this call applied.
     package func migrate(
         _ database: Database,
         timeout: Duration = .seconds(600)
@@ -29,8 +30,8 @@ package struct Migrator: Sendable {
         return applied
     }
 
-    /// Whether this program can work with the database as it is. A newer schema that its author declared compatible is
-    /// fine.
+    /// Checks whether this program can work with the current database. A newer schema is fine if its migration declares
+    /// it compatible.
     package func check(_ database: Database) async throws(MigrationError) {
         let history = try await reporting {
             try await database.withConnection { connection in
@@ -45,9 +46,9 @@ package struct Migrator: Sendable {
 
     private func createTable(_ database: Database, _ timeout: Duration) async throws {
         try await database.withTransaction { connection in
-            // The lock is for "IF NOT EXISTS" as well, which two at once can both pass.
+            // The lock also covers "IF NOT EXISTS", which two sessions can pass at the same time.
             _ = try await connection.query("SELECT pg_advisory_xact_lock(\(Self.lock))", timeout: timeout)
-            // Asked first, so that a program that may not create tables can still find nothing to do.
+            // Checked first, so that a program without the right to create tables succeeds if the table exists.
             guard try await !Self.hasTable(connection) else { return }
             try await connection.executeScript(
                 """
@@ -104,7 +105,7 @@ package struct Migrator: Sendable {
 
     private func failure(_ error: any Error, _ migration: Migration?) -> MigrationError {
         let cause = error as? PostgresError
-        // Whatever else broke it off inside of its transaction has undone it.
+        // With any other error, the server has rolled back the migration's transaction.
         let outside: [PostgresError.Code] = [.unreachable, .poolExhausted, .closed, .commitUnknown]
         guard let migration, !outside.contains(where: { $0 == cause?.code }) else {
             return MigrationError(.unreachable, "the database did not answer", cause: cause)

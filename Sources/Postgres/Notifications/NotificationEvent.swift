@@ -1,8 +1,8 @@
-/// What a listener learns.
+/// An event for a listener.
 package enum NotificationEvent: Sendable, Hashable {
-    /// The listening has begun, for the first time or again after an interruption. What happened before may have been
-    /// missed: look at the tables.
+    /// Listening has begun, for the first time or after an interruption. Earlier notifications may be missing, so read
+    /// the tables now.
     case listening
-    /// Somebody has notified a channel.
+    /// A notification arrived on a channel.
     case notification(channel: String, payload: String)
 }

@@ -1,10 +1,10 @@
 import LibPQ
 import Logging
 
-/// What is notified on some channels, over a connection of its own beside the pool.
+/// The notifications of some channels, over a dedicated connection outside of the pool.
 ///
-/// Pulled: the connection is made, and made again, by the task that iterates, so nothing runs when nobody does. It ends
-/// when that task is cancelled; after a shutdown of the database it ends within the keep-alive interval.
+/// The iterating task makes the connection and repairs it, so nothing runs without an iteration. The sequence ends when
+/// that task is cancelled. After a shutdown of the database it ends within the keep-alive interval.
 package struct Notifications: AsyncSequence, Sendable {
     package typealias Element = NotificationEvent
     package typealias Failure = Never
@@ -71,7 +71,7 @@ package struct Notifications: AsyncSequence, Sendable {
             do {
                 messages = try await session.notifications(until: .now + interval)[...]
                 guard messages.isEmpty else { return }
-                // Silence may mean that the server is gone.
+                // No notification for a while may mean that the server is gone.
                 let deadline = ContinuousClock.now + database.configuration.connectTimeout
                 _ = try await session.run([Statement(sql: "SELECT 1")], until: deadline)
             } catch {
@@ -84,7 +84,8 @@ package struct Notifications: AsyncSequence, Sendable {
 }
 
 extension Database {
-    /// Listens to channels. Begins with ``NotificationEvent/listening``, which comes again after each interruption.
+    /// Listens to channels. The first event is ``NotificationEvent/listening``, which is repeated after each
+    /// interruption.
     package func notifications(channels: [String]) -> Notifications {
         Notifications(database: self, channels: channels)
     }

@@ -4,11 +4,10 @@ package import Reactor
 import ServiceLifecycle
 import Synchronization
 
-/// The connections to one database, lent to closures.
+/// The connection pool of one database. It lends connections to closures.
 ///
-/// Usable at once, with or without ``run()``: connections are made by the tasks that want them, when they want them.
-/// `run()` adds what nobody asks for: resting connections are tried now and then, and a shutdown waits for the loans.
-/// Those who wait are served in the order of their coming.
+/// It works with or without ``run()``: a task that needs a connection opens it. `run()` also checks idle connections
+/// and waits for the loans at a shutdown. Waiting callers are served in the order of arrival.
 package final class Database: Service, Sendable, CustomStringConvertible {
     package let configuration: Configuration
     let settings: ConnectionSettings
@@ -18,16 +17,16 @@ package final class Database: Service, Sendable, CustomStringConvertible {
     private let gate: StatementGate?
     private let backOff: Mutex<BackOff>
 
-    /// Takes a connection string apart; connects to nothing yet.
+    /// Parses a connection string, without connecting.
     ///
     /// - Parameters:
-    ///   - url: `postgres://…` or `keyword=value …`, with several hosts if need be; what is absent comes from libpq's
+    ///   - url: `postgres://…` or `keyword=value …`, possibly with several hosts. Missing settings come from libpq's
     ///     environment variables.
-    ///   - configuration: how the pool behaves.
-    ///   - loop: where to wait for sockets; nil for one that all such databases of the process share.
-    ///   - logger: told of outages, at their beginning and end.
-    /// - Throws: ``PostgresError/Code/malformedURL``; ``PostgresError/Code/unreachable`` if the process has no threads
-    ///   left.
+    ///   - configuration: The configuration of the pool.
+    ///   - loop: The loop that waits for sockets; `nil` for one that all such databases of the process share.
+    ///   - logger: Reports the beginning and end of outages.
+    /// - Throws: ``PostgresError/Code/malformedURL``; ``PostgresError/Code/unreachable`` if the process has no more
+    ///   threads.
     package init(
         url: String,
         configuration: Configuration = Configuration(),
@@ -43,16 +42,17 @@ package final class Database: Service, Sendable, CustomStringConvertible {
         backOff = Mutex(BackOff(maximum: configuration.maximumBackOff))
     }
 
-    /// Takes a connection string apart, as a database would.
+    /// Checks a connection string.
     ///
     /// - Throws: ``PostgresError/Code/malformedURL``.
     package static func check(url: String) throws(PostgresError) {
         _ = try settings(url, Configuration())
     }
 
-    /// The connections of another database behind a gate: a simulated daemon comes and goes, and those stay.
+    /// Shares the connections of another database behind a gate. A simulated daemon can stop and start while they stay
+    /// open.
     ///
-    /// Whoever made the other one shuts it down.
+    /// The owner of the other database shuts it down.
     package init(_ other: Database, behind gate: StatementGate) {
         configuration = other.configuration
         settings = other.settings
@@ -63,26 +63,26 @@ package final class Database: Service, Sendable, CustomStringConvertible {
         backOff = Mutex(BackOff(maximum: configuration.maximumBackOff))
     }
 
-    /// Seen in the logs of the service group; where it connects to, without a password.
+    /// The name in the logs of the service group.
     package var description: String { "postgres" }
 
-    /// A count of the pool now.
+    /// The current counts of the pool.
     package var statistics: Statistics { pool.statistics }
 
     // MARK: Loans
 
-    /// Lends a connection for the length of `body`.
+    /// Lends a connection to `body`.
     ///
-    /// - Throws: what `body` throws; ``PostgresError/Code/poolExhausted`` or ``PostgresError/Code/unreachable`` when
-    ///   there is none within ``Configuration/acquireTimeout``.
+    /// - Throws: The errors of `body`; ``PostgresError/Code/poolExhausted`` or ``PostgresError/Code/unreachable`` if no
+    ///   connection is available within ``Configuration/acquireTimeout``.
     package func withConnection<R>(_ body: (PostgresConnection) async throws -> R) async throws -> R {
         let connection = try await lend()
         defer { takeBack(connection) }
         return try await body(connection)
     }
 
-    /// Lends a connection with a transaction: COMMIT when `body` returns, ROLLBACK when it throws. Repeats nothing by
-    /// itself. See ``PostgresConnection/withTransaction(_:_:)`` for the errors.
+    /// Lends a connection with a transaction: COMMIT if `body` returns, ROLLBACK if it throws. It never retries. For
+    /// the errors see ``PostgresConnection/withTransaction(_:_:)``.
     package func withTransaction<R>(
         _ mode: TransactionMode = .readCommitted,
         _ body: (PostgresConnection) async throws -> R
@@ -97,7 +97,7 @@ package final class Database: Service, Sendable, CustomStringConvertible {
         return try await connection.query(query, timeout: timeout)
     }
 
-    /// Runs one statement on any connection and counts the rows that it touched.
+    /// Runs one statement on any connection and returns the number of affected rows.
     @discardableResult
     package func execute(_ query: Query, timeout: Duration? = nil) async throws(PostgresError) -> Int {
         try await self.query(query, timeout: timeout).affectedRows
@@ -116,7 +116,7 @@ package final class Database: Service, Sendable, CustomStringConvertible {
         case .session(let session) where session.isAlive():
             return loan(session)
         case .session, .slot:
-            // A connection that the server has closed while it rested leaves its place to a new one.
+            // The server closed this connection while it was idle, so a new one replaces it.
             return loan(try await fillSlot(until: deadline))
         case .closed: throw PostgresError(.closed)
         case .cancelled: throw PostgresError(.cancelled)
@@ -145,7 +145,7 @@ package final class Database: Service, Sendable, CustomStringConvertible {
 
     // MARK: Making connections
 
-    /// Makes a connection for a slot, again and again until the deadline; gives the slot up if there is none.
+    /// Opens a connection for a slot, with retries until the deadline. Gives up the slot if all attempts fail.
     private func fillSlot(until deadline: ContinuousClock.Instant) async throws(PostgresError) -> Session {
         var last: PostgresError?
         do throws(PostgresError) {
@@ -158,7 +158,7 @@ package final class Database: Service, Sendable, CustomStringConvertible {
                 } catch {
                     guard error.code == .unreachable else { throw error }
                     missed(error)
-                    // An attempt that the deadline cut short knows less than the one before.
+                    // An attempt that the deadline cut short has a less useful error than the one before.
                     if last == nil || ContinuousClock.now < deadline { last = error }
                 }
             }
@@ -182,7 +182,7 @@ package final class Database: Service, Sendable, CustomStringConvertible {
         guard now + delay < deadline else { throw last ?? PostgresError(.unreachable, message: "the server is away") }
     }
 
-    /// Makes one connection, ready for use.
+    /// Opens one connection, ready for use.
     func makeSession(until deadline: ContinuousClock.Instant) async throws(PostgresError) -> Session {
         do throws(LibPQError) {
             let session = try await Session.connect(
@@ -199,7 +199,7 @@ package final class Database: Service, Sendable, CustomStringConvertible {
             )
             return session
         } catch {
-            // Nothing of the caller's was sent, whatever it was that failed.
+            // Whatever failed here, no statement of the caller was sent.
             if error.code == .cancelled { throw PostgresError(error) }
             throw PostgresError(.unreachable, message: PostgresError(error).message, cause: error)
         }
@@ -218,7 +218,7 @@ package final class Database: Service, Sendable, CustomStringConvertible {
             backOff.failed()
             return backOff.failures
         }
-        // Once per outage is news, the rest is noise.
+        // A warning once per outage; further attempts at debug level.
         logger.log(
             level: failures == 1 ? .warning : .debug,
             "database not reached",
@@ -226,7 +226,7 @@ package final class Database: Service, Sendable, CustomStringConvertible {
         )
     }
 
-    /// The string's settings, with those of ours that it leaves open.
+    /// The settings of the string, completed with Tally's own defaults.
     static func settings(
         _ url: String,
         _ configuration: Configuration
@@ -235,7 +235,7 @@ package final class Database: Service, Sendable, CustomStringConvertible {
             var settings = try ConnectionSettings(parsing: url)
             settings.set("client_encoding", "UTF8")
             settings.setDefault("application_name", configuration.applicationName)
-            // A peer that vanished without a word is noticed after a minute rather than two hours.
+            // A peer that vanished silently is noticed after one minute instead of two hours.
             settings.setDefault("keepalives_idle", "30")
             settings.setDefault("keepalives_interval", "10")
             settings.setDefault("keepalives_count", "3")
@@ -247,7 +247,7 @@ package final class Database: Service, Sendable, CustomStringConvertible {
     }
 }
 
-/// The loop of databases that were given none. Lives as long as the process.
+/// The loop of all databases that were created without one. It lives as long as the process.
 private enum SharedLoop {
     private static let loop = Result { () throws(ReactorError) in try EventLoop(name: "postgres") }
 

@@ -2,12 +2,12 @@ import LibPQ
 import Reactor
 import Synchronization
 
-/// Leads the ``PoolMachine``: its lock, the tasks that wait, and their deadlines.
+/// Runs the ``PoolMachine``: adds its lock, the waiting tasks and their deadlines.
 final class Pool: Sendable {
-    /// What one who wanted a connection got.
+    /// The result of a request for a connection.
     enum Outcome: Sendable {
         case session(Session)
-        /// The right, and the duty, to make a connection.
+        /// The right and the duty to open a connection.
         case slot
         case closed
         case timedOut
@@ -19,7 +19,7 @@ final class Pool: Sendable {
     fileprivate struct State {
         var machine: Machine
         var lastNumber: UInt64 = 0
-        /// Those who wait for the last loan to end.
+        /// Callers that wait for the last loan to end.
         var drainers: [CheckedContinuation<Void, Never>] = []
     }
 
@@ -43,7 +43,7 @@ final class Pool: Sendable {
 
     var isShutDown: Bool { state.withLock { $0.machine.isShutDown } }
 
-    /// Gets a connection, or the right to make one, in the order of coming.
+    /// Returns a connection, or the right to open one, in the order of arrival.
     func acquire(until deadline: ContinuousClock.Instant) async -> Outcome {
         if let outcome = state.withLock({ $0.machine.requested().map(Outcome.init) }) { return outcome }
         let number = state.withLock { state in
@@ -58,7 +58,7 @@ final class Pool: Sendable {
                 }
                 if let outcome { continuation.resume(returning: outcome) }
                 if let timer { expire(at: timer) }
-                // A cancellation that came before the waiting began has found nobody.
+                // A cancellation before the wait began has found no waiter.
                 if Task.isCancelled { giveUp(number) }
             }
         } onCancel: {
@@ -66,7 +66,7 @@ final class Pool: Sendable {
         }
     }
 
-    /// Gives a good connection back.
+    /// Returns a usable connection to the pool.
     func release(_ session: Session) {
         let (returned, drainers) = state.withLock { state in
             (state.machine.released(session, at: .now), state.takeDrainers())
@@ -79,26 +79,26 @@ final class Pool: Sendable {
         for drainer in drainers { drainer.resume() }
     }
 
-    /// A connection has broken or could not be made.
+    /// Frees the slot of a connection that broke or could not be opened.
     func freeSlot() {
         let (waiter, drainers) = state.withLock { state in (state.machine.slotFreed(), state.takeDrainers()) }
         waiter?.resume(returning: .slot)
         for drainer in drainers { drainer.resume() }
     }
 
-    /// Takes a connection that has rested since `limit`; to be given back like a loan.
+    /// Takes a connection that has been idle since `limit`. Return it like a loan.
     func takeIdle(since limit: ContinuousClock.Instant) -> Session? {
         state.withLock { $0.machine.takeIdle(since: limit) }
     }
 
-    /// Ends the lending; resting connections are closed, those who wait are sent away.
+    /// Stops lending. Idle connections are closed, and waiting callers get an error.
     func shutDown() {
         let (connections, waiters) = state.withLock { $0.machine.shutDown() }
         for session in connections { session.close() }
         for waiter in waiters { waiter.resume(returning: .closed) }
     }
 
-    /// After ``shutDown()``: waits until the last loan has ended, at most so long.
+    /// After ``shutDown()``: waits until the last loan has ended, up to the timeout.
     func drain(timeout: Duration) async {
         await withCheckedContinuation { continuation in
             let isDrained = state.withLock { state in

@@ -1,7 +1,7 @@
-/// Who gets which connection. Pure: events in, decisions out; it neither connects nor waits.
+/// Decides who gets which connection. It is pure: events in, decisions out; it neither connects nor waits.
 ///
-/// `slots` counts connections that exist, are lent or are being made, and never passes the maximum. Whoever gives one
-/// up passes it, or the right to make another, to the one who has waited longest.
+/// `slots` counts connections that are idle, lent or being opened, and never exceeds the maximum. A free slot goes to
+/// the caller that has waited longest, with its connection or as the right to open one.
 struct PoolMachine<Connection, Waiter> {
     private struct Idle {
         let connection: Connection
@@ -17,7 +17,7 @@ struct PoolMachine<Connection, Waiter> {
     private var idle: [Idle] = []
     private(set) var slots = 0
     private var waiting: [UInt64: Waiting] = [:]
-    /// Numbers in the order of arrival; those no longer in `waiting` are skipped.
+    /// Numbers in the order of arrival. Numbers that are no longer in `waiting` are skipped.
     private var order: [UInt64] = []
     private var orderStart = 0
     private var nextTimer: ContinuousClock.Instant?
@@ -30,27 +30,27 @@ struct PoolMachine<Connection, Waiter> {
     var idleCount: Int { idle.count }
     var waitingCount: Int { waiting.count }
 
-    /// What one who wants a connection gets.
+    /// The grant for a request.
     enum Grant {
         case connection(Connection)
-        /// The right, and the duty, to make one. Ends by `released` or `slotFreed`.
+        /// The right and the duty to open a connection. It ends by `released` or `slotFreed`.
         case slot
         case closed
     }
 
-    /// Somebody wants a connection. Nil: everything is in use.
+    /// Handles a request for a connection. `nil`: all are in use.
     mutating func requested() -> Grant? {
         if isShutDown { return .closed }
-        // The one used last is the most likely to be well.
+        // The most recently used one is the most likely to work.
         if let last = idle.popLast() { return .connection(last.connection) }
         guard slots < maximum else { return nil }
         slots += 1
         return .slot
     }
 
-    /// Somebody starts to wait. All wait equally long, so that the first to come is the first whose time is up.
+    /// Adds a waiter. All wait equally long, so deadlines pass in the order of arrival.
     ///
-    /// - Returns: when `deadlinePassed` is to be called, if nothing was asked for before.
+    /// - Returns: When to call `deadlinePassed`; `nil` if a call is already scheduled.
     mutating func startedWaiting(
         _ waiter: Waiter,
         number: UInt64,
@@ -63,14 +63,14 @@ struct PoolMachine<Connection, Waiter> {
         return deadline
     }
 
-    /// Somebody does not want to wait any more. Nil: it has been served meanwhile.
+    /// Removes a waiter that gives up. `nil`: it has been served meanwhile.
     mutating func gaveUp(_ number: UInt64) -> Waiter? {
         waiting.removeValue(forKey: number)?.waiter
     }
 
-    /// The time has come that was asked for.
+    /// Handles the scheduled deadline.
     ///
-    /// - Returns: those whose time is up, and when to call again.
+    /// - Returns: The waiters whose time is up, and when to call again.
     mutating func deadlinePassed(
         at now: ContinuousClock.Instant
     ) -> (expired: [Waiter], next: ContinuousClock.Instant?) {
@@ -80,14 +80,14 @@ struct PoolMachine<Connection, Waiter> {
         return (expired, nextTimer)
     }
 
-    /// What becomes of a connection that is given back.
+    /// What happens to a returned connection.
     enum Returned {
         case kept
         case handOver(Waiter)
         case close
     }
 
-    /// A good connection comes back, or has just been made and is not wanted by its maker.
+    /// Handles a usable connection that is returned, or that is new and whose caller no longer needs it.
     mutating func released(_ connection: Connection, at now: ContinuousClock.Instant) -> Returned {
         if isShutDown {
             slots -= 1
@@ -98,23 +98,23 @@ struct PoolMachine<Connection, Waiter> {
         return .kept
     }
 
-    /// A connection has broken, or could not be made.
+    /// Handles a connection that broke or could not be opened.
     ///
-    /// - Returns: who gets the slot.
+    /// - Returns: The waiter that gets the slot.
     mutating func slotFreed() -> Waiter? {
         if !isShutDown, let waiter = nextWaiter() { return waiter }
         slots -= 1
         return nil
     }
 
-    /// Takes an idle connection that nobody has used since `limit`; it counts as lent.
+    /// Takes a connection that has been idle since `limit`; it counts as lent.
     mutating func takeIdle(since limit: ContinuousClock.Instant) -> Connection? {
         guard let first = idle.first, first.since <= limit else { return nil }
         idle.removeFirst()
         return first.connection
     }
 
-    /// No more loans: idle connections are to be closed, those who wait are to be sent away.
+    /// Stops lending. Returns the idle connections to close and the waiters to dismiss.
     mutating func shutDown() -> (connections: [Connection], waiters: [Waiter]) {
         isShutDown = true
         let connections = idle.map(\.connection)
@@ -127,13 +127,13 @@ struct PoolMachine<Connection, Waiter> {
         return (connections, waiters)
     }
 
-    /// Takes the one who has waited longest.
+    /// Removes and returns the waiter that has waited longest.
     private mutating func nextWaiter() -> Waiter? {
         guard firstWaiting() != nil else { return nil }
         return waiting.removeValue(forKey: order[orderStart])?.waiter
     }
 
-    /// The one who has waited longest, whose number is then the first; the numbers of those gone are forgotten.
+    /// The waiter that has waited longest; its number is then the first. Numbers of former waiters are removed.
     private mutating func firstWaiting() -> Waiting? {
         while orderStart < order.count {
             if let first = waiting[order[orderStart]] { return first }

@@ -1,11 +1,11 @@
 package import LibPQ
 
-/// A statement whose interpolated values travel as binary parameters, never as text.
+/// A statement whose interpolated values are sent as binary parameters, never as text.
 ///
 /// `"SELECT name FROM people WHERE id = \(id) AND tag = ANY(\(tags))"` becomes `… id = $1 AND tag = ANY($2)`. The text
-/// between the values should be constant: each distinct text is prepared and kept per connection.
+/// between the values should be constant, because each distinct text is prepared and cached per connection.
 package struct Query: Sendable, Hashable, ExpressibleByStringInterpolation {
-    /// What goes to the server.
+    /// The statement for the server.
     package let statement: Statement
 
     package var sql: String { statement.sql }
@@ -18,25 +18,25 @@ package struct Query: Sendable, Hashable, ExpressibleByStringInterpolation {
         statement = Statement(sql: stringInterpolation.sql, parameters: stringInterpolation.parameters)
     }
 
-    /// SQL that is not known at compile time. The caller answers for what is in it.
+    /// SQL that is not known at compile time. The caller is responsible for its content.
     package init(unescaped sql: String) {
         statement = Statement(sql: sql)
     }
 
-    /// The statement that lets the server plan all that follow in the transaction, or the pipeline, once for each
-    /// connection, and look up every row by an index.
+    /// Makes the server plan each following statement of the transaction or pipeline once per connection, and find
+    /// every row by an index.
     ///
-    /// Else it weighs up for every execution whether to plan anew for the very values, and finds that worth its while
-    /// for short arrays again and again, though planning costs more than all the rest. And what it plans while a table
-    /// is new and short, it keeps: it would go on reading the whole of it when it has long grown. Joins are loops, the
-    /// elements of an array outside, so rows are met in the order of the array. Not for statements whose best plan
-    /// depends on their values, nor for those that join two arrays.
+    /// By default the server decides at every execution whether to plan again for the current values. For short arrays
+    /// it often does, although planning costs more than all the rest. A plan from the time when a table was short would
+    /// also keep reading the whole table after it has grown. Joins become nested loops with the elements of an array
+    /// outside, so rows come in the order of the array. Do not use it for statements whose best plan depends on their
+    /// values, or that join two arrays.
     package static let planningOnce: Query = """
         SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
                set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true)
         """
 
-    /// Collects the text of a query, and its values apart from it.
+    /// Collects the text of a query separately from its values.
     package struct StringInterpolation: StringInterpolationProtocol {
         fileprivate var sql = ""
         fileprivate var parameters = Parameters()
@@ -62,12 +62,12 @@ package struct Query: Sendable, Hashable, ExpressibleByStringInterpolation {
             appendPlaceholder()
         }
 
-        /// Puts text into the statement as it is. Never for what came from outside.
+        /// Inserts text into the statement unchanged. Never use it for outside input.
         package mutating func appendInterpolation(unescaped text: String) {
             sql += text
         }
 
-        /// Puts a quoted identifier into the statement.
+        /// Inserts a quoted identifier into the statement.
         package mutating func appendInterpolation(identifier name: String) {
             sql += Query.quoted(identifier: name)
         }

@@ -1,8 +1,7 @@
-/// A column of the rows that a statement takes from the program: `FROM \(rows: […]) AS u`.
+/// A column of rows that the program passes to a statement: `FROM \(rows: […]) AS u`.
 ///
-/// The server lists each array before it looks at the first row, and for short rows that is the largest part of its
-/// work. So a column that is the same in most statements is said to be (``usually(_:_:_:)``): where all rows have its
-/// usual value, that travels alone.
+/// The server unpacks each array before it reads the first row. For short rows that is most of its work. So declare a
+/// column that rarely varies as ``usually(_:_:_:)``: if all rows have its usual value, only that value is sent.
 package struct RowColumn: Sendable {
     fileprivate let name: StaticString
     fileprivate let isArray: Bool
@@ -24,9 +23,9 @@ package struct RowColumn: Sendable {
         RowColumn(name: name, isArray: true) { $0.appendInterpolation(values) }
     }
 
-    // Inlinable, as the next: else each value of each row is compared by way of its type's tables.
-    /// A value for each row, which is hardly ever another than `value` in any of them. Each set of columns in which it
-    /// is makes a statement of its own, so this is not for what changes from one statement to the next.
+    // Inlinable, like the next one. Otherwise each comparison would go through the type's witness table.
+    /// A value for each row, which is nearly always `value`. Each set of columns that vary makes a separate statement.
+    /// So do not use it for columns that often change between statements.
     @inlinable
     package static func usually<Value: PostgresValue & Equatable & Sendable>(
         _ value: Value,
@@ -37,7 +36,7 @@ package struct RowColumn: Sendable {
         return RowColumn(name: name, isArray: false) { $0.appendInterpolation(value) }
     }
 
-    /// A value for each row, which hardly any has.
+    /// An optional value for each row, which nearly every row lacks.
     @inlinable
     package static func rarely<Value: PostgresValue & Sendable>(_ name: StaticString, _ values: [Value?]) -> RowColumn {
         guard values.allSatisfy({ $0 == nil }) else { return .each(name, values) }
@@ -46,7 +45,7 @@ package struct RowColumn: Sendable {
 }
 
 extension Query.StringInterpolation {
-    /// The rows that the columns make, all of one length; the first is one that each row has a value for.
+    /// The rows from the columns, all of one length. The first column must be one with a value for each row.
     package mutating func appendInterpolation(rows columns: [RowColumn]) {
         let (arrays, values) = (columns.filter(\.isArray), columns.filter { !$0.isArray })
         appendLiteral("(SELECT r.*")

@@ -1,6 +1,6 @@
 import LibPQ
 
-/// The rows of one result, decoded when they are read. Cheap to copy: all copies share the server's bytes.
+/// The rows of one result, decoded on access. Copies are cheap, because they share the server's bytes.
 package struct Rows: Sendable, RandomAccessCollection {
     let result: ResultHandle
 
@@ -16,23 +16,23 @@ package struct Rows: Sendable, RandomAccessCollection {
         return Row(rows: self, index: position)
     }
 
-    /// Rows that an INSERT, UPDATE, DELETE or MERGE touched, or that a SELECT returned.
+    /// The rows that an INSERT, UPDATE, DELETE or MERGE affected, or that a SELECT returned.
     package var affectedRows: Int { result.affectedRows }
 
-    /// Names of the columns, as the statement calls them.
+    /// The names of the columns in the statement.
     package var columns: [String] { (0..<result.columnCount).map(result.columnName) }
 
-    /// Lends the bytes of one field in the server's binary format, nil for NULL. For `bytea` these are the bytes
-    /// themselves. Traps outside of the result.
+    /// Lends the bytes of one field in the server's binary format; `nil` for NULL. A `bytea` has the same bytes in it.
+    /// Traps for an index out of range.
     package func withBytes<R, E: Error>(row: Int, column: Int, _ body: (RawSpan) throws(E) -> R) throws(E) -> R? {
         if result.isNull(row: row, column: column) { return nil }
         return try result.withBytes(row: row, column: column, body)
     }
 
-    /// Reads all rows as tuples: `rows.decoded(as: (String, Int64?).self)`.
+    /// Decodes all rows as tuples: `rows.decoded(as: (String, Int64?).self)`.
     ///
-    /// - Throws: ``PostgresError/Code/decoding``, naming the column and never the value. The number of columns must
-    ///   fit.
+    /// - Throws: ``PostgresError/Code/decoding``, which names the column, never the value. The number of columns must
+    ///   match.
     package func decoded<each Value: PostgresDecodable>(
         as types: (repeat each Value).Type
     ) throws(PostgresError) -> [(repeat each Value)] {
@@ -42,7 +42,7 @@ package struct Rows: Sendable, RandomAccessCollection {
         return values
     }
 
-    /// Reads all rows of a single column: `rows.decoded(as: String.self)`.
+    /// Decodes all rows of a single column: `rows.decoded(as: String.self)`.
     package func decoded<Value: PostgresDecodable>(as type: Value.Type) throws(PostgresError) -> [Value] {
         var values: [Value] = []
         values.reserveCapacity(count)
@@ -50,12 +50,12 @@ package struct Rows: Sendable, RandomAccessCollection {
         return values
     }
 
-    /// Reads the first row of a single column, nil if there is no row.
+    /// Decodes the first row of a single column; `nil` without a row.
     package func first<Value: PostgresDecodable>(as type: Value.Type) throws(PostgresError) -> Value? {
         try first?.decode(type)
     }
 
-    /// Reads the first row, nil if there is none.
+    /// Decodes the first row; `nil` without a row.
     ///
     /// - Throws: ``PostgresError/Code/decoding``.
     package func first<each Value: PostgresDecodable>(
@@ -70,10 +70,10 @@ package struct Row: Sendable {
     let rows: Rows
     let index: Int
 
-    /// Reads one column, counted from 0.
+    /// Decodes one column, counted from 0.
     ///
     /// - Throws: ``PostgresError/Code/decoding``, also for NULL unless `Value` is an optional.
-    // Made for these types once: rows are read in other modules, from where only the general form can be called.
+    // Specialized here, because rows are read in other modules, which could call only the generic form.
     @specialized(where Value == Int64)
     @specialized(where Value == Int64?)
     @specialized(where Value == String)
@@ -100,7 +100,7 @@ package struct Row: Sendable {
         }
     }
 
-    /// Reads the only column.
+    /// Decodes the only column.
     ///
     /// - Throws: ``PostgresError/Code/decoding``.
     package func decode<Value: PostgresDecodable>(_ type: Value.Type) throws(PostgresError) -> Value {
@@ -108,7 +108,7 @@ package struct Row: Sendable {
         return try decode(type, at: 0)
     }
 
-    /// Reads the whole row.
+    /// Decodes the whole row.
     ///
     /// - Throws: ``PostgresError/Code/decoding``.
     package func decode<each Value: PostgresDecodable>(

@@ -1,10 +1,10 @@
-/// What arrays can be made of: values, optionals of values, and bytes, whose arrays are `bytea`.
+/// A type that arrays can contain: values, optionals of values, and bytes, whose arrays are `bytea`.
 package protocol PostgresArrayElement {
-    /// The type of an array of these.
+    /// The server type of an array of these.
     static var postgresTypeOfArray: PostgresType { get }
     /// Appends the binary form of the whole array.
     static func encodeArray(_ elements: [Self], into bytes: inout [UInt8])
-    /// Reads a whole array.
+    /// Decodes a whole array.
     static func decodeArray(_ bytes: RawSpan, oid: UInt32) throws(ValueFailure) -> [Self]
 }
 
@@ -53,8 +53,7 @@ extension PostgresValue {
 extension Optional: PostgresArrayElement where Wrapped: PostgresValue {
     package static var postgresTypeOfArray: PostgresType { Wrapped.postgresTypeOfArray }
 
-    // Made for these types once: statements are written in other modules, from where only the general form can be
-    // called.
+    // Specialized here, because statements are built in other modules, which could call only the generic form.
     @specialized(where Wrapped == Int16)
     @specialized(where Wrapped == Int32)
     @specialized(where Wrapped == Int64)
@@ -75,8 +74,8 @@ extension Optional: PostgresArrayElement where Wrapped: PostgresValue {
     }
 }
 
-// The format, from array_send in the server: dimensions, whether there are NULLs, element type; for each dimension its
-// length and lower bound; then length and bytes per element, -1 for NULL.
+// The format of the server's array_send: dimensions, whether there are NULLs, and the element type. Each dimension then
+// has its length and lower bound. Each element has its length and bytes, with length -1 for NULL.
 
 private func encodeArrayHeader(count: Int, hasNulls: Bool, type: PostgresType, into bytes: inout [UInt8]) {
     bytes.appendBigEndian(Int32(count == 0 ? 0 : 1))
@@ -100,7 +99,7 @@ private func decodeElements<T: PostgresDecodable>(_ bytes: RawSpan, oid: UInt32)
     if dimensions == 0 { return [] }
     guard dimensions == 1 else { throw .type(oid) }
     let count = try bytes.bigEndian(Int32.self, at: 12)
-    // Each element takes four bytes at least, so a wrong count cannot reserve more than the message holds.
+    // Each element has at least four bytes, so a wrong count cannot reserve more than the message contains.
     guard count >= 0, Int(count) <= bytes.byteCount / 4 else { throw .malformed }
     var elements: [T] = []
     elements.reserveCapacity(Int(count))

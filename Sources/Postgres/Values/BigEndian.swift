@@ -1,11 +1,11 @@
 extension RawSpan {
-    /// A whole number in network order that fills the span.
+    /// An integer in network order that fills the span.
     func bigEndian<T: FixedWidthInteger & BitwiseCopyable>(_: T.Type) throws(ValueFailure) -> T {
         guard byteCount == MemoryLayout<T>.size else { throw .malformed }
         return T(bigEndian: unsafeLoadUnaligned(as: T.self))
     }
 
-    /// A whole number in network order at an offset.
+    /// An integer in network order at an offset.
     func bigEndian<T: FixedWidthInteger & BitwiseCopyable>(_: T.Type, at offset: Int) throws(ValueFailure) -> T {
         guard offset >= 0, offset <= byteCount - MemoryLayout<T>.size else { throw .malformed }
         return T(bigEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: T.self))
@@ -13,12 +13,12 @@ extension RawSpan {
 }
 
 extension [UInt8] {
-    /// Appends a whole number in network order.
+    /// Appends an integer in network order.
     mutating func appendBigEndian<T: FixedWidthInteger>(_ value: T) {
         Swift.withUnsafeBytes(of: value.bigEndian) { append(contentsOf: $0) }
     }
 
-    /// Replaces what `appendBigEndian` has written at an offset.
+    /// Replaces an integer that `appendBigEndian` wrote at an offset.
     mutating func replaceBigEndian<T: FixedWidthInteger>(_ value: T, at offset: Int) {
         Swift.withUnsafeBytes(of: value.bigEndian) { bytes in
             for index in bytes.indices { self[offset + index] = bytes[index] }

@@ -11,7 +11,7 @@ extension Bool: PostgresValue {
     }
 }
 
-/// The three whole-number types of the server; each Swift type reads all of them, as far as the value fits.
+/// Decodes the server's three integer types. Each Swift integer type accepts all of them if the value fits.
 private func decodeInteger<T: FixedWidthInteger>(_ bytes: RawSpan, oid: UInt32) throws(ValueFailure) -> T {
     let value: T?
     switch oid {

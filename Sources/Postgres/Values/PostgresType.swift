@@ -1,4 +1,4 @@
-/// A type of the server: its OID and that of arrays of it, as in the catalogue `pg_type`, where they never change.
+/// A server type: its OID and the OID of its arrays. Both are constants of the catalog `pg_type`.
 package struct PostgresType: Sendable, Hashable {
     package let oid: UInt32
     package let arrayOID: UInt32
@@ -26,6 +26,6 @@ package struct PostgresType: Sendable, Hashable {
     package static let timestamptz = PostgresType(oid: 1184, arrayOID: 1185)
     package static let interval = PostgresType(oid: 1186, arrayOID: 1187)
 
-    /// Types made by users begin here: enums, whose binary form is their label, among them.
+    /// The first OID of user-defined types. These include enums, whose binary format is their label.
     static let firstUserOID: UInt32 = 16_384
 }

@@ -1,9 +1,10 @@
-/// Something that a column can be read as: a value, or an optional of one.
+/// A type that a column can be decoded as: a value, or an optional of one.
 package protocol PostgresDecodable {
-    /// Reads what is not NULL. `oid` is the type that the server says it is; types that do not fit are refused.
+    /// Decodes a field that is not NULL. `oid` is the type that the server reports. Types that do not match are
+    /// refused.
     static func decodeField(_ bytes: RawSpan, oid: UInt32) throws(ValueFailure) -> Self
 
-    /// What NULL becomes; a value refuses it.
+    /// Decodes NULL; a value type refuses it.
     static func decodeNull() throws(ValueFailure) -> Self
 }
 
@@ -11,10 +12,10 @@ package protocol PostgresDecodable {
 ///
 /// A `RawRepresentable` type whose raw value is a `PostgresValue` conforms with an empty extension.
 package protocol PostgresValue: PostgresDecodable, PostgresArrayElement {
-    /// The type that a parameter is declared with. Cast in SQL where another is wanted: `\(state)::activity_state`.
+    /// The type that a parameter is declared with. For another type, cast in SQL: `\(state)::activity_state`.
     static var postgresType: PostgresType { get }
 
-    /// Appends the binary form, and nothing else.
+    /// Appends exactly the binary format of the value.
     func encodePostgres(into bytes: inout [UInt8])
 }
 
@@ -22,15 +23,15 @@ extension PostgresValue {
     package static func decodeNull() throws(ValueFailure) -> Self { throw .null }
 }
 
-/// Why a value could not be read. Never holds the value.
+/// Why a value could not be decoded. It never contains the value.
 package enum ValueFailure: Error, Hashable {
-    /// NULL where the program expects a value.
+    /// NULL, but the program expects a value.
     case null
-    /// The column is of another type, of this OID.
+    /// The column has another type, with this OID.
     case type(UInt32)
-    /// The bytes are not what the type promises.
+    /// The bytes do not follow the type's format.
     case malformed
-    /// Fits the type of the server, but not that of the program.
+    /// The value fits the server's type, but not the program's.
     case outOfRange
 }
 

@@ -10,7 +10,7 @@ extension String: PostgresValue {
         PostgresType.unknown.oid, PostgresType.json.oid,
     ]
 
-    /// Reads text of all kinds, `json`, and the label of an enum.
+    /// Decodes all text types, `json`, and the label of an enum.
     package static func decodeField(_ bytes: RawSpan, oid: UInt32) throws(ValueFailure) -> String {
         guard oid == PostgresType.text.oid || oid >= PostgresType.firstUserOID || textOIDs.contains(oid) else {
             throw .type(oid)
@@ -19,12 +19,12 @@ extension String: PostgresValue {
     }
 }
 
-/// JSON as UTF-8 text, kept byte by byte as it is. For columns of type `json`; a `jsonb` column works, too, but keeps
-/// only the meaning.
+/// JSON as UTF-8 text, preserved byte by byte in columns of type `json`. A `jsonb` column works too, but preserves only
+/// the meaning.
 package struct JSONText: Sendable, Hashable {
     package let bytes: [UInt8]
 
-    /// - Parameter bytes: the server refuses what is not JSON.
+    /// - Parameter bytes: JSON text; the server refuses anything else.
     package init(_ bytes: [UInt8]) {
         self.bytes = bytes
     }
@@ -47,7 +47,7 @@ extension JSONText: PostgresValue {
         case PostgresType.json.oid, PostgresType.text.oid:
             return JSONText(bytes.withUnsafeBytes { Array($0) })
         case PostgresType.jsonb.oid:
-            // One byte of version before the text; there has only ever been version 1.
+            // One version byte before the text; only version 1 exists.
             guard try bytes.bigEndian(UInt8.self, at: 0) == 1 else { throw .malformed }
             return JSONText(bytes.withUnsafeBytes { Array($0.dropFirst()) })
         default: throw .type(oid)

@@ -14,7 +14,7 @@ package struct PGTimestamp: Sendable, Hashable, Comparable {
         left.microseconds < right.microseconds
     }
 
-    /// The server counts from 2000-01-01 00:00 UTC.
+    /// The server's epoch is 2000-01-01 00:00 UTC.
     private static let serverEpoch: Int64 = 946_684_800_000_000
 }
 
@@ -40,7 +40,7 @@ extension PGTimestamp: PostgresValue {
 extension Date: PostgresValue {
     package static var postgresType: PostgresType { .timestamptz }
 
-    /// Rounded to microseconds; what the server's type cannot hold becomes infinite.
+    /// Rounds to microseconds. A date outside the server's range becomes infinite.
     package func encodePostgres(into bytes: inout [UInt8]) {
         let microseconds = (timeIntervalSince1970 * 1_000_000).rounded()
         let value = Int64(exactly: microseconds) ?? (microseconds > 0 ? .max : .min)
@@ -67,7 +67,7 @@ extension UUID: PostgresValue {
     }
 }
 
-/// An `interval`, in microseconds; below that it is cut.
+/// An `interval`, truncated to microseconds.
 extension Duration: PostgresValue {
     package static var postgresType: PostgresType { .interval }
 
@@ -76,12 +76,12 @@ extension Duration: PostgresValue {
         let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
         let limit: Int64 = seconds < 0 ? .min : .max
         bytes.appendBigEndian(overflow ? limit : whole &+ attoseconds / 1_000_000_000_000)
-        // Days and months are of no fixed length; a duration has neither.
+        // Days and months have no fixed length; a duration has neither.
         bytes.appendBigEndian(Int32(0))
         bytes.appendBigEndian(Int32(0))
     }
 
-    /// A day is 24 hours, as the server's own arithmetic on intervals has it; months are refused.
+    /// A day counts as 24 hours, as in the server's own interval arithmetic. Months are refused.
     package static func decodeField(_ bytes: RawSpan, oid: UInt32) throws(ValueFailure) -> Duration {
         guard oid == PostgresType.interval.oid else { throw .type(oid) }
         let microseconds = try bytes.bigEndian(Int64.self, at: 0)

@@ -3,16 +3,16 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// A program that was started here, in a process group of its own.
+/// A program that this process has started, in its own process group.
 ///
-/// Not by Foundation's `Process`, which reads past its buffer when some 1,300 descriptors are open.
+/// It replaces Foundation's `Process`, which reads past its buffer when some 1,300 descriptors are open.
 package final class ChildProcess: Sendable {
     /// How a program ended.
     package enum Ending: Sendable, Hashable {
         case exited(Int32)
         case killed(signal: Int32)
 
-        /// A signal counts as its number.
+        /// The exit status; for a signal, its number.
         package var status: Int32 {
             switch self {
             case .exited(let status), .killed(let status): status
@@ -30,17 +30,17 @@ package final class ChildProcess: Sendable {
 
     /// Starts a program.
     ///
-    /// It is started by a thread of its own, which lives as long as the program and waits for it: a signal at the
-    /// parent's death, where the command line asks for one, is sent when the starting thread ends.
+    /// Its own thread starts it, lives as long as the program, and waits for it. The command line may ask for a signal
+    /// at the parent's death, and the kernel sends that when the starting thread ends.
     ///
     /// - Parameters:
-    ///   - program: what to start, and where.
-    ///   - input: a descriptor for the standard input; nil for an empty one.
-    ///   - output: a descriptor for the standard output. All three stay the caller's, who may close them when this
+    ///   - program: The command line, environment and folder.
+    ///   - input: A descriptor for the standard input; `nil` for an empty one.
+    ///   - output: A descriptor for the standard output. All three remain the caller's, who may close them after this
     ///     returns.
-    ///   - errors: one for the standard error; may be the same.
-    /// - Returns: the running program.
-    /// - Throws: ``ReactorError/Code/system`` when it cannot be started.
+    ///   - errors: A descriptor for the standard error; may be the same.
+    /// - Returns: The running program.
+    /// - Throws: ``ReactorError/Code/system`` if it cannot be started.
     package static func start(
         _ program: ProgramStart,
         input: Int32? = nil,
@@ -60,48 +60,48 @@ package final class ChildProcess: Sendable {
         return ChildProcess(processID: try started.wait(), end: end)
     }
 
-    /// Runs a program to its end and reads what it has printed, errors included.
+    /// Runs a program to its end and returns its output, including errors.
     ///
     /// - Parameters:
-    ///   - program: what to run, and where.
-    ///   - input: what it finds at its standard input.
-    ///   - timeout: how long it may take.
-    /// - Returns: how it ended, and all that it has printed.
-    /// - Throws: ``ReactorError/Code/timedOut`` when it takes too long, and is killed.
+    ///   - program: The command line, environment and folder.
+    ///   - input: The content of its standard input.
+    ///   - timeout: How long it may run.
+    /// - Returns: How it ended, and everything it printed.
+    /// - Throws: ``ReactorError/Code/timedOut`` if it exceeds the timeout; it is then killed.
     package static func output(
         of program: ProgramStart,
         input: [UInt8] = [],
         timeout: Duration
     ) async throws(ReactorError) -> (ending: Ending, text: String) {
-        // Files without names, because a pipe that nobody reads in time would stop the program.
+        // Unnamed files, because a full pipe that no one reads would block the program.
         let given = try input.isEmpty ? nil : UnnamedFile(input)
         let printed = try UnnamedFile([])
         let (input, output) = (given?.descriptor, printed.descriptor)
         let process = try start(program, input: input, output: output, errors: output)
-        // The program has the file by now; until then it had to be kept open.
+        // Keeps the file open until the program has its own descriptor.
         withExtendedLifetime(given) {}
         let ending = try await process.finish(program.commandLine, within: timeout)
         return (ending, String(decoding: printed.bytes, as: UTF8.self))
     }
 
-    /// How it ended; nil while it runs.
+    /// How it ended; `nil` while it runs.
     package var ending: Ending? { end.ending }
 
-    /// How it ended, nil while it runs; a signal counts as its number.
+    /// The exit status, or the number of the signal that ended it; `nil` while it runs.
     package var status: Int32? { ending?.status }
 
-    /// Waits for its end, at most so long.
+    /// Waits for its end, up to the timeout.
     package func end(within timeout: Duration) async -> Ending? { await end.value(within: timeout) }
 
-    /// The same, blocking. For the end of the process, when nothing else runs any more.
+    /// The same, blocking. Use it at the end of this process, when nothing else runs.
     package func waitForEnd(within timeout: Duration) {
         end.wait(until: .now() + timeout / .seconds(1))
     }
 
-    /// Sends a signal unless it has ended.
+    /// Sends a signal if it is still running.
     package func signal(_ number: Int32) { end.signal(processID, number) }
 
-    /// Waits for its end; a program that is not there in time is killed.
+    /// Waits for its end and kills it after the timeout.
     ///
     /// - Throws: ``ReactorError/Code/timedOut``.
     package func finish(
@@ -114,7 +114,7 @@ package final class ChildProcess: Sendable {
     }
 }
 
-/// The end of a program, for any number of those who wait for it.
+/// The end of a program. Any number of callers can wait for it.
 private final class End: Sendable {
     private let result = Mutex<ChildProcess.Ending?>(nil)
     private let group = DispatchGroup()
@@ -125,7 +125,7 @@ private final class End: Sendable {
 
     /// Blocks until the process has ended.
     func await(_ processID: Int32) {
-        // Its id belongs to it until it is reaped, which happens under the lock: no signal reaches a stranger.
+        // Its id belongs to it until it is reaped, which happens under the lock. So no signal reaches another process.
         var information = unsafe siginfo_t()
         while unsafe waitid(P_PID, id_t(processID), &information, WEXITED | WNOWAIT) != 0, errno == EINTR {}
         result.withLock { result in
@@ -144,7 +144,7 @@ private final class End: Sendable {
     }
 
     func wait(until deadline: DispatchTime) {
-        // Whether it has ended is in `ending`.
+        // `ending` shows whether it has ended.
         _ = group.wait(timeout: deadline)
     }
 
@@ -157,7 +157,7 @@ private final class End: Sendable {
     }
 }
 
-/// A continuation for whoever comes first.
+/// A continuation that only the first caller resumes.
 private final class FirstOnly: Sendable {
     private let continuation: Mutex<CheckedContinuation<ChildProcess.Ending?, Never>?>
 
@@ -180,7 +180,7 @@ private final class Started: Sendable {
         semaphore.signal()
     }
 
-    /// Blocks for as long as a fork takes.
+    /// Blocks for the duration of a fork.
     func wait() throws(ReactorError) -> Int32 {
         semaphore.wait()
         guard let result = result.withLock({ $0 }) else {

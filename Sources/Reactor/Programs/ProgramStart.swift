@@ -1,13 +1,15 @@
 import CLinux
 import Glibc
 
-/// How a program is started.
+/// How to start a program: command line, environment and folder.
 package struct ProgramStart: Sendable {
-    /// A path, and the arguments.
+    /// The path of the program, then its arguments.
     package var commandLine: [String]
-    /// All of it. Nothing of our own surroundings goes with it by itself: PGHOST and its kin would mislead PostgreSQL.
+    /// The whole environment. This process's own is not inherited, because variables such as PGHOST would mislead
+    /// PostgreSQL.
     package var environment: [String: String]
-    /// Where it runs. The root by default: it may not be allowed to enter our folder.
+    /// The working directory. The default is the root, because the program may have no access to this process's
+    /// directory.
     package var folder: String
 
     package init(
@@ -20,12 +22,12 @@ package struct ProgramStart: Sendable {
         self.folder = folder
     }
 
-    /// Starts it, with nothing of our descriptors but these, and no signal blocked or ignored; without an input it has
-    /// an empty one.
+    /// Starts the program. It inherits only these descriptors, and no signal is blocked or ignored. Without `input` its
+    /// standard input is empty.
     ///
-    /// It leads a process group of its own: what a person types at our terminal is not meant for it.
+    /// It leads its own process group, so that keys such as Ctrl-C on the terminal do not reach it.
     ///
-    /// - Returns: its process id. The calling thread is its parent.
+    /// - Returns: Its process id. The calling thread is its parent.
     /// - Throws: ``ReactorError/Code/system``, with the path.
     package func spawn(input: Int32? = nil, output: Int32, errors: Int32) throws(ReactorError) -> Int32 {
         var actions = unsafe posix_spawn_file_actions_t()
@@ -73,7 +75,7 @@ package struct ProgramStart: Sendable {
     }
 }
 
-/// A list of C strings, ended by a null pointer, as long as this lives.
+/// A list of C strings that ends with a null pointer; valid as long as this lives.
 @safe
 private final class CStrings {
     let pointers: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>

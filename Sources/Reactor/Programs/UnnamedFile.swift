@@ -1,13 +1,13 @@
 import CLinux
 import Glibc
 
-/// A file in memory without a name, which is gone when this is. It needs no folder that can be written to, and daemons
-/// often have none.
+/// A file in memory without a name. It disappears with this object. It needs no writable folder, which daemons often
+/// lack.
 final class UnnamedFile {
     /// Valid as long as this lives.
     let descriptor: Int32
 
-    /// Makes one with this content, to be read from its beginning.
+    /// Creates a file with this content, with the position at the beginning.
     ///
     /// - Throws: ``ReactorError/Code/system``.
     init(_ content: [UInt8]) throws(ReactorError) {
@@ -23,7 +23,7 @@ final class UnnamedFile {
         guard lseek(descriptor, 0, SEEK_SET) == 0 else { throw ReactorError(operation: "lseek", errno: errno) }
     }
 
-    /// All that is in it.
+    /// The whole content.
     var bytes: [UInt8] {
         var bytes: [UInt8] = []
         var part = [UInt8](repeating: 0, count: 65_536)

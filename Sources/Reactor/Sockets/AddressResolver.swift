@@ -1,8 +1,8 @@
 import Glibc
 
-/// The system's resolver, kept off the loop because it blocks for as long as the name servers please.
+/// The system's resolver. It runs off the loop, because it blocks until the name servers answer.
 package enum AddressResolver {
-    /// A look-up of a host and port that calls back on the loop, in a later pass.
+    /// A lookup of a host and port. It calls back on the loop, in a later pass.
     package typealias LookUp = (
         _ host: String,
         _ port: UInt16,
@@ -10,10 +10,11 @@ package enum AddressResolver {
         _ completion: @escaping @Sendable (Result<[SocketAddress], ReactorError>) -> Void
     ) -> Void
 
-    /// Looks a name up and calls back on the loop with its addresses in the system's order of preference, never none.
+    /// Looks a name up and calls back on the loop with its addresses, at least one, in the system's order of
+    /// preference.
     ///
-    /// The look-up cannot be stopped, so a caller with a deadline has to ignore a late answer. Numeric addresses are
-    /// answered without a thread, but in a later pass like all others.
+    /// A lookup cannot be stopped, so a caller with a deadline must ignore a late answer. Numeric addresses need no
+    /// thread, but are also answered in a later pass.
     package static func resolve(
         host: String,
         port: UInt16,
@@ -25,7 +26,7 @@ package enum AddressResolver {
             return
         }
         do {
-            // One thread a look-up: names are looked up once per connection, and a stuck one must not hold up others.
+            // One thread per lookup. Lookups happen once per connection, and a blocked one must not delay others.
             try OSThread(name: "resolver") {
                 let result = lookUpName(host, port: port)
                 loop.execute { completion(result) }
@@ -35,14 +36,15 @@ package enum AddressResolver {
         }
     }
 
-    /// The addresses of a name in the system's order of preference, never none. Blocks, so not for the loop.
+    /// The addresses of a name, at least one, in the system's order of preference. It blocks, so do not call it on the
+    /// loop.
     package static func addresses(of host: String) throws(ReactorError) -> [SocketAddress] {
         if let address = numeric(host, port: 0) { return [address] }
         return try lookUpName(host, port: 0).get()
     }
 
-    /// A name's addresses of the kinds that this machine has itself, loopback aside. An address in numbers is to be
-    /// tried whatever the machine has, so it is no question for here.
+    /// The addresses of a name, of the families that this machine has itself (without loopback). A numeric address is
+    /// tried on every machine and does not come here.
     private static func lookUpName(_ name: String, port: UInt16) -> Result<[SocketAddress], ReactorError> {
         lookUp(name, port: port, flags: AI_ADDRCONFIG)
     }

@@ -1,6 +1,7 @@
 import Glibc
 
-/// One attempt to reach a host: looks the name up, then tries its addresses in turn. Belongs to a loop.
+/// One attempt to reach a host: it looks the name up, then tries the addresses one after the other. It belongs to a
+/// loop.
 package final class Connector {
     package typealias Completion = (Result<Socket, ReactorError>) -> Void
 
@@ -14,18 +15,18 @@ package final class Connector {
     private var overallTimer: TimerID?
     private var attemptTimer: TimerID?
     private var lastError: ReactorError?
-    /// How long one address may keep the others waiting.
+    /// The timeout of one address, after which the next one is tried.
     private static let longestAttempt: Duration = .seconds(2)
 
-    /// Starts at once; `completion` is called exactly once, on the loop and in a later pass, unless cancelled before.
+    /// Starts at once. `completion` is called exactly once, on the loop and in a later pass, unless the attempt is
+    /// cancelled before.
     ///
-    /// The name is looked up anew, so that connections spread over all addresses of a service. An address that does not
-    /// answer gets its share of the time that is left, at most two seconds, so that the others get a try. Only on the
-    /// loop.
+    /// Every attempt repeats the lookup, so that connections spread over all addresses of a service. An address that
+    /// does not answer uses at most its share of the remaining time, and at most two seconds. Call it only on the loop.
     ///
-    /// - `lookUp`: the resolver; another one is for tests.
-    /// - `timeout`: for everything together, the look-up included.
-    /// - `completion`: gets a connected socket with TCP_NODELAY and keepalive, or the error of the last address.
+    /// - `lookUp`: the resolver; tests pass another one.
+    /// - `timeout`: for everything together, including the lookup.
+    /// - `completion`: receives a connected socket with TCP_NODELAY and keepalive, or the error of the last address.
     package init(
         loop: EventLoop,
         host: String,
@@ -40,14 +41,14 @@ package final class Connector {
         self.completion = completion
         deadline = .now + timeout
         overallTimer = loop.schedule(after: timeout) { [weak self] in self?.timedOut() }
-        // The answer may come after the deadline, when this object may be gone already.
+        // The answer may arrive after the deadline, when this object may no longer exist.
         let bound = LoopBound<WeakConnector>(WeakConnector(connector: self), to: loop)
         lookUp(host, port, loop) { result in
             bound.value.connector?.resolved(result)
         }
     }
 
-    /// Gives up without a call.
+    /// Cancels the attempt; `completion` is not called.
     package func cancel() {
         loop.preconditionOnLoop()
         completion = nil
@@ -76,15 +77,15 @@ package final class Connector {
         finish(.failure(lastError ?? ReactorError(.unresolvable, operation: "connect", detail: host)))
     }
 
-    /// True when the attempt is under way or has succeeded.
+    /// True if the attempt is in progress or has succeeded.
     private func begin(_ address: SocketAddress) throws(ReactorError) -> Bool {
         let socket = try Socket.make(family: address.family ?? AF_INET)
         socket.setNoDelay()
         socket.setKeepAlive()
         self.socket = socket
         let result = unsafe address.withSockaddr { unsafe connect(socket.fd, $0, $1) }
-        // Interrupted or in progress, the kernel carries on by itself; a success at once is found writable in the next
-        // pass.
+        // After EINTR or EINPROGRESS the kernel continues on its own. A socket that connects at once becomes writable
+        // in the next pass.
         guard result == 0 || errno == EINPROGRESS || errno == EINTR else {
             throw ReactorError(operation: "connect", errno: errno, detail: address.description)
         }

@@ -1,21 +1,22 @@
 import CLinux
 import Glibc
 
-/// A listening TCP socket that hands out what connects to it. Belongs to a loop.
+/// A listening TCP socket. It passes each new connection to a closure. It belongs to a loop.
 package final class Listener {
     private let loop: EventLoop
     private let socket: Socket
     private var registration: Registration?
 
-    /// Where it listens, with the real port.
+    /// The address of the listener, with the real port.
     package let address: SocketAddress
 
-    /// Starts to listen; `accepted` is called on the loop with each connection, non-blocking and with TCP_NODELAY.
+    /// Starts to listen. `accepted` is called on the loop with each connection, which is non-blocking and has
+    /// TCP_NODELAY.
     ///
-    /// Only on the loop.
+    /// Call it only on the loop.
     ///
-    /// - `address`: port 0 lets the kernel choose a free one.
-    /// - Throws: ``ReactorError/Code/system``, with `EADDRINUSE` when the port is taken.
+    /// - `address`: with port 0 the kernel chooses a free one.
+    /// - Throws: ``ReactorError/Code/system``, with `EADDRINUSE` if the port is in use.
     package init(
         loop: EventLoop,
         address: SocketAddress,
@@ -23,7 +24,7 @@ package final class Listener {
     ) throws(ReactorError) {
         loop.preconditionOnLoop()
         let socket = try Socket.make(family: address.family ?? AF_INET)
-        // Otherwise a restart within minutes finds the port busy with closed connections.
+        // Without it, a restart within minutes fails because closed connections still occupy the port.
         _ = socket.setOption(SOL_SOCKET, SO_REUSEADDR, 1)
         guard unsafe address.withSockaddr({ unsafe bind(socket.fd, $0, $1) }) == 0 else {
             throw ReactorError(operation: "bind", errno: errno, detail: address.description)
@@ -39,7 +40,7 @@ package final class Listener {
         }
     }
 
-    /// Stops listening; connections that were accepted stay. A second call does nothing. Only on the loop.
+    /// Stops listening; accepted connections stay open. Another call does nothing. Only on the loop.
     package func close() {
         if let registration { loop.cancel(registration) }
         registration = nil
@@ -62,12 +63,13 @@ package final class Listener {
         }
     }
 
-    /// Out of descriptors or memory: the waiting connection would wake a level-triggered loop for ever.
+    /// Pauses when descriptors or memory run out. The waiting connection would otherwise wake a level-triggered loop
+    /// forever.
     private func pause() {
         guard let registration, (try? loop.update(registration, interest: [])) != nil else { return }
         loop.schedule(after: .milliseconds(100)) { [weak self] in
             guard let self, let registration = self.registration else { return }
-            // The socket is open as long as it is registered, so epoll can only be out of memory: try again later.
+            // The socket is open while it is registered, so only a lack of memory can fail here: retry later.
             if (try? loop.update(registration, interest: .read)) == nil { pause() }
         }
     }

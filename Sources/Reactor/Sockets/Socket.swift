@@ -1,16 +1,17 @@
 import Glibc
 
-/// A non-blocking TCP socket. Owned by one loop's objects; closes its descriptor when closed or let go.
+/// A non-blocking TCP socket. It belongs to the objects of one loop. It closes its descriptor when it is closed or
+/// released.
 ///
-/// A registration of the descriptor must be cancelled before.
+/// Cancel a registration of the descriptor before that.
 package final class Socket {
-    /// What one read or write came to.
+    /// The result of one read or write.
     package enum Transfer: Sendable, Hashable {
-        /// So many bytes went over, at least one.
+        /// The number of bytes moved, at least one.
         case moved(Int)
-        /// Nothing for now: wait for readiness.
+        /// Nothing possible now: wait for readiness.
         case wouldBlock
-        /// The peer will send nothing more. Reads only.
+        /// The peer sends nothing more. Only reads return it.
         case endOfStream
     }
 
@@ -25,7 +26,7 @@ package final class Socket {
         close()
     }
 
-    /// Makes a socket of an address family, non-blocking and not inherited by child processes.
+    /// Creates a non-blocking socket of an address family. Child processes do not inherit it.
     static func make(family: Int32) throws(ReactorError) -> Socket {
         let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
         let fd = Glibc.socket(family, type, 0)
@@ -33,9 +34,9 @@ package final class Socket {
         return Socket(owning: fd)
     }
 
-    /// Reads what is there, up to the buffer's size.
+    /// Reads the available bytes, up to the size of the buffer.
     ///
-    /// - Throws: ``ReactorError/Code/system``; `ECONNRESET` when the peer is gone.
+    /// - Throws: ``ReactorError/Code/system``; `ECONNRESET` if the peer is gone.
     package func read(into buffer: UnsafeMutableRawBufferPointer) throws(ReactorError) -> Transfer {
         while true {
             let count = unsafe recv(fd, buffer.baseAddress, buffer.count, 0)
@@ -49,9 +50,9 @@ package final class Socket {
         }
     }
 
-    /// Writes as much as the kernel takes, never raising SIGPIPE. Empty buffers are a mistake.
+    /// Writes as much as the kernel accepts, and never raises SIGPIPE. The buffer must not be empty.
     ///
-    /// - Throws: ``ReactorError/Code/system``; `EPIPE` or `ECONNRESET` when the peer is gone.
+    /// - Throws: ``ReactorError/Code/system``; `EPIPE` or `ECONNRESET` if the peer is gone.
     package func write(_ bytes: UnsafeRawBufferPointer) throws(ReactorError) -> Transfer {
         while true {
             let count = unsafe send(fd, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
@@ -64,26 +65,26 @@ package final class Socket {
         }
     }
 
-    /// Sends small segments at once instead of waiting for more: our writes are whole batches already.
+    /// Sends small segments at once instead of waiting for more, because every write is already a whole batch.
     package func setNoDelay() {
-        // A kernel that refuses only makes it slower.
+        // If the kernel refuses, the connection is only slower.
         _ = setOption(tcpLevel, TCP_NODELAY, 1)
     }
 
-    /// Asks the peer's kernel for a sign of life while nothing is said, and ends the connection if none comes for half
-    /// a minute.
+    /// Probes the peer's kernel while the connection is idle, and ends the connection after half a minute without an
+    /// answer.
     ///
-    /// Translators of addresses forget a silent connection within minutes, some within four; every minute keeps it
-    /// known, or shows that it is lost before something is sent on it.
+    /// NAT routers forget an idle connection within minutes, some within four. A probe every minute keeps the
+    /// connection alive, or detects its loss before the next send.
     func setKeepAlive() {
-        // A kernel that refuses any of them only finds out later.
+        // If the kernel refuses one, a lost connection is only noticed later.
         _ = setOption(tcpLevel, TCP_KEEPIDLE, 60)
         _ = setOption(tcpLevel, TCP_KEEPINTVL, 10)
         _ = setOption(tcpLevel, TCP_KEEPCNT, 3)
         _ = setOption(SOL_SOCKET, SO_KEEPALIVE, 1)
     }
 
-    /// The error of a finished connect, 0 when it succeeded.
+    /// The error of a finished connect; 0 if it succeeded.
     func pendingError() -> Int32 {
         var number: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)
@@ -96,7 +97,7 @@ package final class Socket {
         return unsafe setsockopt(fd, level, name, &value, socklen_t(MemoryLayout<Int32>.size)) == 0
     }
 
-    /// The address at this end, after bind or connect.
+    /// The local address, after bind or connect.
     package func localAddress() throws(ReactorError) -> SocketAddress {
         var storage = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -111,20 +112,20 @@ package final class Socket {
         return address
     }
 
-    /// Tells the peer that nothing more will be written; reading goes on.
+    /// Announces to the peer that nothing more will be written. Reading continues.
     package func shutDownWriting() {
-        // Fails only when the connection is gone already.
+        // It fails only if the connection has already ended.
         _ = shutdown(fd, Int32(SHUT_WR))
     }
 
-    /// Gives the descriptor back; what the kernel still holds is delivered. A second call does nothing.
+    /// Closes the descriptor. The kernel still delivers written bytes. Another call does nothing.
     package func close() {
         guard fd >= 0 else { return }
         Glibc.close(fd)
         fd = -1
     }
 
-    /// Closes with a TCP reset: what was not delivered is lost and the peer sees an error.
+    /// Closes with a TCP reset. Undelivered bytes are lost, and the peer sees an error.
     package func abort() {
         guard fd >= 0 else { return }
         var option = linger(l_onoff: 1, l_linger: 0)

@@ -1,17 +1,17 @@
 import Glibc
 
-/// Where to connect to or to listen: one IPv4 or IPv6 address with a port.
+/// One IPv4 or IPv6 address with a port, to connect to or to listen on.
 package struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
-    /// The kernel's `sockaddr`, as long as its family needs.
+    /// The kernel's `sockaddr`, in the length of its family.
     private let bytes: [UInt8]
 
-    /// Copies what the kernel or the resolver filled in; nil when it is neither IPv4 nor IPv6.
+    /// Copies an address from the kernel or the resolver; `nil` if it is neither IPv4 nor IPv6.
     init?(copying raw: UnsafeRawBufferPointer) {
         bytes = unsafe Array(raw)
         guard let family, family == AF_INET || family == AF_INET6 else { return nil }
     }
 
-    /// An address in numbers, such as `127.0.0.1` or `::1`; nil when the text is none.
+    /// A numeric address, such as `127.0.0.1` or `::1`; `nil` for any other text.
     package init?(numeric host: String, port: UInt16) {
         guard let first = AddressResolver.numeric(host, port: port) else { return nil }
         self = first
@@ -29,12 +29,12 @@ package struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
         return UInt16(bytes[2]) << 8 | UInt16(bytes[3])
     }
 
-    /// Numbers only: `127.0.0.1:443` or `[::1]:443`.
+    /// Numeric form: `127.0.0.1:443` or `[::1]:443`.
     package var description: String {
         family == AF_INET6 ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
 
-    /// The address alone, in numbers.
+    /// The numeric address without the port.
     package var host: String {
         unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(NI_MAXHOST)) { buffer in
             guard let base = buffer.baseAddress else { return "?" }

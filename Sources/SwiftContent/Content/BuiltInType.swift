@@ -1,8 +1,8 @@
 package import JSON
 
-/// The types of the standard library and Foundation that are decoded in a way that is known.
+/// The types of the standard library and Foundation whose decoding is known. The importer writes their schemas.
 package enum BuiltInType {
-    /// The types with a sign and their widths, and the ones without.
+    /// The signed integer types with their maximum, then the unsigned ones.
     private static let signed: [String: JSONNumber] = [
         "Int8": 127, "Int16": 32_767, "Int32": 2_147_483_647, "Int64": 9_223_372_036_854_775_807,
         "Int": 9_223_372_036_854_775_807,
@@ -15,28 +15,28 @@ package enum BuiltInType {
         "Float32": "Float", "Float64": "Double", "TimeInterval": "Double", "CGFloat": "Double",
     ]
 
-    /// The name that the others stand for.
+    /// The canonical name of a type that has several.
     package static func canonical(_ name: String) -> String { synonyms[name] ?? name }
 
-    /// Whether it is one of the integers.
+    /// Whether it is an integer type.
     package static func isInteger(_ name: String) -> Bool {
         signed[name] != nil || unsigned[name] != nil || name == "Int128"
     }
 
-    /// Whether raw values of this type are decoded by themselves, not in an object. `CGFloat` is decoded like `Double`,
-    /// but it is another type, and the standard library does that for its own alone.
+    /// Whether an enum with raw values of this type is decoded from the bare value, not from an object. `CGFloat` is
+    /// decoded like `Double` as a property, but the standard library supports only its own types as raw values.
     package static func isRawValue(_ name: String) -> Bool {
         guard name != "CGFloat" else { return false }
         let name = canonical(name)
         return isInteger(name) && !name.hasSuffix("128") || ["String", "Double", "Float", "Bool"].contains(name)
     }
 
-    /// Whether two of them have an order, so that they can bound a range.
+    /// Whether its values are ordered, so that two can bound a range.
     package static func isBound(_ name: String) -> Bool {
         isInteger(name) || ["Double", "Float", "Decimal", "Date", "String"].contains(name)
     }
 
-    /// The schema of values of a type; nil if the type is not one of these.
+    /// The schema for values of a type; `nil` for a type without a known decoding.
     package static func schema(of name: String) -> JSONObject? {
         guard var schema = constraints(of: name) else { return nil }
         schema["x-swift-type"] = .string(name)
@@ -51,7 +51,7 @@ package enum BuiltInType {
         case "String": return ["type": "string"]
         case "Bool": return ["type": "boolean"]
         case "Double": return number(below: "1.7976931348623157e308")
-        // The digits that Swift prints for the greatest Float; a little more is rounded to it, too.
+        // The digits that Swift prints for the greatest `Float`. A slightly larger number would be rounded to it.
         case "Float": return number(below: "3.4028235e38")
         case "Date", "Decimal": return ["type": "number"]
         case "UUID": return text("^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$")
@@ -62,7 +62,8 @@ package enum BuiltInType {
         }
     }
 
-    /// RFC 3986, without what only a lenient reader takes: older systems refuse it.
+    /// The URL pattern of RFC 3986. It refuses what only newer, lenient systems accept, because older systems refuse it
+    /// too.
     private static let urlPattern: String = {
         let escape = "%[0-9A-Fa-f]{2}"
         let user = #"(?:[A-Za-z0-9._~!$&'()*+,;=:\-]|\#(escape))*@"#
@@ -85,7 +86,7 @@ package enum BuiltInType {
         return ["type": "number", "minimum": .number(least), "maximum": .number(most)]
     }
 
-    /// What an integer type holds; nil for every other type.
+    /// The range of an integer type; `nil` for any other type.
     static func integerRange(_ name: String) -> (least: JSONNumber, most: JSONNumber)? {
         if let most = signed[name] {
             guard let value = most.int64 else { return nil }

@@ -1,13 +1,13 @@
 package import JSON
 
-/// Something in content that the phone could not decode, or would decode as something else than meant.
+/// A problem in content: the phone cannot decode it, or would decode another value than the caller meant.
 package struct ContentFinding: Sendable, Hashable {
-    /// The place in the content.
+    /// The location in the content.
     package let instance: JSONPointer
-    /// The Swift type that it is declared as, or is taken for where none is named.
+    /// The Swift type that the schema declares. Otherwise the type that nearly all apps declare.
     package let swiftType: String
-    /// The keyword of the schema that says so: `x-swift-type`, or `type` where that alone is there.
+    /// The schema keyword behind the finding: `x-swift-type`, or `type` if there is no other.
     package let keyword: String
-    /// What is wrong, for the author of the content. It can quote the value.
+    /// The message for the author of the content. It can quote the value.
     package let message: String
 }

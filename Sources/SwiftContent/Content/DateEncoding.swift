@@ -1,26 +1,25 @@
 internal import JSON
 
-/// How a `Date` is written, as `x-swift-type` says.
+/// How a `Date` is encoded in JSON. The schema names the encoding in `x-swift-type`.
 enum DateEncoding: String, CaseIterable {
-    /// What `JSONDecoder` reads by default: seconds since 2001-01-01T00:00:00Z. Numbers that read as UNIX time are
-    /// refused.
+    /// `JSONDecoder`'s default: seconds since 2001-01-01T00:00:00Z. A number that looks like UNIX time is refused.
     case standard = "Date"
-    /// The same, taken at its word.
+    /// The same, but every number is accepted.
     case secondsSince2001 = "Date(secondsSince2001)"
     case secondsSince1970 = "Date(secondsSince1970)"
     case millisecondsSince1970 = "Date(millisecondsSince1970)"
-    /// A text of whole seconds, which every version of `JSONDecoder.DateDecodingStrategy.iso8601` reads.
+    /// A string with whole seconds. Every version of `JSONDecoder.DateDecodingStrategy.iso8601` reads it.
     case iso8601 = "Date(iso8601)"
 
     /// From 1970 to 2001, in seconds.
     private static let referenceOffset: Int64 = 978_307_200
-    /// The least number that reads as UNIX time: July 2017, before which there were no Live Activities to send it.
-    /// Counted from 2001 it is July 2048, far beyond what a card shows in the 8 hours that it lives.
+    /// The least number that looks like UNIX time: July 2017, before Live Activities existed. Counted from 2001 it is
+    /// July 2048, and no card shows a time that far ahead.
     private static let leastUnixTime: JSONNumber = 1_500_000_000
-    /// The least number that reads as milliseconds where seconds are meant: the year 5138.
+    /// The least number that looks like milliseconds where seconds are expected: the year 5138.
     private static let leastMilliseconds: JSONNumber = 100_000_000_000
 
-    /// What stands for a point in time.
+    /// Encodes a point in time.
     func value(of time: TypedContent.Time) -> JSONValue {
         switch self {
         case .standard, .secondsSince2001:
@@ -31,14 +30,14 @@ enum DateEncoding: String, CaseIterable {
         }
     }
 
-    /// What is wrong with a number, whoever wrote it; nil if it is decoded.
+    /// The error if a number cannot be decoded in this encoding, whoever wrote it; otherwise `nil`.
     func objection(to number: JSONNumber) -> String? {
         guard self == .iso8601 else { return nil }
         return "\(number.digits) is a number, but a text such as 2026-11-21T18:00:00Z is declared"
     }
 
-    /// Why a caller who writes a number most likely means another time than it stands for; nil if it is taken. What a
-    /// text was turned into is right, however far ahead it lies.
+    /// The error if the caller most likely meant another time with this number; otherwise `nil`. Do not use it for a
+    /// number that Tally made from an RFC 3339 string: that is right, however far ahead it is.
     func doubt(about number: JSONNumber) -> String? {
         switch self {
         case .standard:
@@ -55,7 +54,8 @@ enum DateEncoding: String, CaseIterable {
     /// The JSON types that it is decoded from.
     var kinds: Set<String> { self == .iso8601 ? ["string"] : ["number", "integer"] }
 
-    /// What a number counts; nil where times are no numbers. One number stands for other times on other scales.
+    /// The unit and epoch of a number; `nil` if times are not numbers. The same number means a different time on
+    /// another scale.
     var scale: TypedContent.TimeScale? {
         switch self {
         case .standard, .secondsSince2001: .secondsSince2001
@@ -65,7 +65,7 @@ enum DateEncoding: String, CaseIterable {
         }
     }
 
-    /// A number of microseconds divided by 10 to the power of `digits`, exactly.
+    /// A number of microseconds divided by 10^`digits`, exactly.
     private static func decimal(_ value: Int64, digits: Int) -> JSONNumber {
         let unit: UInt64 = digits == 6 ? 1_000_000 : 1_000
         let (whole, rest) = value.magnitude.quotientAndRemainder(dividingBy: unit)

@@ -1,8 +1,8 @@
 internal import JSON
 
-/// What a `$ref` leads to within its own document.
+/// Resolves a `$ref` within its own document.
 enum LocalReference {
-    /// The place that a reference names; nil for anchors and other documents.
+    /// The location that a reference names; `nil` for anchors and other documents.
     static func target(of reference: String) -> JSONPointer? {
         guard reference.hasPrefix("#") else { return nil }
         var bytes: [UInt8] = []

@@ -1,16 +1,18 @@
 internal import JSON
 
-/// What numbers at one place of a schema may be, so that the phone holds them, where the schema does not say it.
+/// The range of numbers at one location of a schema that the phone can store. It applies where the schema itself has no
+/// bound.
 struct NumberLimits: Sendable {
-    /// The Swift type that they are decoded as.
+    /// The Swift type that the phone decodes.
     let type: String
-    /// Whether the schema names it; else it is what nearly all apps declare.
+    /// Whether the schema names the type. If not, it is the type that nearly all apps declare.
     let isNamed: Bool
-    /// Whether the schema has a bound of its own on that side. Its author knows what the app declares.
+    /// Whether the schema has its own bound on that side. Then its author knows the app's type, and the schema's bound
+    /// counts.
     private let hasMinimum: Bool
     private let hasMaximum: Bool
 
-    /// Nil where there is nothing to say: no numbers, a type that is not known, or bounds on both sides.
+    /// `nil` if no limit applies: no numbers are allowed, the type is unknown, or the schema has both bounds.
     init?(_ schema: JSONObject, kinds: Set<String>) {
         if let name = (schema["x-swift-raw-type"] ?? schema["x-swift-type"])?.string {
             guard BuiltInType.isInteger(name) else { return nil }
@@ -28,7 +30,7 @@ struct NumberLimits: Sendable {
         if hasMinimum, hasMaximum { return nil }
     }
 
-    /// Why the phone does not hold a number; nil if it does, or the schema says itself how far numbers go.
+    /// The error if the phone cannot store a number; `nil` if it can, or if the schema has its own bound.
     func objection(to number: JSONNumber) -> String? {
         if !isNamed, number.isOrdinary { return nil }
         guard !(number < 0 ? hasMinimum : hasMaximum) else { return nil }
@@ -36,7 +38,7 @@ struct NumberLimits: Sendable {
             if number < range.least { return "\(number.digits.prefix(40)) is less than \(article) \(type) holds" }
             if number > range.most { return "\(number.digits.prefix(40)) is more than \(article) \(type) holds" }
         }
-        // What is named is read by its type already.
+        // The spelling of a number with a named type is checked elsewhere.
         return isNamed ? nil : NumberReading.objection(to: number, as: type)
     }
 
@@ -44,7 +46,7 @@ struct NumberLimits: Sendable {
 }
 
 extension JSONValue {
-    /// Whether there is a number in it that an `Int` or a `Double` may not hold.
+    /// Whether it contains a number that an `Int` or a `Double` may not be able to store.
     var hasUnusualNumber: Bool {
         switch self {
         case .number(let number): !number.isOrdinary
@@ -56,7 +58,7 @@ extension JSONValue {
 }
 
 extension JSONNumber {
-    /// Whether it has no exponent, and too few digits to be beyond what an `Int` or a `Double` holds, or a point too far
-    /// out for an `Int` to be read by way of `Double`. Nearly every number is.
+    /// Whether it certainly fits an `Int` and a `Double`: at most 16 characters and no exponent. Nearly every number
+    /// does.
     fileprivate var isOrdinary: Bool { digits.utf8.count <= 16 && fixedPoint != nil }
 }

@@ -1,12 +1,12 @@
 internal import JSON
 
-/// How `JSONDecoder` reads numbers, where that is less than what their type can hold.
+/// Numbers that fit a Swift type, but that `JSONDecoder` cannot read because of their spelling.
 enum NumberReading {
     private static let exactDouble: JSONNumber = 9_007_199_254_740_992
     private static let maximumDecimalDigits = 38
     private static let maximumDecimalExponent = 60
 
-    /// Why a number is not read as this type; nil if its spelling is no hindrance.
+    /// The error if this type cannot be read from the number's spelling; otherwise `nil`.
     static func objection(to number: JSONNumber, as type: String) -> String? {
         switch type {
         case _ where BuiltInType.isInteger(type): integer(number, type)
@@ -19,7 +19,8 @@ enum NumberReading {
         }
     }
 
-    /// With a point or an exponent an integer is read by way of `Double`, and fails near the ends of its range.
+    /// `JSONDecoder` reads an integer with a point or an exponent through `Double`, which fails near the ends of the
+    /// range.
     private static func integer(_ number: JSONNumber, _ type: String) -> String? {
         guard !number.isPlain, number > exactDouble || number < JSONNumber(-9_007_199_254_740_992) else { return nil }
         return "\(number.digits) must be written without a point or an exponent to be read as \(type)"
@@ -42,7 +43,7 @@ enum NumberReading {
 }
 
 extension JSONNumber {
-    /// Whether it is an optional sign and digits, nothing else.
+    /// Whether it is only an optional sign and digits.
     fileprivate var isPlain: Bool {
         !digits.utf8.contains { $0 == UInt8(ascii: ".") || $0 | 0x20 == UInt8(ascii: "e") }
     }

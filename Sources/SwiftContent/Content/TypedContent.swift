@@ -1,51 +1,52 @@
 package import JSON
 
-/// What the Swift types in a schema (`x-swift-type`) ask of content beyond what JSON Schema can say: how dates are
-/// written, how numbers may be spelled, and that ranges run upwards. A number whose schema names no Swift type is taken for
-/// an `Int` or a `Double`, and may not be more than that holds.
+/// Checks content against the Swift types in a schema (`x-swift-type`), beyond what JSON Schema can express. It covers
+/// the encoding of dates, the spelling of numbers, and the order of range bounds. A number without a named type counts
+/// as `Int` or `Double` and must fit it.
 ///
-/// It reads schemas made by ``ImportedSchemas`` and any other that names Swift types. Types are followed through
-/// `properties`, `additionalProperties`, `items`, `prefixItems`, `allOf` and `$ref`, and through `anyOf` and `oneOf`
-/// where only one alternative has room for a value of that kind. What names types elsewhere is refused where schemas
-/// come in, by ``check(_:_:)``.
+/// It works for schemas from ``ImportedSchemas`` and for any other that names Swift types. It follows types through
+/// `properties`, `additionalProperties`, `items`, `prefixItems`, `allOf` and `$ref`. It also follows `anyOf` and
+/// `oneOf` if only one alternative allows a value of that JSON type. When a schema is registered, ``check(_:_:)``
+/// refuses types in other locations.
 package struct TypedContent: Sendable {
-    /// Reads a time of RFC 3339; nil for what is none.
+    /// Reads an RFC 3339 time; `nil` if the text is not one.
     package typealias TimeReader = @Sendable (String) -> Time?
 
     /// A point in time.
     package struct Time: Sendable {
-        /// Since 1970-01-01T00:00:00Z.
+        /// Microseconds since 1970-01-01T00:00:00Z.
         package let microseconds: Int64
-        /// In RFC 3339, in UTC, with or without a fraction.
+        /// RFC 3339 in UTC, with or without a fraction.
         package let text: String
 
-        /// A time in both forms.
+        /// A point in time in both forms.
         package init(microseconds: Int64, text: String) {
             self.microseconds = microseconds
             self.text = text
         }
     }
 
-    /// What the numbers that stand for times count.
+    /// The unit and epoch of numbers that represent times.
     package enum TimeScale: Sendable, Hashable {
         case secondsSince2001, secondsSince1970, millisecondsSince1970
     }
 
-    /// Who wrote content.
+    /// The origin of content.
     package enum Author: Sendable {
-        /// Numbers that are most likely meant on another scale are refused.
+        /// A caller. Numbers that most likely use another scale are refused.
         case caller
-        /// It was settled before, so its numbers are taken at their word: settling it again finds nothing new.
+        /// Content that was settled before. Its numbers are accepted as they are, so settling it again finds nothing
+        /// new.
         case settled
     }
 
     private let nodes: [Node]
     private let namesTypes: Bool
     private let limitsNumbers: Bool
-    /// All that the schema names.
+    /// All time scales that the schema names.
     package let timeScales: Set<TimeScale>
 
-    /// Reads a schema that ``CompiledSchema`` has accepted.
+    /// Reads a schema. ``CompiledSchema`` must have accepted it before.
     package init(_ schema: JSONValue) {
         var reader = TypedContentReader(document: schema)
         reader.read()
@@ -55,9 +56,10 @@ package struct TypedContent: Sendable {
         timeScales = Set(nodes.compactMap { $0.swiftType.flatMap(DateEncoding.init(rawValue:))?.scale })
     }
 
-    /// The content as it goes to the phone, with times in place of texts, and what is wrong with it.
+    /// Returns the content for the phone, in which RFC 3339 strings are replaced by the encoded dates, and the
+    /// problems.
     ///
-    /// What is wrong by the schema alone is not repeated here.
+    /// It does not repeat violations of the schema itself.
     package func settled(
         _ content: JSONValue,
         by author: Author = .caller,
@@ -70,55 +72,56 @@ package struct TypedContent: Sendable {
         var first = walk(author)
         guard let settled = first.settle(content, 0) else { return (content, first.findings) }
         guard limitsNumbers else { return (settled, first.findings) }
-        // What was a text, and is a number now, may be too much for what else the schema says of its place.
+        // A string that became a number may exceed other limits at its location.
         var second = walk(.settled)
         _ = second.settle(settled, 0)
         return (settled, first.findings + second.findings.filter { !first.findings.contains($0) })
     }
 
-    /// What one place of a schema says of Swift types.
+    /// The facts about Swift types at one location of a schema.
     struct Node: Sendable {
         var swiftType: String?
         var rawType: String?
-        /// The JSON types that are let in; nil for all.
+        /// The allowed JSON types; `nil` for all.
         var kinds: Set<String>?
         var numbers: NumberLimits?
         var properties: [ExactText: Int] = [:]
         var otherProperties: Int?
         var firstItems: [Int] = []
         var otherItems: Int?
-        /// All of these apply.
+        /// Schemas that all apply.
         var parts: [Int] = []
-        /// One of these applies, in each list.
+        /// Lists of alternative schemas, one list for each `anyOf` or `oneOf`.
         var alternatives: [[Int]] = []
-        /// Whether nothing is said here, and nothing is followed.
+        /// Whether there is nothing to check here and nothing to follow.
         private(set) var isSilent = false
 
-        /// All that is followed from here.
+        /// All nodes that the walk follows from here.
         var next: [Int] {
             Array(properties.values) + firstItems + [otherProperties, otherItems].compactMap(\.self) + parts
                 + alternatives.joined()
         }
 
-        /// When all of it is read.
+        /// Call it after all fields are set.
         mutating func close() {
             isSilent = swiftType == nil && rawType == nil && numbers == nil && next.isEmpty
         }
     }
 }
 
-/// Reads a schema into nodes; not by recursion, because references can form chains as long as the document.
+/// Reads a schema into nodes. It uses a queue instead of recursion, because chains of references can be as long as the
+/// document.
 struct TypedContentReader {
     private let document: JSONValue
-    /// What is read, the root first.
+    /// The nodes, the root first.
     private(set) var nodes: [TypedContent.Node] = []
-    /// Where the node of the same number is described.
+    /// The location of the node with the same index.
     private(set) var places: [JSONPointer] = []
     private var numbers: [JSONPointer: Int] = [:]
 
     init(document: JSONValue) { self.document = document }
 
-    /// Reads all that is followed from the root on.
+    /// Reads all nodes that are reachable from the root.
     mutating func read() {
         _ = number(of: JSONPointer())
         var next = 0
@@ -128,7 +131,7 @@ struct TypedContentReader {
         }
     }
 
-    /// The number of the node for a place, which is read later if it is new.
+    /// The index of the node for a location. A new one is read later.
     private mutating func number(of place: JSONPointer) -> Int {
         if let known = numbers[place] { return known }
         let number = nodes.count
@@ -157,7 +160,7 @@ struct TypedContentReader {
         {
             node.parts.append(number(of: target))
         }
-        // What stands beside could say more.
+        // Other schemas for the same value could set their own bounds.
         if node.parts.isEmpty, node.alternatives.isEmpty {
             node.numbers = NumberLimits(object, kinds: node.kinds ?? [])
         }
@@ -165,8 +168,7 @@ struct TypedContentReader {
         return node
     }
 
-    /// Whether a schema is part of one that has a name of its own (`$id`) in the document, which references in it are
-    /// meant from.
+    /// Whether the schema is inside one with its own `$id`. References in it are relative to that `$id`.
     private func hasOwnName(_ place: JSONPointer) -> Bool {
         var around = document
         for token in place.tokens {

@@ -2,24 +2,23 @@ package import JSON
 package import JSONSchema
 
 extension TypedContent {
-    /// Makes sure that every Swift type that a schema names is applied wherever the schema is: none is ignored in
-    /// silence.
+    /// Checks that every Swift type in a schema is really applied to content, so that none is silently ignored.
     ///
-    /// Only for schemas that come in: what was taken before goes on as it is.
+    /// Call it for new schemas only. Stored schemas stay valid.
     ///
-    /// - Throws: where a type stands behind what is not followed, or contradicts what stands beside it.
+    /// - Throws: If the walk does not follow a type, or if the type contradicts the schema beside it.
     package static func check(_ document: JSONValue, _ schema: CompiledSchema) throws(SchemaError) {
         var check = TypedContentCheck(document, SchemaSteps(schema))
         try check.run()
     }
 }
 
-/// Compares where checking leads to with where types are followed to.
+/// Compares the paths of validation with the paths that types are followed through.
 private struct TypedContentCheck {
     private let steps: SchemaSteps
     private let nodes: [TypedContent.Node]
     private let places: [JSONPointer]
-    /// The schemas that name a type, or lead to one that does.
+    /// The schemas that name a type or lead to one that does.
     private let typed: Set<JSONPointer>
     private var walk: TypedContentWalk
 
@@ -78,10 +77,10 @@ private struct TypedContentCheck {
         )
     }
 
-    /// One value of each kind that a type has a say about.
+    /// One value of each JSON type that a Swift type may apply to.
     private static let samples: [JSONValue] = ["", 0, [:], []]
 
-    /// Types are applied where one alternative alone has room for a value.
+    /// Types apply only if exactly one alternative allows the value.
     private mutating func checkAlternatives(_ alternatives: [Int]) throws(SchemaError) {
         let naming = alternatives.filter { typed.contains(places[$0]) }
         guard !naming.isEmpty else { return }

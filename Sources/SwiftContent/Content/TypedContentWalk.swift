@@ -1,8 +1,9 @@
 internal import JSON
 
-/// One walk over content along the nodes of its schema.
+/// One pass over content along the nodes of its schema.
 struct TypedContentWalk {
-    /// Schemas can branch so that a walk would not end in time; what lies behind this many steps is left to the schema.
+    /// A limit for schemas with so many branches that a walk would take too long. Beyond it, only JSON Schema is
+    /// checked.
     private static let maximumSteps = 200_000
     private static let maximumDepth = 256
     private static let maximumFindings = 100
@@ -10,7 +11,7 @@ struct TypedContentWalk {
     let nodes: [TypedContent.Node]
     let author: TypedContent.Author
     let time: TypedContent.TimeReader
-    /// Whether there is anything to do that must not be left undone in silence.
+    /// Whether the schema names types. Then an incomplete walk must be reported.
     let namesTypes: Bool
     private(set) var findings: [ContentFinding] = []
     private var path: [String] = []
@@ -29,7 +30,7 @@ struct TypedContentWalk {
         self.time = time
     }
 
-    /// The value as a node wants it; nil if it stays as it is, as most do.
+    /// Converts the value as the node requires; `nil` if it does not change, as most do not.
     mutating func settle(_ value: JSONValue, _ id: Int) -> JSONValue? {
         steps += 1
         guard steps <= Self.maximumSteps, depth < Self.maximumDepth else {
@@ -87,7 +88,7 @@ struct TypedContentWalk {
         }
     }
 
-    /// Whether a value of this kind may be meant by a node; a text may be meant by a date.
+    /// Whether a node may be meant for a value of this JSON type. A string may be meant for a date.
     mutating func hasRoom(for value: JSONValue, _ id: Int, depth: Int) -> Bool {
         let node = nodes[id]
         steps += 1
@@ -156,7 +157,7 @@ struct TypedContentWalk {
         let isUpward: Bool
         switch (items[0], items[1]) {
         case (.number(let lower), .number(let upper)): isUpward = lower <= upper
-        // The order of Swift's String, which is what the phone compares with.
+        // The order of Swift's `String`, because the phone compares with it.
         case (.string(let lower), .string(let upper)): isUpward = lower <= upper
         default: return
         }

@@ -1,10 +1,10 @@
 package import JSON
 
-// How the program `tally-import` is asked, and what it answers: one JSON document each way, between programs of one
-// build.
+// The messages of the program `tally-import`: one JSON document as request and one as answer. Both programs are from
+// the same build.
 
 extension ImportRequest {
-    /// As the program reads it.
+    /// The form that `tally-import` reads.
     package var json: JSONValue {
         var object: JSONObject = [
             "sources": .array(sources.map { ["name": .string($0.name), "text": .string($0.text)] }),
@@ -14,7 +14,7 @@ extension ImportRequest {
         return .object(object)
     }
 
-    /// Nil if this is no request.
+    /// `nil` if this is not a valid request.
     package init?(json: JSONValue) {
         guard let sources = json["sources"]?.array, let supplied = json["supplied"]?.object else { return nil }
         let read = sources.compactMap { source -> SwiftSource? in
@@ -30,12 +30,12 @@ extension ImportRequest {
     }
 }
 
-/// What became of a request.
+/// The result of a request.
 package enum ImportAnswer: Sendable, Hashable {
     case made(ImportedSchemas)
     case refused(SwiftImportError)
 
-    /// As the program writes it.
+    /// The form that `tally-import` writes.
     package var json: JSONValue {
         switch self {
         case .made(let schemas):
@@ -47,7 +47,7 @@ package enum ImportAnswer: Sendable, Hashable {
         }
     }
 
-    /// Nil if this is no answer.
+    /// `nil` if this is not a valid answer.
     package init?(json: JSONValue) {
         if let problems = json["problems"]?.array {
             let read = problems.compactMap { SwiftImportError.Problem(json: $0) }

@@ -1,16 +1,16 @@
 package import JSON
 
-/// What schemas are to be made from.
+/// The input of an import: the sources and options to make schemas from.
 package struct ImportRequest: Sendable, Hashable {
-    /// Everything that declares what the two structs hold, in any order.
+    /// The sources that declare everything in the two structs, in any order.
     package let sources: [SwiftSource]
-    /// Which `ActivityAttributes` struct; nil if there is only one.
+    /// The name of the `ActivityAttributes` struct; `nil` if there is only one.
     package let typeName: String?
-    /// Schemas by the name of the type that they stand for, also in place of one that could be read. They stand by
-    /// themselves: no references.
+    /// Schemas by type name. A supplied schema replaces the one that the source would give. It must not contain
+    /// references.
     package let supplied: [String: JSONValue]
 
-    /// A request.
+    /// Creates a request.
     package init(_ sources: [SwiftSource], typeName: String? = nil, supplied: [String: JSONValue] = [:]) {
         self.sources = sources
         self.typeName = typeName

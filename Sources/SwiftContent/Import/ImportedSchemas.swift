@@ -2,8 +2,8 @@ package import JSON
 
 /// The two schemas of an activity type, made from the Swift declarations that the phone decodes with.
 ///
-/// They accept nothing that `JSONDecoder` with its default settings refuses; what they refuse beyond that is listed in
-/// docs/schemas.md. Each schema names the Swift type of every value (`x-swift-type`).
+/// They refuse everything that `JSONDecoder` with its default settings refuses. docs/schemas.md lists what else they
+/// refuse. Each schema names the Swift type of every value (`x-swift-type`).
 package struct ImportedSchemas: Sendable, Hashable {
     /// The name of the struct.
     package let typeName: String
@@ -12,7 +12,7 @@ package struct ImportedSchemas: Sendable, Hashable {
     /// JSON Schema 2020-12.
     package let contentState: JSONValue
 
-    /// What was made.
+    /// Creates the result of an import.
     package init(typeName: String, attributes: JSONValue, contentState: JSONValue) {
         self.typeName = typeName
         self.attributes = attributes

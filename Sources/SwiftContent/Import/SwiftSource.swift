@@ -1,21 +1,21 @@
 /// The text of one Swift file.
 package struct SwiftSource: Sendable, Hashable {
-    /// The most bytes that all sources of one import may have together.
+    /// The maximum size of all sources of one import together, in bytes.
     package static let maximumBytes = 256 * 1024
 
-    /// What the author knows the file by; it stands in messages.
+    /// The file name that messages show.
     package let name: String
-    /// What is in it.
+    /// The content of the file.
     package let text: String
 
-    /// Names a text.
+    /// Creates a source.
     package init(name: String, text: String) {
         self.name = name
         self.text = text
     }
 }
 
-/// Where something stands in a Swift source.
+/// A location in a Swift source.
 package struct SourcePlace: Sendable, Hashable, CustomStringConvertible {
     /// The name of the source.
     package let file: String
@@ -24,7 +24,7 @@ package struct SourcePlace: Sendable, Hashable, CustomStringConvertible {
     /// Counted from 1, in bytes of UTF-8, as the compiler does.
     package let column: Int
 
-    /// A place.
+    /// Creates a location.
     package init(file: String, line: Int, column: Int) {
         self.file = file
         self.line = line

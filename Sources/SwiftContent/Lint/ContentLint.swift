@@ -1,6 +1,6 @@
 package import JSON
 
-/// Looks for what is doubtful about content, though a phone can decode it.
+/// Finds content that a phone can decode, but that is probably a mistake.
 package struct ContentLint {
     private static let maximumFindings = 100
     private static let maximumSteps = 20_000
@@ -11,14 +11,14 @@ package struct ContentLint {
 
     private init(_ schema: JSONValue) { self.schema = schema }
 
-    /// What is doubtful about content by its schema, which has accepted it or not.
+    /// Findings about content, whether or not the schema accepts it.
     package static func findings(in content: JSONValue, _ schema: JSONValue) -> [LintFinding] {
         var lint = ContentLint(schema)
         lint.look(at: content, JSONPointer(), by: [JSONPointer()])
         return lint.findings
     }
 
-    /// Content is nested as deep as JSON may be here, so this may call itself.
+    /// Recursion is safe, because the JSON parser limits the depth of content.
     private mutating func look(at value: JSONValue, _ place: JSONPointer, by schemas: [JSONPointer]) {
         steps += 1
         guard steps <= Self.maximumSteps, findings.count < Self.maximumFindings else { return }
@@ -55,17 +55,17 @@ package struct ContentLint {
         )
     }
 
-    /// What the schemas of one place say of members and items.
+    /// What the schemas of one location require of members and items.
     private struct Rules {
         private static let maximumPlaces = 64
-        /// What may declare members in a way that is not followed here.
+        /// Keywords that may declare members, but are not followed here.
         private static let branching = [
             "patternProperties", "if", "not", "dependentSchemas", "$dynamicRef", "unevaluatedProperties",
         ]
 
         private let document: JSONValue
         private var places: [JSONPointer] = []
-        /// Whether all that could declare a member is known.
+        /// Whether all declarations of members are known.
         private(set) var isComplete = true
         private(set) var keys: [String] = []
 

@@ -1,16 +1,16 @@
 internal import JSON
 
-/// How many bytes of JSON a schema lets in at most.
+/// The maximum size in bytes of the JSON that a schema allows.
 ///
-/// Counted is what Tally sends: no blanks, texts in UTF-8 (escaped control characters apart), numbers as they are
-/// usually written, and of an object what is declared, since the phone ignores the rest.
+/// It counts what Tally sends: no white space, strings in UTF-8 (without escaped control characters), and numbers in
+/// their usual spelling. For an object it counts the declared members only, because the phone ignores the others.
 struct LargestSize {
-    /// Types that hold each other have no largest size; neither has what takes longer to follow.
+    /// The maximum depth. Deeper or recursive types have no largest size.
     private static let maximumDepth = 64
-    /// More than this is as good as no bound, and sums of it stay within `Int`.
+    /// Larger sizes count as unbounded. It also prevents overflow of sums.
     private static let maximumBytes = 1 << 40
     private static let bytesPerCharacter = 4
-    /// What 64 bits hold, with a sign.
+    /// The longest signed 64-bit integer.
     private static let integerBytes = 20
     private static let doubleBytes = 24
     private static let decimalBytes = 45
@@ -22,11 +22,11 @@ struct LargestSize {
 
     init(of document: JSONValue) { self.document = document }
 
-    /// The most bytes of a value at this place of the schema; nil if there is no bound.
+    /// The maximum bytes of a value at this location of the schema; `nil` if there is no bound.
     mutating func bytes(at place: JSONPointer) -> Int? {
         if let known = known[place] { return known }
         guard depth < Self.maximumDepth, let schema = document[place] else { return nil }
-        // What leads back here while this is counted is a type inside itself.
+        // A schema that leads back here during the count is recursive, hence unbounded.
         known[place] = .some(nil)
         depth += 1
         let size = bytes(of: schema, at: place).flatMap { $0 <= Self.maximumBytes ? $0 : nil }
@@ -37,7 +37,7 @@ struct LargestSize {
 
     private mutating func bytes(of schema: JSONValue, at place: JSONPointer) -> Int? {
         guard case .object(let schema) = schema else { return schema.bool == false ? 0 : nil }
-        // A value has to satisfy all of these, so the least bound holds.
+        // A value must satisfy all of these, so the least bound counts.
         var bounds: [Int?] = [own(schema, at: place)]
         if let value = schema["const"] { bounds.append(value.serialized().count) }
         if let values = schema["enum"]?.array { bounds.append(values.map { $0.serialized().count }.max() ?? 0) }
@@ -53,7 +53,7 @@ struct LargestSize {
         return bounds.compactMap { $0 }.min()
     }
 
-    /// What `type` and the keywords that go with each type let in.
+    /// The bound from `type` and the keywords of each type.
     private mutating func own(_ schema: JSONObject, at place: JSONPointer) -> Int? {
         var most = 0
         let types = schema["type"]?.string.map { [$0] } ?? schema["type"]?.array?.compactMap(\.string) ?? []
@@ -85,7 +85,7 @@ struct LargestSize {
 
     private static func text(_ schema: JSONObject) -> Int? {
         if let type = schema["x-swift-type"]?.string, let size = textBytes[type] { return size }
-        // Lengths are limited to what 32 bits hold when a schema is compiled.
+        // The compiler limits lengths to 32 bits.
         return schema["maxLength"]?.int64.map { Int($0) * bytesPerCharacter + 2 }
     }
 
@@ -108,7 +108,7 @@ struct LargestSize {
         var total = 2
         for key in schema["properties"]?.object?.keys ?? [] {
             guard let size = bytes(at: place.appending("properties").appending(key)) else { return nil }
-            // Quotes come with the key; a colon and a comma.
+            // The serialized key includes quotes. The 2 bytes are a colon and a comma.
             total += JSONValue.string(key).serialized().count + size + 2
         }
         if case .object? = schema["additionalProperties"] {
@@ -124,7 +124,7 @@ struct LargestSize {
 }
 
 extension Int {
-    /// Nil beyond what a number holds.
+    /// `nil` on overflow.
     fileprivate func addingProduct(_ left: Int, _ right: Int) -> Int? {
         let (product, isBeyond) = left.multipliedReportingOverflow(by: right)
         let (sum, isBeyondToo) = addingReportingOverflow(product)

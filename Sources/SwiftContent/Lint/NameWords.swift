@@ -1,4 +1,4 @@
-/// What a property's name says to people.
+/// Guesses what a property means from the words of its name.
 struct NameWords {
     private static let counts: Set<String> = [
         "attempt", "count", "goal", "index", "inning", "lap", "level", "minute", "number", "overs", "penalty",
@@ -9,7 +9,7 @@ struct NameWords {
     private static let dates: Set<String> = ["at", "date", "deadline", "eta", "kickoff", "timestamp"]
     private static let identifiers: Set<String> = ["id", "identifier"]
 
-    /// In small letters: `homeScore`, `home_score` and `HOMEScore` are `home` and `score`.
+    /// The words in lower case: `homeScore`, `home_score` and `HOMEScore` are `home` and `score`.
     let words: [String]
 
     init(_ name: String) {
@@ -33,7 +33,7 @@ struct NameWords {
     var readsAsDate: Bool { last(in: Self.dates) }
     var readsAsIdentifier: Bool { last(in: Self.identifiers) }
 
-    /// The last word says what it is: the `score` of `homeScore`, but not of `scoreText`.
+    /// The last word names the kind of value: `score` in `homeScore`, but not in `scoreText`.
     private func last(in list: Set<String>) -> Bool {
         guard let word = words.last else { return false }
         return list.contains(word) || word.hasSuffix("s") && list.contains(String(word.dropLast()))
@@ -41,7 +41,7 @@ struct NameWords {
 }
 
 extension String {
-    /// `home_score`: small letters with underscores between them.
+    /// `home_score`: lower case with underscores between the words.
     var isSnakeCase: Bool {
         let parts = split(separator: "_", omittingEmptySubsequences: false)
         return parts.count > 1 && parts.allSatisfy { !$0.isEmpty && $0.allSatisfy { $0.isLowercase || $0.isNumber } }

@@ -1,8 +1,8 @@
 internal import JSON
 
-// Objects and lists.
+// Rules for objects and arrays.
 extension SchemaLint {
-    /// What concerns the type as a whole.
+    /// Checks the type as a whole.
     mutating func lookAtRoot() {
         guard let place = rootObject, let schema = document[place],
             let properties = schema["properties"]?.object, properties.count > 1
@@ -17,7 +17,7 @@ extension SchemaLint {
         )
     }
 
-    /// Where the object is that the document describes, behind references.
+    /// The location of the object that the document describes, after all references.
     private var rootObject: JSONPointer? {
         var place = JSONPointer()
         for _ in 0..<8 {
@@ -68,7 +68,7 @@ extension SchemaLint {
         return most > Int64(schema["prefixItems"]?.array?.count ?? 0)
     }
 
-    /// What to say of something that may have any number of these.
+    /// The message for a value that may contain any number of these.
     private mutating func unbounded(_ what: String, _ keyword: String, _ item: JSONPointer) -> String {
         let each = sizes.bytes(at: item).map { " of up to \($0) bytes each" } ?? ""
         return
@@ -86,7 +86,7 @@ extension SchemaLint {
         )
     }
 
-    /// Whether a place names null among what it takes.
+    /// Whether the schema at a location explicitly allows null.
     private func takesNull(at place: JSONPointer) -> Bool {
         guard let schema = document[place]?.object else { return false }
         if SchemaObject(schema, at: place, name: nil).types.contains("null") { return true }

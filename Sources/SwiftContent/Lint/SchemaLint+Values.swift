@@ -1,8 +1,8 @@
 internal import JSON
 
-// Numbers, dates, texts.
+// Rules for numbers, dates and strings.
 extension SchemaLint {
-    /// The largest whole number up to which `Double`, and so JavaScript, holds all.
+    /// Up to this integer, `Double` (and so JavaScript) represents every integer exactly.
     private static let exactLimit: JSONNumber = 9_007_199_254_740_992
     private static let wideIntegers: Set<String> = ["Int64", "UInt64", "UInt", "Int128", "UInt128"]
 
@@ -10,7 +10,7 @@ extension SchemaLint {
         if schema.types.contains("number") { lookAtNumber(schema) }
         if schema.types.contains("integer") { lookAtInteger(schema) }
         lookForDate(schema)
-        // A String of Swift has no length to declare, so nothing could be done about it there.
+        // A Swift `String` cannot declare a length, so its author could not fix the finding.
         if schema.types.contains("string"), schema.swiftType != "String", sizes.bytes(at: schema.place) == nil {
             report(
                 .unboundedString,

@@ -1,16 +1,16 @@
 package import JSON
 
-/// Looks for what is valid in a schema and will yet break or surprise: each rule says what to do about it.
+/// Finds parts of a valid schema that will probably fail or surprise later. Each rule says what to do about it.
 package struct SchemaLint {
-    /// The most findings about one schema.
+    /// The maximum number of findings about one schema.
     package static let maximumFindings = 100
-    /// What attributes and content state may have together, which is what the phone holds.
+    /// The limit for attributes and content state together, in bytes; the phone stores both.
     package static let contentBytes = 4096
 
-    /// A place of the document that is still to be looked at.
+    /// A location of the document that is still to be checked.
     private struct Visit {
         let place: JSONPointer
-        /// The name of the property whose value this describes; nil where it describes something else.
+        /// The name of the property whose value this describes; `nil` for anything else.
         let name: String?
     }
 
@@ -25,20 +25,21 @@ package struct SchemaLint {
         sizes = LargestSize(of: document)
     }
 
-    /// What is doubtful about a schema that has been compiled, in the order of the places.
+    /// Findings about a compiled schema, in the order of their locations.
     package static func findings(in document: JSONValue) -> [LintFinding] {
         var lint = SchemaLint(document)
         lint.look()
         return lint.findings
     }
 
-    /// The most bytes of content that a schema lets in; nil if there is no bound.
+    /// The maximum bytes of content that a schema allows; `nil` if there is no bound.
     package static func largestSize(of document: JSONValue) -> Int? {
         var sizes = LargestSize(of: document)
         return sizes.bytes(at: JSONPointer())
     }
 
-    /// Whether the largest attributes and content state fit together, where both have a largest size; nil if they do.
+    /// A finding if the largest attributes and content state together exceed the limit; `nil` if they fit or one is
+    /// unbounded.
     package static func tooLarge(attributes: JSONValue, contentState: JSONValue) -> LintFinding? {
         guard let attributes = largestSize(of: attributes), let contentState = largestSize(of: contentState),
             attributes + contentState > contentBytes
@@ -57,7 +58,7 @@ package struct SchemaLint {
     private mutating func look() {
         visit(JSONPointer())
         lookAtRoot()
-        // Not by recursion: references can form chains as long as the document.
+        // A queue instead of recursion: chains of references can be as long as the document.
         var next = 0
         while next < visits.count, findings.count < Self.maximumFindings {
             look(at: visits[next])
@@ -127,7 +128,7 @@ package struct SchemaLint {
     ]
 }
 
-/// An object of the schema document, with where it stands and what it describes.
+/// An object of the schema document, with its location and what it describes.
 struct SchemaObject {
     let object: JSONObject
     let place: JSONPointer

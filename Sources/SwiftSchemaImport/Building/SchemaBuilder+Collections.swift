@@ -2,7 +2,7 @@ internal import JSON
 internal import SwiftContent
 
 extension SchemaBuilder {
-    /// The most entries of a dictionary that is encoded as a list; 4 KB hold hardly more.
+    /// The maximum number of entries of a dictionary that is encoded as a list. 4 KB have hardly room for more.
     private static let maximumPairs = 100
 
     mutating func array(of element: TypeExpression, in scope: TypePath) -> Shape? {
@@ -11,7 +11,7 @@ extension SchemaBuilder {
         }
     }
 
-    /// `[lower, upper]`, or the one bound alone.
+    /// `[lower, upper]`, or a list of the only bound.
     mutating func range(_ name: String, _ bound: TypeExpression, bounds: Int, in scope: TypePath) -> Shape? {
         guard case .foreign(let foreign)? = index.target(of: bound, in: scope),
             BuiltInType.isBound(BuiltInType.canonical(foreign)), let shape = shape(of: bound, in: scope)
@@ -42,7 +42,7 @@ extension SchemaBuilder {
         case .foreign("String")?:
             return Shape(schema: ["type": "object", "additionalProperties": values], isOptional: false)
         case .foreign("Int")?:
-            // What Int reads from a text, in the one spelling that is also written.
+            // The canonical spelling of an `Int` key.
             let names: JSONValue = ["pattern": "^(?:0|-?[1-9][0-9]{0,17})$"]
             return Shape(
                 schema: ["type": "object", "propertyNames": names, "additionalProperties": values],
@@ -76,7 +76,7 @@ extension SchemaBuilder {
         let types = rawName == nil ? declaration.inherited : Array(declaration.inherited.dropFirst())
         let conformances = Conformances(types, scope: path, index: index)
         guard conformances.isCodingKeyRepresentable else {
-            // A protocol that is not known might inherit from it.
+            // An unknown protocol might inherit from it.
             guard conformances.unknown == nil || !isSupplied(key, in: scope) else {
                 reportUnknownKey(key)
                 return nil
@@ -84,14 +84,14 @@ extension SchemaBuilder {
             guard let keys = shape(of: key, in: scope) else { return nil }
             return pairs(keys, values, most: cases.map(\.count) ?? Self.maximumPairs, key)
         }
-        // The raw value becomes the key if it is a String or an Int; whoever writes a codingKey decides alone.
+        // The raw value becomes the key if it is a String or an Int. A custom `codingKey` can make any other key.
         guard let cases, rawName == "String" || rawName == "Int", !declaration.declaresVariable("codingKey"),
             shape(of: key, in: scope) != nil
         else {
             reportUnknownKey(key)
             return nil
         }
-        // One copy of the values for each key, and that again where such a dictionary is the value of another.
+        // The schema contains one copy of the values for each key. Nested dictionaries multiply the copies.
         guard hasRoom(for: cases.count * values.schemaCount, at: key.place) else { return nil }
         let keys = cases.map { $0.string ?? $0.number?.digits ?? "" }
         let properties = JSONObject(keys.map { ($0, values) })
@@ -103,7 +103,7 @@ extension SchemaBuilder {
         report("how '\(key.name)' becomes a key cannot be known; use String keys", at: key.place)
     }
 
-    /// `[key, value, key, value, …]`: how the standard library encodes a dictionary whose keys are no texts.
+    /// `[key, value, key, value, …]`: how the standard library encodes a dictionary whose keys are not strings.
     private mutating func pairs(_ keys: Shape, _ values: JSONValue, most: Int, _ key: TypeExpression) -> Shape? {
         guard !keys.isOptional else {
             report("optional keys cannot be read", at: key.place)
@@ -122,7 +122,7 @@ extension SchemaBuilder {
         return Shape(schema: .object(schema), isOptional: false)
     }
 
-    /// A reference to a schema that stands in many places.
+    /// A reference to a schema that is used in many locations.
     private mutating func shared(_ schema: JSONValue, named name: String) -> JSONValue {
         guard schema.object?["$ref"] == nil else { return schema }
         return reference(to: definitionName(of: schema, or: name)) { _ in schema }
@@ -130,7 +130,7 @@ extension SchemaBuilder {
 }
 
 extension JSONValue {
-    /// How many schemas there are in a schema that the importer made, or more; itself included.
+    /// An upper bound of the schemas in a schema that the importer made, including itself.
     fileprivate var schemaCount: Int {
         switch self {
         case .object(let object): object.entries.reduce(1) { $0 + $1.value.schemaCount }

@@ -2,7 +2,8 @@ internal import JSON
 internal import SwiftContent
 
 extension SchemaBuilder {
-    /// The schema of a type of the sources, used at a place (nil for the root); nil if a problem is reported.
+    /// The schema of a type from the sources. `use` is where it is used; `nil` for the root. Returns `nil` after
+    /// reporting a problem.
     mutating func schema(ofDeclared path: TypePath, from use: TypeExpression?) -> JSONValue? {
         guard let declaration = index.declarations[path], let head = declaration.head else { return nil }
         let name = path.joined(separator: ".")
@@ -41,7 +42,8 @@ extension SchemaBuilder {
         }
     }
 
-    /// The protocols of a type whose decoding the compiler writes; nil, with the reason reported, for every other.
+    /// The protocols of a type whose decoding the compiler synthesizes. For any other type it reports the reason and
+    /// returns `nil`.
     mutating func synthesised(
         _ declaration: Declaration,
         _ head: Declaration.Head,
@@ -111,7 +113,7 @@ extension SchemaBuilder {
         return object(members, name: path.joined(separator: "."))
     }
 
-    /// A struct around a raw value is decoded as that value, where its type is one of the standard library's.
+    /// A struct around a raw value is decoded as that value, if the value's type belongs to the standard library.
     private mutating func rawStructure(
         _ declaration: Declaration,
         _ properties: StoredProperties,
@@ -141,7 +143,7 @@ extension SchemaBuilder {
         let place: SourcePlace
     }
 
-    /// An object that is decoded by keys. Other keys are ignored, and a missing optional is nil.
+    /// An object that is decoded by keys. Other keys are ignored, and a missing optional becomes nil.
     mutating func object(_ members: [Member], name: String?) -> JSONValue {
         var properties = JSONObject()
         var required: [JSONValue] = []
@@ -160,7 +162,7 @@ extension SchemaBuilder {
 }
 
 extension Declaration {
-    /// Whether an initializer of its own may refuse a raw value.
+    /// Whether its own initializer may refuse a raw value.
     fileprivate var refusesRawValues: Bool {
         initializer(labelled: "rawValue").map(\.isFailable) ?? false
     }

@@ -34,7 +34,7 @@ extension SchemaBuilder {
         ]
     }
 
-    /// The type of the raw values: the first after the colon, if it is no protocol.
+    /// The type of the raw values: the first type after the colon, unless that is a protocol.
     func rawType(of declaration: Declaration, _ path: TypePath) -> (expression: TypeExpression, name: String)? {
         guard let first = declaration.inherited.first, case .foreign(let foreign)? = index.target(of: first, in: path)
         else { return nil }
@@ -42,7 +42,7 @@ extension SchemaBuilder {
         return (first, BuiltInType.canonical(foreign))
     }
 
-    /// The raw values in order of the cases, written or counted; nil if one cannot be told.
+    /// The raw values in the order of the cases, written or counted; `nil` if one is unknown.
     mutating func rawValues(of cases: [EnumCase], type: String) -> [JSONValue]? {
         var values: [JSONValue] = []
         var next: Int64 = 0
@@ -75,8 +75,8 @@ extension SchemaBuilder {
 
     // MARK: Cases by key
 
-    /// The shape that the compiler gives to cases without raw values: an object with the case as its one key, and with
-    /// the associated values in an object behind it.
+    /// The compiler's encoding of cases without raw values: an object with the case as its only key. The key's value is
+    /// an object of the associated values.
     private mutating func casesByKey(_ cases: [EnumCase], _ path: TypePath) -> JSONValue? {
         do {
             let keys = try CodingKeys(at: path + ["CodingKeys"], in: index)
@@ -98,7 +98,7 @@ extension SchemaBuilder {
 
     private mutating func oneOf(_ members: [Member], _ path: TypePath) -> JSONValue {
         let keys = members.map(\.key)
-        // An object behind every key: null, which would do for an optional, will not do here.
+        // The value of every key must be an object, even if null would satisfy an optional.
         let values = members.map {
             Member(key: $0.key, shape: Shape(schema: $0.shape.schema, isOptional: false), place: $0.place)
         }

@@ -1,19 +1,19 @@
 internal import JSON
 internal import SwiftContent
 
-/// Makes one schema document: the type at its root, and every other type that it needs under `$defs`.
+/// Builds one schema document: the root type, and every other type that it needs under `$defs`.
 struct SchemaBuilder {
-    /// The most schemas in one document; sources that need more are no content of 4 KB.
+    /// The maximum number of schemas in one document. Content of 4 KB needs far fewer.
     private static let maximumSchemas = 20_000
     private static let maximumDepth = 64
     private static let tooMuch = "this is more than fits one schema"
 
-    /// A schema, and whether the value may be missing or null.
+    /// A schema, and whether its value may be missing or null.
     struct Shape {
         let schema: JSONValue
         let isOptional: Bool
 
-        /// The schema where null stands for a missing value.
+        /// The schema for locations where a missing value is null.
         var nullable: JSONValue { isOptional ? schema.orNull : schema }
     }
 
@@ -29,7 +29,7 @@ struct SchemaBuilder {
         self.supplied = supplied
     }
 
-    /// The document for a declared type; nil if there are problems.
+    /// The document for a declared type; `nil` if there are problems.
     static func document(
         for path: TypePath,
         _ index: DeclarationIndex,
@@ -56,7 +56,7 @@ struct SchemaBuilder {
 
     // MARK: Types
 
-    /// The shape of a type as written; nil if it is reported.
+    /// The shape of a type as written; `nil` after reporting a problem.
     mutating func shape(of type: TypeExpression, in scope: TypePath) -> Shape? {
         guard depth < Self.maximumDepth, hasRoom(for: 1, at: type.place) else {
             report(Self.tooMuch, at: type.place)
@@ -110,7 +110,8 @@ struct SchemaBuilder {
         }
     }
 
-    /// Whether what a type encodes as is known from a supplied schema, which does not tell what it is as a key.
+    /// Whether the type's encoding comes from a supplied schema. Such a schema does not describe the type as a
+    /// dictionary key.
     func isSupplied(_ type: TypeExpression, in scope: TypePath) -> Bool {
         var (type, scope) = (type, scope)
         for _ in 0..<Self.maximumDepth {
@@ -166,9 +167,9 @@ struct SchemaBuilder {
 
     // MARK: Definitions
 
-    /// A reference to a definition, which is made first if it is not there yet.
+    /// A reference to a definition, which is built first if it is new.
     ///
-    /// While it is made its name stands already, so that a type may hold itself.
+    /// The name is registered before the build, so that a type may contain itself.
     mutating func reference(to name: String, _ make: (inout SchemaBuilder) -> JSONValue?) -> JSONValue {
         if definitions[name] == nil {
             definitions[name] = true
@@ -177,12 +178,12 @@ struct SchemaBuilder {
         return ["$ref": .string("#/$defs/" + Self.fragment(name))]
     }
 
-    /// The name of a definition that is equal, or a new one.
+    /// The name of an equal definition, or a new name.
     func definitionName(of schema: JSONValue, or stem: String) -> String {
         definitions.entries.first { $0.value == schema }?.key ?? "\(stem) \(definitions.count + 1)"
     }
 
-    /// A pointer token as the fragment of a URI.
+    /// Encodes a pointer token for the fragment of a URI.
     private static func fragment(_ token: String) -> String {
         var text = ""
         for byte in token.utf8 {
@@ -199,9 +200,9 @@ struct SchemaBuilder {
         return text
     }
 
-    /// Counts schemas that are about to be made together.
+    /// Reserves room for schemas that are about to be built together.
     ///
-    /// - Returns: Whether there is room for them; if not, that is reported.
+    /// - Returns: Whether there is room for them. If not, a problem is reported.
     mutating func hasRoom(for more: Int, at place: SourcePlace) -> Bool {
         schemaCount += more
         guard schemaCount > Self.maximumSchemas else { return true }
@@ -211,7 +212,7 @@ struct SchemaBuilder {
 }
 
 extension JSONValue {
-    /// This schema, or null.
+    /// This schema, with null allowed.
     fileprivate var orNull: JSONValue {
         guard case .object(var object) = self else { return self }
         if let type = object["type"]?.string {

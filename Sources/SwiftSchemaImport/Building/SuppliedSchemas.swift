@@ -2,9 +2,9 @@ internal import JSON
 internal import JSONSchema
 internal import SwiftContent
 
-/// Schemas that the caller gives for types that the sources cannot explain.
+/// Schemas from the caller for types that the sources cannot explain.
 struct SuppliedSchemas {
-    /// They are copied into another document, where what these words say would mean something else.
+    /// Keywords that would change their meaning, because the schema is copied into another document.
     private static let placeBound: Set<String> = [
         "$schema", "$id", "$ref", "$anchor", "$defs", "$dynamicRef", "$dynamicAnchor", "$vocabulary",
     ]
@@ -32,7 +32,7 @@ struct SuppliedSchemas {
         self.schemas = schemas
     }
 
-    /// The schema for a type, by the last name or by several.
+    /// The schema for a type, found by its last name or by several.
     subscript(path: TypePath) -> JSONValue? {
         for start in path.indices {
             if let schema = schemas[path[start...].joined(separator: ".")] { return schema }

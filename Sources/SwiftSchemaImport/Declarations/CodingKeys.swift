@@ -1,14 +1,14 @@
 internal import SwiftContent
 internal import SwiftSyntax
 
-/// The keys that a type lists for its encoding.
+/// The keys that a type declares for its encoding.
 struct CodingKeys {
-    /// Member and key, in order.
+    /// Each member with its key, in order.
     let keys: [(member: String, key: String, place: SourcePlace)]
 
-    /// Reads the enum at a path; nil if there is none.
+    /// Reads the enum at a path; `nil` if the type has no coding keys.
     ///
-    /// - Throws: For keys that are no plain enum.
+    /// - Throws: If the keys are not a plain enum.
     init?(at path: TypePath, in index: DeclarationIndex) throws(SwiftImportError) {
         guard let declaration = index.declarations[path], let head = declaration.head else { return nil }
         guard case .enumeration = head.kind, !declaration.declaresVariable("stringValue"),
@@ -17,7 +17,7 @@ struct CodingKeys {
             let name = path.joined(separator: ".")
             throw SwiftImportError("'\(name)' can be read only as an enum that lists its keys", at: head.place)
         }
-        // The key of a case without a text is its name, also where the raw values are numbers.
+        // A case without a string has its name as key, even if the raw values are numbers.
         keys = EnumCase.all(of: declaration).map { item in
             guard let value = item.rawValue, case .text(let key)? = Literal(value) else {
                 return (item.name, item.name, item.place)

@@ -1,9 +1,9 @@
 internal import SwiftContent
 internal import SwiftSyntax
 
-/// The protocols of a type, as far as the sources tell.
+/// The protocols of a type that the sources declare.
 struct Conformances {
-    /// Protocols that bring no `init(from:)` of their own.
+    /// Protocols without an `init(from:)` of their own.
     private static let harmless: Set<String> = [
         "ActivityAttributes", "Codable", "CodingKey", "CodingKeyRepresentable", "Comparable", "CaseIterable",
         "CustomDebugStringConvertible", "CustomStringConvertible", "Decodable", "Encodable", "Equatable", "Error",
@@ -16,12 +16,12 @@ struct Conformances {
 
     /// The names of protocols that the sources do not declare.
     private(set) var foreign: Set<String> = []
-    /// The first of these that might decode in its own way.
+    /// The first foreign protocol that might change the decoding.
     private(set) var unknown: (name: String, place: SourcePlace)?
-    /// The `init(from:)` that a protocol of the sources brings.
+    /// The `init(from:)` that a protocol in the sources provides.
     private(set) var inheritedInitializer: SourcePlace?
 
-    /// Reads what stands after the colons, without a raw type.
+    /// Reads the types after the colon, without a raw type.
     init(_ types: [TypeExpression], scope: TypePath, index: DeclarationIndex) {
         var open = types.map { (type: $0, scope: scope) }
         var seen: Set<TypePath> = []
@@ -49,7 +49,7 @@ extension Declaration {
     /// Its own `init(from: any Decoder)`.
     var decodingInitializer: Member? { initializer(labelled: "from") }
 
-    /// An initializer of one parameter with that label.
+    /// An initializer with one parameter of that label.
     func initializer(labelled label: String) -> Member? {
         members.first { member in
             let parameters = member.declaration.as(InitializerDeclSyntax.self)?.signature.parameterClause.parameters

@@ -4,7 +4,7 @@ internal import SwiftSyntax
 /// A path of type names: `GameAttributes.ContentState`.
 typealias TypePath = [String]
 
-/// What all sources together say of one type: its declaration and its extensions.
+/// Everything that the sources declare about one type: its declaration and its extensions.
 struct Declaration {
     enum Kind {
         case structure, enumeration, protocolType
@@ -13,37 +13,37 @@ struct Declaration {
         case alias(TypeExpression)
     }
 
-    /// A member with the file that it stands in.
+    /// A member and the file that contains it.
     struct Member {
         let declaration: DeclSyntax
         let file: SourceFile
         var place: SourcePlace { file.place(of: declaration) }
     }
 
-    /// Where and as what it is declared; nil for a type that is only extended here.
+    /// Where and as what kind the type is declared; `nil` for a type that the sources only extend.
     struct Head {
         let kind: Kind
         let place: SourcePlace
         let isGeneric: Bool
-        /// The first attribute that may change what the type is, with its place.
+        /// The first attribute that may change the type, and its location.
         let unknownAttribute: (name: String, place: SourcePlace)?
     }
 
     var head: Head?
-    /// The types after the colon of the declaration, and of its extensions.
+    /// The types after the colon in the declaration and in the extensions.
     var ownInherited: [TypeExpression] = []
     var extensionInherited: [TypeExpression] = []
-    /// Of the declaration alone; only these can be stored.
+    /// The members of the declaration itself; only these can be stored.
     var ownMembers: [Member] = []
     var extensionMembers: [Member] = []
 
     var members: [Member] { ownMembers + extensionMembers }
-    /// Those of the declaration first, wherever the extensions stand: the first of them may be a raw type.
+    /// All inherited types. Those of the declaration come first, because its first type may be a raw type.
     var inherited: [TypeExpression] { ownInherited + extensionInherited }
 }
 
 extension AttributeListSyntax {
-    /// Attributes that leave alone what is stored and how it is decoded.
+    /// Attributes that do not affect what is stored or how it is decoded.
     private static let harmless: Set<String> = [
         "available", "frozen", "usableFromInline", "inlinable", "MainActor", "objc", "preconcurrency",
         "dynamicMemberLookup", "nonobjc", "discardableResult", "_spi", "unchecked",

@@ -1,19 +1,19 @@
-/// What a written name stands for.
+/// The meaning of a written name.
 enum Meaning {
     /// A type of the sources.
     case declared(TypePath)
-    /// Another name for a type, and where that is to be looked up.
+    /// An alias of another type, and the scope in which to look that up.
     case alias(TypeExpression, scope: TypePath)
     /// A name that the sources do not declare.
     case foreign(String)
 }
 
 extension DeclarationIndex {
-    /// Modules whose name may stand before a type's.
+    /// Modules whose name may precede a type name.
     private static let modules: Set<String> = ["Swift", "Foundation", "ActivityKit", "CoreGraphics", "CoreFoundation"]
     private static let maximumAliases = 32
 
-    /// Looks a name up from inside a type: its own members first, then those of the types around it.
+    /// Looks a name up from inside a type: first its own members, then those of the enclosing types.
     func meaning(of components: [TypeExpression.Component], in scope: TypePath, depth: Int = 0) -> Meaning {
         let names = components.map(\.name)
         let foreign = Meaning.foreign(
@@ -47,7 +47,7 @@ extension DeclarationIndex {
         return member(names.dropFirst(), of: path + [next], depth: depth)
     }
 
-    /// Follows a name through aliases to what it stands for in the end; nil if that is not a plain name.
+    /// Follows a name through aliases to the final type; `nil` if that is not a plain name.
     func target(of type: TypeExpression, in scope: TypePath) -> Meaning? {
         var (type, scope) = (type, scope)
         for _ in 0..<Self.maximumAliases {

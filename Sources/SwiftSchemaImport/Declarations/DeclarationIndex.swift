@@ -1,20 +1,20 @@
 internal import SwiftContent
 internal import SwiftSyntax
 
-/// All types of all sources, by path.
+/// All types of all sources, by path. The schema builder looks types up here.
 struct DeclarationIndex {
     private(set) var declarations: [TypePath: Declaration] = [:]
     /// The paths of declared types, in order of appearance.
     private(set) var paths: [TypePath] = []
     private(set) var problems: [SwiftImportError.Problem] = []
-    /// Types that depend on an `#if` whose outcome is not known, with its place.
+    /// Types that depend on an `#if` with an unknown result, and the location of the `#if`.
     private(set) var uncertain: [TypePath: SourcePlace] = [:]
-    /// Extensions whose types are not looked up yet: they may be written by names that other files declare.
+    /// Extensions whose types are not resolved yet. Other files may declare the names.
     private var extensions: [(type: TypeExpression, syntax: ExtensionDeclSyntax, file: SourceFile)] = []
-    /// The same for those that depend on an `#if`.
+    /// The same for extensions that depend on an `#if`.
     private var uncertainExtensions: [(type: TypeExpression, condition: SourcePlace)] = []
 
-    /// Each round of looking up finds the types that extensions of the round before declare.
+    /// The maximum number of rounds. Each round finds the types that extensions of the round before declare.
     private static let maximumRounds = 64
 
     init(_ files: [SourceFile]) {
@@ -110,7 +110,7 @@ struct DeclarationIndex {
         declarations[path, default: Declaration()][keyPath: list] += types
     }
 
-    /// The members of `A & B`, or the type itself.
+    /// The parts of `A & B`, or the type itself.
     private static func parts(of type: TypeSyntax, in file: SourceFile) -> [TypeExpression] {
         let composition = type.as(CompositionTypeSyntax.self)
         return composition?.elements.map { TypeExpression($0.type, in: file) } ?? [TypeExpression(type, in: file)]
@@ -118,8 +118,8 @@ struct DeclarationIndex {
 
     // MARK: Extensions
 
-    /// Adds every extension to the type that it is of, by whatever name, and with or without that of a module before
-    /// it; what is of no type of the sources, by its name.
+    /// Adds every extension to its type. The name may be an alias and may have a module in front. Extensions of types
+    /// outside the sources are added under their written name.
     private mutating func addExtensions() {
         for _ in 0..<Self.maximumRounds where !extensions.isEmpty {
             if addExtensions(where: { $0.extendedPath($1) }) { continue }
@@ -131,7 +131,7 @@ struct DeclarationIndex {
         }
     }
 
-    /// - Returns: Whether there was one that the path is known of.
+    /// - Returns: Whether a path was found for at least one extension.
     private mutating func addExtensions(where path: (DeclarationIndex, TypeExpression) -> TypePath?) -> Bool {
         let known = extensions.map { path(self, $0.type) }
         let all = extensions
@@ -146,13 +146,13 @@ struct DeclarationIndex {
         return known.contains { $0 != nil }
     }
 
-    /// The type of the sources that a written type is, behind aliases; nil if it is none.
+    /// The type of the sources behind a written type and its aliases; `nil` for any other type.
     private func extendedPath(_ type: TypeExpression) -> TypePath? {
         if case .declared(let path)? = target(of: type, in: []) { path } else { nil }
     }
 
-    /// A `decode` of their own for a certain type is what the decoding that the compiler writes calls in place of the
-    /// standard library's.
+    /// Synthesized decoding calls a custom `decode` for a certain type, if one exists, instead of the standard
+    /// library's.
     private static let containers: Set<String> = [
         "KeyedDecodingContainer", "KeyedDecodingContainerProtocol", "UnkeyedDecodingContainer",
     ]
@@ -199,7 +199,8 @@ struct DeclarationIndex {
         }
     }
 
-    /// What `#if` leaves of its branches. Where that cannot be known, none of it, and what they touch is ``uncertain``.
+    /// The active branch of an `#if`. If the result is unknown, it is `nil`, and the affected types become
+    /// ``uncertain``.
     private mutating func active(
         _ condition: IfConfigDeclSyntax,
         at path: TypePath,
@@ -218,7 +219,7 @@ struct DeclarationIndex {
         return nil
     }
 
-    /// Notes the types that branches declare, extend or add members to.
+    /// Marks the types that the branches declare, extend or add members to.
     private mutating func touch(
         _ condition: IfConfigDeclSyntax,
         at path: TypePath,
@@ -252,13 +253,13 @@ struct DeclarationIndex {
 }
 
 extension TypeExpression {
-    /// The names as they are written; nil for what has none.
+    /// The names as written; `nil` for a type without a name.
     fileprivate var path: TypePath? {
         guard case .named(let components) = kind else { return nil }
         return components.map(\.name)
     }
 
-    /// The type without the first of several names, which may be the module's; itself if there is but one.
+    /// The type without the first of several names, which may be a module; unchanged if it has one name.
     fileprivate var droppingModule: TypeExpression {
         guard case .named(let components) = kind, components.count > 1 else { return self }
         return TypeExpression(.named(Array(components.dropFirst())), at: place)

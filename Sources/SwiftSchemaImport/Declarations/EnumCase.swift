@@ -4,7 +4,7 @@ internal import SwiftSyntax
 /// A case of an enum.
 struct EnumCase {
     struct Parameter {
-        /// The key that it is encoded under: its label, or `_0`, `_1`, … by position.
+        /// The key of an associated value: its label, or `_0`, `_1`, … by position.
         let key: String
         let type: TypeExpression
         let hasDefault: Bool

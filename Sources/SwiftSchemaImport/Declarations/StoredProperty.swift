@@ -12,7 +12,7 @@ struct StoredProperty {
 /// The stored properties of a struct, in order.
 struct StoredProperties {
     private(set) var decoded: [StoredProperty] = []
-    /// Stored, but never decoded: `let` with a value, and lazy ones.
+    /// Stored but never decoded: a `let` with a value, and lazy properties.
     private(set) var fixed: Set<String> = []
     private(set) var problems: [SwiftImportError.Problem] = []
 
@@ -57,7 +57,7 @@ struct StoredProperties {
         }
     }
 
-    /// The type as written, here or behind a later name of the same line, or as its literal tells.
+    /// The written type: here, or after a later name on the same line; otherwise the type of the literal.
     private static func type(
         of binding: PatternBindingSyntax,
         followedBy rest: ArraySlice<PatternBindingSyntax>,
@@ -89,7 +89,7 @@ struct StoredProperties {
 }
 
 extension PatternBindingSyntax {
-    /// Whether it has a getter; observers alone leave it stored.
+    /// Whether it has a getter. A property with only observers is stored.
     fileprivate var isComputed: Bool {
         switch accessorBlock?.accessors {
         case nil: false

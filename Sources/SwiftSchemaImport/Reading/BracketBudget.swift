@@ -1,12 +1,12 @@
-/// Keeps sources away from the parser that would cost it more time or stack than their length.
+/// Refuses sources that would cost the parser too much time or stack for their length.
 ///
-/// The parser tries `[`, `{` and `\\(` as the beginning of several things, and what is inside again for each: the time
-/// grows by about 1.6 with every one that is still open. Measured in debug builds: 12 open `[` cost 45 ms, 20 open `if
-/// a {` 86 ms. And it calls itself once for every link of a chain such as `A.B.C`, `Int???` or `A<A<A`; too many end
-/// the process.
+/// The parser tries `[`, `{` and `\\(` as the start of several constructs, and parses the inside again for each. The
+/// time grows by a factor of about 1.6 with each open one. Measured in debug builds: 12 open `[` cost 45 ms, 20 open
+/// `if a {` 86 ms. It also recurses once for every link of a chain such as `A.B.C`, `Int???` or `A<A<A`. A long chain
+/// overflows the stack.
 struct BracketBudget {
     private static let growth = 1.6
-    /// A few seconds of a debug build; a bracket of ordinary code costs 2 or 3.
+    /// A few seconds in a debug build. A bracket of ordinary code costs 2 or 3.
     private static let limit = 60_000.0
     private static let maximumLinks = 1_000
     private static let maximumParentheses = 200
@@ -20,12 +20,12 @@ struct BracketBudget {
     private var links = 0
     private var parentheses = 0
     private var conditions = 0
-    /// `->` since the last brace or `=`.
+    /// The number of `->` since the last brace or `=`.
     private var arrows = 0
     private var beforePrevious: UInt8 = 0
 
-    /// Whether a text keeps within the limits. Comments and texts count like the rest, since what is one is for the
-    /// parser to say.
+    /// Whether a text stays within the limits. Comments and string literals count like code, because only the parser
+    /// can recognize them.
     static func isKept(by text: String) -> Bool {
         var budget = BracketBudget()
         var previous: UInt8 = 0
@@ -44,7 +44,7 @@ struct BracketBudget {
             && conditions <= Self.maximumConditions && arrows <= Self.maximumArrows
     }
 
-    /// Counts `#if` and `#endif`, and arrows.
+    /// Counts open `#if` blocks, and arrows.
     private mutating func readCondition(_ byte: UInt8, after previous: UInt8) {
         if previous == UInt8(ascii: "-"), byte == UInt8(ascii: ">") { arrows += 1 }
         if [UInt8(ascii: "{"), UInt8(ascii: "}"), UInt8(ascii: "=")].contains(byte) { arrows = 0 }
@@ -77,7 +77,7 @@ struct BracketBudget {
         }
         switch byte {
         case UInt8(ascii: "."), UInt8(ascii: "?"), UInt8(ascii: "!"), UInt8(ascii: ">"): links += 1
-        // Costs the parser several calls.
+        // It costs the parser several calls.
         case UInt8(ascii: "<"): links += 4
         case UInt8(ascii: "{"), UInt8(ascii: "}"), UInt8(ascii: "("), UInt8(ascii: ")"), UInt8(ascii: ","),
             UInt8(ascii: ":"), UInt8(ascii: ";"), UInt8(ascii: "="):

@@ -1,13 +1,13 @@
 internal import SwiftSyntax
 
-/// Decides `#if` as it is decided when the app is built for phones.
+/// Evaluates `#if` conditions as in a build of the app for iPhones.
 struct ConditionalCompilation {
     private static let maximumDepth = 32
     private static let modules: Set<String> = [
         "ActivityKit", "CoreGraphics", "Foundation", "Swift", "SwiftUI", "UIKit", "WidgetKit",
     ]
 
-    /// Whether a condition holds; nil if that depends on what is not known here.
+    /// Whether a condition is true; `nil` if it depends on something unknown.
     static func holds(_ condition: ExprSyntax, depth: Int = 0) -> Bool? {
         guard depth < maximumDepth else { return nil }
         if let literal = condition.as(BooleanLiteralExprSyntax.self) { return literal.literal.text == "true" }
@@ -23,7 +23,7 @@ struct ConditionalCompilation {
         return condition.as(FunctionCallExprSyntax.self).flatMap(platform)
     }
 
-    /// `a && b || c && d`: true if one of the terms is, and false if all are.
+    /// `a && b || c && d`: true if one term is true, false if all are false.
     private static func holds(_ elements: [ExprSyntax], depth: Int) -> Bool? {
         var terms: [[Bool?]] = [[]]
         for (index, element) in elements.enumerated() {

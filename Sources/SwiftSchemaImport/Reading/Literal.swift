@@ -9,7 +9,7 @@ enum Literal {
     case text(String)
     case boolean(Bool)
 
-    /// Nil for every other expression, and for a text with something interpolated.
+    /// `nil` for any other expression, and for a string with an interpolation.
     init?(_ expression: ExprSyntax) {
         if let text = expression.as(StringLiteralExprSyntax.self) {
             guard let value = text.representedLiteralValue else { return nil }
@@ -29,7 +29,7 @@ enum Literal {
             else { return nil }
             self = .integer(number)
         } else if let float = expression.as(FloatLiteralExprSyntax.self) {
-            // Hexadecimal ones are not JSON's grammar, and nil here.
+            // A hexadecimal literal does not follow JSON's grammar, so it becomes `nil`.
             let digits = float.literal.text.filter { $0 != "_" }
             guard let number = JSONNumber(digits: sign + digits) else { return nil }
             self = .floatingPoint(number)

@@ -4,7 +4,7 @@ internal import SwiftSyntax
 
 /// One parsed source.
 struct SourceFile {
-    /// How deep the parser follows what is nested; views are deep, but not this deep.
+    /// The maximum nesting for the parser. SwiftUI views are deep, but less than this.
     private static let maximumNesting = 96
 
     private let name: String
@@ -13,8 +13,7 @@ struct SourceFile {
 
     /// Parses a source.
     ///
-    /// - Throws: What does not parse as a whole is refused, because a brace too few moves members from one type to
-    ///   another.
+    /// - Throws: If any part does not parse. A missing brace could otherwise move members from one type to another.
     init(_ source: SwiftSource) throws(SwiftImportError) {
         name = source.name
         guard BracketBudget.isKept(by: source.text) else {
@@ -45,8 +44,8 @@ struct SourceFile {
         return SourcePlace(file: name, line: low + 1, column: offset - lineStarts[low] + 1)
     }
 
-    /// The place of the first error, as far down as ``maximumNesting`` and a half allow: trees of hostile sources can
-    /// be as deep as they are long, and no walk here may be.
+    /// The position of the first error. It descends a limited number of levels, because the tree of a hostile source
+    /// can be as deep as the source is long.
     private static func offsetOfError(in tree: Syntax) -> Int {
         var node = tree
         for _ in 0..<200 {

@@ -1,7 +1,7 @@
 internal import SwiftContent
 internal import SwiftSyntax
 
-/// A type as it is written, before its names are looked up.
+/// A type as written, before its names are resolved.
 struct TypeExpression {
     indirect enum Kind {
         /// `A`, `A.B`, `A<B>.C`.
@@ -9,11 +9,11 @@ struct TypeExpression {
         case optional(TypeExpression)
         case array(TypeExpression)
         case dictionary(TypeExpression, TypeExpression)
-        /// What cannot be decoded, or cannot be known; the text says what it is.
+        /// A type that cannot be decoded or determined; the text describes it.
         case unsupported(String)
     }
 
-    /// As it is written, without arguments; empty for what has no name.
+    /// The name as written, without generic arguments; empty for a type without a name.
     var name: String {
         guard case .named(let components) = kind else { return "" }
         return components.map(\.name).joined(separator: ".")
@@ -91,7 +91,7 @@ struct TypeExpression {
 }
 
 extension TokenSyntax {
-    /// The name without the backticks that let it be a keyword.
+    /// The name without the backticks of an escaped keyword.
     var plainText: String {
         guard text.count > 2, text.hasPrefix("`"), text.hasSuffix("`") else { return text }
         return String(text.dropFirst().dropLast())
