@@ -1,6 +1,6 @@
-/// A point in time: microseconds since 1970-01-01T00:00:00Z, as exact as the database's `timestamptz`.
+/// A point in time: microseconds since 1970-01-01T00:00:00Z, the precision of Postgres' `timestamptz`.
 ///
-/// The JSON form is RFC 3339. Years 0001 to 9999.
+/// The JSON form is RFC 3339. The years 0001 to 9999 are valid.
 package struct Instant: Sendable, Hashable, Comparable {
     /// Microseconds since 1970; negative before.
     package let microseconds: Int64
@@ -9,7 +9,7 @@ package struct Instant: Sendable, Hashable, Comparable {
         self.microseconds = microseconds
     }
 
-    /// The microseconds of the years that can be written and read.
+    /// The range of the years 0001 to 9999.
     package static let bounds: ClosedRange<Int64> = -62_135_596_800_000_000...253_402_300_799_999_999
 
     /// Whole UNIX seconds.
@@ -33,9 +33,9 @@ package struct Instant: Sendable, Hashable, Comparable {
 extension Instant: LosslessStringConvertible {
     /// Reads `2022-12-18T15:00:00.123456+01:00`.
     ///
-    /// `T` and `Z` may be small, a space may stand for `T` (RFC 3339 §5.6). Digits beyond microseconds are dropped. A
-    /// leap second counts as the first second of the next minute. Nil for what is not a time, also for 30 February, and
-    /// for what is in another year than 0001 to 9999 in UTC.
+    /// Accepts `t` and `z` in lower case, and a space instead of `T` (RFC 3339 §5.6). Drops digits beyond microseconds.
+    /// A leap second counts as the first second of the next minute. Returns nil for text that is not a valid time (such
+    /// as 30 February) and for years outside 0001 to 9999 in UTC.
     package init?(_ text: String) {
         var scanner = TimeScanner(bytes: Array(text.utf8))
         guard let year = scanner.number(digits: 4), year > 0, scanner.take("-"),
@@ -55,7 +55,7 @@ extension Instant: LosslessStringConvertible {
         guard Self.bounds.contains(microseconds) else { return nil }
     }
 
-    /// RFC 3339 in UTC; without a fraction where it is zero, else with three or six digits.
+    /// RFC 3339 in UTC. A zero fraction is left out; other fractions have three or six digits.
     package var description: String {
         let (seconds, micros) = Self.floor(microseconds, by: 1_000_000)
         let (days, secondOfDay) = Self.floor(seconds, by: 86_400)
@@ -79,7 +79,7 @@ extension Instant: LosslessStringConvertible {
     }
 }
 
-// MARK: The calendar
+// MARK: Calendar
 
 extension Instant {
     private static func days(in month: Int64, of year: Int64) -> Int64 {
@@ -90,8 +90,8 @@ extension Instant {
         }
     }
 
-    /// Days from 1970-01-01 to a date of the Gregorian calendar. Years are counted from March, so that the leap day is
-    /// the last of a year and every month starts at a fixed distance.
+    /// Days from 1970-01-01 to a date of the Gregorian calendar. Years start in March here, so that the leap day is the
+    /// last day of a year and every month starts at a fixed offset.
     private static func days(toYear year: Int64, month: Int64, day: Int64) -> Int64 {
         let marchYear = month > 2 ? year : year - 1
         let marchMonth = month > 2 ? month - 3 : month + 9
@@ -101,7 +101,7 @@ extension Instant {
         return era * 146_097 + dayOfEra - 719_468
     }
 
-    /// The date so many days after 1970-01-01.
+    /// The date that is `day` days after 1970-01-01.
     private static func date(ofDay day: Int64) -> (year: Int64, month: Int64, day: Int64) {
         let (era, dayOfEra) = floor(day + 719_468, by: 146_097)
         let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
@@ -113,7 +113,7 @@ extension Instant {
     }
 }
 
-/// Walks over the ASCII bytes of a time.
+/// Reads the ASCII bytes of a time from left to right.
 private struct TimeScanner {
     let bytes: [UInt8]
     private var index = 0
@@ -134,7 +134,7 @@ private struct TimeScanner {
         scalars.unicodeScalars.contains { take($0) }
     }
 
-    /// Exactly so many digits.
+    /// Reads exactly `count` digits.
     mutating func number(digits count: Int) -> Int64? {
         var value: Int64 = 0
         for _ in 0..<count {
@@ -144,7 +144,7 @@ private struct TimeScanner {
         return value
     }
 
-    /// Microseconds of an optional fraction, 0 without one; nil for a point without digits.
+    /// Reads an optional fraction in microseconds: 0 without one, nil for a point without digits.
     mutating func fraction() -> Int64? {
         guard take(".") else { return 0 }
         guard var micros = digit().map({ $0 * 100_000 }) else { return nil }
@@ -156,7 +156,7 @@ private struct TimeScanner {
         return micros
     }
 
-    /// Seconds east of UTC.
+    /// Reads the UTC offset in seconds, positive to the east.
     mutating func offset() -> Int64? {
         if takeOne(of: "Zz") { return 0 }
         let sign: Int64 = take("-") ? -1 : 1

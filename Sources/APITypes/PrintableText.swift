@@ -1,9 +1,10 @@
 extension String {
-    /// The text for a log or a terminal, where others' words must not act: what moves a cursor, sets a colour, ends a
-    /// line or turns the direction of writing is shown as JSON writes it, such as `\u001b`. So JSON stays the same
-    /// JSON.
+    /// Escapes untrusted text for a log or a terminal.
     ///
-    /// - `keepingLines`: whether line ends, and the tabulators in lines, stay as they are.
+    /// Characters that move the cursor, set a colour, end a line or change the writing direction are written as JSON
+    /// writes them, such as `\u001b`. JSON text stays valid JSON with the same meaning.
+    ///
+    /// - `keepingLines`: whether line breaks, and tabs within lines, stay as they are.
     package func printable(keepingLines: Bool = false) -> String {
         guard unicodeScalars.contains(where: { $0.acts }) else { return self }
         var text = ""
@@ -11,7 +12,7 @@ extension String {
             if !scalar.acts || keepingLines && (scalar == "\n" || scalar == "\t") {
                 text.unicodeScalars.append(scalar)
             } else {
-                // All that act have four digits.
+                // Every escaped character fits in four hex digits.
                 let digits = String(scalar.value, radix: 16)
                 text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
             }
@@ -21,8 +22,8 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    /// Control characters (C0, DEL, C1), the separators of lines and paragraphs, and the overrides and isolates of
-    /// direction (Unicode, UAX #9).
+    /// Whether a terminal acts on the character: control characters (C0, DEL, C1), line and paragraph separators, and
+    /// direction overrides and isolates (Unicode, UAX #9).
     fileprivate var acts: Bool {
         switch value {
         case 0..<0x20, 0x7F..<0xA0, 0x2028...0x202E, 0x2066...0x2069: true

@@ -1,17 +1,17 @@
-/// What an API key may do.
+/// The permissions of an API key.
 package enum Scope: String, Sendable, Hashable, CaseIterable {
-    /// Everything.
+    /// All operations.
     case admin
-    /// Types, channels, schedules, inspection.
+    /// Types, channels, schedules and inspection.
     case operate
     /// Activities and pushes.
     case publish
     /// Devices and subscriptions.
     case register
-    /// Looking, without changing.
+    /// Read access only.
     case read
 
-    /// The scopes that this one includes, itself among them.
+    /// The scopes that this one includes, itself included.
     package var implied: Set<Scope> {
         switch self {
         case .admin: Set(Scope.allCases)
@@ -24,7 +24,7 @@ package enum Scope: String, Sendable, Hashable, CaseIterable {
 }
 
 extension Set<Scope> {
-    /// Whether a key with these scopes may do what needs `scope`.
+    /// Whether a key with these scopes may use a route that needs `scope`.
     package func allow(_ scope: Scope) -> Bool {
         contains { $0.implied.contains(scope) }
     }

@@ -2,29 +2,30 @@ package import APITypes
 package import ActivityModel
 package import Orchestrator
 
-/// What the routes call. `Orchestrator` is the real one; the protocol lets routes be tested without a database.
+/// The operations that the routes call. `Orchestrator` implements it; tests use other implementations, without a
+/// database.
 ///
-/// Every operation throws `Problem` for what the caller did wrong. What else is thrown is judged by ``problem(for:)``.
+/// Every operation throws a `Problem` for a caller's mistake. ``problem(for:)`` handles all other errors.
 package protocol TallyService: Sendable {
-    /// Who has this key; nil for one that is unknown, revoked or expired.
+    /// The owner of this key or ticket; nil if it is unknown, revoked or expired.
     func authenticate(secret: String) async throws -> Principal?
 
-    /// What a caller is told of an error that is not a `Problem`: 503 for an outage, nil for a mistake of ours.
+    /// The answer for an error that is not a `Problem`: 503 for an outage, nil for a bug.
     func problem(for error: any Error) -> Problem?
 
-    /// What operators should look at, although the daemon works; for `/health/ready`, so within what a probe waits.
+    /// Warnings for operators, for `/health/ready`. It must return within the timeout of a probe.
     ///
-    /// - Throws: What keeps the daemon from working.
+    /// - Throws: The error that keeps the daemon from working.
     func warnings() async throws -> [String]
 
     // MARK: Apps and API keys
 
     func putApp(_ id: BundleID, _ request: AppRequest) async throws -> AppResource
     func app(_ id: BundleID) async throws -> AppResource
-    /// All apps in order of their ids, or the one that a bound key sees.
+    /// All apps sorted by id, or only the app of a bound key.
     func apps(_ page: PageRequest, only: BundleID?) async throws -> Page<AppResource>
     func deleteApp(_ id: BundleID) async throws
-    /// Lets sending go on that was halted; tokens that were rejected on the way are tried again, or stay rejected.
+    /// Resumes halted sending. `reviving` decides whether tokens that were rejected meanwhile are tried again.
     func liftHalt(_ app: BundleID, _ environment: APNSEnvironment, reviving: Bool) async throws
 
     func createAPIKey(_ request: APIKeyRequest) async throws -> APIKeyResource
@@ -32,11 +33,11 @@ package protocol TallyService: Sendable {
     func apiKeys(_ page: PageRequest, only: BundleID?) async throws -> Page<APIKeyResource>
     func revokeAPIKey(_ id: String, only: BundleID?) async throws
 
-    /// Looks at everything that sending depends on. `installation`: whether what concerns more than one app is told,
-    /// too.
+    /// Checks everything that sending depends on. `installation`: whether to include checks that concern more than one
+    /// app.
     func examine(_ request: DoctorRequest, installation: Bool) async throws -> DoctorReport
 
-    /// What operators did, the newest first; or what was done to one app.
+    /// The audit log, newest first, or only the entries of one app.
     func audit(_ filter: AuditFilter, _ page: PageRequest, only: BundleID?) async throws -> Page<AuditEntry>
 
     // MARK: Types
@@ -69,7 +70,7 @@ package protocol TallyService: Sendable {
     // MARK: Devices and subscriptions
 
     func putDevice(_ app: BundleID, _ id: DeviceID, _ request: DeviceRequest) async throws -> DeviceResource
-    /// The same for the bearer of a ticket, who is told nothing of the device but why the report was not taken, if so.
+    /// The same for a ticket. The caller learns nothing about the device, except why a report was ignored.
     func registerDevice(_ app: BundleID, _ id: DeviceID, _ request: DeviceRequest) async throws -> StaleReport?
     /// All devices, or those of one user.
     func devices(_ app: BundleID, user: UserID?, _ page: PageRequest) async throws -> Page<DeviceResource>
@@ -77,9 +78,9 @@ package protocol TallyService: Sendable {
     func deleteDevice(_ app: BundleID, _ id: DeviceID) async throws
     func eraseUser(_ app: BundleID, _ id: UserID) async throws
 
-    /// The answer alone holds the ticket.
+    /// Makes a ticket. Only this answer contains it.
     func createTicket(_ app: BundleID, _ request: RegistrationTicketRequest) async throws -> RegistrationTicketAnswer
-    /// Whether a ticket that names no activities is good for this one.
+    /// Whether a ticket without named activities allows this activity.
     func isMeant(_ ticket: RegistrationTicket, for activity: ActivityID) async throws -> Bool
 
     func subscribe(
@@ -105,7 +106,7 @@ package protocol TallyService: Sendable {
         _ id: ActivityID,
         _ request: StartRequest
     ) async throws -> (answer: StartAnswer, replay: Bool)
-    /// The dry runs judge as the real request and write nothing.
+    /// Dry runs check like the real request, but write nothing.
     func dryRunStart(_ app: BundleID, _ id: ActivityID, _ request: StartRequest) async throws -> DryRunAnswer
     func dryRunUpdate(_ app: BundleID, _ id: ActivityID, _ request: UpdateRequest) async throws -> DryRunAnswer
     func dryRunEnd(_ app: BundleID, _ id: ActivityID, _ request: EndRequest) async throws -> DryRunAnswer
@@ -134,7 +135,7 @@ package protocol TallyService: Sendable {
         state: ActivityState?,
         _ page: PageRequest
     ) async throws -> Page<ActivityResource>
-    /// The story of an activity, or of one device's part in it, the newest first.
+    /// The history of an activity, or of one device in it, newest first.
     func timeline(
         _ app: BundleID,
         _ id: ActivityID,
@@ -142,11 +143,11 @@ package protocol TallyService: Sendable {
         _ page: PageRequest
     ) async throws -> TimelineAnswer
 
-    /// Accepts an ordinary push; it is sent from the queue.
+    /// Accepts an ordinary push into the queue, which sends it later.
     func push(_ app: BundleID, _ request: PushRequest, idempotency: IdempotencyKey?) async throws -> PushAnswer
-    /// Many operations, each answered as its own method above returns or throws it.
+    /// Carries out many operations, each with the result of its own method above.
     ///
-    /// - `waited`: how long the batch has waited for its turn to be read.
+    /// - `waited`: how long the batch waited to be read.
     func batch(
         _ app: BundleID,
         _ operations: [KeyedOperation],
@@ -174,17 +175,17 @@ package protocol TallyService: Sendable {
     /// `id` is a UUID in lower case.
     func schedule(_ app: BundleID, _ id: String) async throws -> ScheduleResource
     func cancelSchedule(_ app: BundleID, _ id: String) async throws
-    /// Runs it now, and only this once; one that has run already is answered as it is.
+    /// Runs a schedule now instead of at its time. One that has already run is returned unchanged.
     func runSchedule(_ app: BundleID, _ id: String) async throws -> ScheduleResource
 
     // MARK: Events
 
-    /// A page of events from the oldest on; it may be short and not be the last.
+    /// A page of events, oldest first. A short page is not always the last.
     func events(matching filter: EventFilter, _ page: PageRequest) async throws -> Page<EventResource>
-    /// Where a reader goes on that remembers the text of a place; nil: from now on.
+    /// The position that `text` names; nil: the current end of the stream.
     func eventPlace(_ text: String?) async throws -> EventCursor
-    /// What happens after a place, as soon as something does; after `patience` perhaps nothing but a place to go on
-    /// from.
+    /// The events after a position, as soon as there are any. After `patience`, the page may be empty and only have a
+    /// new position.
     func nextEvents(
         after place: EventCursor,
         matching filter: EventFilter,

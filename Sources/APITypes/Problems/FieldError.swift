@@ -1,15 +1,15 @@
 import ActivityModel
 package import JSON
 
-/// One thing that is wrong with a request, at one place in its body.
+/// One error in a request, at one position in its body.
 package struct FieldError: Sendable, Hashable {
-    /// Where in the body, or in the document that the problem names (a content state, a schema).
+    /// The position in the body, or in the document that the problem names (a content state, a schema).
     package var pointer: JSONPointer
-    /// Stable word for programs: one of the constants below, or the keyword of a JSON schema.
+    /// A stable word for programs: one of the constants below, or a JSON Schema keyword.
     package var code: String
-    /// A sentence for people. It may quote the caller's own input, so it goes to the caller and not to a log.
+    /// A sentence for people. It may quote the caller's input, so it is answered and never logged.
     package var message: String
-    /// The version of the activity type that was not satisfied, where several are in use.
+    /// The activity type's version that rejects the content, if several versions are in use.
     package var schemaVersion: Int?
 
     package init(pointer: JSONPointer, code: String, message: String, schemaVersion: Int? = nil) {
@@ -19,31 +19,31 @@ package struct FieldError: Sendable, Hashable {
         self.schemaVersion = schemaVersion
     }
 
-    /// The field is not one that this request knows.
+    /// This request has no such field.
     package static let unknownField = InvalidFields.Issue.Code.unknownField.rawValue
-    /// A field that must be there is not.
+    /// A required field is absent.
     package static let missing = InvalidFields.Issue.Code.missing.rawValue
-    /// The value is of another JSON type.
+    /// The value has the wrong JSON type.
     package static let wrongType = InvalidFields.Issue.Code.wrongType.rawValue
-    /// A number, a length or a time that is too small or too large.
+    /// A number, length or time is too small or too large.
     package static let outOfRange = InvalidFields.Issue.Code.outOfRange.rawValue
-    /// The type is right, the value is not: an identifier, a token, a time, a word that is not on the list.
+    /// The type is right but the value is invalid: an identifier, a token, a time, or a word outside its list.
     package static let invalidValue = InvalidFields.Issue.Code.invalidValue.rawValue
-    /// Two fields that exclude each other.
+    /// Two fields exclude each other.
     package static let conflict = "conflict"
-    /// Attributes and content state that are too large together.
+    /// Attributes and content state together are too large.
     package static let payloadTooLarge = "payload_too_large"
-    /// Content that several versions of a type decode, each in another form.
+    /// Several versions of the type accept the content, but each decodes it from a different JSON form.
     package static let conflictingVersions = "conflicting_versions"
 
-    /// The most errors that one answer tells; who reads a request looks for no more when there is one more than that.
+    /// The most errors in one answer. A reader stops once it has found more than this.
     package static let maximumCount = 100
-    /// The most errors that the result of one operation of a batch tells.
+    /// The most errors in the result of one batch operation.
     static let maximumCountInBatch = 10
-    /// The most bytes of pointers and messages that one answer tells: both may quote the caller.
+    /// The most bytes of pointers and messages in one answer, because both may quote the caller.
     private static let maximumBytes = 65_536
 
-    /// So many of the first errors as one answer tells, at least one of several.
+    /// The first errors that fit in one answer: at most `count`, and at least one if there are any.
     static func told(_ errors: [FieldError], atMost count: Int = maximumCount) -> [FieldError] {
         var bytes = 0
         let isTold: (FieldError) -> Bool = { error in

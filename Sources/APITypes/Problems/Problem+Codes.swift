@@ -1,11 +1,10 @@
 package import ActivityModel
 package import JSON
 
-// Every code of the contract, once; those of 409 are in `Problem+Conflicts.swift`. `detail` says what to do where that
-// is known.
+// Every error code of the API is made here; the codes of 409 are in `Problem+Conflicts.swift`. `detail` tells the
+// caller what to do where Tally knows it.
 extension Problem {
-    /// The codes by which programs of ours tell problems apart. What each means stands below, where its problem is made;
-    /// every other code stands only there.
+    /// The codes that Tally's own programs check for. The functions below make the problems and explain each code.
     package enum Code {
         package static let unauthorized = "unauthorized"
         package static let missingScope = "missing_scope"
@@ -17,33 +16,33 @@ extension Problem {
         package static let outcomeUnknown = "outcome_unknown"
     }
 
-    // MARK: The request as such
+    // MARK: Form of the request
 
     /// 400: the body is not JSON (syntax, UTF-8, duplicate key, depth).
     package static func invalidJSON(_ detail: String) -> Problem {
         Problem(status: 400, code: "invalid_json", detail: detail)
     }
 
-    /// 400 for what the parser of JSON found; the offset counts bytes.
+    /// 400 for an error that the JSON parser found. The offset counts bytes.
     package static func invalidJSON(_ error: JSONParsingError) -> Problem {
         var problem = invalidJSON("The body is not valid JSON at byte \(error.offset): \(error.message)")
         problem.extra["offset"] = .number(JSONNumber(error.offset))
         return problem
     }
 
-    /// 400: a header field that may come once only came several times.
+    /// 400: a header field that is allowed once came several times.
     package static func repeatedHeader(_ name: String) -> Problem {
         Problem(status: 400, code: "repeated_header", detail: "The header field '\(name)' may come once only.")
     }
 
-    /// 401: no key, or one that is unknown, revoked or expired; which of them is not said.
+    /// 401: the key is missing, unknown, revoked or expired. The answer does not tell which.
     package static func unauthorized(
         _ detail: String = "A valid API key is needed: 'Authorization: Bearer <key>'."
     ) -> Problem {
         Problem(status: 401, code: Code.unauthorized, detail: detail)
     }
 
-    /// 403: the key is valid and does not have this scope.
+    /// 403: the key is valid but lacks this scope.
     package static func missingScope(_ scope: Scope) -> Problem {
         Problem(
             status: 403,
@@ -53,14 +52,14 @@ extension Problem {
         )
     }
 
-    /// 403: the key is bound to another app, or the request needs a key that is bound to none.
+    /// 403: the key is bound to another app, or the request needs an unbound key.
     package static func appForbidden(
         _ detail: String = "The API key is bound to an app and may not be used outside it."
     ) -> Problem {
         Problem(status: 403, code: "app_forbidden", detail: detail)
     }
 
-    /// 403: the ticket does not allow this.
+    /// 403: the ticket does not allow this request.
     package static func ticketForbidden(
         _ detail: String = "A registration ticket lets an app report its own device and cards, and nothing else."
     ) -> Problem {
@@ -76,12 +75,12 @@ extension Problem {
         )
     }
 
-    /// 405. The answer carries `Allow`, which is the route's knowledge.
+    /// 405. The route adds the `Allow` header.
     package static func methodNotAllowed() -> Problem {
         Problem(status: 405, code: "method_not_allowed", detail: "This path does not take this method.")
     }
 
-    /// 413: the body is longer than the server reads. A push that is too large is
+    /// 413: the body is longer than the server accepts. For a push that is too large, see
     /// ``payloadTooLarge(bytes:limit:detail:)``.
     package static func bodyTooLarge(limit: Int) -> Problem {
         Problem(
@@ -92,12 +91,12 @@ extension Problem {
         )
     }
 
-    /// 415: a body that does not say that it is JSON.
+    /// 415: the content type is not JSON.
     package static func unsupportedMediaType() -> Problem {
         Problem(status: 415, code: "unsupported_media_type", detail: "The body must be 'application/json'.")
     }
 
-    /// 415: a body that is compressed.
+    /// 415: the body is compressed.
     package static func unsupportedContentEncoding() -> Problem {
         Problem(
             status: 415,
@@ -117,7 +116,7 @@ extension Problem {
         return Problem(status: 422, code: "invalid_request", detail: detail, errors: errors)
     }
 
-    /// 422 for something that is not in the body, and so has no pointer.
+    /// 422 for an error outside the body, which has no pointer.
     package static func invalidRequest(_ detail: String) -> Problem {
         Problem(status: 422, code: "invalid_request", detail: detail)
     }
@@ -127,7 +126,7 @@ extension Problem {
         invalidRequest([FieldError(pointer: pointer, code: code, message: message)])
     }
 
-    /// 422: a text, or the name of a field, with the character U+0000, in the object or text at the pointer.
+    /// 422: the object or text at the pointer contains the character U+0000 in a text or a field name.
     package static func nul(at pointer: JSONPointer) -> Problem {
         invalidRequest(
             pointer: pointer,
@@ -148,7 +147,7 @@ extension Problem {
         )
     }
 
-    /// 422: a content state that at least one schema version in use refuses. The pointers lead into the content state.
+    /// 422: at least one schema version in use rejects the content state. The pointers lead into the content state.
     package static func invalidContentState(_ errors: [FieldError]) -> Problem {
         Problem(
             status: 422,
@@ -158,7 +157,7 @@ extension Problem {
         )
     }
 
-    /// 422: attributes that the schema refuses. The pointers lead into the attributes.
+    /// 422: the schema rejects the attributes. The pointers lead into the attributes.
     package static func invalidAttributes(_ errors: [FieldError]) -> Problem {
         Problem(
             status: 422,
@@ -168,7 +167,7 @@ extension Problem {
         )
     }
 
-    /// 422: the largest push that may be rendered is over a limit of Apple's. Both figures are bytes.
+    /// 422: the largest push that could be rendered exceeds one of Apple's limits. Both figures are bytes.
     package static func payloadTooLarge(bytes: Int, limit: Int, detail: String) -> Problem {
         Problem(
             status: 422,
@@ -178,7 +177,7 @@ extension Problem {
         )
     }
 
-    /// 422: a start with an audience and without an alert; a phone would show nothing.
+    /// 422: a start has an audience but no alert. A phone would show nothing.
     package static func alertRequired() -> Problem {
         Problem(
             status: 422,
@@ -187,9 +186,9 @@ extension Problem {
         )
     }
 
-    // MARK: Load, outages
+    // MARK: Load and outages
 
-    /// 429: too many changes that every phone must get are still on their way.
+    /// 429: too many `must_deliver` changes are still being sent.
     package static func tooManyMustDeliver(limit: Int, retryAfter: Int) -> Problem {
         Problem(
             status: 429,
@@ -210,7 +209,7 @@ extension Problem {
         )
     }
 
-    /// 429: a device has so many requests under way already.
+    /// 429: the device already has `limit` open requests.
     package static func tooManyOpenRequests(limit: Int, retryAfter: Int) -> Problem {
         Problem(
             status: 429,
@@ -221,7 +220,7 @@ extension Problem {
         )
     }
 
-    /// 429: so many readers follow events already, with this key or at all.
+    /// 429: `limit` readers already follow events, with this key or in total.
     package static func tooManyReaders(limit: Int, retryAfter: Int) -> Problem {
         Problem(
             status: 429,
@@ -232,18 +231,18 @@ extension Problem {
         )
     }
 
-    /// 500: our bug. Says nothing of its cause.
+    /// 500: a bug in Tally. The answer does not reveal the cause.
     package static func internalError() -> Problem {
         Problem(status: 500, code: Code.internalError, detail: "The server failed to carry out the request.")
     }
 
-    /// 502: APNs refused what was asked of it on the caller's behalf; `words` are its status and reason.
+    /// 502: APNs refused a request that Tally made for the caller. `words` are its status and reason.
     package static func apnsRefused(_ words: String) -> Problem {
         Problem(status: 502, code: "apns_refused", detail: "APNs refused it: \(words).")
     }
 
-    /// 503: the database or APNs is away, too many wait for APNs, the daemon is stopping, or what reads Swift sources
-    /// cannot be run. Nothing was carried out.
+    /// 503. Causes: the database or APNs is unavailable, too many requests wait for APNs, the daemon is stopping, or
+    ///      the importer of Swift sources cannot run. Nothing was changed.
     package static func unavailable(
         _ detail: String = "The database cannot be reached.",
         retryAfter: Int = 1
@@ -251,8 +250,8 @@ extension Problem {
         Problem(status: 503, code: Code.unavailable, detail: detail, retryAfter: retryAfter)
     }
 
-    /// 503: who was to carry the request out did not say what became of it. Of the database, the same request again,
-    /// under its `Idempotency-Key`, learns it; of APNs, a look at its channels does.
+    /// 503: the database or APNs did not confirm the outcome. To learn the database's outcome, repeat the request with
+    /// its `Idempotency-Key`. To learn APNs' outcome, list its channels.
     package static func outcomeUnknown(
         _ detail: String = "The database did not answer in time; the request may have been carried out.",
         retryAfter: Int = 1

@@ -1,13 +1,13 @@
-// Every code of 409: what is asked does not go with what there is.
+// Every code of 409: the request conflicts with the current state.
 extension Problem {
     // MARK: Apps, types and devices
 
-    /// 409: an app with activities that run, or with channels at Apple, is not deleted; `detail` says which.
+    /// 409: an app with running activities, or with channels at Apple, cannot be deleted. `detail` says which.
     package static func appInUse(_ detail: String) -> Problem {
         Problem(status: 409, code: "app_in_use", detail: detail)
     }
 
-    /// 409: the new schemas would break activities that run. `?force=true` registers them all the same.
+    /// 409: the new schemas would break running activities. `?force=true` registers them anyway.
     package static func incompatibleSchema(_ errors: [FieldError]) -> Problem {
         Problem(
             status: 409,
@@ -17,7 +17,7 @@ extension Problem {
         )
     }
 
-    /// 409: the newest version of a type is not retired.
+    /// 409: the newest version of a type cannot be retired.
     package static func newestVersion(_ version: Int) -> Problem {
         Problem(
             status: 409,
@@ -26,7 +26,7 @@ extension Problem {
         )
     }
 
-    /// 409: a push to a device or user without a device token. `whom` is a noun with its article.
+    /// 409: the device or user of a push has no device token. `whom` is a noun with its article.
     package static func noDeviceToken(_ whom: String) -> Problem {
         Problem(
             status: 409,
@@ -37,7 +37,7 @@ extension Problem {
 
     // MARK: Activities
 
-    /// 409: the activity runs with other attributes, which never change.
+    /// 409: the activity runs with other attributes. Attributes never change.
     package static func attributesConflict() -> Problem {
         Problem(
             status: 409,
@@ -46,7 +46,7 @@ extension Problem {
         )
     }
 
-    /// 409: the id is taken by an activity that was started differently or has ended.
+    /// 409: an activity with this id was started differently or has ended.
     package static func activityExists(
         _ detail: String = "An activity with this id was started by another request."
     ) -> Problem {
@@ -58,7 +58,7 @@ extension Problem {
         Problem(status: 409, code: "activity_ended", detail: "The activity has ended.")
     }
 
-    /// 409: the event is older than the newest accepted one.
+    /// 409: the event is older than the newest accepted event.
     package static func lateEvent() -> Problem {
         Problem(
             status: 409,
@@ -69,12 +69,12 @@ extension Problem {
 
     // MARK: Channels and schedules
 
-    /// 409: a channel is not deleted while its activity runs.
+    /// 409: the channel's activity still runs.
     package static func channelInUse() -> Problem {
         Problem(status: 409, code: "channel_in_use", detail: "The channel serves an activity that has not ended.")
     }
 
-    /// 409: somebody else compares the channels with Apple's list.
+    /// 409: another reconcile is comparing the channels with Apple's list.
     package static func sweepInProgress() -> Problem {
         Problem(
             status: 409,
@@ -83,12 +83,12 @@ extension Problem {
         )
     }
 
-    /// 409: the schedule has run, failed or was cancelled.
+    /// 409: the schedule has already run, failed or been cancelled.
     package static func scheduleSettled(_ state: ScheduleState) -> Problem {
         Problem(status: 409, code: "schedule_settled", detail: "The schedule is \(state.rawValue).")
     }
 
-    /// 409: an end that waits for silence has no time at which it could be run.
+    /// 409: an end that waits for silence has no time yet, so it cannot be run early.
     package static func scheduleWaits() -> Problem {
         Problem(
             status: 409,
@@ -99,7 +99,7 @@ extension Problem {
 
     // MARK: Idempotency
 
-    /// 409: the key came before with another body.
+    /// 409: the key was used before with another body.
     package static func idempotencyKeyReused() -> Problem {
         Problem(
             status: 409,
@@ -108,7 +108,7 @@ extension Problem {
         )
     }
 
-    /// 409: the first request with this key has not been answered yet.
+    /// 409: the first request with this key is still running.
     package static func idempotencyInProgress(retryAfter: Int = 1) -> Problem {
         Problem(
             status: 409,

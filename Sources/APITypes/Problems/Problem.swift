@@ -1,25 +1,25 @@
 package import JSON
 
-/// What a caller is told when a request is not carried out: problem details of RFC 9457 with a stable `code`.
+/// The answer to a rejected request: problem details of RFC 9457 with a stable `code`.
 ///
-/// Thrown by everything that judges a request. Nothing was changed and nothing was sent. `detail` and the messages of
-/// `errors` may quote the caller's input; they are answered, never logged. ``description`` is safe for logs.
+/// All code that judges a request throws it. A rejected request changes nothing and sends nothing. `detail` and the
+/// messages of `errors` may quote the caller's input: they are answered, never logged. ``description`` is safe for
+/// logs.
 package struct Problem: Error, Sendable, Hashable {
     /// The HTTP status.
     package var status: Int
-    /// Stable word for programs, such as `late_event`.
+    /// A stable word for programs, such as `late_event`.
     package var code: String
-    /// One sentence for people: what is wrong and, where it is known, what to do.
+    /// One sentence for people: the error and, if known, what to do.
     package var detail: String
-    /// The places in the input that are wrong, at most ``FieldError/maximumCount``; empty where the problem is not
-    /// about the input.
+    /// The errors in the input, at most ``FieldError/maximumCount``. Empty if the problem is not about the input.
     package var errors: [FieldError]
-    /// Further members of the answer, such as `bytes` and `limit`.
+    /// Further members of the JSON object, such as `bytes` and `limit`.
     package var extra: JSONObject
-    /// Seconds after which the same request may be tried again; sent as `Retry-After`, too.
+    /// Seconds until the same request may be tried again. Also sent as `Retry-After`.
     package var retryAfter: Int?
 
-    /// For this module alone, so that every code stands beside the others.
+    /// Internal, so that all codes are made in this module.
     init(
         status: Int,
         code: String,
@@ -37,7 +37,7 @@ package struct Problem: Error, Sendable, Hashable {
         self = telling(atMost: FieldError.maximumCount)
     }
 
-    /// The same problem with so many of its errors at most; its `detail` says if there are more.
+    /// The same problem with at most `count` errors. Its `detail` says if there are more.
     func telling(atMost count: Int) -> Problem {
         var problem = self
         problem.errors = FieldError.told(errors, atMost: count)
@@ -50,14 +50,14 @@ package struct Problem: Error, Sendable, Hashable {
     /// The media type of a problem's JSON.
     package static let mediaType = "application/problem+json"
 
-    /// The members that have a property of their own, so that ``extra`` holds what is left.
+    /// The members with a property of their own. ``extra`` holds the others.
     private static let ownMembers: Set<String> = [
         "type", "title", "status", "code", "detail", "instance", "errors", "retry_after_seconds",
     ]
 }
 
 extension Problem: APIAnswer {
-    /// Reads a problem that a server answered. Members that are not known go to ``extra``.
+    /// Reads a problem from a server's answer. Unknown members go to ``extra``.
     package init?(reader: inout ObjectReader) {
         let status = reader.required("status", .int)
         let code = reader.required("code", .string)
@@ -91,7 +91,7 @@ extension Problem: APIAnswer {
         return fields.json
     }
 
-    /// RFC 9457 §4.2.1: without a `type` of its own, a problem's title is the phrase of its status.
+    /// The title of a problem without a `type` of its own is the status phrase (RFC 9457 §4.2.1).
     private static func title(ofStatus status: Int) -> String {
         switch status {
         case 400: "Bad Request"
@@ -113,7 +113,7 @@ extension Problem: APIAnswer {
 }
 
 extension Problem: CustomStringConvertible {
-    /// Status, code and the pointers, without the caller's values.
+    /// Status, code and pointers, without the caller's values.
     package var description: String {
         guard !errors.isEmpty else { return "\(status) \(code)" }
         return "\(status) \(code) at \(errors.map { "'\($0.pointer)'" }.joined(separator: ", "))"

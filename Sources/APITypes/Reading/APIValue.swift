@@ -2,18 +2,21 @@ package import JSON
 
 /// A value with a JSON form in the HTTP API.
 ///
-/// Reading collects everything that is wrong before it fails, so that a caller mends a request once.
+/// Reading collects every error before it fails, so that a caller can fix them all at once.
 package protocol APIValue: Sendable {
-    /// Whether a field that is not known is an error: yes in requests, where it is a typing mistake that would be
-    /// lost silently; no in answers, so that a client outlives a newer server.
+    /// Whether an unknown field is an error.
+    ///
+    /// True for requests: there it is a typing mistake that would be lost silently. False for answers, so that an older
+    /// client works with a newer server.
     static var refusesUnknownFields: Bool { get }
 
-    /// Takes the fields it knows out of `reader`; nil if something was missing or wrong, which `reader` then holds.
+    /// Reads the known fields from `reader`. Returns nil if a field is missing or wrong; `reader` then holds the
+    /// errors.
     ///
     /// An implementation reads every field first and calls ``ObjectReader/finish()`` before it returns.
     init?(reader: inout ObjectReader)
 
-    /// The JSON form; optional fields without a value are left out.
+    /// The JSON form. Optional fields without a value are left out.
     var json: JSONValue { get }
 }
 
@@ -35,7 +38,7 @@ extension APIRequest {
     package static var refusesUnknownFields: Bool { true }
 }
 
-/// A body that the server answers with.
+/// A body that the server sends.
 package protocol APIAnswer: APIValue {}
 
 extension APIAnswer {

@@ -16,7 +16,7 @@ extension FieldType where Value == [String: Int] {
 }
 
 extension JSONValue {
-    /// An object of whole numbers, in the order of their names.
+    /// An object of whole numbers, sorted by name.
     static func counts(_ counts: [String: Int]) -> JSONValue {
         .object(JSONObject(counts.sorted { $0.key < $1.key }.map { ($0.key, .number(JSONNumber($0.value))) }))
     }

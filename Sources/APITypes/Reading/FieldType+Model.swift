@@ -1,7 +1,7 @@
 package import ActivityModel
 import JSON
 
-// The identifiers and values of the domain.
+// Identifiers and values of the domain.
 
 extension FieldType where Value == BundleID {
     package static var bundleID: Self { text("A bundle id of letters, digits, periods and hyphens") { BundleID($0) } }
@@ -40,7 +40,7 @@ extension FieldType where Value == APNSChannelID {
 }
 
 extension FieldType where Value == PushToken {
-    /// Hex text; the answer to a wrong one does not repeat it.
+    /// Hex text. The error for an invalid token does not repeat it.
     package static var token: Self { text("A token of 2 to 512 hex digits, an even number,") { PushToken(hex: $0) } }
 }
 
@@ -79,7 +79,7 @@ extension FieldType where Value == AlertContent {
 }
 
 extension FieldType where Value == Policy {
-    /// A policy; what is absent has its default.
+    /// A policy. Absent fields have their defaults.
     package static var policy: Self {
         FieldType { value, context in
             do throws(InvalidFields) {
@@ -92,13 +92,13 @@ extension FieldType where Value == Policy {
     }
 }
 
-/// What the caller's own ids look like.
+/// The form of the caller's own ids, for messages.
 let callerIDCharacters = "1 to 128 characters out of A-Z a-z 0-9 . _ : ~ -, other than '.' and '..',"
-/// What the name of an activity type looks like.
+/// The form of an activity type's name, for messages.
 let typeNameForm = "The name of a Swift type (letters, digits and '_', no digit first)"
 
 extension FieldContext {
-    /// Takes over what a reader of the model found in this field.
+    /// Adds the errors that a reader of the model found in this field.
     package mutating func adopt(_ invalid: InvalidFields) {
         for issue in invalid.issues.prefix(FieldError.maximumCount + 1) {
             let place = pointer.appending(contentsOf: issue.pointer)

@@ -1,15 +1,15 @@
 package import JSON
 
-/// How the value of one field is read: a function from JSON to a Swift value that notes what is wrong.
+/// How to read the value of one field: a function from JSON to a Swift value that records errors.
 package struct FieldType<Value>: Sendable {
-    /// Nil exactly when an error was noted.
+    /// Returns nil exactly if it recorded an error.
     package let read: @Sendable (JSONValue, inout FieldContext) -> Value?
 
     package init(_ read: @escaping @Sendable (JSONValue, inout FieldContext) -> Value?) {
         self.read = read
     }
 
-    /// A JSON value of one type; `extract` is nil for any other.
+    /// A JSON value of one type. `extract` returns nil for any other type.
     static func of(_ what: String, _ extract: @escaping @Sendable (JSONValue) -> Value?) -> FieldType {
         FieldType { value, context in
             if let result = extract(value) { return result }
@@ -18,7 +18,7 @@ package struct FieldType<Value>: Sendable {
         }
     }
 
-    /// A string of which `parse` makes a value; `what` says what it must look like.
+    /// A string that `parse` turns into a value. `what` describes the expected text.
     static func text(
         _ what: @autoclosure @escaping @Sendable () -> String,
         _ parse: @escaping @Sendable (String) -> Value?
@@ -31,7 +31,7 @@ package struct FieldType<Value>: Sendable {
         }
     }
 
-    /// The same value, refused outside `range`.
+    /// The same value, limited to `range`.
     package func within(_ range: ClosedRange<Value>) -> FieldType where Value: Comparable & Sendable {
         FieldType { value, context in
             guard let result = read(value, &context) else { return nil }
@@ -50,7 +50,7 @@ package struct FieldType<Value>: Sendable {
 extension FieldType where Value == String {
     package static var string: Self { of("A string") { $0.string } }
 
-    /// A string of so many characters (Unicode scalars), for people to read: none of them is a control character.
+    /// A string for people to read, without control characters. The length counts Unicode scalars.
     package static func string(length range: ClosedRange<Int>) -> Self {
         FieldType { value, context in
             guard let text = string.read(value, &context) else { return nil }
@@ -76,7 +76,7 @@ extension FieldType where Value == Int {
 
 extension FieldType where Value == Int64 {
     package static var int64: Self { of("A whole number") { $0.int64 } }
-    /// Whole seconds, not negative, at most what 32 bits hold (68 years).
+    /// Whole seconds from 0 to the largest 32-bit number (68 years).
     package static var seconds: Self { int64.within(0...Int64(Int32.max)) }
     /// A counter that starts at 0: a revision, a generation.
     package static var counter: Self { int64.within(0...Int64.max) }
@@ -87,12 +87,12 @@ extension FieldType where Value == Double {
 }
 
 extension FieldType where Value == JSONValue {
-    /// Any value but `null`.
+    /// Any value except `null`.
     package static var any: Self { of("A value") { $0 } }
 }
 
 extension FieldType where Value == JSONObject {
-    /// An object that passes through as it is.
+    /// An object that is passed through unchanged.
     package static var object: Self { of("An object") { $0.object } }
 }
 
@@ -103,7 +103,7 @@ extension FieldType where Value == JSONPointer {
 // MARK: Composed types
 
 extension FieldType {
-    /// An array; every element is read, with its index in the pointer, until too much is wrong.
+    /// An array. Reads every element, with its index in the pointer, until there are too many errors.
     package static func list<Element>(of element: FieldType<Element>) -> Self where Value == [Element] {
         FieldType { value, context in
             guard let array = value.array else {
@@ -127,8 +127,8 @@ extension FieldType {
         }
     }
 
-    /// An object whose keys are identifiers of the caller's; `what` says what a key must look like. A `null` counts as
-    /// absent, as any field does. One with more than `limit` fields is refused without a look at them.
+    /// An object whose keys are the caller's identifiers. `what` describes the expected key. A member with the value
+    /// `null` counts as absent, like any field. An object with more than `limit` members is refused unread.
     package static func map<Key: Hashable & Sendable, Element: Sendable>(
         _ what: String,
         _ key: @escaping @Sendable (String) -> Key?,
@@ -165,7 +165,7 @@ extension FieldType {
         }
     }
 
-    /// An object with fields of its own, read under the same rule about unknown fields.
+    /// An object with its own fields. It treats unknown fields like the object around it.
     package static func object(_: Value.Type) -> Self where Value: APIValue {
         FieldType { value, context in
             var reader = ObjectReader(
@@ -179,23 +179,23 @@ extension FieldType {
         }
     }
 
-    /// One word of a list; the message names them all.
+    /// One word from a list. The error message names all the words.
     package static func word(_: Value.Type) -> Self
     where Value: RawRepresentable & CaseIterable & Sendable, Value.RawValue == String {
         text("One of " + Value.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")) { Value(rawValue: $0) }
     }
 }
 
-// MARK: Texts outside a body
+// MARK: Text outside a body
 
 extension FieldType {
-    /// Reads a text that stands by itself, such as a segment of a path.
+    /// Reads a single text outside a body, such as a path segment.
     ///
     /// - Parameters:
-    ///   - text: What was sent.
-    ///   - place: How the text is spoken of, at the beginning of a sentence.
-    /// - Returns: What the text means.
-    /// - Throws: 422 that names the place, and says what it has to look like.
+    ///   - text: The text that was sent.
+    ///   - place: The name of its position, as the start of a sentence.
+    /// - Returns: The parsed value.
+    /// - Throws: 422 that names the position and describes the expected text.
     package func read(_ text: String, of place: String) throws(Problem) -> Value {
         var context = FieldContext("", in: JSONPointer(), refusesUnknownFields: true)
         if let value = read(.string(text), &context) { return value }
@@ -205,7 +205,7 @@ extension FieldType {
 }
 
 extension FieldType where Value == Int {
-    /// A whole number as a path has it.
+    /// A whole number in a path.
     package static var digits: Self { text("A whole number") { Int($0) } }
 }
 

@@ -1,21 +1,21 @@
 package import JSON
 
-/// Reads one JSON object field by field and collects all that is wrong with it, with pointers.
+/// Reads one JSON object field by field and collects all errors with pointers.
 ///
-/// A `null` counts as an absent field. A value that is not an object is one error, and its fields are not missed.
+/// `null` counts as an absent field. A value that is not an object causes one error; its missing fields cause none.
 package struct ObjectReader {
-    /// The object that is read; empty if the value was none.
+    /// The object to read. Empty if the value is not an object.
     package let object: JSONObject
-    /// Where the object is in the body.
+    /// The object's position in the body.
     package let pointer: JSONPointer
-    /// Handed on to the readers of objects inside this one.
+    /// Passed on to the readers of nested objects.
     package let refusesUnknownFields: Bool
-    /// What is wrong so far, in the order of reading.
+    /// The errors so far, in reading order.
     package private(set) var errors: [FieldError] = []
     private let isObject: Bool
-    /// The fields that were asked for, some of them twice.
+    /// The fields that were read. A field may be listed twice.
     private var known: [String] = []
-    /// Room for the fields of most objects.
+    /// Enough capacity for the fields of most objects.
     private static let usualCount = 12
 
     package init(_ value: JSONValue, at pointer: JSONPointer = JSONPointer(), refusesUnknownFields: Bool) {
@@ -32,7 +32,8 @@ package struct ObjectReader {
         }
     }
 
-    /// The field's value; nil and an error if it is absent or wrong. `type` is wanted only if it is there.
+    /// The field's value. Returns nil and records an error if it is absent or wrong. `type` is evaluated only if the
+    /// field is there.
     package mutating func required<Value>(_ key: String, _ type: @autoclosure () -> FieldType<Value>) -> Value? {
         guard let value = value(of: key) else {
             if isObject { note(key, FieldError.missing, "'\(key)' is required.") }
@@ -41,7 +42,8 @@ package struct ObjectReader {
         return read(value, key, type())
     }
 
-    /// The field's value; nil if it is absent, nil and an error if it is wrong. `type` is wanted only if it is there.
+    /// The field's value. Returns nil if it is absent. Returns nil and records an error if it is wrong. `type` is
+    /// evaluated only if the field is there.
     package mutating func optional<Value>(_ key: String, _ type: @autoclosure () -> FieldType<Value>) -> Value? {
         guard let value = value(of: key) else { return nil }
         return read(value, key, type())
@@ -55,7 +57,7 @@ package struct ObjectReader {
         }
     }
 
-    /// Adds an error of the caller's own, such as two fields that exclude each other.
+    /// Records an error that the caller found, such as two fields that exclude each other.
     package mutating func refuse(_ key: String? = nil, code: String, message: String) {
         if let key { known.append(key) }
         note(key, code, message)
@@ -66,9 +68,9 @@ package struct ObjectReader {
         errors.append(FieldError(pointer: place, code: code, message: message))
     }
 
-    /// Ends the reading: fields that nobody asked for become errors where they are refused.
+    /// Ends the reading. Fields that were never read become errors if unknown fields are refused.
     ///
-    /// - Returns: whether nothing is wrong.
+    /// - Returns: whether there is no error.
     package mutating func finish() -> Bool {
         if refusesUnknownFields {
             for (key, _) in object.entries where !known.contains(where: { ExactText.equal($0, key) }) {
@@ -96,27 +98,27 @@ package struct ObjectReader {
     }
 }
 
-/// Where a field's value is, and what was found wrong with it.
+/// A field's position, and the errors found in it.
 package struct FieldContext {
     private let parent: JSONPointer
     private let token: String
     package let refusesUnknownFields: Bool
     package var errors: [FieldError] = []
 
-    /// The field, or item, `token` of the value at `parent`.
+    /// The context of the field or item `token` in the value at `parent`.
     init(_ token: String, in parent: JSONPointer, refusesUnknownFields: Bool) {
         self.parent = parent
         self.token = token
         self.refusesUnknownFields = refusesUnknownFields
     }
 
-    /// Where the field is; put together when it is asked for, which is seldom.
+    /// The field's position. It is rarely needed, so it is built on demand.
     package var pointer: JSONPointer { parent.appending(token) }
 
-    /// Whether more is wrong than is told, so that nobody need look for the rest.
+    /// Whether there are more errors than an answer includes, so that reading can stop.
     var isFull: Bool { errors.count > FieldError.maximumCount }
 
-    /// Notes what is wrong with the field.
+    /// Records an error in the field.
     mutating func refuse(_ code: String, _ message: String) {
         errors.append(FieldError(pointer: pointer, code: code, message: message))
     }

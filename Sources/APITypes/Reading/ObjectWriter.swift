@@ -1,6 +1,6 @@
 package import JSON
 
-/// Builds the JSON form of a value in a fixed order, leaving out what has no value.
+/// Builds the JSON form of a value. Fields keep the order of the calls; fields without a value are left out.
 package struct ObjectWriter {
     private var object = JSONObject()
 
@@ -9,7 +9,7 @@ package struct ObjectWriter {
     /// The object so far.
     package var json: JSONValue { .object(object) }
 
-    /// Adds a field, unless it has no value; the other forms of `add` do the same for a Swift value.
+    /// Adds a field, unless it is nil. The other overloads of `add` do the same for Swift values.
     package mutating func add(_ key: String, _ value: JSONValue?) {
         if let value { object[key] = value }
     }
@@ -24,7 +24,7 @@ package struct ObjectWriter {
     package mutating func add(_ key: String, _ number: Int64?) {
         add(key, number.map { JSONValue.number(JSONNumber($0)) })
     }
-    /// Not finite numbers have no JSON form and are left out; readers of JSON never make one.
+    /// Leaves out numbers that are not finite: they have no JSON form, and JSON readers never produce them.
     package mutating func add(_ key: String, _ number: Double?) {
         add(key, number.flatMap { JSONNumber($0) }.map { JSONValue.number($0) })
     }

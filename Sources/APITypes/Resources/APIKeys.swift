@@ -3,11 +3,11 @@ package import JSON
 
 /// `POST /v1/api-keys`.
 package struct APIKeyRequest: Sendable, Hashable {
-    /// For people; 1 to 128 characters.
+    /// A name for people, 1 to 128 characters.
     package var name: String
-    /// At least one, each once.
+    /// At least one, without duplicates.
     package var scopes: [Scope]
-    /// The only app that the key sees; nil: all.
+    /// The only app that the key can access; nil: all apps.
     package var bundleID: BundleID?
     package var expiresAt: Instant?
 
@@ -29,7 +29,7 @@ extension APIKeyRequest: APIRequest {
         let bundleID = reader.optional("bundle_id", .bundleID)
         let expiresAt = reader.optional("expires_at", .time)
         guard reader.finish(), let name, let scopes else { return nil }
-        // In the order of the list of scopes, each once.
+        // In the order of `Scope.allCases`, without duplicates.
         let named = Scope.allCases.filter(scopes.contains)
         self.init(name: name, scopes: named, bundleID: bundleID, expiresAt: expiresAt)
     }
@@ -44,7 +44,7 @@ extension APIKeyRequest: APIRequest {
     }
 }
 
-/// An API key as the API shows it.
+/// An API key as answers show it.
 package struct APIKeyResource: Sendable, Hashable {
     /// A UUID.
     package var id: String
@@ -55,7 +55,8 @@ package struct APIKeyResource: Sendable, Hashable {
     package var expiresAt: Instant?
     package var lastUsedAt: Instant?
     package var revokedAt: Instant?
-    /// What goes after `Bearer`; only in the answer to its creation, for only its hash is stored.
+    /// The secret to send after `Bearer`. Only the answer to the key's creation has it, because only its hash is
+    /// stored.
     package var secret: String?
 
     package init(

@@ -1,18 +1,18 @@
 package import ActivityModel
 package import JSON
 
-/// One activity as the API shows it.
+/// One activity as answers show it.
 package struct ActivityResource: Sendable, Hashable {
     package var activityID: ActivityID
     package var type: ActivityTypeName
     package var environment: APNSEnvironment
     package var state: ActivityState
-    /// The newest accepted change.
+    /// The newest accepted revision.
     package var revision: Revision
-    /// That of the newest change; nil until stamped.
+    /// The timestamp of the newest change; nil until it is stamped.
     package var timestamp: Timestamp?
     package var delivery: Delivery
-    /// The newest accepted one.
+    /// The newest accepted content state.
     package var contentState: JSONObject
     package var attributes: JSONObject
     package var createdAt: Instant
@@ -66,19 +66,19 @@ package struct ActivityResource: Sendable, Hashable {
     }
 }
 
-/// How far the newest change has come; counts of destinations.
+/// The delivery progress of the newest change, as counts of destinations.
 package struct DeliveryProgress: Sendable, Hashable {
-    /// All that follow the activity: one per update token, and one for a channel.
+    /// All destinations that follow the activity: one per update token, and one for a channel.
     package var destinations: Int
-    /// Sent the newest revision, or the end.
+    /// Destinations that were sent the newest revision, or the end.
     package var current: Int
-    /// Still to be sent to.
+    /// Destinations that still need a push.
     package var pending: Int
     /// Started phones that have not reported an update token.
     package var waitingForToken: Int
-    /// Apple said that the token is gone.
+    /// Destinations whose token is invalid, according to Apple.
     package var dead: Int
-    /// Kept from being sent to: an app version that could not decode it, a token that Apple refused.
+    /// Destinations that get no pushes: their app version cannot decode the state, or Apple refused the token.
     package var withheld: Int
 
     package init(
@@ -98,23 +98,23 @@ package struct DeliveryProgress: Sendable, Hashable {
     }
 }
 
-/// What became of the starts; counts of devices.
+/// The progress of the starts, as counts of devices.
 package struct StartProgress: Sendable, Hashable {
-    /// Not sent yet, claimed ones included.
+    /// Not sent yet, including claimed starts.
     package var pending: Int
-    /// Apple took it; the phone has not reported.
+    /// Accepted by Apple, but not yet reported by the phone.
     package var sent: Int
-    /// No answer: it may have arrived.
+    /// Sent without an answer: the start may have arrived.
     package var unknown: Int
-    /// The phone has reported.
+    /// Reported by the phone.
     package var settled: Int
-    /// Of all the others: sent a second time, on record.
+    /// Starts that were sent a second time. They are also counted in one of the other fields.
     package var repeated: Int
-    /// Cannot be sent, for now or until the device registers anew.
+    /// Cannot be sent, either for now or until the device registers again.
     package var withheld: Int
-    /// Apple refused it.
+    /// Refused by Apple.
     package var failed: Int
-    /// Why starts are withheld or have failed, in a word of ours or of Apple's, and how many for that reason.
+    /// Why starts are withheld or failed: the number of starts for each reason, a word of Tally's or Apple's.
     package var reasons: [String: Int]
 
     package init(

@@ -3,19 +3,19 @@ package import JSON
 
 /// `PUT /v1/apps/{b}/types/{type}`.
 package struct TypeRequest: Sendable, Hashable {
-    /// Where the two schemas come from.
+    /// The origin of the two schemas.
     package enum Source: Sendable, Hashable {
-        /// JSON Schema documents, objects or booleans.
+        /// JSON Schema documents, which are objects or booleans.
         case schemas(attributes: JSONValue, contentState: JSONValue)
-        /// A Swift file that declares the `ActivityAttributes` struct, and JSON Schemas by the names of types that it
-        /// cannot explain.
+        /// A Swift file that declares the `ActivityAttributes` struct, with JSON Schemas for type names that the file
+        /// does not explain.
         case swift(String, supplied: [String: JSONValue] = [:])
     }
 
     package var source: Source
-    /// Nil: what is stored stays, and a new type gets the defaults.
+    /// Nil keeps the stored policy. A new type gets the defaults.
     package var policy: Policy?
-    /// The oldest version of the app that understands these schemas; nil: every one.
+    /// The oldest app version that understands these schemas; nil: every version does.
     package var minAppVersion: AppVersion?
 
     package init(source: Source, policy: Policy? = nil, minAppVersion: AppVersion? = nil) {
@@ -74,32 +74,32 @@ extension TypeRequest: APIRequest {
     }
 }
 
-/// Which of a type's two schemas.
+/// One of a type's two schemas.
 package enum SchemaPart: String, Sendable, Hashable, CaseIterable {
     case attributes
     case contentState = "content_state"
 }
 
-/// Something that a look at a schema found: a hint (`lint`) or a difference to an earlier version (`compatibility`).
+/// Something found in a schema: a hint (`lint`) or a difference from an earlier version (`compatibility`).
 package struct SchemaFinding: Sendable, Hashable {
     /// How much a difference matters.
     package enum Severity: String, Sendable, Hashable, CaseIterable {
-        /// What runs now would be refused, or withheld from its phones, or sent to apps that cannot decode it; or
-        /// phones follow that cannot decode content which makes use of it, so that it is refused.
+        /// Harms activities that run now: their content would be refused, withheld from phones, or sent to apps that
+        /// cannot decode it. Or current phones cannot decode content that uses the change, so Tally would refuse it.
         case breaking
-        /// It hurts nothing that runs now, as far as is known.
+        /// Harms nothing that runs now, as far as Tally knows.
         case warning
     }
 
     package var part: SchemaPart
-    /// Into the schema document; of a hint about content, into the content.
+    /// A pointer into the schema document or, for a hint about content, into the content.
     package var pointer: JSONPointer
-    /// Stable word for programs.
+    /// A stable word for programs.
     package var code: String
     package var message: String
     /// Nil for hints.
     package var severity: Severity?
-    /// The earlier version that differs; nil where it is about what runs now, and for hints.
+    /// The earlier version that differs. Nil for hints, and for findings about running activities.
     package var schemaVersion: Int?
 
     package init(
@@ -150,10 +150,10 @@ extension SchemaFinding: APIAnswer {
     }
 }
 
-/// Whether a version can follow the one before while activities run.
+/// Whether this version can replace the earlier one while activities run.
 package struct SchemaCompatibility: Sendable, Hashable {
     package var compatible: Bool
-    /// How it differs from the versions that phones decode now, and what of that breaks.
+    /// The differences from the versions that phones decode now, and which of them break something.
     package var findings: [SchemaFinding]
 
     package init(compatible: Bool, findings: [SchemaFinding] = []) {
@@ -180,9 +180,9 @@ extension SchemaCompatibility: APIAnswer {
 
 /// The answer to a registration of a type.
 package struct TypeRegistration: Sendable, Hashable {
-    /// Counts the pairs of schemas of one type, from 1.
+    /// Numbers a type's pairs of schemas, starting at 1.
     package var version: Int
-    /// Whether this request made the version, or changed policy or least app version.
+    /// Whether this request created the version, or changed the policy or the oldest app version.
     package var changed: Bool
     package var lint: [SchemaFinding]
     package var compatibility: SchemaCompatibility
@@ -293,7 +293,7 @@ package struct TypeVersionResource: Sendable, Hashable {
     package var contentStateSchema: JSONValue
     package var minAppVersion: AppVersion?
     package var createdAt: Instant
-    /// Since when it holds nothing back any more; nil: it does.
+    /// When the version was retired. Nil while content must still match it.
     package var retiredAt: Instant?
 
     package init(
@@ -346,10 +346,10 @@ extension TypeVersionResource: APIAnswer {
     }
 }
 
-/// `PUT /v1/apps/{b}/types/{type}/versions/{version}`: what an operator decides about a version.
+/// `PUT /v1/apps/{b}/types/{type}/versions/{version}`: an operator's decision about a version.
 package struct TypeVersionRequest: Sendable, Hashable {
-    /// Whether the phones that decode nothing newer are given up: what they cannot decode is withheld from them instead
-    /// of being refused for all.
+    /// Whether content may break phones that decode only this version or older ones. Content that they cannot decode is
+    /// then withheld from them instead of being refused for all phones.
     package var retired: Bool
 
     package init(retired: Bool) { self.retired = retired }
@@ -370,7 +370,7 @@ extension TypeVersionRequest: APIRequest {
 }
 
 extension FieldType where Value == JSONValue {
-    /// A schema document; whether it is a valid one is for the compiler of schemas to say.
+    /// A schema document. The schema compiler checks later whether it is valid.
     static var schema: Self {
         of("A JSON Schema (an object, true or false)") { value in
             switch value {
@@ -382,6 +382,6 @@ extension FieldType where Value == JSONValue {
 }
 
 extension FieldType where Value == [String: JSONValue] {
-    /// Schema documents by the names of Swift types.
+    /// Schema documents by Swift type name.
     static var schemas: Self { .map("The name of a Swift type", { $0.isEmpty ? nil : $0 }, of: .schema) }
 }

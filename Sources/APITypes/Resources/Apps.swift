@@ -4,11 +4,11 @@ package import JSON
 /// `PUT /v1/apps/{bundle_id}`.
 package struct AppRequest: Sendable, Hashable {
     package var teamID: TeamID
-    /// Whether no other system makes channels for this app, so that unknown ones may be deleted; nil keeps what is
-    /// stored, false for a new app.
+    /// Whether no other system makes channels for this app, so that Tally may delete unknown ones. Nil keeps the stored
+    /// value; a new app gets false.
     package var channelsExclusive: Bool?
-    /// Channels kept ready per environment, 0: made when an activity needs one; nil keeps what is stored, 0 for a new
-    /// app.
+    /// The number of channels kept ready per environment. With 0, Tally makes a channel when an activity needs one. Nil
+    /// keeps the stored value; a new app gets 0.
     package var channelPool: Int?
     package var environments: [APNSEnvironment: SigningKeyRequest]
 
@@ -28,7 +28,7 @@ package struct AppRequest: Sendable, Hashable {
 /// A signing key of one environment.
 package struct SigningKeyRequest: Sendable, Hashable {
     package var keyID: KeyID
-    /// The `.p8` file's PEM text; nil keeps the stored one.
+    /// The PEM text of the `.p8` file; nil keeps the stored key.
     package var privateKey: String?
 
     package init(keyID: KeyID, privateKey: String? = nil) {
@@ -79,7 +79,7 @@ extension SigningKeyRequest: APIRequest {
     }
 }
 
-/// An app as the API shows it; private keys are write-only.
+/// An app as answers show it. Private keys are write-only.
 package struct AppResource: Sendable, Hashable {
     package var bundleID: BundleID
     package var teamID: TeamID
@@ -108,7 +108,7 @@ package struct AppResource: Sendable, Hashable {
     }
 }
 
-/// A signing key by name.
+/// A signing key, without its secret.
 package struct SigningKeyResource: Sendable, Hashable {
     package var keyID: KeyID
 

@@ -1,7 +1,8 @@
 package import ActivityModel
 package import JSON
 
-/// Whom an activity is started on: a standing rule until the end.
+/// The devices that an activity is started on. This is a standing rule until the end: later devices that match are
+/// started too.
 package struct Audience: Sendable, Hashable {
     package var users: [UserID]
     package var devices: [DeviceID]
@@ -14,7 +15,7 @@ package struct Audience: Sendable, Hashable {
         self.allOfType = allOfType
     }
 
-    /// Whether it names nobody: an activity that apps start themselves.
+    /// Whether it names nobody. Apps then start the activity themselves.
     package var isEmpty: Bool { users.isEmpty && devices.isEmpty && !allOfType }
 }
 
@@ -36,11 +37,11 @@ extension Audience: APIRequest {
     }
 }
 
-/// `POST …/activities/{id}/audience`; at least one of the two.
+/// `POST …/activities/{id}/audience`. At least one of `add` and `remove` is required.
 package struct AudienceRequest: Sendable, Hashable {
     package var add: Audience?
     package var remove: Audience?
-    /// What starts tell from now on. Nil: as before.
+    /// The alert of starts from now on; nil keeps the current one.
     package var alert: AlertContent?
 
     package init(add: Audience? = nil, remove: Audience? = nil, alert: AlertContent? = nil) {
@@ -74,11 +75,11 @@ extension AudienceRequest: APIRequest {
     }
 }
 
-/// How many an audience reaches at this moment.
+/// The number of devices that an audience reaches now.
 package struct AudienceCounts: Sendable, Hashable {
-    /// Devices that match and are registered.
+    /// Registered devices that match.
     package var devices: Int
-    /// Named users of whom no device is registered.
+    /// Named users without a registered device.
     package var unknownUsers: Int
 
     package init(devices: Int, unknownUsers: Int) {

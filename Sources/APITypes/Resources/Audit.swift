@@ -1,7 +1,7 @@
 package import ActivityModel
 package import JSON
 
-/// What operators do that is put on record.
+/// The operator actions that the audit log records.
 package enum AuditAction: String, Sendable, Hashable, CaseIterable {
     case appChanged = "app_changed"
     case appDeleted = "app_deleted"
@@ -13,7 +13,7 @@ package enum AuditAction: String, Sendable, Hashable, CaseIterable {
     case deviceDeleted = "device_deleted"
     case haltLifted = "halt_lifted"
     case scheduleCancelled = "schedule_cancelled"
-    /// Somebody had it run before its time.
+    /// An operator ran a schedule before its time.
     case scheduleRun = "schedule_run"
     case ticketIssued = "ticket_issued"
     case typeChanged = "type_changed"
@@ -25,20 +25,20 @@ package struct AuditEntry: Sendable, Hashable {
     /// Grows with time.
     package var id: Int64
     package var at: Instant
-    /// The API key that it was done with, or `bootstrap`; and the key's name at that time.
+    /// The API key that the operator used, or `bootstrap`. `keyName` is the key's name at that time.
     package var keyID: String
     package var keyName: String?
     /// The `X-Request-Id` of the request.
     package var requestID: String
-    /// One of ``AuditAction``; later versions may know more.
+    /// One of ``AuditAction``. Later versions may add more.
     package var action: String
-    /// The app that it was done to; nil for what belongs to none.
+    /// The app that the action changed; nil if it belongs to no app.
     package var bundleID: BundleID?
-    /// What it was done to: a type's name, a key's id, …
+    /// The object that the action changed: a type's name, a key's id, …
     package var subject: String
-    /// How that stood before; nil if it was made. Without secrets.
+    /// The object before the action, without secrets. Nil if the action created it.
     package var before: JSONValue?
-    /// How it stood afterwards; nil if it is gone.
+    /// The object after the action. Nil if it is gone.
     package var after: JSONValue?
 
     package init(
@@ -109,14 +109,14 @@ extension AuditEntry: APIAnswer {
     }
 }
 
-/// Which entries of the audit log are wanted; what is nil does not matter.
+/// Selects entries of the audit log. A nil field selects all.
 package struct AuditFilter: Sendable, Hashable {
     package var app: BundleID?
     package var action: AuditAction?
     package var keyID: String?
-    /// From this time on.
+    /// Entries at this time or later.
     package var since: Instant?
-    /// Before this time.
+    /// Entries before this time.
     package var until: Instant?
 
     package init(

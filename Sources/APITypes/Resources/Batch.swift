@@ -1,13 +1,13 @@
 package import ActivityModel
 package import JSON
 
-/// `POST …/batch`: up to 1,000 operations, each answered on its own.
+/// `POST …/batch`: up to 1,000 operations, each with its own result.
 package struct BatchRequest: Sendable {
-    /// The most operations of one batch.
+    /// The most operations in one batch.
     package static let maximumOperations = 1_000
 
-    /// In the order in which those that concern one activity or one device are carried out. A server finds here, too,
-    /// which of them could not be read.
+    /// The operations. Those on the same activity or device run in this order. On the server, an unreadable operation
+    /// is a `Problem`.
     package var operations: [Result<BatchOperation, Problem>]
 
     package init(_ operations: [BatchOperation]) {
@@ -32,14 +32,15 @@ extension BatchRequest: APIRequest {
     }
 
     package var json: JSONValue {
-        let operations = operations.compactMap { try? $0.get().json }  // a client has none that cannot be read
+        let operations = operations.compactMap { try? $0.get().json }  // a client's batch has no unreadable operations
         return .object(JSONObject([("operations", .array(operations))]))
     }
 }
 
-/// One operation of a batch: what a route of its own does, too.
+/// One operation of a batch. Each has an equivalent route.
 package struct BatchOperation: Sendable, Hashable {
-    /// What is to be done. Boxed, because an operation goes through several hands, and each would count all its fields.
+    /// The operation's content. Indirect, because an operation is passed on many times, and each copy would retain
+    /// every field.
     package indirect enum Work: Sendable, Hashable {
         case start(ActivityID, StartRequest)
         case update(ActivityID, UpdateRequest)
@@ -49,7 +50,7 @@ package struct BatchOperation: Sendable, Hashable {
     }
 
     package var work: Work
-    /// Carried out once within a day, however often the batch is sent: the answer is the first one.
+    /// Within a day, an operation with this key runs once. Repeating the batch returns the first answer.
     package var idempotencyKey: String?
 
     package init(_ work: Work, idempotencyKey: String? = nil) {
@@ -57,7 +58,7 @@ package struct BatchOperation: Sendable, Hashable {
         self.idempotencyKey = idempotencyKey
     }
 
-    /// What a key must be allowed to do for it.
+    /// The scope that the key needs.
     package var scope: Scope {
         switch work {
         case .start, .update, .end: .publish
@@ -75,8 +76,8 @@ extension BatchOperation {
 
     /// Reads one operation.
     ///
-    /// - Throws: 422 `invalid_request`. Pointers lead into the operation, or, if its own fields are right, into its
-    ///   `body`, as those of the route of its own do.
+    /// - Throws: 422 `invalid_request`. Pointers lead into the operation or, if its own fields are valid, into its
+    ///   `body`, as they do on the equivalent route.
     package init(json: JSONValue) throws(Problem) {
         var reader = ObjectReader(json, refusesUnknownFields: true)
         let op = reader.required("op", .word(Op.self))
@@ -151,11 +152,11 @@ extension FieldType where Value == String {
 
 // MARK: Results
 
-/// What became of one operation of a batch: what the route of its own would have answered.
+/// The result of one batch operation: the answer of the equivalent route.
 package struct BatchResult: Sendable, Hashable {
     /// The HTTP status.
     package var status: Int
-    /// The body; a problem where the status is 400 or more.
+    /// The body. A problem if the status is 400 or more.
     package var body: JSONValue
 
     package init(status: Int, body: JSONValue) {
@@ -167,9 +168,9 @@ package struct BatchResult: Sendable, Hashable {
         self.init(status: problem.status, body: problem.telling(atMost: FieldError.maximumCountInBatch).json)
     }
 
-    /// The answer, if the operation was carried out.
+    /// The answer, if the operation succeeded.
     ///
-    /// - Throws: The problem, if it was not; 422 if the body is not an `Answer`.
+    /// - Throws: The problem, if it failed; 422 if the body is not an `Answer`.
     package func answer<Answer: APIAnswer>(_: Answer.Type = Answer.self) throws(Problem) -> Answer {
         guard status < 400 else { throw try Problem(json: body) }
         return try Answer(json: body)
@@ -192,7 +193,7 @@ extension BatchResult: APIAnswer {
     }
 }
 
-/// The answer to a batch, 200: a result for each operation, in their order.
+/// The answer to a batch, 200: one result per operation, in the same order.
 package struct BatchAnswer: Sendable, Hashable {
     package var results: [BatchResult]
 

@@ -5,17 +5,17 @@ package import JSON
 package struct UpdateRequest: Sendable, Hashable {
     package var contentState: JSONObject
     package var alert: AlertContent?
-    /// Nil: the first rule of the policy that matches speaks, else `routine`.
+    /// Nil: the first matching rule of the policy decides, or else `routine` applies.
     package var urgency: Urgency?
-    /// Every destination gets a push of its own for this change.
+    /// Whether every destination gets a separate push for this change.
     package var mustDeliver: Bool
     package var staleAfterSeconds: Int64?
     package var relevanceScore: Double?
-    /// When it happened; older than the newest accepted one is refused.
+    /// When it happened. An update with an older time than the newest accepted one is refused.
     package var eventTime: Instant?
-    /// In the future: the update is scheduled.
+    /// A time in the future schedules the update.
     package var at: Instant?
-    /// Sent even if the state is the newest one already.
+    /// Whether to send the update even if its state equals the newest one.
     package var force: Bool
 
     package init(
@@ -85,17 +85,17 @@ extension UpdateRequest: APIRequest {
 package struct EndRequest: Sendable, Hashable {
     /// When the card leaves the lock screen.
     package enum Dismissal: Sendable, Hashable {
-        /// So many seconds after the end; 0: at once. At most 14,400 (Apple's 4 h).
+        /// Seconds after the end, at most 14,400 (Apple's 4 h); 0: immediately.
         case after(seconds: Int64)
         case at(Instant)
     }
 
-    /// Nil: the newest accepted state stays.
+    /// Nil keeps the newest accepted state.
     package var contentState: JSONObject?
     /// Nil: the policy decides.
     package var dismissal: Dismissal?
     package var alert: AlertContent?
-    /// In the future: the end is scheduled.
+    /// A time in the future schedules the end.
     package var at: Instant?
 
     package init(
@@ -150,9 +150,10 @@ extension EndRequest: APIRequest {
 
 /// The answer to an update or an end, 202.
 package enum ChangeAnswer: Sendable, Hashable {
-    /// Committed. `timestamp` is nil until stamped; `unchanged`: it equals the newest state, so nothing is sent.
+    /// The change is committed. `timestamp` is nil until it is stamped. `unchanged` means that it equals the newest
+    /// state, so Tally sends nothing.
     case accepted(activityID: ActivityID, revision: Revision, timestamp: Timestamp?, unchanged: Bool)
-    /// A row with a due time; judged again when due. `scheduleID` is a UUID.
+    /// The change is stored with its time and is checked again then. `scheduleID` is a UUID.
     case scheduled(scheduleID: String)
 }
 

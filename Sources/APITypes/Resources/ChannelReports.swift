@@ -3,9 +3,9 @@ package import JSON
 
 /// `POST /v1/apps/{b}/channels/reconcile`.
 package struct ReconcileRequest: Sendable, Hashable {
-    /// Nil: `production` if the app has it, else its only one.
+    /// Nil: `production` if the app has it, otherwise its only environment.
     package var environment: APNSEnvironment?
-    /// Whether it only looks: nothing is written, here or at Apple.
+    /// Whether to report only, and change nothing here or at Apple.
     package var dryRun: Bool
 
     package init(environment: APNSEnvironment? = nil, dryRun: Bool = false) {
@@ -30,45 +30,45 @@ extension ReconcileRequest: APIRequest {
     }
 }
 
-/// Something that Apple's list and our records do not agree about, and what was or would be done.
+/// A difference between Apple's list and Tally's records, with the action for it.
 package struct ChannelFinding: Sendable, Hashable {
     /// How they differ.
     package enum Kind: String, Sendable, Hashable, CaseIterable {
-        /// Ours, to be used, and gone at Apple.
+        /// Tally uses the channel, but Apple no longer has it.
         case lost
-        /// Ours, to be deleted, and gone at Apple already.
+        /// Tally would delete the channel, but Apple no longer has it.
         case gone
-        /// Ours, deleted, and still at Apple.
+        /// Tally deleted the channel, but Apple still has it.
         case undeleted
-        /// At Apple, and not ours.
+        /// Apple has the channel, but Tally does not know it.
         case unknown
     }
 
-    /// What was done about it, or would be.
+    /// The action for a difference.
     package enum Action: String, Sendable, Hashable, CaseIterable {
-        /// Nothing: it is reported.
+        /// Only report it.
         case keep
-        /// Recorded as lost or deleted.
+        /// Record the channel as lost or deleted.
         case record
-        /// Recorded as lost, and its activity gets another channel.
+        /// Record the channel as lost and give its activity another one.
         case replace
-        /// Deleted at Apple.
+        /// Delete the channel at Apple.
         case delete
     }
 
     package var kind: Kind
     package var action: Action
-    /// Whether the action was carried out; never in a dry run.
+    /// Whether the action was carried out. Always false in a dry run.
     package var isDone: Bool
     package var apnsChannelID: APNSChannelID
-    /// Nil for an unknown one.
+    /// Nil for an unknown channel.
     package var channelID: ChannelID?
     package var activityID: ActivityID?
-    /// Of an unknown one.
+    /// Only for an unknown channel.
     package var firstSeenAt: Instant?
-    /// When an unknown one will be deleted; nil: never, as the app is not `channels_exclusive`.
+    /// When an unknown channel will be deleted; nil: never, because the app is not `channels_exclusive`.
     package var deleteAt: Instant?
-    /// Why the action was not carried out.
+    /// Why the action failed or was not carried out.
     package var reason: String?
 
     package init(
@@ -134,21 +134,20 @@ extension ChannelFinding: APIAnswer {
     }
 }
 
-/// The channels of an app in one environment, compared with Apple's list.
+/// An app's channels in one environment, compared with Apple's list.
 package struct ChannelReport: Sendable, Hashable {
-    /// The most channels that Apple gives an app in one environment (Apple, "Sending channel management requests to
-    /// APNs").
+    /// The most channels per app and environment (Apple, "Sending channel management requests to APNs").
     package static let quota = 10_000
 
     package var environment: APNSEnvironment
     package var dryRun: Bool
-    /// Channels in Apple's list: what counts towards ``quota``.
+    /// Channels in Apple's list. They count towards ``quota``.
     package var atApple: Int
-    /// How many of them are ours.
+    /// The number of them that Tally knows.
     package var known: Int
-    /// How many of ours have never been used.
+    /// Tally's channels that no activity has used.
     package var unused: Int
-    /// Channels of ours that Apple has not made yet.
+    /// Tally's channels that Apple has not created yet.
     package var creating: Int
     package var findings: [ChannelFinding]
 

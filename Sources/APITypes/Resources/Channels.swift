@@ -3,7 +3,7 @@ package import JSON
 
 /// `POST /v1/apps/{b}/channels`.
 package struct ChannelRequest: Sendable, Hashable {
-    /// Nil: `production` if the app has it, else its only one.
+    /// Nil: `production` if the app has it, otherwise its only environment.
     package var environment: APNSEnvironment?
     package var storage: ChannelStorage
 
@@ -31,19 +31,19 @@ extension ChannelRequest: APIRequest {
 
 /// A channel's life at Apple.
 package enum ChannelState: String, Sendable, Hashable, CaseIterable {
-    /// Asked for; Apple's id is not known yet.
+    /// Requested from Apple; its id is not known yet.
     case creating
     case ready
     case deleting
     case deleted
-    /// Gone at Apple although nobody had deleted it; who listened to it cannot be told anything any more.
+    /// Gone at Apple although nobody deleted it. Tally can no longer reach its listeners.
     case lost
 }
 
 /// The channel of an activity.
 package struct ChannelReference: Sendable, Hashable {
     package var id: ChannelID
-    /// Nil while it is being made.
+    /// Nil while the channel is being created.
     package var apnsChannelID: APNSChannelID?
     package var state: ChannelState
 
@@ -72,22 +72,23 @@ extension ChannelReference: APIAnswer {
     }
 }
 
-/// A channel as the API shows it.
+/// A channel as answers show it.
 package struct ChannelResource: Sendable, Hashable {
     package var id: ChannelID
     package var apnsChannelID: APNSChannelID?
     package var environment: APNSEnvironment
     package var storage: ChannelStorage
     package var state: ChannelState
-    /// The one activity it serves in its whole life; nil while it is in the pool.
+    /// The activity that uses the channel. A channel serves one activity in its whole life; nil while it is in the
+    /// pool.
     package var activityID: ActivityID?
     package var createdAt: Instant
     /// When it will be deleted.
     package var deleteAt: Instant?
     package var deletedAt: Instant?
-    /// When it was found to be gone at Apple although nobody had deleted it.
+    /// When Tally found it gone at Apple although nobody had deleted it.
     package var lostAt: Instant?
-    /// What Apple said when something last failed, or why the channel counts as lost.
+    /// The reason of Apple's last refusal, or why the channel counts as lost.
     package var reason: String?
 
     package init(

@@ -1,9 +1,9 @@
 package import ActivityModel
 package import JSON
 
-/// `PUT /v1/apps/{b}/devices/{device_id}`: what an app reports of its installation.
+/// `PUT /v1/apps/{b}/devices/{device_id}`: an app's report of its installation.
 ///
-/// An optional field that is absent keeps what is stored.
+/// An absent optional field keeps the stored value.
 package struct DeviceRequest: Sendable, Hashable {
     package var environment: APNSEnvironment
     package var user: ReportedUser
@@ -11,14 +11,14 @@ package struct DeviceRequest: Sendable, Hashable {
     package var appVersion: AppVersion?
     package var activitiesEnabled: Bool?
     package var frequentPushesEnabled: Bool?
-    /// For ordinary pushes.
+    /// The token for ordinary pushes.
     package var deviceToken: PushToken?
     /// Push-to-start tokens by activity type, at most ``maximumStartTokens``.
     package var startTokens: [ActivityTypeName: StartTokenRequest]
-    /// Tells one installation of the app from the next on the same device, whose generations begin anew.
+    /// Identifies one installation of the app on the device. A new installation counts generations from the start.
     package var installation: String?
 
-    /// More activity types than any app has.
+    /// A limit above the number of activity types in any app.
     package static let maximumStartTokens = 64
 
     package init(
@@ -44,15 +44,15 @@ package struct DeviceRequest: Sendable, Hashable {
     }
 }
 
-/// Whose device it is, as a report of it says.
+/// The user of a device, according to a report.
 package enum ReportedUser: Sendable, Hashable {
-    /// The report does not say, so what is stored stays.
+    /// The report names no user, so the stored one stays.
     case unsaid
     /// Nobody is signed in; in JSON `"signed_out": true`.
     case nobody
     case user(UserID)
 
-    /// A user that may not be known; without one the report does not say.
+    /// A known user, or `unsaid` without one.
     package init(known id: UserID?) {
         self = id.map { .user($0) } ?? .unsaid
     }
@@ -64,10 +64,10 @@ package enum ReportedUser: Sendable, Hashable {
     }
 }
 
-/// A start token with the count that orders reports of it.
+/// A start token and the generation that orders its reports.
 package struct StartTokenRequest: Sendable, Hashable {
     package var token: PushToken
-    /// Grows with every token that the app gets; a report with a smaller one is stale. Nil: the order of arrival
+    /// Grows with every token that the app gets. A report with a smaller generation is stale. Nil: arrival order
     /// decides.
     package var generation: Int64?
 
@@ -145,7 +145,7 @@ extension StartTokenRequest: APIRequest {
     }
 }
 
-/// A device as the API shows it. Tokens are masked: their first digits tell them apart.
+/// A device as answers show it. Tokens are masked; their first digits distinguish them.
 package struct DeviceResource: Sendable, Hashable {
     package var deviceID: DeviceID
     package var environment: APNSEnvironment
@@ -187,16 +187,16 @@ package struct DeviceResource: Sendable, Hashable {
     }
 }
 
-/// What became of a token.
+/// The state of a token.
 package enum TokenState: String, Sendable, Hashable, CaseIterable {
     case live
-    /// Apple said that it is gone.
+    /// Apple reported it as gone.
     case dead
-    /// Apple refused it; kept and not sent to until it is reported again.
+    /// Apple refused it. Tally keeps it, but sends nothing until it is reported again.
     case rejected
 }
 
-/// A start token as the API shows it.
+/// A start token as answers show it.
 package struct StartTokenResource: Sendable, Hashable {
     /// Masked.
     package var token: String

@@ -3,12 +3,12 @@ package import JSON
 
 /// `POST /v1/doctor`.
 package struct DoctorRequest: Sendable, Hashable {
-    /// The only app that is looked at; nil: all that the key sees.
+    /// The only app to check; nil: all apps that the key can access.
     package var bundleID: BundleID?
-    /// The only environment that is looked at; nil: all that are configured.
+    /// The only environment to check; nil: all configured ones.
     package var environment: APNSEnvironment?
-    /// Whether a channel is made at Apple and deleted again for each app and environment, which proves key, team and
-    /// the broadcast capability.
+    /// Whether to create and delete a test channel for each app and environment. This tests the key, the team and the
+    /// broadcast capability.
     package var triesChannels: Bool
 
     package init(bundleID: BundleID? = nil, environment: APNSEnvironment? = nil, triesChannels: Bool = false) {
@@ -36,12 +36,12 @@ extension DoctorRequest: APIRequest {
     }
 }
 
-/// How well something is; the worse, the greater.
+/// The result of a check. The greater, the worse.
 package enum DoctorVerdict: String, Sendable, Hashable, CaseIterable, Comparable {
     case ok
-    /// Works, and somebody should look at it.
+    /// It works, but somebody should look at it.
     case warning
-    /// Does not work, or promises are not kept.
+    /// It does not work, or a promise is broken.
     case broken
 
     package static func < (left: DoctorVerdict, right: DoctorVerdict) -> Bool { left.rank < right.rank }
@@ -55,16 +55,16 @@ package enum DoctorVerdict: String, Sendable, Hashable, CaseIterable, Comparable
     }
 }
 
-/// One thing that was looked at.
+/// One check and its result.
 package struct DoctorCheck: Sendable, Hashable {
     /// A stable word, such as `signing_key`.
     package var check: String
-    /// What of several it is about, such as an app and environment, or an address.
+    /// The object of the check, such as an app and environment, or an address.
     package var subject: String?
     package var verdict: DoctorVerdict
-    /// What was found, in words.
+    /// The result in words.
     package var finding: String
-    /// What to do next; never absent unless the verdict is `ok`.
+    /// What to do next. Absent only if the verdict is `ok`.
     package var advice: String?
 
     package init(
@@ -104,7 +104,7 @@ extension DoctorCheck: APIAnswer {
     }
 }
 
-/// What the doctor found.
+/// The results of all checks.
 package struct DoctorReport: Sendable, Hashable {
     /// By the daemon's clock.
     package var checkedAt: Instant
@@ -115,7 +115,7 @@ package struct DoctorReport: Sendable, Hashable {
         self.checks = checks
     }
 
-    /// That of the worst check.
+    /// The worst verdict of all checks.
     package var verdict: DoctorVerdict { checks.map(\.verdict).max() ?? .ok }
 }
 

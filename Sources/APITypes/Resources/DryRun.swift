@@ -1,22 +1,23 @@
 package import ActivityModel
 package import JSON
 
-/// The answer to a start, an update or an end with `?dry_run=true`, 200: what would be sent. Nothing was written.
+/// The answer to a start, update or end with `?dry_run=true`, 200: the pushes that it would send. A dry run writes
+/// nothing.
 package struct DryRunAnswer: Sendable, Hashable {
     package var activityID: ActivityID
-    /// The revision that the change would have.
+    /// The revision that the change would get.
     package var revision: Revision
-    /// The `aps.timestamp` that it would have if it were accepted now.
+    /// The `aps.timestamp` that it would get if it were accepted now.
     package var timestamp: Timestamp
-    /// Nothing would be sent: the state is the newest one already, or the very same start was accepted before.
+    /// Whether nothing would be sent, because the state is the newest one or the same start was already accepted.
     package var unchanged: Bool
-    /// When it would happen, if not at once. The pushes are those of now.
+    /// The time of a scheduled change. The pushes are those that would be sent now.
     package var at: Instant?
-    /// Whom the start would reach now; nil for an update or an end.
+    /// The devices that the start would reach now; nil for an update or an end.
     package var audience: AudienceCounts?
-    /// Devices and cards that would not be sent to, counted by the reason.
+    /// The devices and cards that would get no push, counted by reason.
     package var withheld: [String: Int]
-    /// One for each body or set of header fields that would leave.
+    /// One for each distinct body and set of header fields.
     package var pushes: [PlannedPush]
 
     package init(
@@ -77,9 +78,9 @@ extension DryRunAnswer: APIAnswer {
     }
 }
 
-/// A push that would leave.
+/// A push that would be sent.
 package struct PlannedPush: Sendable, Hashable {
-    /// What it would go to.
+    /// The kind of destination.
     package enum Destination: String, Sendable, Hashable, CaseIterable {
         case startTokens = "start_tokens"
         case updateTokens = "update_tokens"
@@ -88,17 +89,17 @@ package struct PlannedPush: Sendable, Hashable {
 
     package var event: ChangeKind
     package var to: Destination
-    /// How many would get it now; 1 for a channel.
+    /// The number of destinations that would get it now; 1 for a channel.
     package var destinations: Int
-    /// The budget that it would be counted against: `ordinary`, `frequent` or `channel`; nil for a start.
+    /// The budget that it would use: `ordinary`, `frequent` or `channel`; nil for a start.
     package var budgetClass: String?
     package var priority: PushPriority
-    /// Why it has that priority: a word and a sentence.
+    /// Why the push has this priority: a word and a sentence.
     package var reason: String
     package var explanation: String
-    /// Of the request to APNs; `{token}` stands for the token.
+    /// The path of the APNs request. `{token}` replaces the token.
     package var path: String
-    /// The header fields of the request, the authorization apart.
+    /// The header fields of the request, except the authorization.
     package var headers: JSONObject
     /// The size of the body.
     package var bytes: Int

@@ -1,18 +1,18 @@
 package import ActivityModel
 package import JSON
 
-/// Something that happened, as `/v1/events` tells it. What each kind means stands in `docs/events.md`.
+/// Something that happened, as `/v1/events` reports it. `docs/events.md` explains each kind.
 package struct EventResource: Sendable, Hashable {
-    /// Its place in the stream: what `Last-Event-ID` and `cursor` take to go on after it.
+    /// The position in the stream. Send it as `Last-Event-ID` or `cursor` to continue after this event.
     package var id: String
     package var at: Instant
-    /// An open set of words.
+    /// An open set of words: later versions may add more.
     package var kind: String
     package var bundleID: BundleID?
     package var environment: APNSEnvironment?
     package var activityID: ActivityID?
     package var deviceID: DeviceID?
-    /// What else there is to say, by kind. Never a token, a key or a payload.
+    /// Further facts, depending on the kind. It never contains a token, a key or a payload.
     package var detail: JSONObject
 
     package init(

@@ -3,7 +3,7 @@ package import JSON
 /// One page of a list.
 package struct Page<Item: APIValue & Hashable>: Sendable, Hashable {
     package var items: [Item]
-    /// What `?cursor=` takes to go on; nil after the last page. Opaque to callers.
+    /// The `?cursor=` of the next page; nil after the last page. Opaque to callers.
     package var nextCursor: String?
 
     package init(items: [Item], nextCursor: String? = nil) {
@@ -29,11 +29,11 @@ extension Page: APIAnswer {
     }
 }
 
-/// Which part of a list is asked for.
+/// Selects one page of a list.
 package struct PageRequest: Sendable, Hashable {
-    /// The most items of one page, 1 to ``maximumLimit``.
+    /// The most items in one page, 1 to ``maximumLimit``.
     package var limit: Int
-    /// Where the page before ended; nil for the first.
+    /// The `next_cursor` of the previous page; nil for the first page.
     package var cursor: String?
 
     package static let defaultLimit = 100

@@ -1,29 +1,29 @@
 package import ActivityModel
 package import JSON
 
-/// `POST …/pushes`: an ordinary push. Live Activities have routes of their own.
+/// `POST …/pushes`: an ordinary push. Live Activities have their own routes.
 package struct PushRequest: Sendable, Hashable {
-    /// Whom it goes to.
+    /// The receiver of the push.
     package enum Target: Sendable, Hashable {
-        /// The own token of a device.
+        /// The device token of one device.
         case device(DeviceID)
-        /// The own tokens of all devices of a user.
+        /// The device tokens of all devices of a user.
         case user(UserID)
-        /// A token that Tally does not keep, such as PushKit's; without an environment production, if the app has it.
+        /// A token that Tally does not store, such as PushKit's. Without an environment: production, if the app has it.
         case token(PushToken, APNSEnvironment?)
     }
 
     package var to: Target
     package var pushType: PushType
-    /// Apple's `aps`; judged by the push type.
+    /// Apple's `aps` object. The push type decides what it must contain.
     package var aps: JSONValue?
-    /// The app's own data, beside `aps`.
+    /// The app's own data, next to `aps`.
     package var custom: JSONObject?
-    /// Nil: 10 where the push type allows it.
+    /// Nil: 10 if the push type allows it.
     package var priority: PushPriority?
-    /// Until when it is tried, by Tally and by APNs; nil: a day by Tally, and by APNs as long as it likes.
+    /// When attempts stop, at Tally and at APNs. Nil: Tally tries for a day; APNs decides for itself.
     package var expiresAt: Instant?
-    /// Replaces what the device shows under the same id.
+    /// The push replaces what the device shows under the same id.
     package var collapseID: String?
 
     package init(
@@ -138,7 +138,7 @@ extension PushRequest.Target: APIRequest {
         return fields.json
     }
 
-    /// Whether Tally knows where such a push goes: what a device registers is the token of its notifications.
+    /// Whether Tally can address such a push. Devices register only the token for notifications.
     fileprivate func isPossible(for type: PushType) -> Bool {
         switch self {
         case .token: true
@@ -148,7 +148,7 @@ extension PushRequest.Target: APIRequest {
 }
 
 extension FieldType where Value == String {
-    /// What `apns-collapse-id` takes: 1 to 64 bytes that a header field may have.
+    /// An `apns-collapse-id`: 1 to 64 bytes that are valid in a header field.
     fileprivate static var collapseID: Self {
         text("A text of 1 to 64 bytes without control characters, and without blanks at its ends,") { text in
             let bytes = text.utf8
@@ -160,11 +160,11 @@ extension FieldType where Value == String {
     }
 }
 
-/// The answer to a push, 202: stored, and sent as soon as APNs takes it.
+/// The answer to a push, 202: the push is stored, and Tally sends it as soon as APNs accepts it.
 package struct PushAnswer: Sendable, Hashable {
-    /// A UUID, by which events speak of it.
+    /// A UUID. Events refer to the push by it.
     package var pushID: String
-    /// To how many tokens it goes.
+    /// The number of tokens that the push goes to.
     package var destinations: Int
 
     package init(pushID: String, destinations: Int) {

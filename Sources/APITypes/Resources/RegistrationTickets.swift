@@ -1,18 +1,18 @@
 package import ActivityModel
 package import JSON
 
-/// `POST …/registration-tickets`: what an app may report with the ticket.
+/// `POST …/registration-tickets`: makes a ticket and sets what an app may report with it.
 package struct RegistrationTicketRequest: Sendable, Hashable {
     /// The longest life of a ticket, in seconds.
     package static let maximumSeconds: Int64 = 86_400
-    /// So many activities can be named at most: a ticket is a header field.
+    /// The most activities that a ticket can name, because a ticket must fit in a header field.
     package static let maximumActivities = 64
 
     package var environment: APNSEnvironment
     package var deviceID: DeviceID
-    /// The user that the device is registered for; nil: for none.
+    /// The user that the device is registered for; nil: no user.
     package var userID: UserID?
-    /// The activities whose cards may be reported; nil: those that the device or its user is in the audience of.
+    /// The activities whose cards may be reported. Nil: those with the device or its user in their audience.
     package var activities: [ActivityID]?
     /// 1 to ``maximumSeconds``.
     package var ttlSeconds: Int64
@@ -67,9 +67,9 @@ extension RegistrationTicketRequest: APIRequest {
     }
 }
 
-/// The answer to the making of a ticket, 201.
+/// The answer to a new ticket, 201.
 package struct RegistrationTicketAnswer: Sendable, Hashable {
-    /// What the app sends after `Bearer`. Stored nowhere.
+    /// The text that the app sends after `Bearer`. Tally does not store it.
     package var ticket: String
     package var expiresAt: Instant
 
@@ -95,13 +95,13 @@ extension RegistrationTicketAnswer: APIAnswer {
     }
 }
 
-/// The answer to what was reported with a ticket, 200: whether it was taken, and nothing else that the app has not said
-/// itself.
+/// The answer to a report with a ticket, 200. It says whether the report was accepted, and otherwise repeats only what
+/// the app sent.
 package struct RegistrationReceipt: Sendable, Hashable {
     package var deviceID: DeviceID
-    /// The activity of a card; nil for a report of the device.
+    /// The activity of a card; nil for a report about the device.
     package var activityID: ActivityID?
-    /// Nil if the report was taken.
+    /// Why the report was ignored; nil if it was accepted.
     package var stale: StaleReport?
 
     package init(deviceID: DeviceID, activityID: ActivityID? = nil, stale: StaleReport? = nil) {

@@ -1,16 +1,16 @@
 package import ActivityModel
 package import JSON
 
-/// What became of a schedule.
+/// The state of a schedule.
 package enum ScheduleState: String, Sendable, Hashable, CaseIterable {
     case pending
     case done
     case cancelled
-    /// It was refused when it was due; its change did not happen.
+    /// The change was refused at its time and did not happen.
     case failed
 }
 
-/// A change that is due at a time.
+/// A change that is scheduled for a time.
 package struct ScheduleResource: Sendable, Hashable {
     /// A UUID.
     package var id: String

@@ -6,16 +6,16 @@ package struct StartRequest: Sendable, Hashable {
     package var type: ActivityTypeName
     package var attributes: JSONObject
     package var contentState: JSONObject
-    /// Nil: `production` if the app has it, else its only one.
+    /// Nil: `production` if the app has it, otherwise its only environment.
     package var environment: APNSEnvironment?
-    /// Empty: apps start the activity themselves.
+    /// If empty, apps start the activity themselves.
     package var audience: Audience
     package var delivery: Delivery
     package var alert: AlertContent?
     package var urgency: Urgency?
-    /// In the future: the start is scheduled.
+    /// A time in the future schedules the start.
     package var startsAt: Instant?
-    /// When the activity is ended without a request.
+    /// When the activity ends without a request.
     package var endsAt: Instant?
     package var staleAfterSeconds: Int64?
     package var relevanceScore: Double?
@@ -101,12 +101,12 @@ extension StartRequest: APIRequest {
     }
 }
 
-/// The answer to a start, 202, or 200 for an identical replay.
+/// The answer to a start, 202; 200 for an identical repeat.
 package struct StartAnswer: Sendable, Hashable {
     package var activityID: ActivityID
     package var state: ActivityState
     package var revision: Revision
-    /// Nil until stamped.
+    /// Nil until the change is stamped.
     package var timestamp: Timestamp?
     package var channel: ChannelReference?
     package var audience: AudienceCounts
@@ -160,7 +160,7 @@ extension StartAnswer: APIAnswer {
 }
 
 extension JSONValue {
-    /// A number, or `null` where the value is not known yet and the field must be there all the same.
+    /// A number, or an explicit `null` for a required field whose value is not known yet.
     static func orNull(_ number: Int64?) -> JSONValue {
         number.map { .number(JSONNumber($0)) } ?? .null
     }

@@ -1,22 +1,22 @@
 package import ActivityModel
 package import JSON
 
-/// A card as the API lists it. Its token is masked: the first digits tell tokens apart.
+/// A card as answers show it. Its token is masked; the first digits distinguish tokens.
 package struct SubscriptionResource: Sendable, Hashable {
     package var deviceID: DeviceID
     package var mode: SubscriptionMode
     package var state: SubscriptionState
-    /// Why it is in this state, where that is known.
+    /// Why the card is in this state, if known.
     package var reason: String?
-    /// The newest that was sent to this card, as far as is known, or that its app said it shows.
+    /// The newest revision that Tally knows to be sent to this card, or that its app reported.
     package var revision: Revision
-    /// Masked; nil while the app has not reported it, and on a channel.
+    /// Masked. Nil if the app has not reported one, and for a card on a channel.
     package var updateToken: String?
-    /// When the card was started, as far as is known.
+    /// When the card was started, as far as Tally knows.
     package var startedAt: Instant
-    /// When the app last reported it; while it has not, when it was started.
+    /// When the app last reported the card. Before the first report: when it was started.
     package var registeredAt: Instant
-    /// When it is caught up, or tried again; nil unless it is due.
+    /// When the card gets its missing push or its retry; nil unless the state is `due`.
     package var dueAt: Instant?
 
     package init(

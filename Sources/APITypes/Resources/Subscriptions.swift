@@ -1,19 +1,19 @@
 package import ActivityModel
 package import JSON
 
-/// `PUT …/activities/{id}/subscriptions/{device_id}`: what an app reports of one of its Live Activities.
+/// `PUT …/activities/{id}/subscriptions/{device_id}`: an app's report of one of its Live Activities.
 package struct SubscriptionRequest: Sendable, Hashable {
-    /// How the card is reached from now on, or that it is gone.
+    /// How to reach the card from now on, or that it is gone.
     package enum Report: Sendable, Hashable {
         case updateToken(PushToken)
-        /// It listens to this channel of Apple's.
+        /// The card listens to this APNs channel, named by Apple's id.
         case channelID(APNSChannelID)
-        /// It listens to the activity's channel.
+        /// The card listens to the activity's channel.
         case channel
-        /// The card is gone; nothing is sent.
+        /// The card is gone, so Tally sends nothing to it.
         case ended
 
-        /// Whether pushes go to a token of this card alone.
+        /// Whether pushes go to this card's own token.
         package var isByToken: Bool {
             if case .updateToken = self { return true }
             return false
@@ -21,17 +21,17 @@ package struct SubscriptionRequest: Sendable, Hashable {
     }
 
     package var report: Report
-    /// Grows with every report of this card; a report with a smaller one is stale. Nil: the order of arrival decides.
+    /// Grows with every report of this card. A report with a smaller generation is stale. Nil: arrival order decides.
     package var generation: Int64?
-    /// The revision that the card shows; nil: what the start or the last accepted push carried.
+    /// The revision that the card shows. Nil: the revision of the start or of the last accepted push.
     package var knownRevision: Revision?
-    /// ActivityKit's own id of the card.
+    /// ActivityKit's id of the card.
     package var activityKitID: String?
-    /// Needed for a device that is unknown so far.
+    /// Required for a device that Tally does not know yet.
     package var environment: APNSEnvironment?
     package var osVersion: OSVersion?
     package var appVersion: AppVersion?
-    /// That of ``DeviceRequest/installation``.
+    /// See ``DeviceRequest/installation``.
     package var installation: String?
 
     package init(
@@ -78,11 +78,11 @@ extension SubscriptionRequest: APIRequest {
         )
     }
 
-    /// Exactly one of the four fields.
+    /// Reads the report, which is exactly one of the four fields.
     private static func readReport(_ reader: inout ObjectReader) -> Report? {
         let token = reader.optional("update_token", .token)
         let channelID = reader.optional("channel_id", .apnsChannelID)
-        // These two are marks: they are there with `true` or not at all.
+        // These two fields are either `true` or absent.
         let channel = reader.optional("channel", .mark)
         let ended = reader.optional("ended", .mark)
         let given = ["update_token", "channel_id", "channel", "ended"].filter(reader.has)
@@ -119,44 +119,44 @@ extension SubscriptionRequest: APIRequest {
 }
 
 extension FieldType where Value == Bool {
-    /// `true`; a field that means something only by being there.
+    /// `true`, for a field that is either `true` or absent.
     static var mark: Self { of("True") { $0.bool == true ? true : nil } }
 }
 
 extension FieldType where Value == String {
-    /// The app's own name of one installation.
+    /// The app's name for one of its installations.
     static var installation: Self { string(length: 1...128) }
 }
 
-/// Why a report of an app, or a part of it, was not taken.
+/// Why Tally ignored an app's report, or a part of it.
 package enum StaleReport: String, Sendable, Hashable, CaseIterable {
     /// A later generation is stored.
     case generation = "stale_generation"
-    /// It is of an installation that another one has replaced, or gives a generation without its installation.
+    /// The report is from a replaced installation, or has a generation but no installation.
     case installation = "stale_installation"
 }
 
-/// How a subscription is reached.
+/// How Tally reaches a subscription.
 package enum SubscriptionMode: String, Sendable, Hashable, CaseIterable {
     case token
     case channel
 }
 
-/// What Tally does for a subscription.
+/// The sending state of a subscription.
 package enum SubscriptionState: String, Sendable, Hashable, CaseIterable {
-    /// Started, and the phone has not reported its update token.
+    /// Started, but the phone has not reported its update token.
     case waitingForToken = "waiting_for_token"
-    /// Served with all the others of the activity, or by its channel.
+    /// Current: it gets pushes together with all others of the activity, or through its channel.
     case riding
-    /// Served on its own: catching up, or tried again.
+    /// Behind: it gets pushes on its own, to catch up or to retry.
     case due
-    /// Not sent to: its app version could not decode the newest state.
+    /// Gets no pushes, because its app version cannot decode the newest state.
     case withheld
-    /// Apple refused its token.
+    /// Gets no pushes, because Apple refused its token.
     case rejected
-    /// Apple said that its token is gone.
+    /// Gets no pushes, because Apple reported its token as gone.
     case dead
-    /// The card is gone, or has been sent the end.
+    /// The card is gone, or was sent the end.
     case over
 }
 
@@ -166,10 +166,10 @@ package struct SubscriptionAnswer: Sendable, Hashable {
     package var deviceID: DeviceID
     package var mode: SubscriptionMode
     package var state: SubscriptionState
-    /// The activity's newest; what is newer than the phone's is sent without a further request.
+    /// The activity's newest revision. If the phone's is older, Tally sends the newest one without another request.
     package var revision: Revision
     package var activityState: ActivityState
-    /// Nil if the report was taken; else it changed nothing.
+    /// Why the report was ignored and changed nothing; nil if it was accepted.
     package var stale: StaleReport?
 
     package init(
@@ -228,16 +228,16 @@ extension SubscriptionAnswer: APIAnswer {
 }
 
 extension ObjectReader {
-    /// `reason`, where `accepted` is false.
+    /// Reads `reason`, which is there if `accepted` is false.
     mutating func staleness() -> StaleReport? {
-        // Answers that were kept before there was such a field are of reports that were taken.
+        // Answers that were stored before this field existed belong to accepted reports.
         _ = optional("accepted", .bool)
         return optional("reason", .word(StaleReport.self))
     }
 }
 
 extension ObjectWriter {
-    /// `accepted`, with a `reason` where it is false.
+    /// Adds `accepted`, and `reason` if it is false.
     mutating func add(_ stale: StaleReport?) {
         add("accepted", stale == nil)
         add("reason", stale?.rawValue)

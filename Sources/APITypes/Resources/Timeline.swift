@@ -1,11 +1,11 @@
 package import ActivityModel
 package import JSON
 
-/// What an activity, or one device's part in it, comes to.
+/// A summary of the timeline: the state of an activity, or of one device in it.
 package struct Verdict: Sendable, Hashable {
-    /// A word for programs; an open set, listed in `docs/timeline.md`.
+    /// A word for programs. The set is open; `docs/timeline.md` lists it.
     package var code: String
-    /// The same for people: whole sentences.
+    /// The same for people, in whole sentences.
     package var text: String
 
     package init(code: String, text: String) {
@@ -17,45 +17,45 @@ package struct Verdict: Sendable, Hashable {
 /// One thing that happened to an activity.
 package struct TimelineEntry: Sendable, Hashable {
     package var at: Instant
-    /// A word for what happened; an open set, listed in `docs/timeline.md`.
+    /// What happened. The set is open; `docs/timeline.md` lists it.
     package var kind: String
-    /// The same for people, in a sentence.
+    /// The same for people, in one sentence.
     package var text: String
-    /// Whom it happened to; nil where it concerns all.
+    /// The device that it happened to; nil if it concerns all.
     package var deviceID: DeviceID?
     package var revision: Revision?
-    /// What was sent or asked for: `start`, `update`, `end`, `alert`, `wake`.
+    /// The kind of push or request: `start`, `update`, `end`, `alert`, `wake`.
     package var event: String?
     package var urgency: Urgency?
-    /// Whether the change brought an alert.
+    /// Whether the change had an alert.
     package var hasAlert: Bool?
     package var mustDeliver: Bool?
-    /// The aps timestamp, UNIX seconds.
+    /// The `aps` timestamp, in UNIX seconds.
     package var timestamp: Timestamp?
-    /// The newer revision that was sent in this one's stead.
+    /// The newer revision that was sent instead of this one.
     package var mergedInto: Revision?
-    /// The phones that share a budget: `ordinary`, `frequent` or `channel`.
+    /// The budget that the phones share: `ordinary`, `frequent` or `channel`.
     package var budgetClass: String?
     /// The `apns-priority`.
     package var priority: Int?
-    /// What the answer means for the destination, such as `accepted` or `token_dead`.
+    /// The effect of APNs' answer on the destination, such as `accepted` or `token_dead`.
     package var outcome: String?
-    /// The HTTP status; nil where no answer came.
+    /// The HTTP status; nil without an answer.
     package var status: Int?
-    /// Why: a word of Apple's or Tally's.
+    /// The reason: a word of Apple's or Tally's.
     package var reason: String?
-    /// The reason as a sentence, with the figures of that moment.
+    /// The reason as a sentence, with the figures at that time.
     package var explanation: String?
     package var apnsID: String?
-    /// By which the delivery log of Apple's Push Notifications Console finds the push.
+    /// Finds the push in the delivery log of Apple's Push Notifications Console.
     package var apnsUniqueID: String?
-    /// From the push's leaving to its answer.
+    /// The time from sending the push to its answer.
     package var latencyMilliseconds: Double?
-    /// The ring of a batch; -1: the channel.
+    /// The partition (ring) of a batch; -1: the channel.
     package var segment: Int?
-    /// How many of a batch were answered how.
+    /// The number of a batch's pushes for each kind of answer.
     package var counts: [String: Int]?
-    /// The `X-Request-Id` of the request that brought the change, also where its pushes are told of.
+    /// The `X-Request-Id` of the request that made the change. Entries about its pushes have it, too.
     package var requestID: String?
     /// The W3C trace context of that request.
     package var traceParent: String?
@@ -67,10 +67,10 @@ package struct TimelineEntry: Sendable, Hashable {
     }
 }
 
-/// The story of an activity, or of one device's part in it: one page, the newest first, and what it comes to.
+/// The history of an activity, or of one device in it: one page, newest first, with a summary.
 package struct TimelineAnswer: Sendable, Hashable {
     package var activityID: ActivityID
-    /// The device that was asked for.
+    /// The device that the request named.
     package var deviceID: DeviceID?
     package var state: ActivityState
     package var revision: Revision

@@ -1,6 +1,6 @@
 package import JSON
 
-/// `POST /v1/apps/{b}/types/{type}/validate`: content to judge without sending it.
+/// `POST /v1/apps/{b}/types/{type}/validate`: checks content without sending it.
 package struct ValidationRequest: Sendable, Hashable {
     package var attributes: JSONObject?
     package var contentState: JSONObject?
@@ -30,9 +30,9 @@ extension ValidationRequest: APIRequest {
     }
 }
 
-/// The verdict on content.
+/// The result of checking content.
 package struct ValidationAnswer: Sendable, Hashable {
-    /// Sizes in bytes as the phone gets them; the last counts against Apple's 4096 together.
+    /// Sizes in bytes as the phone receives them. The total must stay within Apple's 4096.
     package struct Bytes: Sendable, Hashable {
         package var attributes: Int?
         package var contentState: Int?
@@ -45,9 +45,9 @@ package struct ValidationAnswer: Sendable, Hashable {
         }
     }
 
-    /// Whether every version in use accepts it and it fits.
+    /// Whether every version in use accepts the content and it fits.
     package var valid: Bool
-    /// The first of what is wrong. Pointers start with `/attributes` or `/content_state`.
+    /// The first errors. Pointers start with `/attributes` or `/content_state`.
     package var errors: [FieldError]
     package var bytes: Bytes
     package var lint: [SchemaFinding]

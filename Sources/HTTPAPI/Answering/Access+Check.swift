@@ -3,7 +3,7 @@ import ActivityModel
 import Orchestrator
 
 extension Access {
-    /// Checks what a route demands of its caller, before anything is looked up, so that a key learns nothing of other
+    /// Checks that the caller may use the route. It runs before any look-up, so that a key learns nothing about other
     /// apps.
     ///
     /// - Throws: 401 or 403.

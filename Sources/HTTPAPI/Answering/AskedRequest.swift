@@ -2,22 +2,22 @@ import Hummingbird
 import Logging
 import Orchestrator
 
-/// A request with what is read from its head.
+/// A request with the values read from its head.
 ///
-/// A class, because every step looks at it, and each of its many parts would be counted whenever it is handed on.
+/// A class, because each step gets it, and copying a struct would retain each of its many fields.
 final class AskedRequest: Sendable {
     let request: Request
-    /// The path as it was sent.
+    /// The path as the caller sent it.
     let path: String
     let fields: RequestFields
-    /// Names the request in the log and in the answer's `X-Request-Id`. A caller's own id is taken over where it is
-    /// harmless text, so that one id names the request on both sides.
+    /// Identifies the request in the log and in the answer's `X-Request-Id`. If the caller's own id is harmless text,
+    /// Tally uses it, so that both sides know the request by one id.
     let id: String
-    /// The trace that the caller says it belongs to.
+    /// The trace that the caller gave.
     let trace: TraceParent?
-    /// Tells a caller that waits for it to send the body; nil if there is no connection.
+    /// Sends `100 Continue` to a caller that waits for it; nil without a connection.
     let proceed: (@Sendable () async throws -> Void)?
-    /// Ends the connection at once; nil if there is none.
+    /// Closes the connection immediately; nil without a connection.
     let hangUp: (@Sendable () -> Void)?
 
     init(
@@ -34,7 +34,7 @@ final class AskedRequest: Sendable {
         trace = fields.traceParent.flatMap { TraceParent($0) }
     }
 
-    /// A logger whose lines name the request.
+    /// A logger that adds the request's id and trace to each line.
     func logger(_ base: Logger) -> Logger {
         var logger = base
         logger[metadataKey: LogKey.requestID] = .string(id)

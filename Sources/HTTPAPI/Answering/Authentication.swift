@@ -2,11 +2,11 @@ import APITypes
 import HTTPTypes
 import Orchestrator
 
-/// Finds out who calls.
+/// Identifies the caller by the API key or ticket.
 struct Authentication: Sendable {
     let service: any TallyService
 
-    /// - Throws: 401 without a key, and for one that is not known.
+    /// - Throws: 401 if the key is missing or unknown.
     func principal(_ fields: RequestFields) async throws -> Principal {
         guard let header = fields.authorization else { throw Self.refusal(challenge: "Bearer realm=\"tally\"") }
         guard let secret = Self.bearer(header), let principal = try await service.authenticate(secret: secret) else {
@@ -15,13 +15,13 @@ struct Authentication: Sendable {
         return principal
     }
 
-    /// Looks up the caller once more: a key may be revoked meanwhile.
+    /// Looks up the caller again, because the key may have been revoked.
     func again(_ fields: RequestFields) async throws -> Principal? {
         guard let secret = fields.authorization.flatMap(Self.bearer) else { return nil }
         return try await service.authenticate(secret: secret)
     }
 
-    /// The token of `Bearer <token>` (RFC 6750 §2.1); the scheme's case does not matter.
+    /// The token of `Bearer <token>` (RFC 6750 §2.1). The scheme is case-insensitive.
     private static func bearer(_ header: String) -> String? {
         guard header.hasPrefix("Bearer ") || header.lowercased().hasPrefix("bearer ") else { return nil }
         let space = UInt8(ascii: " ")
@@ -35,7 +35,7 @@ struct Authentication: Sendable {
     }
 }
 
-/// A problem whose answer needs headers of its own.
+/// A problem with extra header fields for its answer.
 struct Refusal: Error {
     let problem: Problem
     let headers: HTTPFields

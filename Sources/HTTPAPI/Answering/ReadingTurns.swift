@@ -2,53 +2,54 @@ import APITypes
 import NIOCore
 import Synchronization
 
-/// Lets few large batches be read at a time, in the order of their coming.
+/// A queue that lets only a few large batches be read at the same time, in order of arrival.
 ///
-/// A thousand that were read at once would keep each other from being answered: every step of each would wait behind
-/// the reading of all. And where they are read in turn it is known how long one has waited, and so what to refuse.
+/// If a thousand batches were read at once, each step of each one would wait for all the others, and none would be
+/// answered. The queue also measures how long the first one has waited, so that the server knows when to refuse
+/// another.
 final class ReadingTurns: Sendable {
     private struct State {
-        /// How many more may be read now; none as long as anybody waits.
+        /// How many more may be read now. Zero while anybody waits.
         var free: Int
-        /// Whoever waits, the first to come first.
+        /// The waiting batches, in order of arrival.
         var waiting = CircularBuffer<(came: ContinuousClock.Instant, continuation: CheckedContinuation<Bool, Never>)>()
     }
 
-    /// When the first of those that wait has waited for so long, nobody else may: whoever posts would not wait for the
-    /// answer any more.
+    /// Once the first batch in the queue has waited this long, new batches are refused. Their callers would give up
+    /// before the answer.
     static let patience = Duration.seconds(5)
 
     private let state: Mutex<State>
     private let now: @Sendable () -> ContinuousClock.Instant
 
     /// - Parameters:
-    ///   - count: how many are read at a time.
+    ///   - count: the number of batches read at the same time.
     ///   - now: the clock.
     init(count: Int, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
         state = Mutex(State(free: count))
         self.now = now
     }
 
-    /// Half of the processors read, so that what has been read goes on meanwhile.
+    /// Half of the processors read, so that the other half can carry out batches.
     static func ofThisMachine() -> ReadingTurns { ReadingTurns(count: max(1, System.coreCount / 2)) }
 
-    /// How many wait for their turn.
+    /// The number of batches in the queue.
     var waiting: Int { state.withLock { $0.waiting.count } }
 
-    /// Reads when it is its turn.
+    /// Reads as soon as it is this batch's turn.
     ///
-    /// - Returns: What was read, and how long it waited before.
-    /// - Throws: What `read` throws; 429 if too many wait.
+    /// - Returns: The value, and how long the batch waited.
+    /// - Throws: The error of `read`; 429 if the queue is too slow.
     func take<Value>(_ read: () throws(Problem) -> Value) async throws(Problem) -> (value: Value, waited: Duration) {
         let waited = try await begin()
         defer { end() }
         return (try read(), waited)
     }
 
-    /// Returns when it is the caller's turn, who must end it.
+    /// Waits for a turn. The caller must call ``end()`` afterwards.
     ///
-    /// - Returns: How long that took.
-    /// - Throws: 429 if others have waited for so long that one more would be answered too late.
+    /// - Returns: How long it waited.
+    /// - Throws: 429 if the first batch in the queue has already waited too long.
     func begin() async throws(Problem) -> Duration {
         let came = now()
         let isMine = await withCheckedContinuation { continuation in
@@ -67,7 +68,7 @@ final class ReadingTurns: Sendable {
         return came.duration(to: now())
     }
 
-    /// Ends a turn: it is the next one's, so that nobody who comes now gets in between.
+    /// Passes the turn directly to the next in the queue, so that no later batch takes it.
     func end() {
         let next = state.withLock { state -> CheckedContinuation<Bool, Never>? in
             guard let next = state.waiting.popFirst() else {

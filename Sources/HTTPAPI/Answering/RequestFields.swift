@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// The header fields of a request that anything depends on, found in one pass.
+/// The header fields that Tally uses, found in one pass.
 struct RequestFields: Sendable {
     private(set) var authorization: String?
     private(set) var contentLength: String?
@@ -13,8 +13,8 @@ struct RequestFields: Sendable {
     private(set) var accept: String?
     private(set) var lastEventID: String?
     private var expect: String?
-    /// A field that may come once only and came again: there is no telling which is meant, and a proxy may think
-    /// otherwise.
+    /// A field that is allowed once but came again. It is unclear which value applies, and a proxy may choose the other
+    /// one.
     private(set) var repeated: HTTPField.Name?
 
     init(_ fields: HTTPFields) {
@@ -36,7 +36,7 @@ struct RequestFields: Sendable {
         }
     }
 
-    /// Whether the caller sends the body only when it is told to (RFC 9110 §10.1.1).
+    /// Whether the caller waits for `100 Continue` before it sends the body (RFC 9110 §10.1.1).
     var awaitsContinue: Bool {
         guard let expect else { return false }
         return expect.split(separator: ",").contains { $0.filter { !$0.isWhitespace }.lowercased() == "100-continue" }
@@ -51,8 +51,8 @@ struct RequestFields: Sendable {
         self[keyPath: value] = field.value
     }
 
-    /// A field that comes several times is one list (RFC 9110 §5.3). Where a list means nothing, nothing understands
-    /// it: a `traceparent` that comes twice counts as none (W3C Trace Context §3.2), as does an `X-Request-Id`.
+    /// Joins repeated fields into one list (RFC 9110 §5.3). A list is invalid in `traceparent` (W3C Trace Context §3.2)
+    /// and `X-Request-Id`, so their readers then ignore the field.
     private static func add(_ field: HTTPField, to value: inout String?) {
         value = value.map { $0 + ", " + field.value } ?? field.value
     }

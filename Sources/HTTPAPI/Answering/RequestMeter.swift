@@ -2,7 +2,7 @@ import CoreMetrics
 import Metrics
 import Synchronization
 
-/// Counts and times the requests of one route. A series comes to be with the first request that belongs to it.
+/// Counts and times the requests of one route. A series appears with its first request.
 final class RequestMeter: Sendable {
     private struct Series {
         var duration: Timer?
@@ -19,7 +19,7 @@ final class RequestMeter: Sendable {
         self.metrics = metrics
     }
 
-    /// Records one request, from its head to its answer.
+    /// Records one request. The duration is from its head to its answer.
     func record(status: Int, _ duration: Duration) {
         let (count, timer) = series.withLock { series in
             let timer = series.duration ?? makeTimer()

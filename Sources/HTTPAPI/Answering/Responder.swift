@@ -5,7 +5,7 @@ import JSON
 import Logging
 import Orchestrator
 
-/// Answers requests: the steps that all routes share, in their order.
+/// Answers requests with the steps that all routes share.
 struct Responder: Sendable {
     private let table: RouteTable
     private let service: any TallyService
@@ -15,10 +15,10 @@ struct Responder: Sendable {
 
     /// - Parameters:
     ///   - table: the routes.
-    ///   - service: knows the callers, and which errors are outages.
+    ///   - service: identifies callers, and tells outages from bugs.
     ///   - maximumBodySize: the most bytes of a body.
-    ///   - limits: how often callers may ask.
-    ///   - logger: gets one line for each failed request; nothing of bodies, keys or tokens.
+    ///   - limits: how often callers may send requests.
+    ///   - logger: gets one line for each failed request, without bodies, keys or tokens.
     init(
         _ table: RouteTable,
         service: any TallyService,
@@ -33,14 +33,14 @@ struct Responder: Sendable {
         self.logger = logger
     }
 
-    /// Answers a request, whatever becomes of it.
+    /// Answers a request, whether it succeeds or fails.
     ///
     /// - Parameters:
-    ///   - request: its body may not have come yet.
-    ///   - proceed: tells a caller that waits for it to send the body; nil if there is no connection.
-    ///   - hangUp: ends the connection at once, for a peer that does not read; nil if there is no connection.
-    /// - Returns: The answer, also to a request that is refused.
-    /// - Throws: Only why a body could not be read to its end: there is nobody left to answer.
+    ///   - request: its body may not have arrived yet.
+    ///   - proceed: sends `100 Continue` to a caller that waits for it; nil without a connection.
+    ///   - hangUp: closes the connection immediately, for a peer that does not read; nil without a connection.
+    /// - Returns: The answer. A refused request gets one, too.
+    /// - Throws: Only the reason why a body could not be read to its end. Nobody can get an answer then.
     func respond(
         to request: Request,
         proceed: (@Sendable () async throws -> Void)? = nil,
@@ -51,7 +51,7 @@ struct Responder: Sendable {
         let match = table.match(request.method, path: asked.path)
         let answer = try await outcome(of: asked, match)
         match.meter.record(status: answer.status.code, began.duration(to: .now))
-        // Asked first, because naming the request to the log costs more than most logs want to hear.
+        // Checked first, because building the log metadata costs time.
         if logger.logLevel <= .debug {
             asked.logger(logger).debug(
                 "request answered",
@@ -69,22 +69,22 @@ struct Responder: Sendable {
         return request.method == .head ? Self.withoutBody(response) : response
     }
 
-    /// The answer to `HEAD`: what `GET` answers, without the body.
+    /// The answer to `HEAD`: that of `GET`, without the body.
     private static func withoutBody(_ response: Response) -> Response {
         var head = response.createHeadResponse()
-        // A body that goes on and on has no length, and none must not be said to be empty.
+        // A stream has no known length, and the answer must not declare it to be 0.
         if response.body.contentLength == nil { head.headers[.contentLength] = nil }
         return head
     }
 
-    /// Whoever asks learns as little as possible until it is known who that is and what they may do.
+    /// Runs the checks in an order that reveals as little as possible before the caller is known and permitted.
     private func answer(to asked: AskedRequest, _ match: RouteTable.Match) async throws -> RouteAnswer {
         if let name = asked.fields.repeated { throw Problem.repeatedHeader(name.rawName) }
         try bodyLimit.check(asked.fields, match.route)
-        // Open paths pass; everything else needs a key, also a path that does not exist.
+        // Open paths need no key. All other paths do, even those that do not exist.
         let principal = match.isOpen ? nil : try await authentication.principal(asked.fields)
         let place = if let principal { try limits.admit(principal) } else { OpenRequest?.none }
-        // Its body is held in memory until it is answered.
+        // Counts the request until it is answered, because its body stays in memory until then.
         defer { withExtendedLifetime(place) {} }
         guard let route = match.route else { throw Self.refusal(match.methods) }
         try route.access.check(principal, match.segments)
@@ -109,7 +109,8 @@ struct Responder: Sendable {
         return try await Caller.$current.withValue(caller) { try await carryOut(call, by: route) }
     }
 
-    /// What a large body asks for would keep the other connections of its event loop waiting.
+    /// Large bodies run on the global executor, because their work would delay the other connections of this event
+    /// loop.
     private func carryOut(_ call: RouteCall, by route: Route) async throws -> RouteAnswer {
         guard call.isLarge else { return try await route.handler(call) }
         return try await withTaskExecutorPreference(globalConcurrentExecutor) { try await route.handler(call) }
@@ -117,13 +118,13 @@ struct Responder: Sendable {
 
     private var authentication: Authentication { Authentication(service: service) }
 
-    /// 405 where another method would do, else 404.
+    /// 405 if the path has another method, otherwise 404.
     private static func refusal(_ methods: [String]) -> any Error {
         if methods.isEmpty { return Problem.notFound("the path") }
         return Refusal(problem: .methodNotAllowed(), headers: [.allow: methods.joined(separator: ", ")])
     }
 
-    /// Turns what is thrown into `application/problem+json`.
+    /// Turns thrown errors into `application/problem+json`.
     private func outcome(of asked: AskedRequest, _ match: RouteTable.Match) async throws -> RouteAnswer {
         do {
             return try await answer(to: asked, match)
@@ -132,7 +133,7 @@ struct Responder: Sendable {
         } catch let problem as Problem {
             return .problem(problem)
         } catch let error as BodyReadError {
-            // The server answers what its parser found, and knows that the connection is lost.
+            // The HTTP server answers parser errors itself and closes the connection.
             throw error.cause
         } catch is CancellationError {
             return .problem(.unavailable("The server is stopping."))
@@ -144,7 +145,7 @@ struct Responder: Sendable {
                 )
                 return .problem(problem)
             }
-            // Errors of this program describe themselves without payloads, tokens and keys.
+            // The program's own errors describe themselves without payloads, tokens and keys.
             asked.logger(logger).error("request failed", metadata: [LogKey.error: "\(error)"])
             var problem = Problem.internalError()
             problem.extra["request_id"] = .string(asked.id)

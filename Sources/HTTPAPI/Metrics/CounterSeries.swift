@@ -1,12 +1,12 @@
 import CoreMetrics
 import Synchronization
 
-/// A count that only grows, until the process ends.
+/// A count that only grows while the process runs.
 final class CounterSeries: CounterHandler, MetricSeries {
     private let value = Atomic<Int64>(0)
 
     func increment(by amount: Int64) {
-        // Saturates: a counter that turns negative would look like a restart.
+        // Stays at the maximum, because a counter that becomes negative would look like a restart.
         var current = value.load(ordering: .relaxed)
         while true {
             let (sum, overflow) = current.addingReportingOverflow(amount)

@@ -1,7 +1,7 @@
 import CoreMetrics
 import Synchronization
 
-/// The last value that was recorded or set.
+/// The last recorded value.
 final class GaugeSeries: RecorderHandler, MeterHandler, MetricSeries {
     private let bits = Atomic<UInt64>(Double(0).bitPattern)
 
@@ -44,9 +44,9 @@ final class GaugeSeries: RecorderHandler, MeterHandler, MetricSeries {
     }
 }
 
-/// Numbers as Prometheus reads them.
+/// Numbers in the text format of Prometheus.
 enum MetricNumber {
-    /// Whole numbers without a fraction, infinities as `+Inf` and `-Inf`.
+    /// Whole numbers have no fraction. Infinities are `+Inf` and `-Inf`.
     static func text(_ value: Double) -> String {
         if value.isNaN { return "NaN" }
         if value.isInfinite { return value < 0 ? "-Inf" : "+Inf" }

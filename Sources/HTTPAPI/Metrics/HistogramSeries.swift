@@ -14,7 +14,7 @@ final class HistogramSeries: TimerHandler, RecorderHandler, MetricSeries {
     ]
 
     private struct State {
-        /// One count per bound and a last one for what lies above all of them; not cumulative.
+        /// One count per bound, then one for the values above all bounds. The counts are not cumulative.
         var counts: [UInt64]
         var sum = 0.0
     }

@@ -9,7 +9,7 @@ struct MetricFamily: Sendable {
 
     let name: String
     let kind: Kind
-    /// By rendered label text, without braces.
+    /// The series by label text, without braces.
     var series: [String: any MetricSeries] = [:]
 
     init(name: String, kind: Kind) {
@@ -17,7 +17,7 @@ struct MetricFamily: Sendable {
         self.kind = kind
     }
 
-    /// Appends what the metric is, its type, and one or more lines for each series; with `label`, for those that have it.
+    /// Appends the metric's help, its type and the lines of its series. With `label`, only the series that have it.
     func render(only label: String? = nil, into text: inout String) {
         let shown = series.filter { labels, _ in label.map { Self.has($0, labels) } ?? true }
         guard !shown.isEmpty else { return }
@@ -28,14 +28,14 @@ struct MetricFamily: Sendable {
         }
     }
 
-    /// Whether rendered labels have this one. A quote within a value is escaped, so none can look like another.
+    /// Whether the label text contains this label. Quotes within values are escaped, so no value can look like a label.
     private static func has(_ label: String, _ labels: String) -> Bool {
         labels == label || labels.hasPrefix(label + ",") || labels.hasSuffix("," + label)
             || labels.contains("," + label + ",")
     }
 }
 
-/// One line of values: a metric name with one set of label values.
+/// The values of a metric for one set of label values.
 protocol MetricSeries: AnyObject, Sendable {
     /// Appends the sample lines, each with its newline.
     func render(name: String, labels: String, into text: inout String)

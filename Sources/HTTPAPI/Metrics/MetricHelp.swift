@@ -1,6 +1,6 @@
-/// What each metric is, in the words of its `# HELP` line. `docs/metrics.md` says it at length.
+/// The `# HELP` line of each metric. `docs/metrics.md` has the details.
 package enum MetricHelp {
-    /// By the name that Prometheus reads; without quotes and line breaks, which would need escaping.
+    /// Texts by Prometheus name. They have no quotes and line breaks, which would need escaping.
     package static let texts: [String: String] = [
         "tally_http_requests_total": "Requests to the API. The route is the path with braces, or unmatched.",
         "tally_http_request_duration_seconds": "From the head of a request to its answer.",

@@ -1,21 +1,21 @@
-/// Turns labels and dimensions of swift-metrics into Prometheus names and label text.
+/// Turns swift-metrics labels and dimensions into Prometheus names and label text.
 enum MetricName {
-    /// The name of a counter, with the `_total` that OpenMetrics demands.
+    /// A counter's name, with the `_total` that OpenMetrics requires.
     static func counter(_ label: String) -> String {
         suffixed(plain(label), "_total")
     }
 
-    /// The name of a timer, with its unit.
+    /// A timer's name, with its unit.
     static func timer(_ label: String) -> String {
         suffixed(plain(label), "_seconds")
     }
 
-    /// A name made of the characters that Prometheus allows.
+    /// A name with only the characters that Prometheus allows.
     static func plain(_ label: String) -> String {
         sanitized(label, alsoAllowed: UInt8(ascii: ":"))
     }
 
-    /// `a="b",c="d"` in name order, or an empty text.
+    /// `a="b",c="d"`, sorted by name; empty without labels.
     static func labels(_ dimensions: [(String, String)]) -> String {
         dimensions
             .map { (sanitized($0.0, alsoAllowed: nil), escaped($0.1)) }

@@ -4,21 +4,21 @@ import Synchronization
 
 /// Collects the process's metrics and renders them in Prometheus' text format, version 0.0.4.
 ///
-/// Labels of swift-metrics become Prometheus names: every character outside `[A-Za-z0-9_:]` turns into `_`, counters
-/// end in `_total` and timers in `_seconds`. Timers and aggregating recorders are histograms with fixed buckets,
-/// everything else a gauge. Series live until they are destroyed; callers keep their number of label values small.
+/// Labels of swift-metrics become Prometheus names: characters outside `[A-Za-z0-9_:]` turn into `_`, counters end in
+/// `_total`, and timers in `_seconds`. Timers and aggregating recorders are histograms with fixed buckets; all others
+/// are gauges. A series lives until it is destroyed, so callers must use few label values.
 package final class PrometheusMetrics: MetricsFactory, Sendable {
     /// The content type of ``render()``.
     package static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
     private let families = Mutex<[String: MetricFamily]>([:])
 
-    /// Creates a factory that knows no metric yet.
+    /// Creates a factory without metrics.
     package init() {}
 
-    /// Every series in name order, then in label order; with `app`, those that name this app.
+    /// All series, sorted by name and then by labels. With `app`, only those labelled with this app.
     package func render(only app: BundleID? = nil) -> String {
-        // Only references are copied under the lock; the text is built outside it.
+        // Copies only references under the lock and builds the text outside it.
         let snapshot = families.withLock { $0 }
         var text = ""
         for (_, family) in snapshot.sorted(by: { $0.key < $1.key }) {
@@ -70,10 +70,10 @@ package final class PrometheusMetrics: MetricsFactory, Sendable {
         forget(handler)
     }
 
-    /// The series of that name and label values, made at first use.
+    /// The series with this name and these label values. The first use creates it.
     ///
-    /// A name that is already taken by another kind of metric is a mistake in this program; its values are then kept
-    /// out of the text, because one name with two types makes scrapers refuse the whole page.
+    /// A name that already belongs to another kind of metric is a bug in this program. Its values are then left out,
+    /// because scrapers refuse a page where one name has two types.
     private func series<S: MetricSeries>(
         _ name: String,
         _ kind: MetricFamily.Kind,

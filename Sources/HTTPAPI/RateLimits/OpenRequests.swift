@@ -1,21 +1,21 @@
 import APITypes
 import Synchronization
 
-/// Counts the requests of each caller that are under way.
+/// Counts each caller's open requests, to limit their memory.
 ///
-/// A rate alone does not bound what slow bodies hold in memory: each may take minutes.
+/// A rate limit is not enough: a slow body may stay in memory for minutes.
 final class OpenRequests: Sendable {
     private let limit: Int
     private let counts = Mutex<[String: Int]>([:])
 
-    /// - Parameter limit: how many one caller may have.
+    /// - Parameter limit: the most open requests of one caller.
     init(limit: Int) {
         self.limit = limit
     }
 
-    /// Counts a request until the result is let go.
+    /// Counts a request for as long as the returned object exists.
     ///
-    /// - Throws: 429 `too_many_requests` for one too many.
+    /// - Throws: 429 `too_many_requests` if the caller is at the limit.
     func enter(_ caller: String) throws(Problem) -> OpenRequest {
         let isAdmitted = counts.withLock { counts in
             guard counts[caller, default: 0] < limit else { return false }
@@ -34,7 +34,7 @@ final class OpenRequests: Sendable {
     }
 }
 
-/// One request under way, for as long as this exists.
+/// One open request, for as long as this object exists.
 final class OpenRequest: Sendable {
     private let caller: String
     private let requests: OpenRequests

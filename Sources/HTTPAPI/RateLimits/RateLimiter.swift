@@ -1,18 +1,17 @@
 import APITypes
 import Synchronization
 
-/// A bucket for each caller, in this daemon's memory: of several daemons each allows the whole rate.
+/// Limits each caller's request rate with a token bucket in this daemon's memory. Each daemon allows the full rate.
 final class RateLimiter: Sendable {
-    /// A bucket holds what comes in so many seconds, so that a caller may do at once what it has left undone for a
-    /// while.
+    /// A bucket's capacity in seconds of its rate. A caller may use what it has left unused for that long in one burst.
     private static let burstSeconds = 2.0
-    /// Beyond so many callers those go that have not asked for a while: their buckets are full again.
+    /// Above this number of callers, the full buckets are removed. Their callers have been idle.
     private static let manyCallers = 10_000
 
     private struct Buckets {
         var byCaller: [String: TokenBucket] = [:]
-        /// How many there may be before the next look for full ones. It is twice what the last one left, so that a look
-        /// costs each new caller no more than a constant.
+        /// The number of callers at which full buckets are removed next. It is twice the number left by the last
+        /// clean-up, so that clean-ups cost constant time per new caller.
         var room = manyCallers
     }
 
@@ -21,7 +20,7 @@ final class RateLimiter: Sendable {
     private let buckets = Mutex(Buckets())
 
     /// - Parameters:
-    ///   - requestsPerSecond: what one caller may do, more than 0.
+    ///   - requestsPerSecond: the rate of one caller, more than 0.
     ///   - now: the clock.
     init(
         requestsPerSecond: Int,
@@ -33,14 +32,14 @@ final class RateLimiter: Sendable {
 
     /// Counts a request.
     ///
-    /// - Throws: 429 `too_many_requests` for one too many, with the time until there may be another.
+    /// - Throws: 429 `too_many_requests` if the bucket is empty, with the time until the next request is allowed.
     func admit(_ caller: String) throws(Problem) {
         let time = now()
         guard let wait = withBucket(of: caller, at: time, { $0.take(1, now: time) }) else { return }
         throw .tooManyRequests(retryAfter: max(1, Int((wait / .seconds(1)).rounded(.up))))
     }
 
-    /// Counts what a request holds beyond the one operation that every request is.
+    /// Counts the further operations of a request. ``admit(_:)`` has already counted the first.
     func charge(_ caller: String, _ operations: Int) {
         let time = now()
         withBucket(of: caller, at: time) { $0.charge(Double(operations), now: time) }

@@ -2,12 +2,12 @@ import APITypes
 import ActivityModel
 import Orchestrator
 
-/// How often callers may ask: API keys as often as the daemon's configuration says, bearers of tickets as often as the
-/// app on one phone can want to.
+/// The request limits of all callers. The configuration sets the limit of API keys. A ticket's limit is as much as the
+/// app on one phone can need.
 struct RateLimits: Sendable {
-    /// What one ticketed device may do in a second: report itself and its cards.
+    /// The requests per second of one device with a ticket: enough to report itself and its cards.
     static let ticketRate = 10
-    /// How many requests of one ticketed device may be under way: it reports itself and a few cards side by side.
+    /// The open requests of one device with a ticket: enough to report itself and a few cards in parallel.
     static let openTicketRequests = 8
 
     private let keys: RateLimiter?
@@ -15,7 +15,7 @@ struct RateLimits: Sendable {
     private let open = OpenRequests(limit: Self.openTicketRequests)
 
     /// - Parameters:
-    ///   - requestsPerSecond: what one key may do, more than 0; nil: as much as it likes.
+    ///   - requestsPerSecond: the rate of one key, more than 0; nil: no limit.
     ///   - now: the clock.
     init(
         requestsPerSecond: Int?,
@@ -27,20 +27,20 @@ struct RateLimits: Sendable {
 
     /// Counts a request. All tickets of one device are one caller.
     ///
-    /// - Returns: With a ticket, the place that the request takes among those under way.
-    /// - Throws: 429 `too_many_requests` for one too many, with the time until there may be another.
+    /// - Returns: For a ticket, the open request. The caller holds it until the answer.
+    /// - Throws: 429 `too_many_requests` above the limit, with the time until the next request is allowed.
     func admit(_ principal: Principal) throws(Problem) -> OpenRequest? {
         guard let ticket = principal.ticket else {
             try keys?.admit(principal.keyID)
             return nil
         }
-        // No id has a space in it.
+        // Neither id contains a space.
         let device = "\(ticket.app.rawValue) \(ticket.device.rawValue)"
         try tickets.admit(device)
         return try open.enter(device)
     }
 
-    /// Counts what a request holds beyond the one operation that every request is; no ticket is good for such.
+    /// Counts the further operations of a batch. Tickets cannot send batches.
     func charge(_ principal: Principal, _ operations: Int) {
         keys?.charge(principal.keyID, operations)
     }

@@ -1,16 +1,16 @@
-/// How much a caller may do: it fills at a steady rate and is emptied by requests. Pure.
+/// How much a caller may do now. Time fills it at a steady rate, and requests empty it. Pure.
 ///
-/// Whoever finds something in it may take more than there is, and waits for it afterwards; so a large batch is never
-/// refused for ever, and costs what it holds all the same.
+/// A caller that finds at least one token may take more than there are, and then waits longer. So a batch larger than
+/// the capacity is not refused forever, and still counts in full.
 struct TokenBucket: Sendable {
-    /// What comes in a second; more than 0.
+    /// Tokens per second; more than 0.
     let rate: Double
-    /// The most that it holds.
+    /// The most tokens it holds.
     let capacity: Double
     private var tokens: Double
     private var filledAt: ContinuousClock.Instant
 
-    /// A full one.
+    /// A full bucket.
     init(rate: Double, capacity: Double, now: ContinuousClock.Instant) {
         self.rate = rate
         self.capacity = capacity
@@ -18,9 +18,9 @@ struct TokenBucket: Sendable {
         filledAt = now
     }
 
-    /// Takes so much, if there is one at least.
+    /// Takes `count` tokens if there is at least one.
     ///
-    /// - Returns: nil; or how long it takes until there is.
+    /// - Returns: Nil, or the time until there is one.
     mutating func take(_ count: Double, now: ContinuousClock.Instant) -> Duration? {
         fill(now: now)
         guard tokens >= 1 else { return .seconds((1 - tokens) / rate) }
@@ -28,13 +28,13 @@ struct TokenBucket: Sendable {
         return nil
     }
 
-    /// Takes so much, whatever there is.
+    /// Takes `count` tokens, however many there are.
     mutating func charge(_ count: Double, now: ContinuousClock.Instant) {
         fill(now: now)
         tokens -= count
     }
 
-    /// Whether it is as a new one would be.
+    /// Whether it equals a new bucket.
     func isFull(now: ContinuousClock.Instant) -> Bool { level(at: now) >= capacity }
 
     private mutating func fill(now: ContinuousClock.Instant) {

@@ -3,7 +3,8 @@ import HTTPTypes
 import Orchestrator
 
 extension Route {
-    /// `/v1/api-keys`, for admins. A bound admin sees, makes and revokes keys of its own app only.
+    /// `/v1/api-keys`, for admins. An admin key that is bound to an app lists, creates and revokes only keys of that
+    /// app.
     static func apiKeys(_ service: any TallyService) -> [Route] {
         [
             Route(.post, "/v1/api-keys", .scope(.admin), body: true) { call in

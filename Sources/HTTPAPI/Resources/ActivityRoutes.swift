@@ -43,7 +43,7 @@ extension Route {
         ]
     }
 
-    /// `…/activities`: looking at them.
+    /// `…/activities`: read routes.
     static func activities(_ service: any TallyService) -> [Route] {
         [
             Route(
@@ -66,7 +66,7 @@ extension Route {
         ]
     }
 
-    /// `…/subscriptions`: the cards of an activity, and what phones report of them.
+    /// `…/subscriptions`: the cards of an activity, and the phones' reports about them.
     static func subscriptions(_ service: any TallyService) -> [Route] {
         let path = one + "/subscriptions/{device_id}"
         return [
@@ -95,14 +95,14 @@ extension Route {
 }
 
 extension Route {
-    /// What changes of activities take.
+    /// The query parameters of start, update and end.
     private static let dryRun: Set<String> = ["dry_run"]
 }
 
 extension RouteCall {
-    /// Whether the caller only wants to know what would be sent.
+    /// Whether the caller asks for a preview without a change.
     fileprivate func isDryRun() throws(Problem) -> Bool { try flag("dry_run") }
 
-    /// The activity that the path names.
+    /// The activity in the path.
     fileprivate func activity() throws(Problem) -> ActivityID { try segment("activity_id", .activityID) }
 }

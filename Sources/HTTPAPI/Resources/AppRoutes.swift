@@ -4,7 +4,7 @@ import HTTPTypes
 import Orchestrator
 
 extension Route {
-    /// `/v1/apps`. Only an unbound admin makes or deletes an app; a bound key sees its own.
+    /// `/v1/apps`. Only an unbound admin key creates or deletes apps. A bound key reads its own app.
     static func apps(_ service: any TallyService) -> [Route] {
         [
             Route(.put, "/v1/apps/{bundle_id}", .unboundAdmin, body: true) { call in
@@ -18,7 +18,8 @@ extension Route {
             },
             Route(.delete, "/v1/apps/{bundle_id}", .unboundAdmin, query: ["confirm"]) { call in
                 let app = try call.app()
-                // A client that tidied up the path of something smaller, such as a user `..`, does not say this.
+                // Prevents a mistake: a client that normalizes the path of a smaller deletion, such as user `..`, sends
+                // no `confirm`.
                 guard try call.parameter("confirm", .bundleID) == app else {
                     throw Problem.invalidRequest(
                         "To delete the app with all that belongs to it, add '?confirm=\(app.rawValue)'."

@@ -4,7 +4,7 @@ import HTTPTypes
 import Orchestrator
 
 extension Route {
-    /// `/v1/audit`: what operators did. A bound key sees what was done to its app.
+    /// `/v1/audit`: operator actions. A bound key reads those on its app.
     static func audit(_ service: any TallyService) -> [Route] {
         [
             Route(

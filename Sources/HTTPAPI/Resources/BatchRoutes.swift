@@ -6,14 +6,14 @@ import JSON
 import Orchestrator
 
 extension Route {
-    /// `…/batch`: many operations, each answered as the route of its own would answer it.
+    /// `…/batch`: many operations, each answered like a request to its equivalent route.
     static func batch(_ service: any TallyService, _ limits: RateLimits, _ turns: ReadingTurns) -> [Route] {
         [
             Route(.post, "/v1/apps/{bundle_id}/batch", .anyScope([.publish, .register]), body: true) { call in
                 let app = try call.app()
                 let read = { () throws(Problem) in try call.request(BatchRequest.self) }
                 let (request, waited) = call.isLarge ? try await turns.take(read) : (try read(), .zero)
-                // The request itself has been counted as one.
+                // The request itself is already counted as one operation.
                 if let caller = call.principal { limits.charge(caller, request.operations.count - 1) }
                 return .ok(try await Batch(service: service, call: call).carryOut(request, app, waited: waited))
             }
@@ -21,7 +21,7 @@ extension Route {
     }
 }
 
-/// One batch on its way from operations to results.
+/// Carries out the operations of one batch and collects the results.
 private struct Batch {
     let service: any TallyService
     let call: RouteCall
@@ -30,7 +30,7 @@ private struct Batch {
         let operations = request.operations.map { operation in
             operation.flatMap { operation in Result { () throws(Problem) in try permitted(operation) } }
         }
-        // Those that fail here are answered below.
+        // Operations that fail here get their answers below.
         let answers = await service.batch(app, operations.compactMap { try? $0.get() }, waited: waited)
         var next = answers.makeIterator()
         return BatchAnswer(
@@ -48,7 +48,7 @@ private struct Batch {
         guard let principal = call.principal, principal.allows(operation.scope) else {
             throw .missingScope(operation.scope)
         }
-        // The operation as a whole is what a key stands for; white space and the like are not part of it.
+        // The hash is of the parsed operation, so white space and the like do not matter.
         let key = operation.idempotencyKey.map { [method = call.method, path = call.path] key in
             IdempotencyKey.Deferred(
                 IdempotencyKey(

@@ -37,6 +37,6 @@ extension Route {
 }
 
 extension RouteCall {
-    /// The device that the path names.
+    /// The device in the path.
     func device() throws(Problem) -> DeviceID { try segment("device_id", .deviceID) }
 }

@@ -3,7 +3,7 @@ import HTTPTypes
 import Orchestrator
 
 extension Route {
-    /// `/v1/doctor`. A bound key is told of its own app only.
+    /// `/v1/doctor`. A bound key gets only the checks of its app.
     static func doctor(_ service: any TallyService) -> [Route] {
         [
             Route(.post, "/v1/doctor", .scope(.operate), body: true) { call in

@@ -5,7 +5,7 @@ import HTTPTypes
 import Orchestrator
 
 extension Route {
-    /// `/v1/events`: what happens, as it happens, or page by page for who asks for `application/json`.
+    /// `/v1/events`: a live stream of events, or pages of them for callers that accept `application/json`.
     static func events(_ service: any TallyService, metrics: any MetricsFactory) -> [Route] {
         let slots = StreamSlots(limit: 1_000, limitPerKey: 100, metrics: metrics)
         let query = paging.union(["bundle_id", "activity_id", "device_id", "kind"])
@@ -31,7 +31,7 @@ extension Route {
                     terms: call.streaming,
                     times: EventStream.Times()
                 )
-                // `no`: nginx would otherwise hold events back until it has a buffer full of them.
+                // Without `no`, nginx buffers events until its buffer is full.
                 return RouteAnswer(
                     streaming: [.contentType: "text/event-stream", .cacheControl: "no-store", .accelBuffering: "no"]
                 ) { writer in
@@ -44,7 +44,7 @@ extension Route {
 }
 
 extension RouteCall {
-    /// Which events the query asks for. A bound key asks for those of its app, whatever it says.
+    /// The event filter in the query. A bound key always gets only its app's events.
     ///
     /// - Throws: 403 if a bound key names another app.
     fileprivate func eventFilter() throws(Problem) -> EventFilter {
@@ -58,7 +58,7 @@ extension RouteCall {
         )
     }
 
-    /// One kind, or several with commas between them.
+    /// One kind, or several separated by commas.
     private func eventKinds() throws(Problem) -> Set<Event.Kind>? {
         guard let words = query["kind"] else { return nil }
         var kinds: Set<Event.Kind> = []

@@ -4,7 +4,7 @@ import JSON
 import Orchestrator
 
 extension Route {
-    /// `/health/live`: the process answers. `/health/ready`: it can do its work.
+    /// `/health/live`: the process runs. `/health/ready`: it can do its work.
     static func health(_ service: any TallyService, _ drain: Drain) -> [Route] {
         [
             Route(.get, "/health/live", .open) { _ in
@@ -17,12 +17,12 @@ extension Route {
         ]
     }
 
-    /// `/metrics` for a key that may read; a bound key sees the series of its app.
+    /// `/metrics` for a key with the scope `read`. A bound key gets the series of its app.
     static func metrics(_ metrics: PrometheusMetrics) -> Route {
         exposition(metrics, .scope(.read))
     }
 
-    /// `/metrics` on a listener of its own, without a key.
+    /// `/metrics` on its own listener, without a key.
     static func openMetrics(_ metrics: PrometheusMetrics) -> Route {
         exposition(metrics, .open)
     }

@@ -2,7 +2,7 @@ import APITypes
 import HTTPTypes
 
 extension Route {
-    /// `…/pushes`: ordinary pushes of every type but that of Live Activities.
+    /// `…/pushes`: ordinary pushes of every type except Live Activities.
     static func pushes(_ service: any TallyService) -> [Route] {
         [
             Route(.post, "/v1/apps/{bundle_id}/pushes", .scope(.publish), body: true) { call in

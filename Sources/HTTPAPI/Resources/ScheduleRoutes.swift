@@ -2,7 +2,7 @@ import APITypes
 import HTTPTypes
 
 extension Route {
-    /// `…/schedules`: what is due later.
+    /// `…/schedules`: scheduled changes.
     static func schedules(_ service: any TallyService) -> [Route] {
         [
             Route(.get, "/v1/apps/{bundle_id}/schedules", .scope(.read), query: paging.union(["state"])) { call in

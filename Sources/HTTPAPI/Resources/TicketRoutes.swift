@@ -4,7 +4,8 @@ import HTTPTypes
 import Orchestrator
 
 extension Route {
-    /// `…/registration-tickets`. Made for one answer and stored nowhere, so an `Idempotency-Key` means nothing here.
+    /// `…/registration-tickets`. `Idempotency-Key` has no effect here, because a ticket is not stored and cannot be
+    /// repeated.
     static func tickets(_ service: any TallyService) -> [Route] {
         [
             Route(.post, "/v1/apps/{bundle_id}/registration-tickets", .scope(.register), body: true) { call in
@@ -16,7 +17,7 @@ extension Route {
 }
 
 extension TallyService {
-    /// The report of a card as a ticket allows it.
+    /// Checks that a ticket allows this report of a card, and returns the report.
     ///
     /// - Throws: 403 `ticket_forbidden`.
     func admit(

@@ -3,7 +3,7 @@ import ActivityModel
 import HTTPTypes
 
 extension Route {
-    /// `…/types`: the shapes of attributes and content, and what policy holds for them.
+    /// `…/types`: the schemas of attributes and content, and their policy.
     static func types(_ service: any TallyService) -> [Route] {
         [
             Route(.put, "/v1/apps/{bundle_id}/types/{type}", .scope(.operate), query: ["force"], body: true) { call in
@@ -39,6 +39,6 @@ extension Route {
 }
 
 extension RouteCall {
-    /// The activity type that the path names.
+    /// The activity type in the path.
     fileprivate func type() throws(Problem) -> ActivityTypeName { try segment("type", .typeName) }
 }

@@ -1,22 +1,22 @@
 import APITypes
 
-/// What a route demands of its caller.
+/// The permission that a route requires.
 enum Access: Sendable, Hashable {
-    /// Nothing; no key is looked at.
+    /// None. The route ignores keys.
     case open
-    /// A key with this scope. On a path with a bundle id the key must see that app.
+    /// A key with this scope. If the path has a bundle id, the key must have access to that app.
     case scope(Scope)
-    /// A key with the scope `register`, or a ticket for the device that the path names.
+    /// A key with the scope `register`, or a ticket for the device in the path.
     case registration
-    /// A key with one of these scopes, which sees the app of the path; which one is needed depends on the body.
+    /// A key with one of these scopes and access to the app in the path. The body decides which scope is needed.
     case anyScope([Scope])
     /// An `admin` key that is bound to no app.
     case unboundAdmin
 
-    /// The most bytes of a body, where that is less than the daemon's limit.
+    /// The most bytes of a body, if less than the daemon's limit.
     var bodyLimit: Int? {
         switch self {
-        // Every phone may send one, and as slowly as it likes.
+        // Every phone may send such a body, and as slowly as it likes.
         case .registration: 16 << 10
         case .open, .scope, .anyScope, .unboundAdmin: nil
         }

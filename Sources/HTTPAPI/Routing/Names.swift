@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// Metadata keys of this module's log lines.
+/// Keys of the metadata in this module's log lines.
 enum LogKey {
     static let requestID = "request.id"
     static let traceID = "trace.id"
@@ -16,16 +16,16 @@ enum LogKey {
 enum MetricLabel {
     /// Counter by `method`, `route` and `status`.
     static let requests = "tally.http.requests"
-    /// Histogram by `method` and `route`; from the head of the request to the answer, in seconds.
+    /// Histogram by `method` and `route`, in seconds from the request's head to its answer.
     static let requestDuration = "tally.http.request.duration"
-    /// Gauge: readers that follow events.
+    /// Gauge: readers that follow events now.
     static let eventReaders = "tally.http.event.readers"
-    /// The `route` of a request that leads to no route; its path could be anything.
+    /// The `route` of a request to an unknown path, which is arbitrary text.
     static let unmatched = "unmatched"
 }
 
 extension HTTPField.Name {
-    // The texts are valid field names, so these are never nil; the fall-back keeps a slip from becoming a trap.
+    // The texts are valid field names, so these are never nil. The fallback avoids a crash after a typing mistake.
     static let requestID = HTTPField.Name("X-Request-Id") ?? .server
     static let lastEventID = HTTPField.Name("Last-Event-ID") ?? .server
     static let accelBuffering = HTTPField.Name("X-Accel-Buffering") ?? .server

@@ -1,6 +1,6 @@
 import APITypes
 
-/// The values of the braced segments of a path, percent-decoded.
+/// The percent-decoded values of a path's segments in braces.
 struct PathSegments: Sendable {
     /// A value that is not percent-encoded UTF-8 is nil.
     private let values: [(name: String, value: String?)]
@@ -10,23 +10,23 @@ struct PathSegments: Sendable {
     }
 
     /// - Parameters:
-    ///   - names: as in the route's path, in their order.
-    ///   - encoded: as they were sent.
+    ///   - names: the names in the route's path, in order.
+    ///   - encoded: the values as the caller sent them.
     init(names: [String], encoded: [String]) {
         values = zip(names, encoded).map { (name: $0, value: PercentEncoding.decode($1)) }
     }
 
-    /// Nil if there is none, or if it is not percent-encoded UTF-8.
+    /// Nil if the path has no such segment, or if its value is not percent-encoded UTF-8.
     subscript(name: String) -> String? {
         values.first { $0.name == name }?.value
     }
 
-    /// Whether the path has a segment of that name, whatever its value.
+    /// Whether the route's path has a segment of that name, whatever its value.
     func contains(_ name: String) -> Bool {
         values.contains { $0.name == name }
     }
 
-    /// - Throws: 422 for a segment that is not percent-encoded UTF-8.
+    /// - Throws: 422 if a segment is not percent-encoded UTF-8.
     func check() throws(Problem) {
         if let wrong = values.first(where: { $0.value == nil }) {
             throw Problem.invalidRequest("'\(wrong.name)' in the path is not percent-encoded UTF-8.")

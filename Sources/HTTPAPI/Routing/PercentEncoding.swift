@@ -1,6 +1,6 @@
 /// Percent-encoding of path segments and query values (RFC 3986 §2.1).
 enum PercentEncoding {
-    /// The text that `encoded` stands for; nil for a `%` without two hex digits and for bytes that are not UTF-8.
+    /// Decodes `encoded`. Returns nil if a `%` lacks two hex digits, or if the bytes are not UTF-8.
     static func decode(_ encoded: some StringProtocol) -> String? {
         guard encoded.utf8.contains(UInt8(ascii: "%")) else { return String(encoded) }
         var bytes: [UInt8] = []

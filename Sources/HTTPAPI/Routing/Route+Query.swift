@@ -3,7 +3,7 @@ import APITypes
 extension Route {
     /// The names and values of a query.
     ///
-    /// - Throws: 422 for what is not percent-encoded UTF-8, for a name that is not known here or comes twice.
+    /// - Throws: 422 if it is not percent-encoded UTF-8, or if a name is unknown or repeated.
     func readQuery(_ text: String?) throws(Problem) -> [String: String] {
         guard let text, !text.isEmpty else { return [:] }
         var values: [String: String] = [:]

@@ -1,18 +1,18 @@
 import HTTPTypes
 
-/// One method of one path: what it demands, what it takes, what it does.
+/// One method of one path: its permission, its parameters and its handler.
 struct Route: Sendable {
-    /// Carries out a call. A `Problem` that it throws is the answer.
+    /// Carries out a call. If it throws a `Problem`, that is the answer.
     typealias Handler = @Sendable (RouteCall) async throws -> RouteAnswer
 
     let method: HTTPRequest.Method
-    /// The path with its variable segments in braces, such as `/v1/apps/{bundle_id}`; also the `route` of metrics and
-    /// logs.
+    /// The path with its variable segments in braces, such as `/v1/apps/{bundle_id}`. Metrics and logs show it as
+    /// `route`.
     let path: String
     let access: Access
-    /// The names of the query parameters that the route knows; any other is refused.
+    /// The allowed query parameters. All others are refused.
     let query: Set<String>
-    /// Whether the call has a JSON body.
+    /// Whether the request has a JSON body.
     let takesBody: Bool
     let handler: Handler
 

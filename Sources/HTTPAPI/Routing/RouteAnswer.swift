@@ -4,20 +4,20 @@ import Hummingbird
 import JSON
 import NIOCore
 
-/// What a route answers.
+/// The answer of a route.
 struct RouteAnswer: Sendable {
     let status: HTTPResponse.Status
     private(set) var headers: HTTPFields
     let body: ResponseBody
 
-    /// A body of that media type, unless there is none.
+    /// An answer with a body of that media type, or without a body.
     init(status: HTTPResponse.Status, content: (type: String, bytes: ByteBuffer)? = nil) {
         self.status = status
         headers = content.map { [.contentType: $0.type] } ?? [:]
         body = content.map { ResponseBody(byteBuffer: $0.bytes) } ?? ResponseBody()
     }
 
-    /// 200 with a body that is written as it comes, by `write`, to its end.
+    /// 200 with a streamed body. `write` writes it until its end.
     init(
         streaming headers: HTTPFields,
         _ write: @escaping @Sendable @concurrent (inout any ResponseBodyWriter) async throws -> Void
@@ -38,7 +38,7 @@ struct RouteAnswer: Sendable {
     /// 201 with a body.
     static func created(_ answer: some APIAnswer) -> RouteAnswer { json(answer.json, status: .created) }
 
-    /// 202 with a body: committed, and the phones will follow.
+    /// 202 with a body: the change is committed, and Tally will send it to the phones.
     static func accepted(_ answer: some APIAnswer) -> RouteAnswer { json(answer.json, status: .accepted) }
 
     /// 204.

@@ -5,36 +5,36 @@ import Hummingbird
 import JSON
 import Orchestrator
 
-/// One request as its route sees it: authenticated, its query known, its body read.
+/// One request as its handler gets it: authenticated, with its query checked and its body read.
 struct RouteCall: Sendable {
     let method: String
-    /// The path as it was sent.
+    /// The path as the caller sent it.
     let path: String
     /// The caller; nil on open routes only.
     let principal: Principal?
-    /// Values of the braced segments; each is percent-encoded UTF-8.
+    /// Values of the segments in braces. All are valid percent-encoded UTF-8.
     let segments: PathSegments
-    /// The query; every name is one that the route knows and occurs once.
+    /// The query. The route allows every name, and each occurs once.
     let query: [String: String]
-    /// The body's bytes; empty where the route takes none.
+    /// The body's bytes; empty if the route takes no body.
     let body: [UInt8]
-    /// The header of that name, as it was sent.
+    /// The header `Idempotency-Key` as the caller sent it.
     let idempotencyHeader: String?
-    /// What matters only to an answer that goes on and on.
+    /// Facts that only streaming answers need.
     let streaming: StreamTerms
 
-    /// Whether what the body asks for takes as long as several other requests.
+    /// Whether the body's work takes as long as several other requests.
     var isLarge: Bool { body.count > 8 << 10 }
 
     /// The body as JSON.
     ///
-    /// - Throws: 400 `invalid_json`, which says where; 422 with the field for a text with U+0000, which Postgres cannot
-    ///   hold.
+    /// - Throws: 400 `invalid_json` with the position; 422 with the field if a text contains U+0000, which Postgres
+    ///   cannot store.
     func json() throws(Problem) -> JSONValue {
         do {
             return try JSONValue.parse(body, refusesNUL: true)
         } catch {
-            // Read again, because only a whole document tells which field it is.
+            // Parses again, because only the whole document shows which field it is.
             if error.code == .nul, let place = (try? JSONValue.parse(body))?.placeOfNUL { throw .nul(at: place) }
             throw .invalidJSON(error)
         }
@@ -45,16 +45,16 @@ struct RouteCall: Sendable {
         try Value(json: try json())
     }
 
-    /// A braced segment of the path, read as a field of that type is.
+    /// A path segment in braces, read as a field of that type.
     ///
-    /// - Throws: 422 that names the segment, and says what it has to look like.
+    /// - Throws: 422 that names the segment and describes the expected text.
     func segment<Value>(_ name: String, _ type: FieldType<Value>) throws(Problem) -> Value {
         try type.read(segments[name] ?? "", of: "'\(name)' in the path")
     }
 
-    /// A braced segment that is one word of a list.
+    /// A path segment in braces that is one word from a list.
     ///
-    /// - Throws: 422 that names the segment and the words.
+    /// - Throws: 422 that names the segment and lists the words.
     func segment<Word>(_ name: String, oneOf _: Word.Type) throws(Problem) -> Word
     where Word: RawRepresentable & CaseIterable, Word.RawValue == String {
         guard let word = segments[name].flatMap({ Word(rawValue: $0) }) else {
@@ -63,15 +63,15 @@ struct RouteCall: Sendable {
         return word
     }
 
-    /// A query parameter, read as a field of that type is; nil if it is absent.
+    /// A query parameter, read as a field of that type; nil if it is absent.
     ///
-    /// - Throws: 422 that names the parameter, and says what it has to look like.
+    /// - Throws: 422 that names the parameter and describes the expected text.
     func parameter<Value>(_ name: String, _ type: FieldType<Value>) throws(Problem) -> Value? {
         guard let text = query[name] else { return nil }
         return try type.read(text, of: "The query parameter '\(name)'")
     }
 
-    /// A query parameter that is `true` or `false`; absent means false.
+    /// A query parameter that is `true` or `false`; false if it is absent.
     ///
     /// - Throws: 422 that names the parameter and both words.
     func flag(_ name: String) throws(Problem) -> Bool {
@@ -80,9 +80,9 @@ struct RouteCall: Sendable {
         return flag
     }
 
-    /// A query parameter that is one word of a list; nil if it is absent.
+    /// A query parameter that is one word from a list; nil if it is absent.
     ///
-    /// - Throws: 422 that names the parameter and the words.
+    /// - Throws: 422 that names the parameter and lists the words.
     func word<Word>(_ name: String, _: Word.Type = Word.self) throws(Problem) -> Word?
     where Word: RawRepresentable & CaseIterable, Word.RawValue == String {
         guard let text = query[name] else { return nil }
@@ -97,15 +97,15 @@ struct RouteCall: Sendable {
         try PageRequest(limit: query["limit"], cursor: query["cursor"])
     }
 
-    /// The app that the path names.
+    /// The app in the path.
     func app() throws(Problem) -> BundleID { try segment("bundle_id", .bundleID) }
 
-    /// A braced segment that is a UUID, in lower case.
+    /// A path segment in braces that is a UUID, in lower case.
     func uuid(_ name: String) throws(Problem) -> String {
         try segment(name, .channelID).rawValue
     }
 
-    /// What the caller wants to be carried out once, if it says so.
+    /// The request's idempotency key; nil without the header.
     func idempotencyKey() throws(Problem) -> IdempotencyKey? {
         guard let key = idempotencyHeader, let principal else { return nil }
         guard (1...255).contains(key.utf8.count) else {
@@ -120,7 +120,7 @@ struct RouteCall: Sendable {
         )
     }
 
-    /// 422 for a word that is none of those that there are.
+    /// 422 for a word that is not in the list.
     private static func notOne(of words: [String], _ place: String) -> Problem {
         .invalidRequest("\(place) must be one of \(words.map { "'\($0)'" }.joined(separator: ", ")).")
     }

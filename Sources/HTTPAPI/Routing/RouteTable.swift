@@ -8,32 +8,32 @@ struct RouteTable: Sendable {
     private let root: Node
     private let unmatched: RequestMeter
 
-    /// - `metrics`: where the requests of each route are counted.
+    /// - `metrics`: counts the requests of each route.
     init(_ routes: [Route], metrics: any MetricsFactory) {
         self.routes = routes
         root = Node(routes.map { ($0.path.pathSegments[...], Endpoint($0, metrics)) })
-        // A method of the caller's invention must not become a series of its own.
+        // Uses one series, so that a method that a caller invents does not create its own.
         unmatched = RequestMeter(method: "other", route: MetricLabel.unmatched, metrics)
     }
 
-    /// What a request leads to.
+    /// The result of looking up a path and method.
     struct Match: Sendable {
-        /// Nil where the path leads nowhere, or not with this method.
+        /// Nil if the path does not exist or lacks this method.
         let route: Route?
-        /// The braced segments of the path.
+        /// The values of the path's segments in braces.
         let segments: PathSegments
-        /// The methods that the path takes, in alphabetical order; empty for a path that does not exist.
+        /// The methods of the path, in alphabetical order; empty if the path does not exist.
         let methods: [String]
-        /// Whether nobody needs a key to be answered.
+        /// Whether anybody gets an answer without a key.
         let isOpen: Bool
         let meter: RequestMeter
     }
 
-    /// Follows a path as it was sent. Where several routes match, a segment that is spelled out goes before a braced
-    /// one. `HEAD` leads where `GET` does.
+    /// Looks up a path as the caller sent it. A literal segment wins over a segment in braces. `HEAD` uses the route of
+    /// `GET`.
     func match(_ method: HTTPRequest.Method, path: String) -> Match {
         let segments = path.pathSegments
-        // No id is empty: such a path is a slip, or what a client made of `.` and `..`. Nobody needs a key to hear it.
+        // No id is empty, so such a path is a mistake, or a client removed `.` or `..`. The answer needs no key.
         guard !segments.contains("") else {
             return Match(route: nil, segments: PathSegments(), methods: [], isOpen: true, meter: unmatched)
         }
@@ -60,10 +60,10 @@ struct RouteTable: Sendable {
     }
 }
 
-/// A route, and what is measured of it.
+/// A route with its metrics.
 private final class Endpoint: Sendable {
     let route: Route
-    /// The names of the braced segments, in their order.
+    /// The names of the segments in braces, in order.
     let names: [String]
     let meter: RequestMeter
 
@@ -74,14 +74,14 @@ private final class Endpoint: Sendable {
     }
 }
 
-/// Where a path may go on.
+/// One position in the tree of path segments.
 private final class Node: Sendable {
-    /// Of paths that end here, one for each method.
+    /// The routes whose path ends here, one for each method.
     let endpoints: [Endpoint]
     private let spelledOut: [(segment: String, node: Node)]
     private let braced: Node?
 
-    /// - Parameter routes: with what of their paths lies behind this node.
+    /// - Parameter routes: the routes below this node, each with the rest of its path.
     init(_ routes: [(rest: ArraySlice<String>, endpoint: Endpoint)]) {
         var ending: [Endpoint] = []
         var behind: [String: [(rest: ArraySlice<String>, endpoint: Endpoint)]] = [:]
@@ -97,8 +97,8 @@ private final class Node: Sendable {
         spelledOut = behind.map { (segment: $0.key, node: Node($0.value)) }
     }
 
-    /// The node at the end of a path, of which the segments before `place` led here, and the values of the braced
-    /// segments on the way to it.
+    /// The node at the end of `path`. Adds the values of segments in braces to `values`. The segments before index
+    /// `place` have led to this node.
     func find(_ path: [String], from place: Int, _ values: inout [String]) -> Node? {
         guard place < path.count else { return endpoints.isEmpty ? nil : self }
         for next in spelledOut where ExactText.equal(next.segment, path[place]) {
@@ -113,14 +113,14 @@ private final class Node: Sendable {
 }
 
 extension String {
-    /// What is behind each slash.
+    /// The text after each slash.
     fileprivate var pathSegments: [String] {
         let bytes = utf8.span
         var segments: [String] = []
         segments.reserveCapacity(8)
         var start = 0
         for end in 0...bytes.count where end == bytes.count || bytes[end] == UInt8(ascii: "/") {
-            // Before the first slash there is nothing.
+            // The part before the first slash is empty.
             if end > 0 { segments.append(String(self[place(start)..<place(end)])) }
             start = end + 1
         }

@@ -1,19 +1,19 @@
 import HTTP1Server
 import NIOCore
 
-/// Ends a connection whose peer takes too long, byte by byte or not at all.
+/// Closes a connection if its peer takes too long, whether it sends slowly or nothing.
 ///
-/// A limit on silence alone would not do: a peer that sends one byte now and then is never silent. So each of three
-/// waits has a limit of its own: for a head, for an answer, and for the next request.
+/// A limit on silence is not enough: a peer that sends a byte now and then is never silent. So there are three separate
+/// timeouts: for a head, for an answer, and for the next request.
 ///
-/// It stands behind the decoder, where a head is read when it is complete; the decoder says when one begins.
-/// Bound to its channel's event loop, as every channel handler.
+/// The handler comes after the decoder, which passes on a head once it is complete and fires an event when one begins.
+/// Bound to its channel's event loop, like every channel handler.
 final class ConnectionDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
-    // Parts of requests and of answers; which does not matter.
+    // The handler passes all parts of requests and answers on, whatever their type.
     typealias InboundIn = NIOAny
     typealias OutboundIn = NIOAny
 
-    /// What the connection waits for.
+    /// The event that the connection waits for.
     private enum Wait {
         case head
         case answer
@@ -22,11 +22,11 @@ final class ConnectionDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
 
     private let times: ConnectionTimes
     private var wait = Wait.head
-    /// While an answer is due: whether the request behind has begun.
+    /// Whether the next request has begun before the current answer.
     private var nextHasBegun = false
     private var deadline = NIODeadline.distantFuture
-    /// Due at the deadline or before it: deadlines move with every request, and a timer is set only when one has run
-    /// out.
+    /// Fires at the deadline or earlier. Each request moves the deadline, but the timer is set again only after it has
+    /// fired.
     private var timer: (task: Scheduled<Void>, due: NIODeadline)?
 
     init(_ times: ConnectionTimes) {
@@ -45,7 +45,7 @@ final class ConnectionDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if event is RequestBegan {
             switch wait {
-            // The first head of a connection is due from its opening on.
+            // The timeout of a connection's first head starts when the connection opens.
             case .head: break
             case .answer: nextHasBegun = true
             case .nextRequest: begin(.head, context)

@@ -1,11 +1,11 @@
 import Glibc
 import Synchronization
 
-/// The `Date` of answers, written out once a second.
+/// The `Date` header of answers. The text is rebuilt once a second.
 final class DateHeader: Sendable {
     private let latest = Mutex((second: 0, text: text(0)))
 
-    /// The text for now.
+    /// The text of the current time.
     var now: String {
         let second = time(nil)
         return latest.withLock { latest in
@@ -14,11 +14,11 @@ final class DateHeader: Sendable {
         }
     }
 
-    /// A time as HTTP writes it (RFC 9110 §5.6.7), in seconds since 1970.
+    /// An HTTP date (RFC 9110 §5.6.7) from seconds since 1970.
     static func text(_ second: Int) -> String {
         var second = second
         var parts = tm()
-        // Fails only for years that no int can hold.
+        // Fails only for years that exceed an int.
         gmtime_r(&second, &parts)
         func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
         let day = "\(days[Int(parts.tm_wday)]), \(two(parts.tm_mday)) \(months[Int(parts.tm_mon)])"

@@ -7,9 +7,9 @@ import NIOHTTP1
 import NIOPosix
 import ServiceLifecycle
 
-/// The HTTP API as a service: routes over a ``TallyService``, on one listener and, if wanted, a second one for metrics.
+/// The HTTP API as a service: routes over a ``TallyService``, on one listener, with an optional second one for metrics.
 ///
-/// It stops taking connections when the group shuts down gracefully, and finishes the requests it has.
+/// On a graceful shutdown it accepts no more connections and finishes the open requests.
 package struct HTTPServer: Service, CustomStringConvertible {
     private let service: any TallyService
     private let configuration: HTTPServerConfiguration
@@ -18,11 +18,11 @@ package struct HTTPServer: Service, CustomStringConvertible {
     private let logger: Logger
 
     /// - Parameters:
-    ///   - service: what the routes call.
+    ///   - service: carries out the requests.
     ///   - configuration: addresses and limits.
-    ///   - metrics: what `/metrics` shows, and where this server counts its requests.
+    ///   - metrics: the source of `/metrics`; this server also counts its requests here.
     ///   - onListening: called once for each listener, when it accepts connections.
-    ///   - logger: gets one line for each failed request; nothing of bodies, keys or tokens.
+    ///   - logger: gets one line for each failed request, without bodies, keys or tokens.
     package init(
         service: any TallyService,
         configuration: HTTPServerConfiguration,
@@ -41,7 +41,7 @@ package struct HTTPServer: Service, CustomStringConvertible {
 
     /// Serves until shutdown.
     ///
-    /// - Throws: when an address cannot be bound.
+    /// - Throws: An error if an address cannot be bound.
     package func run() async throws {
         let drain = Drain()
         let limits = RateLimits(requestsPerSecond: configuration.requestsPerSecond)
@@ -103,7 +103,7 @@ package struct HTTPServer: Service, CustomStringConvertible {
             do {
                 try await writer.write(response: response.head, body: response.body)
             } catch let error as HTTPParserError {
-                // Thrown as it is, it would be answered once more.
+                // Wrapped, because the server would otherwise send a second answer.
                 throw BodyReadError(cause: error)
             }
         }

@@ -1,22 +1,22 @@
-/// Where the HTTP API listens, and what it puts up with.
+/// The addresses and limits of the HTTP API.
 package struct HTTPServerConfiguration: Sendable {
     /// The name or address to listen on.
     package var host: String
-    /// The port to listen on; 0: any that is free.
+    /// The port to listen on; 0: any free port.
     package var port: Int
-    /// Where `/metrics` is served without a key, besides; nil: nowhere.
+    /// An extra listener that serves `/metrics` without a key; nil: none.
     package var metricsListener: (host: String, port: Int)?
-    /// The most bytes of a body (1 MiB, else 413).
+    /// The most bytes of a body (1 MiB). A longer one gets 413.
     package var maximumBodySize: Int
-    /// The most bytes of all header fields together; beyond it the connection is closed with 400 or 431.
+    /// The most bytes of all header fields together. Above it, the server answers 400 or 431 and closes the connection.
     package var maximumHeaderSize: Int
-    /// How many requests, and operations of batches, one API key may make in a second; nil: as many as it likes.
+    /// The most requests and batch operations of one API key per second; nil: no limit.
     package var requestsPerSecond: Int?
-    /// Connections served at the same time; more of them wait in the kernel's queue.
+    /// The most connections served at the same time. Further ones wait in the kernel's queue.
     package var maximumConnections: Int
-    /// How long a connection may take over what.
+    /// The timeouts of a connection.
     package var connectionTimes: ConnectionTimes
-    /// So long `/health/ready` says 503 before no more connections are taken, when the daemon is told to stop.
+    /// How long `/health/ready` answers 503 during a shutdown before the listeners close.
     package var drainDelay: Duration
 
     package init(
@@ -42,14 +42,14 @@ package struct HTTPServerConfiguration: Sendable {
     }
 }
 
-/// How long a connection may take over what, before it is closed.
+/// The timeouts after which the server closes a connection.
 package struct ConnectionTimes: Sendable, Hashable {
     /// From the first byte of a request, or from the opening of the connection, to the end of the head.
     package var head: Duration
-    /// From an answer to the first byte of the next request. Longer than the idle times of usual proxies, so that they
-    /// close first and send no request into a connection that is just being closed.
+    /// From an answer to the first byte of the next request. It is longer than the idle timeouts of common proxies, so
+    /// that they close first and send no request into a closing connection.
     package var idle: Duration
-    /// From the head to the beginning of the answer, the body included.
+    /// From the head to the start of the answer, including the body.
     package var exchange: Duration
 
     package init(head: Duration = .seconds(30), idle: Duration = .seconds(90), exchange: Duration = .seconds(300)) {
@@ -59,19 +59,19 @@ package struct ConnectionTimes: Sendable, Hashable {
     }
 }
 
-/// An address that the server listens on by now.
+/// An address on which the server listens now.
 package struct ListeningAddress: Sendable, Hashable, CustomStringConvertible {
-    /// What is served there.
+    /// The routes of a listener.
     package enum Purpose: Sendable, Hashable {
         case api
         case metrics
     }
 
-    /// What is served there.
+    /// The routes of this listener.
     package let purpose: Purpose
-    /// The name or address of the configuration.
+    /// The name or address from the configuration.
     package let host: String
-    /// The real port, also where any was asked for.
+    /// The actual port, even if the configuration says 0.
     package let port: Int
 
     package init(_ purpose: Purpose, host: String, port: Int) {
@@ -80,7 +80,7 @@ package struct ListeningAddress: Sendable, Hashable, CustomStringConvertible {
         self.port = port
     }
 
-    /// `http://host:port`, with the brackets of an IPv6 address.
+    /// `http://host:port`. An IPv6 address gets brackets.
     package var url: String {
         host.contains(":") ? "http://[\(host)]:\(port)" : "http://\(host):\(port)"
     }

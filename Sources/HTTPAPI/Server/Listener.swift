@@ -2,9 +2,9 @@ import Glibc
 import NIOCore
 import ServiceLifecycle
 
-/// One listener of the server; its failure says which address it could not have.
+/// One listener of the server. Its error names the address that it could not bind.
 struct Listener: Service {
-    /// As the configuration has it: the port may be 0.
+    /// The configured address. Its port may be 0.
     let address: ListeningAddress
     let server: any Service
 
@@ -12,7 +12,7 @@ struct Listener: Service {
         do {
             try await server.run()
         } catch let error as IOError {
-            // No other thread's call writes over these words: glibc keeps them per thread since 2.32.
+            // No other thread overwrites this text: since 2.32, glibc keeps it per thread.
             throw ListeningError(address: address, words: String(cString: strerror(error.errnoCode)))
         } catch let error as SocketAddressError.UnknownHost {
             throw ListeningError(address: address, words: error.errorDescription)
@@ -20,10 +20,10 @@ struct Listener: Service {
     }
 }
 
-/// An address that the server cannot listen on.
+/// The server cannot listen on an address.
 struct ListeningError: Error, CustomStringConvertible {
     let address: ListeningAddress
-    /// The system's.
+    /// The system's error text.
     let words: String
 
     var description: String {

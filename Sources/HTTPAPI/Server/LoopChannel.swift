@@ -3,9 +3,9 @@ import HummingbirdCore
 import Logging
 import NIOCore
 
-/// A connection whose requests are carried out on the event loop that reads and writes it.
+/// A connection whose requests run on the event loop that reads and writes it.
 ///
-/// What comes in is there at once, and an answer is written where it is made: neither wakes another thread.
+/// Requests and answers do not change threads, so neither wakes another thread.
 struct LoopChannel: ServerChildChannel {
     let connection: HTTP1Connection
 
@@ -20,7 +20,7 @@ struct LoopChannel: ServerChildChannel {
     }
 }
 
-/// Runs tasks on an event loop, which must outlive them.
+/// Runs tasks on an event loop. The event loop must outlive the tasks.
 final class EventLoopExecutor: TaskExecutor {
     private let loop: any EventLoop
 

@@ -2,9 +2,9 @@ import JSON
 
 /// Whether the daemon can do its work, for `/health/ready`.
 struct Readiness: Hashable {
-    /// False takes the daemon out of a load balancer: 503.
+    /// If false, `/health/ready` answers 503 and load balancers skip the daemon.
     let isReady: Bool
-    /// What operators should look at; a daemon that is ready works all the same.
+    /// Warnings for operators. A ready daemon may have some.
     let warnings: [String]
 
     private init(isReady: Bool, warnings: [String]) {
@@ -12,7 +12,7 @@ struct Readiness: Hashable {
         self.warnings = warnings
     }
 
-    /// Asks the service, which can do nothing while its database is away.
+    /// Asks the service. It is not ready while its database is unavailable.
     init(of service: any TallyService) async {
         do {
             self.init(isReady: true, warnings: try await service.warnings())
@@ -21,7 +21,7 @@ struct Readiness: Hashable {
         }
     }
 
-    /// Told to stop: requests are answered, and new ones should go elsewhere.
+    /// The daemon is stopping. It still answers requests, but new ones should go to another daemon.
     static let stopping = Readiness(isReady: false, warnings: ["The daemon is stopping."])
 
     var json: JSONValue {

@@ -5,30 +5,32 @@ import NIOCore
 import Orchestrator
 import ServiceLifecycle
 
-/// Server-sent events (HTML Living Standard, "Server-sent events") to one reader, until it goes, may not read any more,
-/// takes nothing for too long, or the daemon stops. Whatever ends it, the reader goes on elsewhere with the last id
-/// that it saw.
+/// A stream of server-sent events (HTML Living Standard, "Server-sent events") to one reader.
+///
+/// It ends when the reader disconnects, loses its permission, or is too slow, or when the daemon stops. The reader can
+/// reconnect to any daemon with the last event id it received.
 struct EventStream: Sendable {
     let service: any TallyService
     let filter: EventFilter
-    /// What the reader has read already.
+    /// The position from which the reader continues.
     let start: EventCursor
     let principal: Principal
     let terms: StreamTerms
     let times: Times
 
     struct Times: Sendable {
-        /// So often a reader hears that it is still connected, and how far it has come.
+        /// How often the reader is sent its position, which also shows that the connection works.
         var heartbeat: Duration = .seconds(15)
-        /// How long a reader may take nothing that is written.
+        /// How long a write may wait for the reader.
         var patience: Duration = .seconds(30)
     }
 
-    /// Writes until the stream is over. A reader may come again at once.
+    /// Writes until the stream ends. The reader may then reconnect immediately.
     @concurrent
     func write(to writer: inout any ResponseBodyWriter) async throws {
         let watch = WriteWatch(patience: times.patience)
-        // Structured, so that the watch ends with the stream; it cannot be the one that writes, which a writer forbids.
+        // A child task, so that the watch ends with the stream. The watch is the child because a writer must stay in
+        // its task.
         async let watching: Void = watch.run(hangUp: terms.hangUp ?? {})
         var place = start
         var checked = ContinuousClock.now
@@ -50,7 +52,7 @@ struct EventStream: Sendable {
         try await writer.finish(nil)
     }
 
-    /// Nil when there is nothing more to say: the daemon stops, or cannot read on.
+    /// The next page. Nil if the stream must end, because the daemon stops or cannot read events.
     private func next(after place: EventCursor) async throws -> EventPage? {
         do {
             return try await cancelWhenGracefulShutdown {
@@ -64,10 +66,10 @@ struct EventStream: Sendable {
         }
     }
 
-    /// A place without an event: it dispatches nothing, and the reader's last event id moves on.
+    /// A position without an event. It dispatches nothing, but updates the reader's last event id.
     static func mark(_ place: EventCursor) -> String { ": \nid: \(place)\n\n" }
 
-    /// JSON has no line breaks outside strings, and in strings they are escaped.
+    /// One event as text. JSON has no line breaks outside strings, and escapes those within strings.
     static func text(_ event: EventRecord) -> String {
         "id: \(event.cursor)\nevent: \(event.kind)\ndata: \(event.resource.json.text)\n\n"
     }

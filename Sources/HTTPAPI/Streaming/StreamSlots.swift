@@ -3,7 +3,7 @@ import CoreMetrics
 import Metrics
 import Synchronization
 
-/// Counts the readers that hold a connection, of all keys and of each.
+/// Counts the readers that follow events, in total and for each key.
 final class StreamSlots: Sendable {
     private let limit: Int
     private let limitPerKey: Int
@@ -16,9 +16,9 @@ final class StreamSlots: Sendable {
         readers = Gauge(label: MetricLabel.eventReaders, factory: metrics)
     }
 
-    /// Takes a place until the result is let go.
+    /// Counts a reader for as long as the returned object exists.
     ///
-    /// - Throws: 429 when there is none.
+    /// - Throws: 429 if a limit is reached.
     func take(for keyID: String) throws(Problem) -> StreamSlot {
         let exceeded: Int? = taken.withLock { taken in
             if taken[keyID, default: 0] >= limitPerKey { return limitPerKey }
@@ -41,7 +41,7 @@ final class StreamSlots: Sendable {
     }
 }
 
-/// One place among the readers, for as long as it exists: an answer that is never written gives it back, too.
+/// One counted reader, for as long as this object exists. It is released even if the answer is never written.
 final class StreamSlot: Sendable {
     private let slots: StreamSlots
     private let keyID: String

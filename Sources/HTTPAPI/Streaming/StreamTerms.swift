@@ -1,17 +1,17 @@
 import Orchestrator
 
-/// What a request says of an answer that goes on and on, and what its connection lets one do.
+/// The request's headers for a stream, and the functions that its connection provides.
 struct StreamTerms: Sendable {
     /// The header `Accept`.
     var accept: String?
-    /// The header `Last-Event-ID`: what a reader has read already.
+    /// The header `Last-Event-ID`: the last event that the reader received.
     var lastEventID: String?
-    /// Looks up the caller once more: a key may be revoked meanwhile.
+    /// Looks up the caller again, because the key may have been revoked.
     var authenticateAgain: @Sendable () async throws -> Principal? = { nil }
-    /// Ends the connection at once; nil if there is none.
+    /// Closes the connection immediately; nil without a connection.
     var hangUp: (@Sendable () -> Void)?
 
-    /// Whether the caller takes server-sent events: unless it asks for JSON and for nothing else that would do.
+    /// Whether to send server-sent events. False only if `Accept` names JSON and not `text/event-stream`.
     var wantsEventStream: Bool {
         guard let accept else { return true }
         let types = accept.split(separator: ",").map { range in

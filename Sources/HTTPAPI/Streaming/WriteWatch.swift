@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Sees to it that no write waits for ever for a reader that takes nothing.
+/// Closes a stream whose reader is too slow, so that no write waits forever.
 final class WriteWatch: Sendable {
     private let patience: Duration
-    /// Since when a write waits.
+    /// When the current write began; nil between writes.
     private let writingSince = Mutex<ContinuousClock.Instant?>(nil)
     private let (over, overContinuation) = AsyncStream.makeStream(of: Void.self)
 
@@ -16,24 +16,24 @@ final class WriteWatch: Sendable {
         writingSince.withLock { $0 = .now }
     }
 
-    /// It has gone through. One that fails ends the stream and needs no watch.
+    /// The write succeeded. A failed write ends the stream and needs no call.
     func endWriting() {
         writingSince.withLock { $0 = nil }
     }
 
-    /// There will be no more writes.
+    /// The stream has no more writes.
     func end() {
         overContinuation.finish()
     }
 
-    /// Watches until ``end()``; calls `hangUp` if a write waits for too long, which makes it fail.
+    /// Watches until ``end()``. If a write waits too long, calls `hangUp`, which makes the write fail.
     func run(hangUp: @escaping @Sendable () -> Void) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 while !Task.isCancelled {
                     let since = self.writingSince.withLock { $0 }
                     if let since, since.duration(to: .now) >= self.patience { hangUp() }
-                    try? await Task.sleep(for: self.patience / 4)  // throws only when cancelled
+                    try? await Task.sleep(for: self.patience / 4)  // throws only on cancellation
                 }
             }
             for await _ in over {}
