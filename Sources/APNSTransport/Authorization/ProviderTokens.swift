@@ -31,8 +31,8 @@ final class ProviderTokens: Sendable {
     /// The token for a request that leaves now. While the store is unavailable, the last token is used until Apple
     /// refuses it.
     ///
-    /// `due` is the deadline of the request. If another request is already asking the store, this one waits until that
-    /// deadline instead.
+    /// `due` is the deadline of the request. If another request is already asking the store, this one waits until
+    /// that request's deadline.
     func token(
         for identity: SigningIdentity,
         until due: ContinuousClock.Instant

@@ -16,7 +16,7 @@ package struct StartRecord: Sendable, Hashable {
     }
 }
 
-// MARK: The same id again
+// MARK: Repeated starts
 
 extension StartRecord {
     /// The result of a start whose id already exists.

@@ -1,16 +1,16 @@
 /// Decides what happens to one device's start when it is due and when APNs has answered its push (promise 6).
 ///
 /// It has no clock and stores nothing: the caller builds it from the stored row, calls it, and stores the result. Three
-/// events bypass it. The phone's report settles a start in any state. A registration makes a failed start due again.
-/// The end of the activity cancels all due starts.
+/// events bypass it. The phone's report settles a start in any state. A registration makes a withheld or failed
+/// start due again. After the end of the activity no start is due.
 ///
 /// ```
 /// pending ──▶ claimed ──▶ sent
 ///    ▲           ├──────▶ unknown ──▶ claimed (repeated, once)
 ///    ├───────────┴──────▶ withheld, failed, cancelled
-///    └─ a new registration, or what stood against it is over
+///    └─ a new registration, or the obstacle is gone
 ///
-/// every one ──▶ settled: the phone has reported the card, and there is never another start
+/// any state ──▶ settled: the phone has reported the card, so no other start leaves
 /// ```
 package struct StartStateMachine: Sendable, Hashable {
     /// The states of a start, as they are stored.
@@ -119,7 +119,7 @@ package struct StartStateMachine: Sendable, Hashable {
     }
 }
 
-// MARK: Its time has come
+// MARK: Due
 
 extension StartStateMachine {
     /// The action for a start that is due.
@@ -181,7 +181,7 @@ extension StartStateMachine {
     }
 }
 
-// MARK: Its push was answered
+// MARK: Answers
 
 extension StartStateMachine {
     /// What the answer to a push means for the start.

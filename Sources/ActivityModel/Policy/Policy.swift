@@ -31,7 +31,7 @@ package struct Policy: Sendable, Hashable {
     package var fallbackAlert = false
     /// Tally ends an activity that had no change for this long; `nil`: never.
     package var endWhenSilentSeconds: Int?
-    /// What channels of this type store.
+    /// The storage policy of this type's channels.
     package var channelStorage = ChannelStorage.mostRecent
     /// How long a channel stays after the end; `nil`: see ``ChannelStorage/defaultGraceSeconds``.
     package var channelGraceSeconds: Int?

@@ -188,7 +188,7 @@ package final class HTTP2ClientConnection {
         wire.schedule()
     }
 
-    // MARK: The end
+    // MARK: Closing
 
     /// Accepts no more requests, waits for the open ones (``HTTP2ClientConfiguration/closeTimeout``), then closes.
     package func close() {

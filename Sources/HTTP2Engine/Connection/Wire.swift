@@ -316,7 +316,7 @@ final class Wire {
         return true
     }
 
-    // MARK: The end
+    // MARK: Closing
 
     private func sayGoodbye() {
         guard let lingerTime else { return finish(nil) }

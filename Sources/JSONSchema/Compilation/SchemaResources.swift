@@ -59,7 +59,7 @@ struct SchemaResources {
         return targets
     }
 
-    // MARK: Places
+    // MARK: Locations
 
     mutating func setChild(_ id: SchemaNode.ID, of parent: SchemaNode.ID, _ keyword: String, _ token: String?) {
         children[Child(parent: parent, step: Self.step(keyword, token))] = id

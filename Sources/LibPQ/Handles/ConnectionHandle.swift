@@ -83,7 +83,7 @@ final class ConnectionHandle: @unchecked Sendable {
     func enterPipeline() -> Bool { unsafe PQenterPipelineMode(raw) == 1 }
     func exitPipeline() -> Bool { unsafe PQexitPipelineMode(raw) == 1 }
 
-    // MARK: Sending; libpq queues what the socket does not take
+    // MARK: Sending (libpq queues unsent bytes)
 
     /// Sends SQL text, only outside of pipelines. It may contain several commands.
     func sendScript(_ sql: String) -> Bool { unsafe PQsendQuery(raw, sql) == 1 }

@@ -33,7 +33,7 @@ package final class Session: @unchecked Sendable {
         self.loop = loop
     }
 
-    // MARK: State, for the holder of the connection between operations
+    // MARK: State between operations
 
     /// Whether it is usable, as far as known without asking the server.
     package var isOpen: Bool { claimed { $0 != nil } ?? true }
