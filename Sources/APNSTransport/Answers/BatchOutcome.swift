@@ -12,8 +12,7 @@ package struct BatchOutcome: Sendable {
             self.outcome = outcome
         }
 
-        /// Whether APNs rejected the token. A 410 without a known reason has the same class, but does not suggest a
-        /// wrong key or host, so it does not count.
+        /// Whether APNs rejected the token. A 410 does not count, because it does not suggest a wrong key or host.
         package var isRejection: Bool { outcome.class == .tokenRejected && outcome.status != 410 }
     }
 

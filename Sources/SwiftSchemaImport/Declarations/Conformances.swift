@@ -1,7 +1,7 @@
 internal import SwiftContent
 internal import SwiftSyntax
 
-/// The protocols of a type that the sources declare.
+/// The protocols of a type, as far as the sources show them.
 struct Conformances {
     /// Protocols without an `init(from:)` of their own.
     private static let harmless: Set<String> = [
@@ -16,7 +16,7 @@ struct Conformances {
 
     /// The names of protocols that the sources do not declare.
     private(set) var foreign: Set<String> = []
-    /// The first foreign protocol that might change the decoding.
+    /// The first protocol that might change the decoding, because its declaration is unknown.
     private(set) var unknown: (name: String, place: SourcePlace)?
     /// The `init(from:)` that a protocol in the sources provides.
     private(set) var inheritedInitializer: SourcePlace?
