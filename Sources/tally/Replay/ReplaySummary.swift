@@ -2,7 +2,7 @@ import APITypes
 import ActivityModel
 import JSON
 
-/// What a replay came to.
+/// The results of a replay.
 struct ReplaySummary: Presentable, Equatable {
     private struct Total: Equatable {
         var activityID: ActivityID

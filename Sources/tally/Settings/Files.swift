@@ -1,7 +1,7 @@
 import Foundation
 import JSON
 
-/// Reads what a command names.
+/// Reads files that are named on the command line.
 enum Files {
     /// The bytes of a file.
     static func read(_ path: String) throws -> [UInt8] {
@@ -12,9 +12,9 @@ enum Files {
         }
     }
 
-    /// The bytes of a file that may hold secrets; nil if it is not there.
+    /// The bytes of a file that may contain secrets; nil if it does not exist.
     ///
-    /// - Throws: ``UsageError`` if anybody but its owner may read or change it.
+    /// - Throws: ``UsageError`` if anybody except its owner may read or change it.
     static func readPrivate(_ path: String) throws -> [UInt8]? {
         guard FileManager.default.fileExists(atPath: path) else { return nil }
         var status = stat()
