@@ -1,6 +1,6 @@
 import JSON
 
-/// What became of all pushes that phones received.
+/// Counts the results of all pushes that phones received.
 struct VerdictCounts {
     private var verdicts: [String: Int] = [:]
     private var reasons: [IgnoreReason: Int] = [:]
@@ -14,7 +14,7 @@ struct VerdictCounts {
         }
     }
 
-    /// Pushes by verdict.
+    /// Pushes by result.
     var received: JSONValue {
         .object(JSONObject(verdicts.sorted { $0.key < $1.key }.map { ($0, .number(JSONNumber($1))) }))
     }
@@ -27,7 +27,7 @@ struct VerdictCounts {
 }
 
 extension PushCounts {
-    /// One object per line of the table, sorted.
+    /// One object per row of the table, sorted.
     var json: [JSONValue] {
         counts.sorted { left, right in
             let (a, b) = (left.key, right.key)
