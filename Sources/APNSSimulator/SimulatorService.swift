@@ -8,7 +8,7 @@ import ServiceLifecycle
 import TLSEngine
 import TallyClient
 
-/// The configuration of a simulator.
+/// The configuration of a simulator: its addresses, its certificate file and the Tally that apps report to.
 package struct SimulatorConfiguration: Sendable {
     package var settings = SimulationSettings()
     /// A numeric address; loopback by default.
@@ -166,7 +166,6 @@ package final class SimulatorService: Service, CustomStringConvertible {
 }
 
 extension Moment {
-    /// The current instant.
     package static var now: Moment {
         Moment(
             milliseconds: Int64((Date().timeIntervalSince1970 * 1000).rounded(.down)),

@@ -18,7 +18,6 @@ struct ControlOptions: ParsableArguments {
     @Option(help: "Address of the simulator's control API. (default: $APNS_SIM_CONTROL_URL)")
     var control: String?
 
-    /// The address.
     func url() throws -> String {
         guard let url = control ?? ProcessInfo.processInfo.environment["APNS_SIM_CONTROL_URL"] else {
             throw ValidationError("name the simulator with --control or APNS_SIM_CONTROL_URL")

@@ -1,7 +1,7 @@
 import APITypes
 import ArgumentParser
 
-/// The daemon.
+/// The daemon's program, with its commands.
 @main
 struct Tallyd: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -7,12 +7,10 @@ package struct ActivityResource: Sendable, Hashable {
     package var type: ActivityTypeName
     package var environment: APNSEnvironment
     package var state: ActivityState
-    /// The newest accepted revision.
     package var revision: Revision
     /// The timestamp of the newest change; nil until it is stamped.
     package var timestamp: Timestamp?
     package var delivery: Delivery
-    /// The newest accepted content state.
     package var contentState: JSONObject
     package var attributes: JSONObject
     package var createdAt: Instant

@@ -166,7 +166,7 @@ package struct ControlServer: Service, CustomStringConvertible {
     }
 }
 
-/// `POST /actions`.
+/// `POST /actions`: actions to carry out in order.
 struct ActionsRequest: APIRequest {
     var actions: [PhoneAction]
 

@@ -19,7 +19,6 @@ struct VerdictCounts {
         .object(JSONObject(verdicts.sorted { $0.key < $1.key }.map { ($0, .number(JSONNumber($1))) }))
     }
 
-    /// Ignored pushes by reason.
     var ignoredJSON: JSONValue {
         let sorted = reasons.sorted { $0.key.rawValue < $1.key.rawValue }
         return .object(JSONObject(sorted.map { ($0.rawValue, .number(JSONNumber($1))) }))

@@ -88,7 +88,6 @@ extension PhoneReport {
         case activity(ActivityID)
     }
 
-    /// The subject of a report.
     fileprivate var subject: Subject {
         switch self {
         case .device: .device

@@ -40,7 +40,7 @@ package enum Acceptance: Sendable, Hashable {
     case listChannels(bundleID: String)
 }
 
-/// A refusal.
+/// A refusal with Apple's status and reason.
 package struct Refusal: Sendable, Hashable {
     package var status: Int
     /// The `reason` in the JSON body.

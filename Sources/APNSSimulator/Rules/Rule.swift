@@ -2,7 +2,6 @@ import ActivityModel
 
 /// One rule: a condition in words and in code, the refusal that it causes, and its source.
 package struct Rule: Sendable {
-    /// The condition in words.
     package let condition: String
     package let status: Int
     package let reason: String

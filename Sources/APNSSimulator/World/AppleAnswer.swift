@@ -9,7 +9,6 @@ package struct AppleAnswer: Sendable, Hashable {
     /// The `reason` in the body; nil for a success.
     package var reason: String?
 
-    /// One header field.
     package struct Header: Sendable, Hashable {
         package var name: String
         package var value: String

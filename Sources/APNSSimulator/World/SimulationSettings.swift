@@ -13,7 +13,6 @@ package struct SimulationSettings: Sendable {
     package var withoutBroadcast: Set<String> = []
     /// Whether to answer as on Apple's pages, even if a recording shows something else.
     package var answersAsDocumented = false
-    /// How errors affect a connection.
     package var penalties = PenaltyLimits()
     /// Whether a new subscriber of a channel gets its stored message. Apple stores it for known devices and promises
     /// nothing to later subscribers.

@@ -22,7 +22,6 @@ final class RequestGate: Sendable {
         state = Mutex(State(free: max(1, width)))
     }
 
-    /// The number of waiting requests.
     var waitingCount: Int { state.withLock { $0.waiting.count } }
 
     /// Waits for a slot; false if the task was cancelled first. After true, the caller must call ``leave()`` once.

@@ -7,7 +7,6 @@ extension TallyClient {
         try await answer(AppResource.self, to: .put("/v1/apps/\(id)", request))
     }
 
-    /// One app.
     package func app(_ id: BundleID) async throws(ClientError) -> AppResource {
         try await answer(AppResource.self, to: .get("/v1/apps/\(id)"))
     }

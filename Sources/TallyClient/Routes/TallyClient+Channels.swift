@@ -16,7 +16,6 @@ extension TallyClient {
         try await answer(ChannelResource.self, to: .get("/v1/apps/\(app)/channels/\(id)"))
     }
 
-    /// The channels of an app.
     package func channels(
         _ app: BundleID,
         _ page: PageRequest = PageRequest()

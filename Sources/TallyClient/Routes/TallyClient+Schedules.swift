@@ -13,7 +13,6 @@ extension TallyClient {
         return try await answer(Page<ScheduleResource>.self, to: call)
     }
 
-    /// One schedule.
     package func schedule(_ app: BundleID, _ id: String) async throws(ClientError) -> ScheduleResource {
         try await answer(ScheduleResource.self, to: .get("/v1/apps/\(app)/schedules/\(APICall.encoded(id))"))
     }

@@ -19,7 +19,6 @@ extension TallyClient {
         try await answer(TypeResource.self, to: .get("/v1/apps/\(app)/types/\(name)"))
     }
 
-    /// The types of an app.
     package func types(
         _ app: BundleID,
         _ page: PageRequest = PageRequest()
@@ -27,7 +26,6 @@ extension TallyClient {
         try await answer(Page<TypeResource>.self, to: .get("/v1/apps/\(app)/types", query: page.query))
     }
 
-    /// All versions of a type.
     package func typeVersions(
         _ app: BundleID,
         _ name: ActivityTypeName,

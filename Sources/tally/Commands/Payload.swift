@@ -17,7 +17,6 @@ struct Payload: ClientCommand {
         case update, end
     }
 
-    /// The kind of destination.
     enum Destination: String, ExpressibleByArgument, CaseIterable {
         case tokens, channel
     }

@@ -108,7 +108,7 @@ extension ReplayPlayer.Entry {
     }
 }
 
-/// The replay cannot continue.
+/// Why a replay cannot continue.
 struct ReplayError: Error, Equatable {
     let message: String
 

@@ -3,7 +3,6 @@ import JSON
 
 /// Reads files that are named on the command line.
 enum Files {
-    /// The bytes of a file.
     static func read(_ path: String) throws -> [UInt8] {
         do {
             return [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
@@ -25,7 +24,6 @@ enum Files {
         return try read(path)
     }
 
-    /// The text of a file.
     static func readText(_ path: String) throws -> String {
         guard let text = String(validating: try read(path), as: UTF8.self) else {
             throw UsageError("\(path) is not UTF-8 text.")

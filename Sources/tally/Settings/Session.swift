@@ -18,7 +18,6 @@ struct Session {
         client = try TallyClient(.init(url: settings.url, key: settings.key, caFile: settings.caFile, retry: nil))
     }
 
-    /// The address of Tally.
     var url: String { settings.url }
 
     /// The app that the command works on.

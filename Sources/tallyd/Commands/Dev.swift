@@ -9,7 +9,7 @@ import Logging
 import Orchestrator
 import Postgres
 
-/// `tallyd dev`
+/// `tallyd dev`: runs Tally with the simulator and its own Postgres cluster, for development.
 struct Dev: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Run everything on this machine without configuration: Postgres, the APNs simulator, the daemon.",

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import TallyClient
 
-/// `tallyd health`
+/// `tallyd health`: asks a running daemon whether it is ready, for container probes.
 struct Health: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Ask the daemon on this machine whether it is ready; exit code 1 if it is not.",

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Logging
 
-/// `tallyd serve`
+/// `tallyd serve`: runs the daemon.
 struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Run the daemon against a migrated database.",
