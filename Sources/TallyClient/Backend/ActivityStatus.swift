@@ -23,7 +23,7 @@ public struct ActivityStatus: Sendable, Hashable {
         public let pending: Int
         /// Started phones that have not reported an update token.
         public let waitingForToken: Int
-        /// Destinations whose token is invalid, according to Apple.
+        /// Destinations whose token no longer exists, according to Apple.
         public let dead: Int
         /// Destinations that get no pushes for now: the app cannot decode the state, or Apple refused the token.
         public let withheld: Int
