@@ -1,26 +1,26 @@
-/// Why the simulator, or the program that controls one, could not do what was asked.
+/// An error of the simulator, or of a program that controls one.
 package struct SimulatorError: Error, Sendable, CustomStringConvertible {
-    /// What went wrong.
+    /// The kind of error.
     package struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Kind: String, Sendable { case unreachable, refused, badAnswer, unreadable, notListening }
         private let kind: Kind
 
-        /// There is no simulator at the address, or it did not answer in time. What was asked may have happened.
+        /// No simulator answered at the address in time. The request may have been carried out.
         package static let unreachable = Code(kind: .unreachable)
-        /// The simulator said no; nothing happened.
+        /// The simulator refused the request and changed nothing.
         package static let refused = Code(kind: .refused)
-        /// The answer is not a simulator's.
+        /// The answer is not from a simulator.
         package static let badAnswer = Code(kind: .badAnswer)
         /// A file cannot be read or written.
         package static let unreadable = Code(kind: .unreadable)
-        /// An address to listen on is taken, or is none of this machine's.
+        /// An address to listen on is in use, or does not belong to this machine.
         package static let notListening = Code(kind: .notListening)
 
         package var description: String { kind.rawValue }
     }
 
     package let code: Code
-    /// Words for people.
+    /// A text for people.
     package let detail: String
     package let cause: (any Error)?
 

@@ -8,37 +8,37 @@ import ServiceLifecycle
 import TLSEngine
 import TallyClient
 
-/// How a simulator is set up.
+/// The configuration of a simulator: its addresses, its certificate file and the Tally that apps report to.
 package struct SimulatorConfiguration: Sendable {
     package var settings = SimulationSettings()
-    /// A numeric address; loopback unless somebody knows better.
+    /// A numeric address; loopback by default.
     package var host = "127.0.0.1"
-    /// A role without a port takes any free one.
+    /// A role without a port gets a free one.
     package var ports: [ListenerRole: UInt16] = [:]
-    /// The port of the control API, 0 for any; nil: no control API.
+    /// The port of the control API, 0 for a free one; nil: no control API.
     package var controlPort: Int? = 0
-    /// Where the certificate of the authority is written, in PEM, for `TALLY_APNS_CA_FILE`.
+    /// Where to write the authority's certificate, in PEM, for `TALLY_APNS_CA_FILE`.
     package var caFile: String
-    /// Where apps report to and with which key; nil: nowhere until somebody says so.
+    /// The Tally that apps report to, with the key; nil: none until `PUT /tally` sets it.
     package var tally: TallyRequest?
-    /// Reports on their way to Tally at a time.
+    /// The most simultaneous reports to Tally.
     package var reportWidth = 64
 
-    /// Any seed, so that the tokens of one run are not those of another: real ones never come twice.
+    /// Chooses a random seed, so that two runs have different tokens. Real tokens never repeat.
     package init(caFile: String) {
         self.caFile = caFile
         settings.seed = .random(in: .min ... .max)
     }
 }
 
-/// Where a running simulator can be reached.
+/// The addresses of a running simulator.
 package struct SimulatorAddresses: Sendable {
-    /// Numeric; also a name in the certificate.
+    /// Numeric. The certificate contains it as a name.
     package let host: String
     package let ports: [ListenerRole: UInt16]
     package let caFile: String
 
-    /// `https://host:port`, as `TALLY_APNS_…_URL` wants it; empty for a role that does not exist.
+    /// `https://host:port` for `TALLY_APNS_…_URL`; empty for a role that does not exist.
     package func url(_ environment: APNSEnvironment, _ api: AppleAPI) -> String {
         ports[ListenerRole(environment, api)].map { "https://\(host):\($0)" } ?? ""
     }
@@ -46,26 +46,26 @@ package struct SimulatorAddresses: Sendable {
 
 /// The whole simulator as one service: listeners, phones, their reports, and the control API.
 ///
-/// ``start()`` may be called before the service group runs, by those who need the addresses first.
+/// Call ``start()`` before the service group runs if you need the addresses first.
 package final class SimulatorService: Service, CustomStringConvertible {
     package let configuration: SimulatorConfiguration
     package let simulation: Simulation
     package let desk: ReportDesk
-    /// The same as over HTTP, for users in the same process.
+    /// The control API for users in the same process.
     package let control: ControlAPI
     private let loop: EventLoop
     private let logger: Logger
     private let onControlListening: @Sendable (String, SimulatorAddresses) async -> Void
     private let started: Started
 
-    /// Makes the phones' world and starts its thread; listens to nothing yet.
+    /// Creates the phones' world and starts its thread. It does not listen yet.
     ///
     /// - Parameters:
     ///   - configuration: Ports, files, limits.
-    ///   - logger: Told of failed reports.
-    ///   - onControlListening: Called once, when everything listens: the address of the control API, and those of the
-    ///     rest.
-    /// - Throws: when the system gives no thread, or Tally's address is none.
+    ///   - logger: Logs failed reports.
+    ///   - onControlListening: Called once when everything listens, with the address of the control API and the other
+    ///     addresses.
+    /// - Throws: An error if the system cannot start a thread or Tally's address is invalid.
     package init(
         configuration: SimulatorConfiguration,
         logger: Logger,
@@ -105,9 +105,10 @@ package final class SimulatorService: Service, CustomStringConvertible {
 
     package var description: String { "apns-sim" }
 
-    /// Writes the authority's certificate and listens. Only the first call does anything; every call answers the same.
+    /// Writes the authority's certificate and starts to listen. Only the first call does so; every call returns the
+    /// same addresses.
     ///
-    /// - Throws: when a port is taken or the file cannot be written.
+    /// - Throws: An error if a port is in use or the file cannot be written.
     @discardableResult
     package func start() async throws -> SimulatorAddresses {
         if let addresses = started.addresses { return addresses }
@@ -132,7 +133,7 @@ package final class SimulatorService: Service, CustomStringConvertible {
         return addresses
     }
 
-    /// Runs until shutdown: then the listeners close, connections drop and the phones are gone.
+    /// Runs until shutdown. Then it closes the listeners and connections, and the phones are lost.
     package func run() async throws {
         let addresses = try await start()
         var services: [any Service] = [desk]
@@ -165,7 +166,6 @@ package final class SimulatorService: Service, CustomStringConvertible {
 }
 
 extension Moment {
-    /// This instant.
     package static var now: Moment {
         Moment(
             milliseconds: Int64((Date().timeIntervalSince1970 * 1000).rounded(.down)),
@@ -177,10 +177,10 @@ extension Moment {
 }
 
 extension SimulatorAddresses {
-    /// The same by role.
+    /// The same for a role.
     package func url(_ role: ListenerRole) -> String { url(role.environment, role.api) }
 
-    /// The configuration that points Tally here, as lines of `NAME=value`.
+    /// The settings that connect Tally to this simulator, as lines of `NAME=value`.
     package var environmentLines: [String] {
         let urls = ListenerRole.all.map { role in
             let names = "\(role.environment.rawValue)_\(role.api.rawValue)".uppercased()

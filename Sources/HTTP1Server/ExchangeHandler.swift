@@ -3,30 +3,31 @@ import NIOHTTP1
 
 /// Applies the rules of RFC 9110 and RFC 9112 that need both a request and its answer.
 ///
-/// - A request with a faulty head is an error, as bytes that are no HTTP are: 400, and the connection ends.
+/// - A request with an invalid head is an error, like bytes that are not HTTP: 400, and the connection closes.
 /// - An answer to `HEAD` has no body.
-/// - The connection ends after an answer if the caller asked for that, or if it may leave out the announced body.
+/// - The connection closes after an answer if the caller asked for it, or if the caller may leave out the announced
+///   body.
 ///
-/// Bound to its channel's event loop, as every channel handler.
+/// Bound to its channel's event loop, like every channel handler.
 final class ExchangeHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// A request whose answer is not yet complete.
+    /// A request whose answer is not complete yet.
     private struct Exchange {
         let isHead: Bool
-        /// Whether the connection ends with the answer.
+        /// Whether the connection closes after the answer.
         var isLast: Bool
-        /// Whether the caller holds the body back until it hears 100.
+        /// Whether the caller waits for `100 Continue` before it sends the body.
         var awaitsContinue: Bool
     }
 
     private let decoder: RequestDecoder
-    /// In the order of the requests, which is that of the answers.
+    /// The open requests in order. Their answers have the same order.
     private var open = CircularBuffer<Exchange>()
-    /// Whether more of the newest request is to come.
+    /// Whether the newest request is incomplete.
     private var isReading = false
     private var offersProtocol = false
     /// Whether the connection reads no more requests.
@@ -65,14 +66,15 @@ final class ExchangeHandler: ChannelDuplexHandler {
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        // An answer without a request goes to a caller whose bytes were no HTTP.
+        // This answers bytes that were not HTTP, so no request belongs to it.
         guard !open.isEmpty else { return context.write(data, promise: promise) }
         switch unwrapOutboundIn(data) {
         case .head(let head) where head.status.code < 200:
             open[open.startIndex].awaitsContinue = false
             context.write(data, promise: promise)
         case .head(var head):
-            // This caller may send the body now, or leave it out. The server cannot tell where the next request begins.
+            // The caller may now send the body or leave it out, so the server cannot know where the next request
+            // begins.
             if open[open.startIndex].awaitsContinue, isReading, open.count == 1 { open[open.startIndex].isLast = true }
             if open[open.startIndex].isLast { head.headers.replaceOrAdd(name: "connection", value: "close") }
             context.write(wrapOutboundOut(.head(head)), promise: promise)
@@ -81,14 +83,14 @@ final class ExchangeHandler: ChannelDuplexHandler {
             promise?.succeed()
         case .end:
             let exchange = open.removeFirst()
-            // The end of a chunked body is a chunk, too.
+            // The end of a chunked body is itself a chunk.
             let end: HTTPServerResponsePart = .body(.byteBuffer(ByteBuffer()))
             context.write(exchange.isHead ? wrapOutboundOut(end) : data, promise: promise)
             if exchange.isLast {
                 isOver = true
                 context.flush()
-                // Input stays open: with unread input the system would reset the connection, and the caller would lose the
-                // answer.
+                // Input stays open, because the system resets a connection with unread input, and the caller would lose
+                // the answer.
                 context.close(mode: .output, promise: nil)
             }
         }

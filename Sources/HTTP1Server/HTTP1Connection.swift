@@ -8,7 +8,7 @@ import NIOHTTPTypesHTTP1
 
 /// One HTTP/1 connection of a server, the daemon's or the simulator's.
 ///
-/// In place of Hummingbird's own, whose decoder reads nothing behind a request with `Upgrade`.
+/// Replaces Hummingbird's own, whose decoder stops after a request with `Upgrade`.
 package struct HTTP1Connection: HTTPChannelHandler {
     package typealias Value = NIOAsyncChannel<HTTPRequestPart, HTTPResponsePart>
 
@@ -17,8 +17,8 @@ package struct HTTP1Connection: HTTPChannelHandler {
     private let handlers: @Sendable () -> [any ChannelHandler]
 
     /// - Parameters:
-    ///   - limits: what a head may be; NIO's own limits by default.
-    ///   - handlers: made for each connection; they see requests and answers.
+    ///   - limits: the limits of a request head; NIO's own by default.
+    ///   - handlers: created for each connection; they see requests and answers.
     ///   - responder: answers a request.
     package init(
         limits: NIOHTTPDecoderLimitConfiguration = NIOHTTPDecoderLimitConfiguration(),
@@ -35,7 +35,7 @@ package struct HTTP1Connection: HTTPChannelHandler {
             try Self.addDecoding(to: channel.pipeline.syncOperations, limits: limits)
             try channel.pipeline.syncOperations.addHandler(HTTP1ToHTTPServerCodec(secure: false))
             try channel.pipeline.syncOperations.addHandlers(handlers())
-            // Ends the connection once the server is told to stop.
+            // Closes the connection when the server stops.
             try channel.pipeline.syncOperations.addHandler(HTTPConnectionStateHandler(logger: logger))
             return try Value(
                 wrappingChannelSynchronously: channel,
@@ -48,12 +48,12 @@ package struct HTTP1Connection: HTTPChannelHandler {
         await handleHTTP(asyncChannel: value, logger: logger)
     }
 
-    /// Tells the caller whose request is next to be answered to send the body.
+    /// Sends `100 Continue` to the caller whose request is answered next.
     package static func proceed(on channel: any Channel) async throws {
         try await channel.writeAndFlush(HTTPResponsePart.head(HTTPResponse(status: .continue))).get()
     }
 
-    /// Bytes become parts of requests, and parts of answers bytes.
+    /// Adds handlers that turn bytes into request parts, and answer parts into bytes.
     static func addDecoding(
         to pipeline: ChannelPipeline.SynchronousOperations,
         limits: NIOHTTPDecoderLimitConfiguration

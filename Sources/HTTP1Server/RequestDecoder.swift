@@ -1,16 +1,16 @@
 import NIOCore
 import NIOHTTP1
 
-/// Fired down the pipeline when the first byte of a request has come.
+/// Fired down the pipeline when the first byte of a request arrives.
 package struct RequestBegan: Sendable {
     package init() {}
 }
 
-/// Decodes the requests of a connection, one behind the other.
+/// Decodes the requests of a connection one after the other.
 ///
-/// NIO's decoder stops for good behind a request that offers another protocol (`Upgrade`), because the bytes that
-/// follow could be of that protocol. No server of ours takes such an offer, so the bytes are the next request
-/// (RFC 9110 §7.8), and a new decoder reads on.
+/// NIO's decoder stops for good after a request that offers another protocol (`Upgrade`), because the following bytes
+/// could belong to that protocol. Tally's servers never accept such an offer, so the bytes are the next request (RFC
+/// 9110 §7.8). This decoder then continues with a new NIO decoder.
 final class RequestDecoder: ByteToMessageDecoder {
     typealias InboundOut = HTTPServerRequestPart
 
@@ -24,9 +24,9 @@ final class RequestDecoder: ByteToMessageDecoder {
         decoder = HTTPRequestDecoder(limitConfiguration: limits)
     }
 
-    /// The last part of a request has come out.
+    /// The last part of a request has been decoded.
     ///
-    /// - Parameter offersProtocol: whether NIO's decoder reads nothing behind it.
+    /// - Parameter offersProtocol: whether NIO's decoder stops after it.
     func requestEnded(offersProtocol: Bool) {
         isInRequest = false
         hasStopped = offersProtocol
@@ -45,7 +45,7 @@ final class RequestDecoder: ByteToMessageDecoder {
             isInRequest = true
             context.fireUserInboundEventTriggered(RequestBegan())
         }
-        // It always asks for more, and leaves in the buffer what it wants to see again.
+        // NIO's decoder always asks for more data. It leaves the bytes that it needs again in the buffer.
         _ = try decoder.decode(context: context, buffer: &buffer)
         guard hasStopped else { return .needMoreData }
         hasStopped = false

@@ -4,37 +4,38 @@ import Reactor
 package import SwiftContent
 import Synchronization
 
-/// Has schemas made from Swift sources by `tally-import`, a program of its own that runs with limits.
+/// Makes schemas from Swift sources. It runs `tally-import` as a separate process with limits.
 ///
-/// In this process a hostile source could end it: Swift's parser calls itself as deep as a source is nested.
+/// A hostile source could crash this process otherwise, because Swift's parser recurses as deep as the source is
+/// nested.
 package final class SwiftImporter: Sendable {
-    /// The most that run at the same time; another one is refused.
+    /// The most imports at the same time. Further ones are refused.
     private static let mostAtOnce = 4
 
     private let program: String
     private let deadline: Duration
     private let running = Mutex(0)
 
-    /// An importer.
+    /// Creates an importer.
     ///
     /// - Parameters:
-    ///   - program: `tally-import`; by default the one beside this program.
-    ///   - deadline: after it an import is given up.
+    ///   - program: The path of `tally-import`; by default next to this program.
+    ///   - deadline: The longest time of an import.
     package init(program: String = SwiftImporter.programBesideThis, deadline: Duration = .seconds(60)) {
         self.program = program
         self.deadline = deadline
     }
 
-    /// Where `tally-import` is when all programs are in one folder.
+    /// The path of `tally-import` in the folder of this program.
     package static var programBesideThis: String {
-        // Without /proc the name alone remains, and nothing is found.
+        // Without /proc, only the name remains and the program is not found.
         let this = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         return URL(filePath: this).deletingLastPathComponent().appending(path: "tally-import").path
     }
 
-    /// The schemas, or what stands in their way.
+    /// The schemas, or the errors in the source.
     ///
-    /// - Throws: Nothing about the source, except that it costs more than is granted.
+    /// - Throws: An error if the import fails or exceeds its limits. Errors in the source are in the answer.
     package func answer(to request: ImportRequest) async throws(SwiftImporterError) -> ImportAnswer {
         guard FileManager.default.isExecutableFile(atPath: program) else {
             throw SwiftImporterError(.missing, "there is no program \(program)")
@@ -49,7 +50,7 @@ package final class SwiftImporter: Sendable {
         let (ending, text) = try await run(request)
         switch ending {
         case .exited(0):
-            // An answer that is nested deeper than JSON may be here could not be stored either.
+            // Fails also if the answer is nested too deep for JSON, which could not be stored either.
             guard let json = try? JSONValue(parsing: text), let answer = ImportAnswer(json: json) else {
                 throw SwiftImporterError(.failed, "tally-import answered what is no answer")
             }
@@ -62,8 +63,8 @@ package final class SwiftImporter: Sendable {
     private func run(
         _ request: ImportRequest
     ) async throws(SwiftImporterError) -> (ending: ChildProcess.Ending, text: String) {
-        // The libraries of Swift may be found by this alone, and the report of a crash would take longer than the
-        // import.
+        // The program may need this path to find Swift's libraries. Crash reports are off, because they take longer
+        // than the import.
         var environment = ["SWIFT_BACKTRACE": "enable=no"]
         environment["LD_LIBRARY_PATH"] = ProcessInfo.processInfo.environment["LD_LIBRARY_PATH"]
         do {

@@ -1,30 +1,30 @@
 import APITypes
 import JSON
 
-/// One call of the API before it becomes a request.
+/// One API call, before it becomes an HTTP request.
 struct APICall {
-    /// How safely it can be sent again after it may have arrived.
+    /// Whether the call can be repeated after it may have arrived.
     enum Repeating {
-        /// The method is idempotent.
+        /// Yes: the method is idempotent.
         case harmless
-        /// A POST, made idempotent by a key.
+        /// Yes: a POST with an idempotency key.
         case byKey(String)
-        /// Never.
+        /// No.
         case impossible
     }
 
     var method: String
-    /// Segments of identifiers, which need no escaping.
+    /// The path. Identifiers in it need no escaping.
     var path: String
     var query: [(name: String, value: String)] = []
     var body: JSONValue?
     var repeating: Repeating = .harmless
     /// The media type of the answer.
     var accept = "application/json"
-    /// Of a stream of events: the last one that was read.
+    /// For a stream of events: the last event that was read.
     var lastEventID: String?
 
-    /// Whether it takes effect once, however often it arrives.
+    /// Whether it takes effect only once, however often it arrives.
     var isRepeatable: Bool {
         if case .impossible = repeating { false } else { true }
     }
@@ -48,7 +48,7 @@ struct APICall {
         APICall(method: "POST", path: path, body: body.json, repeating: .byKey(key))
     }
 
-    /// A POST that may be carried out twice.
+    /// A POST that does no harm if it is carried out twice.
     static func post(_ path: String, harmless body: some APIRequest) -> APICall {
         APICall(method: "POST", path: path, body: body.json)
     }
@@ -60,7 +60,7 @@ struct APICall {
         return path + "?" + pairs.joined(separator: "&")
     }
 
-    /// RFC 3986 §2.3: everything but the unreserved characters.
+    /// Escapes all but the unreserved characters of RFC 3986 §2.3.
     static func encoded(_ text: String) -> String {
         var result = ""
         for byte in text.utf8 {

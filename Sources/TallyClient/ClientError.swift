@@ -1,8 +1,8 @@
 package import APITypes
 
-/// Why a call to Tally did not bring the answer that was asked for.
+/// Why a call to Tally failed.
 package struct ClientError: Error, Sendable {
-    /// What kind of failure it is.
+    /// The kind of failure.
     package struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Kind: String, Sendable {
             case invalidArgument = "invalid_argument"
@@ -16,22 +16,21 @@ package struct ClientError: Error, Sendable {
         }
         private let kind: Kind
 
-        /// Something that the caller gave cannot be sent. Nothing was.
+        /// An argument cannot be sent. Nothing was sent.
         package static let invalidArgument = Code(kind: .invalidArgument)
         /// The server's address is not an http or https URL. Nothing was sent.
         package static let invalidAddress = Code(kind: .invalidAddress)
-        /// The file of trusted certificates cannot be read, or holds none. Nothing was sent.
+        /// The file of trusted certificates cannot be read, or contains none. Nothing was sent.
         package static let invalidCAFile = Code(kind: .invalidCAFile)
-        /// The server's certificate is not for the host that was asked, or signed by nobody who is trusted. Nothing was
-        /// sent.
+        /// The server's certificate is for another host, or nobody who is trusted signed it. Nothing was sent.
         package static let untrusted = Code(kind: .untrusted)
-        /// No connection, or it broke before an answer; or a proxy says so with 502, 503 or 504.
+        /// The connection failed or broke before an answer, or a proxy reports this with 502, 503 or 504.
         package static let unreachable = Code(kind: .unreachable)
         /// The deadline passed.
         package static let timedOut = Code(kind: .timedOut)
-        /// The server answered with a problem; see ``ClientError/problem``.
+        /// The server answered with a problem: ``ClientError/problem``.
         package static let refused = Code(kind: .refused)
-        /// The answer is not one of Tally's: another service at this address, or a proxy.
+        /// The answer is not from Tally, but from another service at this address or a proxy.
         package static let badAnswer = Code(kind: .badAnswer)
         /// The task was cancelled.
         package static let cancelled = Code(kind: .cancelled)
@@ -40,17 +39,16 @@ package struct ClientError: Error, Sendable {
     }
 
     package let code: Code
-    /// What the server said; always there for ``Code/refused``.
+    /// The server's problem. Always set for ``Code/refused``.
     package let problem: Problem?
-    /// For people: the address and what went wrong there. Holds no key and no body.
+    /// A text for people: the address and the failure there, without keys and bodies.
     package let detail: String
     package let cause: (any Error)?
-    /// Whether the request may have taken effect all the same, by the last try or by one before it. Never for a look,
-    /// which has no effect.
+    /// Whether this or an earlier try may have taken effect. Always false for calls that only read.
     package fileprivate(set) var isUnknown = false
     /// Whether the same request may succeed later.
     package fileprivate(set) var isRetryable = false
-    /// How many seconds the server asks for until then.
+    /// The number of seconds to wait before that, if the server gives one.
     package fileprivate(set) var retryAfter: Int?
 
     package init(code: Code, problem: Problem? = nil, detail: String, cause: (any Error)? = nil) {
@@ -62,14 +60,14 @@ package struct ClientError: Error, Sendable {
 }
 
 extension ClientError {
-    /// A try that failed without an answer of Tally's, after the request may have arrived.
+    /// The same error for a try that may have arrived, although Tally did not answer.
     func mayHaveArrived(_ isUnknown: Bool = true) -> ClientError {
         var copy = self
         copy.isUnknown = isUnknown
         return copy
     }
 
-    /// One after which the request may be sent again, not before `seconds` have passed.
+    /// The same error for a request that may be repeated, after `seconds` at the earliest.
     func retryable(after seconds: Int? = nil) -> ClientError {
         var copy = self
         copy.isRetryable = true
@@ -77,27 +75,27 @@ extension ClientError {
         return copy
     }
 
-    /// What a problem of Tally's says of the request.
+    /// The error for a problem in Tally's answer.
     package static func refused(_ problem: Problem) -> ClientError {
         let error = ClientError(code: .refused, problem: problem, detail: problem.description)
         return error.mayHaveArrived(problem.leavesOutcomeOpen)
     }
 
-    /// The same after earlier tries of which one may have taken effect.
+    /// The same error after an earlier try that may have taken effect.
     ///
-    /// Tally judges a request by what it says only when it knows that it is no repeat: with 409 and 422, no try before
-    /// it was carried out. Of every other answer that is not known.
+    /// 409 and 422 prove that no earlier try was carried out, because Tally checks the content only of a request that
+    /// it has not carried out before. All other answers leave it open.
     func afterUnknownTry() -> ClientError {
         let isJudged = code == .refused && [409, 422].contains(problem?.status)
         return isJudged ? self : mayHaveArrived()
     }
 
-    /// The same of a call that has no effect.
+    /// The same error for a call that only reads.
     func withoutEffect() -> ClientError { mayHaveArrived(false) }
 }
 
 extension Problem {
-    /// Whether the request may have been carried out, or may still be.
+    /// Whether the request may have been carried out, or may still be running.
     fileprivate var leavesOutcomeOpen: Bool { [Code.outcomeUnknown, Code.idempotencyInProgress].contains(code) }
 }
 

@@ -1,10 +1,10 @@
 import APITypes
 
-/// When a request is tried again: after a failed connection and after the answers that say "later".
+/// When to retry a request: after a failed connection, and after answers that mean "later".
 package struct RetryPolicy: Sendable, Hashable {
-    /// The longest wait after the first failure; it doubles from one failure to the next.
+    /// The longest delay after the first failure. It doubles with each further failure.
     package var firstDelay: Duration
-    /// What the doubling ends at.
+    /// The upper limit of the doubling.
     package var longestDelay: Duration
 
     package init(firstDelay: Duration = .milliseconds(100), longestDelay: Duration = .seconds(2)) {
@@ -12,11 +12,10 @@ package struct RetryPolicy: Sendable, Hashable {
         self.longestDelay = longestDelay
     }
 
-    /// The wait after so many failures (1 for the first), shortened by up to a half so that clients that failed
-    /// together do not come back together.
+    /// The delay after `failures` failures (1 for the first). It is shortened by up to a half, so that clients that
+    /// failed together do not retry together.
     ///
-    /// `jitter` is from 0, the longest wait, to 1. `retryAfter`, in seconds, is what the server asked for; it is never
-    /// undercut.
+    /// `jitter` is from 0, the longest delay, to 1. `retryAfter` is the server's minimum in seconds.
     package func delay(afterFailures failures: Int, jitter: Double, retryAfter: Int? = nil) -> Duration {
         var wait = firstDelay
         for _ in 1..<max(failures, 1) where wait < longestDelay { wait *= 2 }
@@ -24,12 +23,12 @@ package struct RetryPolicy: Sendable, Hashable {
         return max(shortened, .seconds(retryAfter ?? 0))
     }
 
-    /// By which a proxy says that it has no answer of the server's.
+    /// The statuses of a proxy that gets no answer from the server.
     static let proxyStatuses: Set = [502, 503, 504]
 
-    /// What an answer's status asks of the client.
+    /// Whether the status asks for a retry.
     ///
-    /// 409 `idempotency_in_progress` is the first try of this very request, still running or lost with its daemon.
+    /// 409 `idempotency_in_progress` means that the first try of this request still runs, or was lost with its daemon.
     static func asksForRetry(status: Int, code: String?) -> Bool {
         switch status {
         case 429: true

@@ -3,27 +3,27 @@ import Foundation
 import JSON
 import TLSEngine
 
-/// Calls Tally's HTTP API: one method per route, typed both ways.
+/// Calls Tally's HTTP API: one method per route, with typed requests and answers.
 ///
-/// A copy shares the connections. Every call goes on trying until it has an answer or its deadline passes: after a
-/// failed connection, and after 429 and 503 at the pace that the server asks for. A POST carries an `Idempotency-Key`,
-/// so that a repeated one takes effect once.
+/// Copies share the connections. Each call retries until it has an answer or its deadline passes: after a failed
+/// connection, and after 429 and 503 when the server allows it. A POST has an `Idempotency-Key`, so that its repeats
+/// take effect once.
 package struct TallyClient: Sendable {
-    /// Where Tally is and how patient to be.
+    /// The address of Tally, and the timeouts.
     package struct Configuration: Sendable {
-        /// Such as `http://127.0.0.1:8080`; a path is kept as a prefix.
+        /// Such as `http://127.0.0.1:8080`. A path in it becomes the prefix of all paths.
         package var url: String
-        /// The API key; secret. White space around it, such as the end of the line in a file, is not part of it.
+        /// The secret API key. White space around it, such as the line end in a file, is removed.
         package var key: String
-        /// A file of certificates in PEM that are trusted as well as the system's, for https.
+        /// A PEM file with certificates to trust besides the system's, for https.
         package var caFile: String?
-        /// Connections kept open, and so the most requests at a time.
+        /// The most open connections, and so the most simultaneous requests.
         package var maximumConnections: Int
-        /// How long one try may take.
+        /// The timeout of one try.
         package var requestTimeout: Duration
-        /// How long one call may take with all its tries.
+        /// The longest duration of one call with all its tries.
         package var deadline: Duration
-        /// Nil: the first failure is final.
+        /// Nil: no retries.
         package var retry: RetryPolicy?
 
         package init(
@@ -47,13 +47,13 @@ package struct TallyClient: Sendable {
 
     package private(set) var configuration: Configuration
     private let base: String
-    /// The path in ``base``; mostly empty.
+    /// The path in ``base``; usually empty.
     private let prefix: String
     private let transport: HTTPTransport
 
-    /// Connects to nothing yet.
+    /// Opens no connection yet.
     ///
-    /// - Throws: ``ClientError/Code/invalidArgument`` for a key that no request can carry,
+    /// - Throws: ``ClientError/Code/invalidArgument`` if the key cannot be sent in a header,
     ///   ``ClientError/Code/invalidAddress``, ``ClientError/Code/invalidCAFile``.
     package init(_ configuration: Configuration) throws(ClientError) {
         guard let server = ServerAddress(configuration.url) else {
@@ -81,32 +81,32 @@ package struct TallyClient: Sendable {
         }
     }
 
-    /// The same client with another deadline per call; shares its connections.
+    /// The same client with another deadline per call. It shares the connections.
     package func withDeadline(_ deadline: Duration) -> TallyClient {
         var copy = self
         copy.configuration.deadline = deadline
         return copy
     }
 
-    /// The same client for calls that take long: it waits so long for one answer. Shares its connections.
+    /// The same client with another timeout for one answer, for slow calls. It shares the connections.
     package func withPatience(_ time: Duration) -> TallyClient {
         var copy = withDeadline(time)
         copy.configuration.requestTimeout = time
         return copy
     }
 
-    /// The same client, which tries again until its deadline. Shares its connections.
+    /// The same client with retries until its deadline. It shares the connections.
     func withRetries(_ retry: RetryPolicy = RetryPolicy()) -> TallyClient {
         var copy = self
         copy.configuration.retry = retry
         return copy
     }
 
-    /// So long the server works on one request at most, and so long a proxy before it has to wait.
+    /// The longest time that the server works on one request. A proxy in front of it needs at least this timeout.
     static let longestRequest = Duration.seconds(300)
 
-    /// What ends a header, or is not shown, is a slip of the caller's; sent, it would look like a connection that
-    /// breaks.
+    /// Refuses control and other invisible characters in a header. If they were sent, the failure would look like a
+    /// broken connection.
     private static func checkHeader(_ text: String, _ what: String) throws(ClientError) {
         guard !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
             let detail = "\(what) holds a control character, such as the end of a line"
@@ -114,7 +114,7 @@ package struct TallyClient: Sendable {
         }
     }
 
-    /// A key for a POST that the caller may want to repeat itself: 122 random bits.
+    /// A key for a POST that the caller repeats itself: 122 random bits.
     package static func newIdempotencyKey() -> String {
         UUID().uuidString.lowercased()
     }
@@ -128,7 +128,7 @@ extension TallyClient {
         try await statusAndAnswer(Answer.self, to: call).answer
     }
 
-    /// Makes the call and reads its answer; the status tells a replay from a first time.
+    /// Makes the call and reads its answer. The status shows whether it is a repeat.
     func statusAndAnswer<Answer: APIAnswer>(
         _: Answer.Type,
         to call: APICall
@@ -147,12 +147,12 @@ extension TallyClient {
         }
     }
 
-    /// Makes a call whose answer has no body that matters.
+    /// Makes a call whose answer's body does not matter.
     func perform(_ call: APICall) async throws(ClientError) {
         _ = try await send(call)
     }
 
-    /// Sends until there is an answer; what is returned has a 2xx status.
+    /// Sends until there is an answer. The returned answer has a 2xx status.
     private func send(_ call: APICall) async throws(ClientError) -> HTTPAnswer {
         if case .byKey(let key) = call.repeating { try Self.checkHeader(key, "the idempotency key") }
         let clock = ContinuousClock()
@@ -194,12 +194,12 @@ extension TallyClient {
             throw clientError(error, of: call)
         }
         if answer.isSuccess { return answer }
-        // The first try deleted it, and its answer was lost.
+        // An earlier try deleted it, but its answer was lost.
         if isRepeated, call.method == "DELETE", answer.status == 404 { return answer }
         throw refusal(answer, of: call)
     }
 
-    /// Opens an answer that goes on and on. One try.
+    /// Opens a streaming answer, without retries.
     func open(_ call: APICall) async throws(ClientError) -> HTTPStream {
         let answer: HTTPAnswer
         do {
@@ -212,7 +212,7 @@ extension TallyClient {
         throw refusal(answer, of: call)
     }
 
-    /// What an answer without success means.
+    /// The error for an answer without success.
     private func refusal(_ answer: HTTPAnswer, of call: APICall) -> ClientError {
         let problem = problem(in: answer)
         var error: ClientError
@@ -246,18 +246,18 @@ extension TallyClient {
     }
 
     private func problem(in answer: HTTPAnswer) -> Problem? {
-        // Whatever else answers here need not speak JSON: no problem then, which the caller reports.
+        // Another service at this address may not send JSON. The caller then reports that.
         guard let json = try? JSONValue.parse(answer.body), var problem = try? Problem(json: json) else { return nil }
         problem.retryAfter = problem.retryAfter ?? answer.retryAfter
         if let advice = advice(on: problem) { problem.detail += " " + advice }
         return problem
     }
 
-    /// What to do where Tally does not know a path: its end is this client's, so it is the beginning that is wrong.
+    /// Advice if Tally does not know a path. The client adds the end of every path, so the prefix must be wrong.
     private func advice(on problem: Problem) -> String? {
         let unknown = Problem.notFound("the path")
         guard problem.code == unknown.code, problem.detail == unknown.detail, !prefix.isEmpty else { return nil }
-        // Not cut off beforehand: it may be what a proxy serves Tally under.
+        // Not removed silently, because a proxy may serve Tally under this prefix.
         let end = "/v1"
         guard prefix.hasSuffix(end) else { return "Does '\(prefix)' belong to Tally's address, \(base)?" }
         return "'\(end)' is no part of Tally's address: say \(base.dropLast(end.count))."
@@ -271,7 +271,7 @@ extension TallyClient {
         ).mayHaveArrived()
     }
 
-    /// What a failure without an answer means for the call.
+    /// The error for a failure without an answer.
     func clientError(_ failure: HTTPFailure, of call: APICall) -> ClientError {
         switch failure {
         case .notSent(let cause as TLSError):
@@ -293,7 +293,7 @@ extension TallyClient {
         }
     }
 
-    /// What a call may have done that brought no answer.
+    /// The error for a call without an answer, which may have taken effect.
     private func unanswered(
         _ call: APICall,
         _ code: ClientError.Code,

@@ -2,7 +2,7 @@ import APITypes
 import ArgumentParser
 import Foundation
 
-/// Apple as far as a server can see, with phones behind it.
+/// The APNs simulator: everything of Apple that a server can see, with simulated phones.
 @main
 struct APNSSim: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -13,12 +13,11 @@ struct APNSSim: AsyncParsableCommand {
     )
 }
 
-/// Where the simulator is that a command is about.
+/// The address of the simulator.
 struct ControlOptions: ParsableArguments {
     @Option(help: "Address of the simulator's control API. (default: $APNS_SIM_CONTROL_URL)")
     var control: String?
 
-    /// The address.
     func url() throws -> String {
         guard let url = control ?? ProcessInfo.processInfo.environment["APNS_SIM_CONTROL_URL"] else {
             throw ValidationError("name the simulator with --control or APNS_SIM_CONTROL_URL")

@@ -2,7 +2,7 @@ import APNSSimulator
 import ArgumentParser
 import Foundation
 
-/// What can be done with phones.
+/// Commands for phones.
 struct PhonesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "phones",
@@ -11,7 +11,7 @@ struct PhonesCommand: AsyncParsableCommand {
     )
 }
 
-/// Makes phones; their apps register with Tally.
+/// Creates phones. Their apps register with Tally.
 struct CreatePhones: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "create",
@@ -97,7 +97,7 @@ struct CreatePhones: AsyncParsableCommand {
     }
 }
 
-/// Lets a person, iOS or the app do something.
+/// Carries out an action of a person, of iOS or of the app.
 struct ActOnPhones: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "act",
@@ -140,7 +140,7 @@ struct ActOnPhones: AsyncParsableCommand {
 }
 
 extension ControlClient {
-    /// Waits for the phones' reports, and fails the command if some are left.
+    /// Waits for the phones' reports. The command fails if some are still unsent.
     fileprivate func finishReports(within seconds: Int) async throws {
         guard seconds > 0 else { return }
         let (pending, error) = try await waitForReports(.seconds(seconds))

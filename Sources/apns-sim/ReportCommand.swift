@@ -1,7 +1,7 @@
 import APNSSimulator
 import ArgumentParser
 
-/// Compares what phones show with what was posted.
+/// Compares what phones show with the recorded posts.
 struct ReportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "report",
@@ -28,7 +28,7 @@ struct ReportCommand: AsyncParsableCommand {
     }
 }
 
-/// Prints JSON of the control API.
+/// Prints JSON from the control API.
 struct ShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",

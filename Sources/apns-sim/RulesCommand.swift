@@ -1,7 +1,7 @@
 import APNSSimulator
 import ArgumentParser
 
-/// Prints Apple's rules as the simulator keeps them.
+/// Prints the simulator's table of Apple's rules.
 struct RulesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rules",

@@ -1,14 +1,14 @@
 import Glibc
 
-/// What a source may cost.
+/// The resource limits for one import.
 enum Limits {
-    /// Sources at the limits of the importer take a few seconds in a debug build.
+    /// The largest allowed sources take a few seconds in a debug build.
     private static let cpuSeconds = 30
     private static let memoryBytes = 2 << 30
-    /// As many as a request that brings the schemas itself.
+    /// As many bytes as a request that contains the schemas directly.
     private static let answerBytes = 1 << 20
 
-    /// Puts them on this process; what goes beyond ends it.
+    /// Sets the limits for this process. The system ends a process that exceeds them.
     static func set() {
         set(RLIMIT_CPU, cpuSeconds)
         set(RLIMIT_AS, memoryBytes)
@@ -20,7 +20,7 @@ enum Limits {
         let resource = __rlimit_resource_t(name.rawValue)
         var limit = rlimit()
         guard getrlimit(resource, &limit) == 0 else { return }
-        // A lower one that the caller's surroundings set stays.
+        // Keeps a lower limit from the environment.
         limit.rlim_cur = min(rlim_t(value), limit.rlim_max)
         limit.rlim_max = limit.rlim_cur
         setrlimit(resource, &limit)

@@ -3,14 +3,15 @@ import JSON
 import SwiftContent
 import SwiftSchemaImport
 
-/// Makes schemas from Swift sources for `tallyd` and `tally`: reads one request from its input and writes the answer.
+/// Makes schemas from Swift sources for `tallyd` and `tally`. Reads one request from standard input and writes the
+/// answer.
 ///
-/// A program of its own, so that a source which is too much for the parser ends nothing else.
+/// It is a separate program, so that a source that crashes the parser ends nothing else.
 @main
 enum TallyImport {
     static func main() {
         Limits.set()
-        // An input that cannot be read is as good as none.
+        // An unreadable input counts as empty, and is reported below.
         let input = (try? FileHandle.standardInput.readToEnd()) ?? Data()
         guard let json = try? JSONValue.parse(Array(input)), let request = ImportRequest(json: json) else {
             try? FileHandle.standardError.write(

@@ -1,7 +1,7 @@
 import APITypes
 import ArgumentParser
 
-/// The admin command line: everything it does goes through Tally's HTTP API.
+/// The admin command line. It does everything through Tally's HTTP API.
 @main
 struct Tally: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -9,17 +9,18 @@ import Postgres
 import ServiceLifecycle
 import UnixSignals
 
-/// All services of one daemon in one group, in the order of their dependencies: the first stops last.
+/// All services of one daemon in one group, in order of their dependencies. The first service stops last.
 struct Daemon: Sendable {
     let configuration: DaemonConfiguration
 
-    /// Serves until SIGTERM or SIGINT; then drains: first no new requests, then what was accepted, then the database.
+    /// Serves until SIGTERM or SIGINT. Then it refuses new requests, finishes the accepted ones, and closes the
+    /// database.
     ///
     /// - Parameters:
     ///   - companions: Services that stop after all others.
-    ///   - onListening: Told the address of the API, once it takes requests.
-    /// - Throws: What keeps it from starting: a database that is away, not migrated or too new; an address that is
-    ///   taken.
+    ///   - onListening: Gets the address of the API once it accepts requests.
+    /// - Throws: The error that prevents the start: the database is unavailable, not migrated or too new, or the
+    ///   address is in use.
     func run(
         companions: [any Service] = [],
         onListening: @escaping @Sendable (String, Orchestrator) async throws -> Void
@@ -52,8 +53,7 @@ struct Daemon: Sendable {
         try await ServiceGroup(configuration: group).run()
     }
 
-    /// Refuses a database that is not migrated or too new. One that is away may come back: it is waited for, half a
-    /// minute.
+    /// Refuses a database that is not migrated or too new. Waits up to 30 s for an unavailable one.
     private func checkSchema(_ logger: Logger) async throws {
         var pool = Database.Configuration()
         pool.maximumConnections = 1
@@ -79,11 +79,11 @@ struct Daemon: Sendable {
         return logger
     }
 
-    // MARK: Its parts
+    // MARK: Parts
 
     private func client(on database: Database, _ masterKeys: MasterKeys, _ logger: Logger) throws -> APNSClient {
         var transport = APNSClientConfiguration()
-        // Promise 2 counts from the longest wait of all, and a push waits for its connection, too.
+        // A push also waits for its connection, so reconnecting has the same longest delay as retrying.
         transport.maximumReconnectDelay = configuration.apnsRetryMaximum
         return try APNSClient(
             endpoints: configuration.endpoints,
@@ -135,7 +135,7 @@ struct Daemon: Sendable {
                 do {
                     try await onListening(address.url, orchestrator)
                 } catch {
-                    // A daemon that ends has no address to announce.
+                    // Nobody needs the address of a daemon that is stopping.
                     let level = Task.isCancelled ? Logger.Level.debug : .error
                     logger.log(level: level, "cannot announce the address", metadata: ["error": "\(error)"])
                 }
@@ -145,7 +145,7 @@ struct Daemon: Sendable {
     }
 }
 
-/// Hands a line to whoever reads our output through a pipe at once, not when a buffer is full.
+/// Flushes standard output, so that a reader of a pipe gets the line immediately.
 func flushOutput() {
     fflush(nil)
 }

@@ -1,7 +1,7 @@
 import APITypes
 import ArgumentParser
 
-/// The daemon.
+/// The daemon's program, with its commands.
 @main
 struct Tallyd: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -12,7 +12,7 @@ struct Tallyd: AsyncParsableCommand {
     )
 }
 
-/// Where the configuration comes from, for every command that needs one.
+/// The configuration file, for every command that needs one.
 struct ConfigurationOptions: ParsableArguments {
     @Option(help: "A file of lines KEY=value. Variables of the environment go before it.")
     var config: String?

@@ -199,7 +199,7 @@ extension Problem {
         )
     }
 
-    /// 429.
+    /// 429: the caller sends too many requests.
     package static func tooManyRequests(retryAfter: Int) -> Problem {
         Problem(
             status: 429,

@@ -1,7 +1,6 @@
 import JSON
 
 extension FieldType where Value == [String: Int] {
-    /// An object whose members are whole numbers.
     static var counts: Self {
         of("An object of whole numbers") { value in
             guard let object = value.object else { return nil }

@@ -1,7 +1,7 @@
 package import ActivityModel
 package import JSON
 
-/// `POST /v1/api-keys`.
+/// `POST /v1/api-keys`: creates an API key.
 package struct APIKeyRequest: Sendable, Hashable {
     /// A name for people, 1 to 128 characters.
     package var name: String

@@ -7,12 +7,12 @@ package struct ActivityResource: Sendable, Hashable {
     package var type: ActivityTypeName
     package var environment: APNSEnvironment
     package var state: ActivityState
-    /// The newest accepted revision.
+    /// The newest accepted revision. Phones may still show an older one.
     package var revision: Revision
     /// The timestamp of the newest change; nil until it is stamped.
     package var timestamp: Timestamp?
     package var delivery: Delivery
-    /// The newest accepted content state.
+    /// The newest accepted content state. Phones may still show an older one.
     package var contentState: JSONObject
     package var attributes: JSONObject
     package var createdAt: Instant
@@ -76,7 +76,7 @@ package struct DeliveryProgress: Sendable, Hashable {
     package var pending: Int
     /// Started phones that have not reported an update token.
     package var waitingForToken: Int
-    /// Destinations whose token is invalid, according to Apple.
+    /// Destinations whose token no longer exists, according to Apple.
     package var dead: Int
     /// Destinations that get no pushes: their app version cannot decode the state, or Apple refused the token.
     package var withheld: Int

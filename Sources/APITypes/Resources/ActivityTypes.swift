@@ -1,7 +1,7 @@
 package import ActivityModel
 package import JSON
 
-/// `PUT /v1/apps/{b}/types/{type}`.
+/// `PUT /v1/apps/{b}/types/{type}`: registers an activity type, or a new version of it.
 package struct TypeRequest: Sendable, Hashable {
     /// The origin of the two schemas.
     package enum Source: Sendable, Hashable {

@@ -1,7 +1,7 @@
 package import ActivityModel
 package import JSON
 
-/// `PUT /v1/apps/{bundle_id}`.
+/// `PUT /v1/apps/{bundle_id}`: creates or changes an app and its signing keys.
 package struct AppRequest: Sendable, Hashable {
     package var teamID: TeamID
     /// Whether no other system makes channels for this app, so that Tally may delete unknown ones. Nil keeps the stored

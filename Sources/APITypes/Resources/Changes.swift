@@ -1,7 +1,7 @@
 package import ActivityModel
 package import JSON
 
-/// `POST …/activities/{id}/updates`.
+/// `POST …/activities/{id}/updates`: a new content state, sent now or at a time.
 package struct UpdateRequest: Sendable, Hashable {
     package var contentState: JSONObject
     package var alert: AlertContent?
@@ -81,7 +81,7 @@ extension UpdateRequest: APIRequest {
     }
 }
 
-/// `POST …/activities/{id}/end`.
+/// `POST …/activities/{id}/end`: ends the activity, now or at a time.
 package struct EndRequest: Sendable, Hashable {
     /// When the card leaves the lock screen.
     package enum Dismissal: Sendable, Hashable {
@@ -157,9 +157,7 @@ package enum ChangeAnswer: Sendable, Hashable {
     case scheduled(scheduleID: String)
 }
 
-/// The answer to an update.
 package typealias UpdateAnswer = ChangeAnswer
-/// The answer to an end.
 package typealias EndAnswer = ChangeAnswer
 
 extension ChangeAnswer: APIAnswer {

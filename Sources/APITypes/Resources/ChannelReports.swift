@@ -1,7 +1,7 @@
 package import ActivityModel
 package import JSON
 
-/// `POST /v1/apps/{b}/channels/reconcile`.
+/// `POST /v1/apps/{b}/channels/reconcile`: compares an app's channels with Apple's list.
 package struct ReconcileRequest: Sendable, Hashable {
     /// Nil: `production` if the app has it, otherwise its only environment.
     package var environment: APNSEnvironment?

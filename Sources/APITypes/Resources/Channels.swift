@@ -1,7 +1,7 @@
 package import ActivityModel
 package import JSON
 
-/// `POST /v1/apps/{b}/channels`.
+/// `POST /v1/apps/{b}/channels`: creates a channel for the pool.
 package struct ChannelRequest: Sendable, Hashable {
     /// Nil: `production` if the app has it, otherwise its only environment.
     package var environment: APNSEnvironment?

@@ -1,7 +1,7 @@
 package import ActivityModel
 package import JSON
 
-/// `POST /v1/doctor`.
+/// `POST /v1/doctor`: checks everything that sending depends on.
 package struct DoctorRequest: Sendable, Hashable {
     /// The only app to check; nil: all apps that the key can access.
     package var bundleID: BundleID?
@@ -62,7 +62,6 @@ package struct DoctorCheck: Sendable, Hashable {
     /// The object of the check, such as an app and environment, or an address.
     package var subject: String?
     package var verdict: DoctorVerdict
-    /// The result in words.
     package var finding: String
     /// What to do next. Absent only if the verdict is `ok`.
     package var advice: String?

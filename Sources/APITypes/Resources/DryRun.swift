@@ -101,7 +101,6 @@ package struct PlannedPush: Sendable, Hashable {
     package var path: String
     /// The header fields of the request, except the authorization.
     package var headers: JSONObject
-    /// The size of the body.
     package var bytes: Int
     package var body: JSONValue
 

@@ -1,6 +1,6 @@
 package import JSON
 
-/// One page of a list.
+/// One page of a list: the answer of every list route.
 package struct Page<Item: APIValue & Hashable>: Sendable, Hashable {
     package var items: [Item]
     /// The `?cursor=` of the next page; nil after the last page. Opaque to callers.

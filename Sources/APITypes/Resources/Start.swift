@@ -1,7 +1,7 @@
 package import ActivityModel
 package import JSON
 
-/// `PUT /v1/apps/{b}/activities/{id}`.
+/// `PUT /v1/apps/{b}/activities/{id}`: starts an activity. The id makes a repeat harmless.
 package struct StartRequest: Sendable, Hashable {
     package var type: ActivityTypeName
     package var attributes: JSONObject

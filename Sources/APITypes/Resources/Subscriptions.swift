@@ -1,7 +1,8 @@
 package import ActivityModel
 package import JSON
 
-/// `PUT …/activities/{id}/subscriptions/{device_id}`: an app's report of one of its Live Activities.
+/// `PUT …/activities/{id}/subscriptions/{device_id}`: an app's report of one of its Live Activities. Tally then sends
+/// the card what it misses.
 package struct SubscriptionRequest: Sendable, Hashable {
     /// How to reach the card from now on, or that it is gone.
     package enum Report: Sendable, Hashable {

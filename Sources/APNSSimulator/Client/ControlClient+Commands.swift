@@ -3,7 +3,7 @@ import Foundation
 import JSON
 
 extension ControlClient {
-    /// What phones to make; the simulator checks it.
+    /// Describes the phones to create. The simulator checks the values.
     package struct NewPhones: Sendable {
         package var count: Int
         package var prefix: String
@@ -51,7 +51,7 @@ extension ControlClient {
         }
     }
 
-    /// Makes phones; returns one line about them.
+    /// Creates phones. Returns a line of text about them.
     package func create(_ phones: NewPhones) async throws(SimulatorError) -> String {
         var fields = ObjectWriter()
         fields.add("count", phones.count)
@@ -72,29 +72,29 @@ extension ControlClient {
         return "\(created) phones made: \(answer["first"]?.string ?? "-") to \(answer["last"]?.string ?? "-")"
     }
 
-    /// Tells the simulator where apps report to.
+    /// Sets the Tally that apps report to.
     package func connect(tallyURL: String, key: String) async throws(SimulatorError) {
         _ = try await send("PUT", "/tally", ["url": .string(tallyURL), "key": .string(key)])
     }
 
     /// Waits until Tally has accepted every report of every phone.
     ///
-    /// - Returns: the reports that are still pending when the time is over, with the reason of one.
+    /// - Returns: The number of reports that are pending at the limit, and the error of one of them.
     package func waitForReports(_ limit: Duration) async throws(SimulatorError) -> (pending: Int64, error: String?) {
         let end = ContinuousClock.now + limit
         while true {
             let reports = try await send("GET", "/summary")["reports"]
             let pending = reports?["pending"]?.int64 ?? 0
             guard pending > 0, ContinuousClock.now < end else { return (pending, reports?["last_error"]?.string) }
-            // Only a cancelled sleep throws, and then the next request does.
+            // Only cancellation makes this throw, and the next request then throws, too.
             try? await Task.sleep(for: .milliseconds(100))
         }
     }
 
-    /// Lets something happen at phones; returns how many.
+    /// Carries out an action at phones. Returns their number.
     ///
-    /// The action is a ``PhoneAction/Kind`` by its name. Phones are named by ids and by what ids begin with; without
-    /// any of them it is for all. `join` and `swipe-away` need the activity; `channelID` is Apple's, on `join`.
+    /// The action is the name of a ``PhoneAction/Kind``. Select phones by ids and by id prefixes; without both, it
+    /// applies to all. `join` and `swipe-away` require the activity. `channelID` is Apple's id, for `join`.
     package func act(
         _ action: String,
         phones: [String],
@@ -112,12 +112,12 @@ extension ControlClient {
         return answer["phones"]?.int64 ?? 0
     }
 
-    /// JSON text of a GET: `/summary`, `/phones/{id}`, `/channels`, `/faults`.
+    /// The JSON text of a GET: `/summary`, `/phones/{id}`, `/channels`, `/faults`.
     package func text(of path: String) async throws(SimulatorError) -> String {
         try await send("GET", path).text
     }
 
-    /// Compares the phones with the posts in a file of JSON lines, again and again until all are right or the time is
+    /// Compares the phones with the posts in a JSON Lines file. Repeats this until all phones are right or the time is
     /// over.
     package func report(postsFile: String, waiting limit: Duration) async throws(SimulatorError) -> ReplayReport {
         let posts: Data
@@ -136,13 +136,13 @@ extension ControlClient {
                 throw SimulatorError(.badAnswer, "the simulator's report cannot be read", cause: error)
             }
             if report.isRight || ContinuousClock.now >= end { return report }
-            // As above.
+            // Throws only on cancellation, as above.
             try? await Task.sleep(for: .milliseconds(250))
         }
     }
 }
 
 extension ReplayReport {
-    /// The report for programs.
+    /// The report as JSON.
     package var jsonText: String { json.text }
 }

@@ -3,26 +3,26 @@ import Foundation
 import JSON
 import TallyClient
 
-/// Talks to the control API of a running simulator. For programs: plain values in, and text or a report out.
+/// A client of a running simulator's control API. Programs pass plain values and get text or a report.
 package struct ControlClient: Sendable {
-    /// Without a slash at its end.
+    /// The address, without a slash at its end.
     let base: String
-    /// Nil if ``base`` is no address.
+    /// Nil if ``base`` is not a valid address.
     private let transport: HTTPTransport?
 
-    /// How long an answer may take: a million phones are not made at once.
+    /// The timeout of a request. Creating a million phones takes a while.
     private static let timeout = Duration.seconds(60)
 
-    /// - Parameter url: Such as `http://127.0.0.1:8081`; connects to nothing yet.
+    /// - Parameter url: Such as `http://127.0.0.1:8081`. The first request connects.
     package init(url: String) {
         base = url.hasSuffix("/") ? String(url.dropLast()) : url
         transport = ServerAddress(base).flatMap { server in
-            // The control API has no TLS; without it nothing is thrown.
+            // Only TLS can make this throw, and the control API has none.
             try? HTTPTransport(server: server, caFile: nil, maximumConnections: 4)
         }
     }
 
-    /// Sends JSON, or nothing, and reads JSON; null for an empty answer.
+    /// Sends an optional JSON body and returns the JSON answer; null if the answer is empty.
     func send(_ method: String, _ path: String, _ body: JSONValue? = nil) async throws(SimulatorError) -> JSONValue {
         try await send(method, path, bytes: body?.serialized())
     }
@@ -37,7 +37,7 @@ package struct ControlClient: Sendable {
             headers: bytes == nil ? [] : [("Content-Type", "application/json")],
             body: bytes,
             timeout: Self.timeout,
-            // Faults and phones are not made twice.
+            // Repeating a POST could create faults or phones twice.
             isRepeatable: method == "GET"
         )
         let answer: HTTPAnswer
@@ -62,7 +62,7 @@ package struct ControlClient: Sendable {
     }
 
     private func refusal(_ json: JSONValue, status: Int) -> SimulatorError {
-        // An answer that is no problem is told by its status.
+        // Without a problem in the body, reports only the status.
         guard let problem = try? Problem(json: json) else {
             return SimulatorError(.refused, "the simulator answered \(status)")
         }

@@ -1,9 +1,9 @@
 package import APITypes
 package import JSON
 
-/// `PUT /certificate`: which certificate Apple shows.
+/// `PUT /certificate`: selects the certificate of the APNs listeners.
 package struct CertificateRequest: Sendable, Hashable {
-    /// One that ended a day ago.
+    /// Whether to use a certificate that expired a day ago.
     package var expired: Bool
 
     package init(expired: Bool) {

@@ -3,14 +3,14 @@ package import ActivityModel
 package import JSON
 import TallyClient
 
-/// What the control API does, without HTTP. Every method throws `Problem` for what the caller did wrong.
+/// The operations of the control API, without HTTP. Each throws `Problem` for a caller's mistake.
 package struct ControlAPI: Sendable {
     package let simulation: Simulation
     package let desk: ReportDesk
 
     private let showCertificate: @Sendable (_ expired: Bool) async -> Void
 
-    /// `showCertificate`: lets Apple show an expired certificate, or a valid one again.
+    /// `showCertificate`: switches the APNs listeners to an expired certificate, or back to the valid one.
     package init(
         simulation: Simulation,
         desk: ReportDesk,
@@ -23,9 +23,9 @@ package struct ControlAPI: Sendable {
 
     // MARK: Phones
 
-    /// `POST /phones`: makes phones and launches their apps, which report to Tally. → `{created, first, last}`
+    /// `POST /phones`: creates phones and launches their apps, which report to Tally. → `{created, first, last}`
     ///
-    /// Phones whose ids exist already stay as they are and are not counted.
+    /// Existing phones with these ids stay unchanged and are not counted.
     package func makePhones(_ request: PhonesRequest) -> JSONValue {
         let profiles = simulation.adjust { world, now in
             request.profiles(at: now.milliseconds) { world.makeSeed() }
@@ -38,7 +38,7 @@ package struct ControlAPI: Sendable {
         return answer.json
     }
 
-    /// `GET /phones?prefix=&activity=&limit=&cursor=`: what phones are and show. → `{items, next_cursor}`
+    /// `GET /phones?prefix=&activity=&limit=&cursor=`: the phones and what they show. → `{items, next_cursor}`
     package func phones(prefix: String?, activity: ActivityID?, limit: Int, cursor: Int) -> JSONValue {
         simulation.read { world, now in
             var items: [JSONValue] = []
@@ -57,7 +57,7 @@ package struct ControlAPI: Sendable {
         }
     }
 
-    /// `GET /phones/{id}`: what the phone shows now, and every push that it got with what became of it.
+    /// `GET /phones/{id}`: what the phone shows now, and every push that it received with the result.
     package func phone(_ id: DeviceID) throws(Problem) -> JSONValue {
         let story = simulation.read { world, now in
             world.phoneNumber(id).map { world.phones[$0].story(at: now, reports: desk.queue(of: id)) }
@@ -66,9 +66,9 @@ package struct ControlAPI: Sendable {
         return story
     }
 
-    /// `POST /actions`: lets things happen at phones, in the order of the list. → `{phones}`, how many were touched.
+    /// `POST /actions`: carries out actions at phones, in the order of the list. → `{phones}`, the number of phones.
     ///
-    /// An action names phones by `phone`, `phones` or `prefix`; without any of them it is for all.
+    /// An action selects phones by `phone`, `phones` or `prefix`; without any of these, it applies to all.
     package func perform(_ actions: [PhoneAction]) throws(Problem) -> JSONValue {
         var touched = 0
         for action in actions {
@@ -93,7 +93,8 @@ package struct ControlAPI: Sendable {
 
     // MARK: Apple
 
-    /// `GET /summary`: requests by event, priority and status; provider tokens that Apple may refuse; what phones ignored; second cards; reports.
+    /// `GET /summary`: requests by event, priority and status; provider tokens that Apple might refuse; ignored pushes;
+    /// second cards; reports.
     package func summary() -> JSONValue {
         let overview = desk.overview
         return simulation.read { world, _ in
@@ -136,7 +137,7 @@ package struct ControlAPI: Sendable {
         return ["items": .array(items)]
     }
 
-    /// `POST /keys`: Apple knows a signing key from now on and checks what it signs.
+    /// `POST /keys`: registers a signing key, so that the simulator checks its signatures.
     package func register(_ request: KeyRequest) throws(Problem) {
         let publicKey = try request.publicKey()
         simulation.adjust { world, _ in
@@ -144,19 +145,19 @@ package struct ControlAPI: Sendable {
         }
     }
 
-    /// `DELETE /keys/{key_id}`: the key is revoked.
+    /// `DELETE /keys/{key_id}`: revokes the key.
     package func revoke(_ keyID: KeyID) {
         simulation.adjust { world, _ in world.keys.revoke(keyID: keyID.rawValue) }
     }
 
     // MARK: Faults
 
-    /// `POST /faults`: sets a fault; one of the same name is replaced.
+    /// `POST /faults`: sets a fault. It replaces a fault of the same name.
     package func set(_ request: FaultRequest) {
         simulation.adjust { world, now in world.faults.set(request.fault(from: now.milliseconds)) }
     }
 
-    /// `GET /faults`: the faults in force, with how often each has struck. → `{items}`
+    /// `GET /faults`: the current faults, with the number of requests that each has hit. → `{items}`
     package func faults() -> JSONValue {
         simulation.read { world, now in
             let items = world.faults.faults.map { fault -> JSONValue in
@@ -180,15 +181,14 @@ package struct ControlAPI: Sendable {
         }
     }
 
-    /// `PUT /certificate`: from now on Apple shows a certificate that has expired, or a valid one. Connections are
-    /// dropped.
+    /// `PUT /certificate`: switches to an expired certificate, or back to the valid one. Closes all connections.
     package func show(_ request: CertificateRequest) async {
         await showCertificate(request.expired)
     }
 
     // MARK: Tally
 
-    /// `PUT /tally`: names the Tally that apps report to, and sends what waited.
+    /// `PUT /tally`: sets the Tally that apps report to, and sends the waiting reports.
     package func connect(_ request: TallyRequest) throws(Problem) {
         do {
             desk.connect(try TallyReporter(url: request.url, key: request.key), for: request.bundleID)
@@ -201,7 +201,7 @@ package struct ControlAPI: Sendable {
         }
     }
 
-    /// `POST /report`: compares what phones show with what was posted; the body is the posts as JSON lines.
+    /// `POST /report`: compares what phones show with the posts in the body, which is JSON Lines.
     package func report(_ posts: [Post]) -> ReplayReport {
         let pending = desk.overview.pending
         let (phones, now) = simulation.read { world, now in (world.phones, now.milliseconds) }

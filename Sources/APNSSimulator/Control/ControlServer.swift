@@ -10,26 +10,27 @@ package import Logging
 import NIOCore
 import ServiceLifecycle
 
-/// The control API over plain HTTP on loopback, for tests, scripts and the `apns-sim` program. JSON in and out.
+/// The control API over plain HTTP on loopback, for tests, scripts and the `apns-sim` program. It reads and writes
+/// JSON.
 ///
 /// | route | does |
 /// |---|---|
 /// | `GET /health` | 200 once it listens |
-/// | `POST /phones` | makes phones: ``PhonesRequest`` |
-/// | `GET /phones`, `GET /phones/{id}` | what phones show; one tells its whole story |
+/// | `POST /phones` | creates phones: ``PhonesRequest`` |
+/// | `GET /phones`, `GET /phones/{id}` | what phones show; for one phone, its whole history |
 /// | `POST /phones/{id}/{action}` | one ``PhoneAction`` at one phone |
-/// | `POST /actions` | `{actions: [PhoneAction]}` at many |
+/// | `POST /actions` | `{actions: [PhoneAction]}` at many phones |
 /// | `GET /summary` | counts |
 /// | `GET/POST/DELETE /faults`, `DELETE /faults/{name}` | ``FaultRequest`` |
 /// | `GET /channels` | every channel |
 /// | `POST /keys`, `DELETE /keys/{key_id}` | ``KeyRequest`` |
-/// | `PUT /certificate` | ``CertificateRequest``: an expired one, or a valid one again; connections are dropped |
-/// | `PUT /tally` | ``TallyRequest``: where apps report to |
-/// | `POST /report` | JSON lines of ``Post`` → ``ReplayReport`` |
+/// | `PUT /certificate` | ``CertificateRequest``: an expired one, or the valid one again; closes all connections |
+/// | `PUT /tally` | ``TallyRequest``: the Tally that apps report to |
+/// | `POST /report` | JSON Lines of ``Post`` → ``ReplayReport`` |
 ///
-/// What is wrong with a request is told as Tally tells it: problem details with pointers.
+/// Errors have Tally's form: problem details with pointers.
 package struct ControlServer: Service, CustomStringConvertible {
-    /// A report carries every post of a replay.
+    /// A report's body contains every post of a replay.
     private static let maximumBody = 256 * 1024 * 1024
 
     private let api: ControlAPI
@@ -38,7 +39,7 @@ package struct ControlServer: Service, CustomStringConvertible {
     private let onListening: @Sendable (String) async -> Void
     private let logger: Logger
 
-    /// Port 0 takes a free one. `onListening` is called once with the address, such as `http://127.0.0.1:8081`.
+    /// Port 0 selects a free one. `onListening` is called once with the address, such as `http://127.0.0.1:8081`.
     package init(
         api: ControlAPI,
         host: String = "127.0.0.1",
@@ -57,7 +58,7 @@ package struct ControlServer: Service, CustomStringConvertible {
 
     /// Serves until shutdown.
     ///
-    /// - Throws: ``SimulatorError/Code/notListening`` when the port cannot be had.
+    /// - Throws: ``SimulatorError/Code/notListening`` if the port cannot be bound.
     package func run() async throws {
         let application = Application(
             router: router(),
@@ -71,7 +72,7 @@ package struct ControlServer: Service, CustomStringConvertible {
         do {
             try await application.run()
         } catch let error as IOError {
-            // No other thread's call writes over these words: glibc keeps them per thread since 2.32.
+            // No other thread overwrites this text: since 2.32, glibc keeps it per thread.
             let words = String(cString: strerror(error.errnoCode))
             let detail = "cannot listen for the control API on http://\(host):\(port): \(words)"
             throw SimulatorError(.notListening, detail + "; --control-port chooses another port", cause: error)
@@ -165,7 +166,7 @@ package struct ControlServer: Service, CustomStringConvertible {
     }
 }
 
-/// `POST /actions`.
+/// `POST /actions`: actions to carry out in order.
 struct ActionsRequest: APIRequest {
     var actions: [PhoneAction]
 
@@ -178,7 +179,7 @@ struct ActionsRequest: APIRequest {
     var json: JSONValue { ["actions": .array(actions.map(\.json))] }
 }
 
-/// Turns a `Problem` into its answer.
+/// Answers a thrown `Problem`.
 private func answering(_ body: () async throws -> Response) async throws -> Response {
     do {
         return try await body()

@@ -2,10 +2,10 @@ package import APITypes
 import ActivityModel
 package import JSON
 
-/// `POST /faults`: a fault, with its end as a time from now.
+/// `POST /faults`: a fault, with a duration instead of an end time.
 package struct FaultRequest: Sendable, Hashable {
     package var fault: Fault
-    /// The fault is over after so many seconds; nil: never.
+    /// The fault ends after this many seconds; nil: never.
     package var seconds: Double?
 
     package init(_ fault: Fault, seconds: Double? = nil) {
@@ -13,7 +13,7 @@ package struct FaultRequest: Sendable, Hashable {
         self.seconds = seconds
     }
 
-    /// The fault, beginning at a moment in milliseconds since 1970.
+    /// The fault, starting at `now` (milliseconds since 1970).
     func fault(from now: Int64) -> Fault {
         var fault = fault
         fault.until = seconds.map { now + Int64($0 * 1000) }

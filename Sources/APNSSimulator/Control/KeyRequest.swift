@@ -3,15 +3,15 @@ package import ActivityModel
 import Cryptography
 package import JSON
 
-/// `POST /keys`: a signing key that Apple knows from now on.
+/// `POST /keys`: a signing key to register at the simulated Apple.
 package struct KeyRequest: Sendable {
     package var teamID: TeamID
     package var keyID: KeyID
-    /// The public or the private key in PEM. Of a private one only the public half is kept.
+    /// The public or the private key in PEM. Only the public key is stored.
     package var pem: String
-    /// The only environment that the key is for; nil: both.
+    /// The only environment of the key; nil: both.
     package var environment: APNSEnvironment?
-    /// The bundle ids that the key may speak for; nil: all of the team.
+    /// The bundle ids that the key may be used for; nil: all of the team.
     package var bundleIDs: [BundleID]?
 
     package init(
@@ -28,7 +28,7 @@ package struct KeyRequest: Sendable {
         self.bundleIDs = bundleIDs
     }
 
-    /// - Throws: 422 if the text holds no P-256 key.
+    /// - Throws: 422 if the text contains no P-256 key.
     func publicKey() throws(Problem) -> P256PublicKey {
         do {
             if pem.contains("PRIVATE KEY") { return try P256PrivateKey(pem: pem).publicKey }
@@ -73,12 +73,12 @@ extension KeyRequest: APIRequest {
     }
 }
 
-/// `PUT /tally`: where apps report to.
+/// `PUT /tally`: the Tally that apps report to.
 package struct TallyRequest: Sendable, Hashable {
     package var url: String
     /// An API key with the scope `register`.
     package var key: String
-    /// The only app that reports there; nil: all that have no address of their own.
+    /// The only app that reports there; nil: all apps without their own address.
     package var bundleID: BundleID?
 
     package init(url: String, key: String, bundleID: BundleID? = nil) {

@@ -3,7 +3,7 @@ import ActivityModel
 import JSON
 
 extension Phone {
-    /// What the phone is and shows, without the pushes that it received.
+    /// The phone and what it shows, without the received pushes.
     func summary(at now: Moment, reports: ReportQueue?) -> JSONValue {
         var fields = ObjectWriter()
         fields.add("id", profile.id.rawValue)
@@ -29,7 +29,7 @@ extension Phone {
         return fields.json
     }
 
-    /// The same with every push in the order of arrival.
+    /// The same with every received push in order of arrival.
     func story(at now: Moment, reports: ReportQueue?) -> JSONValue {
         var object = summary(at: now, reports: reports).object ?? JSONObject()
         object["pushes"] = .array(received.map { $0.json(cards: cards) })
@@ -81,7 +81,7 @@ extension ReceivedPush {
 }
 
 extension Verdict {
-    /// The verdict in the control API.
+    /// The result's name in the control API.
     package var word: String {
         switch self {
         case .started: "started"

@@ -2,41 +2,41 @@ package import APITypes
 package import ActivityModel
 package import JSON
 
-/// Something that a person, iOS or the app does, at one phone or at many.
+/// An action of a person, of iOS or of the app, at one phone or many.
 package struct PhoneAction: Sendable, Hashable {
-    /// What is done; the raw values are the words of the control API.
+    /// The kind of action. The raw values are the control API's words.
     package enum Kind: String, Sendable, Hashable, CaseIterable {
-        /// Open an activity in the app, which starts a card by itself.
+        /// The person opens an activity in the app, and the app starts a card.
         case join
-        /// iOS changes the update tokens.
+        /// iOS replaces the update tokens.
         case rotate
-        /// iOS changes the start tokens.
+        /// iOS replaces the start tokens.
         case rotateStart = "rotate-start"
-        /// Swipe the app away in the switcher.
+        /// The person swipes the app away in the app switcher.
         case forceQuit = "force-quit"
-        /// Open the app: it reports everything anew.
+        /// The person opens the app, which reports everything again.
         case launch
-        /// Swipe the card away.
+        /// The person swipes the card away.
         case swipeAway = "swipe-away"
-        /// Lose the connection to Apple; what Apple stores waits.
+        /// The phone loses its connection to Apple. Apple keeps stored pushes for it.
         case goOffline = "offline"
-        /// Be connected again.
+        /// The phone connects again.
         case comeOnline = "online"
     }
 
     package var kind: Kind
-    /// Phones by id, and by what their ids begin with.
+    /// Selects phones by id. `prefix` selects them by the start of their ids.
     package var phones: [DeviceID]
     package var prefix: String?
-    /// Needed to join and to swipe away; nil on rotation: every activity.
+    /// Required for join and swipe-away. On rotation, nil means every activity.
     package var activityID: ActivityID?
-    /// On join: Apple's id of the channel to subscribe to; nil: an update token.
+    /// For join: Apple's id of the channel to subscribe to; nil: the card gets an update token.
     package var channelID: String?
-    /// On join: nil for the first type of the phone.
+    /// For join: the activity type; nil: the phone's first type.
     package var type: ActivityTypeName?
-    /// On join: what the app got from its own server and shows at first.
+    /// For join: the content that the app got from its own server and shows first.
     package var contentState: JSONValue?
-    /// On join: the revision of that content, which the app reports; nil: nothing is reported.
+    /// For join: the revision of that content, which the app reports; nil: it reports none.
     package var knownRevision: Revision?
 
     package init(_ kind: Kind, phones: [DeviceID] = [], prefix: String? = nil, activityID: ActivityID? = nil) {
@@ -46,7 +46,7 @@ package struct PhoneAction: Sendable, Hashable {
         self.activityID = activityID
     }
 
-    /// Lets it happen at one phone.
+    /// Carries out the action at one phone.
     func perform(on phone: inout Phone, at now: Moment) -> [PhoneEffect] {
         switch kind {
         case .join:

@@ -2,12 +2,12 @@ package import APITypes
 package import ActivityModel
 package import JSON
 
-/// `POST /phones`: phones to make, alike but for their numbers.
+/// `POST /phones`: phones to create, identical except for their numbers.
 package struct PhonesRequest: Sendable, Hashable {
     package var count: Int
-    /// Ids are this text and a number.
+    /// Each id is this text followed by a number.
     package var prefix: String
-    /// The number of the first one.
+    /// The number of the first phone.
     package var first: Int
     package var environment: APNSEnvironment
     package var bundleID: BundleID
@@ -19,7 +19,7 @@ package struct PhonesRequest: Sendable, Hashable {
     package var follows: [ActivityID]
     package var startTokens: Bool
     package var frequentPushes: Bool
-    /// The user's id is this text and the number; nil: no user.
+    /// Each user id is this text followed by the number; nil: no user.
     package var userPrefix: String?
 
     package init(
@@ -52,7 +52,7 @@ package struct PhonesRequest: Sendable, Hashable {
         self.userPrefix = userPrefix
     }
 
-    /// The phones, made at `now` (milliseconds since 1970). `seed` gives each its own.
+    /// The phones, created at `now` (milliseconds since 1970). `seed` returns a seed for each.
     package func profiles(at now: Int64, seed: () -> UInt64) -> [PhoneProfile] {
         (first..<(first + count)).compactMap { number in
             guard let id = DeviceID("\(prefix)\(number)") else { return nil }
@@ -79,7 +79,7 @@ package struct PhonesRequest: Sendable, Hashable {
 extension PhonesRequest: APIRequest {
     package init?(reader: inout ObjectReader) {
         let count = reader.optional("count", .int.within(1...1_000_000))
-        // The longest prefix leaves room for the number in an id of 128 characters.
+        // Leaves room for the number, because an id has at most 128 characters.
         let prefix = reader.optional("prefix", .string(length: 1...100))
         let first = reader.optional("first", .int.within(0...1_000_000_000))
         let environment = reader.required("environment", .word(APNSEnvironment.self))

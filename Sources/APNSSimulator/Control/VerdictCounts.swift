@@ -1,6 +1,6 @@
 import JSON
 
-/// What became of all pushes that phones received.
+/// Counts the results of all pushes that phones received.
 struct VerdictCounts {
     private var verdicts: [String: Int] = [:]
     private var reasons: [IgnoreReason: Int] = [:]
@@ -14,12 +14,11 @@ struct VerdictCounts {
         }
     }
 
-    /// Pushes by verdict.
+    /// Pushes by result.
     var received: JSONValue {
         .object(JSONObject(verdicts.sorted { $0.key < $1.key }.map { ($0, .number(JSONNumber($1))) }))
     }
 
-    /// Ignored pushes by reason.
     var ignoredJSON: JSONValue {
         let sorted = reasons.sorted { $0.key.rawValue < $1.key.rawValue }
         return .object(JSONObject(sorted.map { ($0.rawValue, .number(JSONNumber($1))) }))
@@ -27,7 +26,7 @@ struct VerdictCounts {
 }
 
 extension PushCounts {
-    /// One object per line of the table, sorted.
+    /// One object per row of the table, sorted.
     var json: [JSONValue] {
         counts.sorted { left, right in
             let (a, b) = (left.key, right.key)

@@ -3,7 +3,7 @@ package import JSON
 
 /// One Live Activity on one phone.
 package struct Card: Sendable {
-    /// Where its updates come from.
+    /// The source of its updates.
     package enum Link: Sendable, Hashable {
         /// Started, but iOS has not given the app an update token yet.
         case awaitingToken
@@ -11,53 +11,53 @@ package struct Card: Sendable {
         case channel(String)
     }
 
-    /// How far the card has come; times are milliseconds since 1970.
+    /// The stage of the card's life. Times are milliseconds since 1970.
     package enum Phase: Sendable, Hashable {
         case active
-        /// Over at `since`, gone from the Lock Screen at `dismissedAt`.
+        /// Ended at `since`; leaves the Lock Screen at `dismissedAt`.
         case ended(since: Int64, dismissedAt: Int64)
-        /// The app ended it because a newer card of the same activity appeared.
+        /// The app ended it because of a newer card of the same activity.
         case replaced(since: Int64)
         /// The person swiped it away.
         case swipedAway(since: Int64)
     }
 
-    /// Its place among the phone's cards, from 0.
+    /// Its index among the phone's cards, from 0.
     package let number: Int
     /// ActivityKit's id.
     package let activityKitID: String
-    /// The caller's id of the activity, if the app can tell.
+    /// The caller's id of the activity, if the app can find it.
     package let activityID: ActivityID?
     package let typeName: ActivityTypeName
     package let startedByPush: Bool
     package let startedAt: Moment
-    /// Serialised bytes of the attributes, which count against the 4096 that the phone holds.
+    /// The size of the serialised attributes in bytes. It counts towards the phone's limit of 4096.
     package let attributesByteCount: Int
     package internal(set) var link = Link.awaitingToken
-    /// Milliseconds since 1970 at which the present link came to be.
+    /// When the current link began, in milliseconds since 1970.
     package internal(set) var linkedSince: Int64 = 0
     package internal(set) var phase = Phase.active
     package internal(set) var contentState: JSONValue?
-    /// The newest `timestamp` shown, UNIX seconds; nil until a push brought one.
+    /// The newest `timestamp` shown, in UNIX seconds; nil until a push has brought one.
     package internal(set) var newestTimestamp: Int64?
-    /// UNIX seconds.
+    /// In UNIX seconds.
     package internal(set) var staleDate: Int64?
 }
 
-/// What somebody looking at the phone would say of a card.
+/// The state of a card as its user sees it.
 package enum CardState: String, Sendable, Hashable {
     case active
     case stale
-    /// Over, and still on the Lock Screen.
+    /// Ended, but still on the Lock Screen.
     case ended
-    /// Over and gone from the screen.
+    /// Ended and gone from the screen.
     case dismissed
-    /// Taken away because a newer card of the same activity came.
+    /// Removed because of a newer card of the same activity.
     case replaced
 }
 
 extension Card {
-    /// The state at a moment. The system ends an activity by itself when its lifetime is over.
+    /// The state at a time. The system ends an activity at the end of its lifetime.
     package func state(at milliseconds: Int64, limits: PhoneLimits) -> CardState {
         switch phase {
         case .active:
@@ -74,7 +74,7 @@ extension Card {
         }
     }
 
-    /// True while pushes can change the card.
+    /// Whether pushes can still change the card.
     package func isLive(at milliseconds: Int64, limits: PhoneLimits) -> Bool {
         phase == .active && milliseconds < startedAt.milliseconds + limits.lifetime
     }

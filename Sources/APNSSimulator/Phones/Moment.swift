@@ -1,8 +1,8 @@
-/// One instant, told by both clocks.
+/// One instant on both clocks.
 package struct Moment: Sendable, Hashable {
-    /// Milliseconds since 1970 by the wall clock, which may step.
+    /// Milliseconds since 1970 on the wall clock, which may jump.
     package var milliseconds: Int64
-    /// Nanoseconds of the monotonic clock: for order and for differences within one run.
+    /// Nanoseconds on the monotonic clock, for order and durations within one run.
     package var uptimeNanoseconds: Int64
 
     package init(milliseconds: Int64, uptimeNanoseconds: Int64 = 0) {

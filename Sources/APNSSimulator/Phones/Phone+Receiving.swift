@@ -1,13 +1,13 @@
 package import ActivityModel
 import JSON
 
-/// A push on its way into one phone.
+/// A push that arrives at one phone.
 package struct ArrivingPush: Sendable {
-    /// What it was sent to.
+    /// The destination that it was sent to.
     package enum Destination: Sendable, Hashable {
         case device
         case start(type: ActivityTypeName)
-        /// The number of the card, by its token.
+        /// The number of the card that has the token.
         case token(card: Int)
         /// The number of the card that follows the channel.
         case channel(card: Int)
@@ -36,7 +36,7 @@ package struct ArrivingPush: Sendable {
 }
 
 extension Phone {
-    /// What became of a push, with the card that it is about.
+    /// The result of a push, with its card.
     private struct Outcome {
         var verdict: Verdict
         var card: Int?
@@ -45,7 +45,7 @@ extension Phone {
         var effects: [PhoneEffect] = []
     }
 
-    /// A push arrives. It is put on record, whatever becomes of it.
+    /// Receives a push and records it with its result.
     package mutating func receive(_ push: ArrivingPush, at now: Moment) -> [PhoneEffect] {
         let outcome: Outcome
         switch push.destination {
@@ -94,7 +94,7 @@ extension Phone {
         cards[number].newestTimestamp = body.timestamp
         cards[number].staleDate = body.staleDate
         var effects: [PhoneEffect] = []
-        // The app ends older cards of the same activity by itself; what it reports from now on is the newest.
+        // The app ends its older cards of the same activity, and from now on reports the newest.
         for card in older {
             cards[card.number].phase = .replaced(since: now.milliseconds)
             effects += unlink(card, at: now.milliseconds)
@@ -114,7 +114,7 @@ extension Phone {
         )
     }
 
-    /// Why nothing starts, or nil.
+    /// Why the start fails; nil if it succeeds.
     private mutating func startObstacle(
         _ push: ArrivingPush,
         type: ActivityTypeName,
@@ -123,7 +123,7 @@ extension Phone {
         let body = push.body
         if let fault = body.fault { return (.malformed, fault) }
         if body.event != .start { return (.wrongKind, nil) }
-        // A start token issued before a force-quit is taken by Apple, and nothing happens.
+        // Apple accepts a start token from before a force-quit, but the phone does nothing.
         if isForceQuit { return (.forceQuit, nil) }
         if body.attributesType != type.rawValue { return (.unknownType, nil) }
         if !body.hasAlert { return (.noAlert, nil) }
@@ -154,7 +154,7 @@ extension Phone {
         return cards.contains { $0.activityID == activityID && $0.isLive(at: now.milliseconds, limits: limits) }
     }
 
-    /// Which activity a start is about: what the attributes say, else the only one that the phone follows.
+    /// The activity of a start: the one in the attributes, or else the only one that the phone follows.
     private func activityID(in body: PushBody) -> ActivityID? {
         if let id = body.attributes?.object?[profile.idAttribute]?.string { return ActivityID(id) }
         return profile.follows.count == 1 ? profile.follows.first : nil
@@ -177,7 +177,7 @@ extension Phone {
         // An end with an old timestamp still works (Apple staff, forum thread 776165).
         if !isEnd, timestamp <= newest { return ignored(timestamp == newest ? .sameTimestamp : .olderTimestamp) }
         if !isEnd, timestamp > now.seconds + limits.lifetime / 1000 { return ignored(.farFuture) }
-        // An end may leave the content out; the last content stays.
+        // An end may leave out the content. The last content then stays.
         if body.contentState != nil || !isEnd {
             if let fault = body.contentStateFault(asTypeNamed: card.typeName.rawValue) {
                 return ignored(.undecodableContent, fault)
@@ -201,7 +201,7 @@ extension Phone {
         return outcome
     }
 
-    /// Takes a push at priority 10 from the budget; false when there is none left and the device throttles.
+    /// Takes a push at priority 10 from the budget. Returns false if the budget is empty and the device throttles.
     private mutating func spendHighPriority(at now: Moment) -> Bool {
         let isFrequent = profile.frequentPushesEnabled
         let budget = isFrequent ? limits.frequentHighPriorityBudget : limits.highPriorityBudget
@@ -211,7 +211,7 @@ extension Phone {
         return true
     }
 
-    /// When an ended card goes: at once if the date has passed, after 4 hours at the latest.
+    /// When an ended card leaves: at `date`, immediately if that has passed, and after 4 hours at the latest.
     private func dismissal(_ date: Int64?, at now: Moment) -> Int64 {
         let latest = now.milliseconds + limits.linger
         guard let date, date < latest / 1000 else { return latest }

@@ -1,26 +1,27 @@
 package import ActivityModel
 package import JSON
 
-/// A modelled device with one app: Apple's rules for Live Activities on iOS, and what a well-made app does about them.
+/// A simulated device with one app. It follows Apple's rules for Live Activities on iOS, and its app behaves as a good
+/// app should.
 ///
-/// Events go in, effects come out; time is an argument and chance comes from a seed, so the same events always give
-/// the same phone.
+/// Methods take events and return effects. Time is an argument and random numbers come from a seed, so the same events
+/// always lead to the same state.
 package struct Phone: Sendable {
     package private(set) var profile: PhoneProfile
     package let limits: PhoneLimits
-    /// By attributes type.
+    /// Keyed by attributes type.
     package private(set) var startTokens: [ActivityTypeName: String] = [:]
     package private(set) var deviceToken: String?
     package internal(set) var cards: [Card] = []
     package internal(set) var received: [ReceivedPush] = []
     package private(set) var isForceQuit = false
-    /// True while Apple cannot reach the phone.
+    /// Whether Apple cannot reach the phone.
     package private(set) var isOffline = false
-    /// How many starts made a card beside a live one of the same activity.
+    /// The number of starts that created a card beside a live one of the same activity.
     package internal(set) var secondCards = 0
-    /// Milliseconds since 1970 of the starts by push that the budget counted.
+    /// The times of starts by push that count towards the budget, in milliseconds since 1970.
     var recentStarts: [Int64] = []
-    /// The same of the pushes at priority 10 to its cards.
+    /// The same for pushes at priority 10 to its cards.
     var recentHighPriority: [Int64] = []
     var random: SeededRandom
     private var deviceGeneration: Int64
@@ -34,7 +35,7 @@ package struct Phone: Sendable {
         deviceGeneration = profile.generationBase
     }
 
-    /// The app runs: it gets its tokens and reports everything it knows.
+    /// The app starts, gets its tokens and reports everything it knows.
     package mutating func launch(at now: Moment) -> [PhoneEffect] {
         isForceQuit = false
         var effects: [PhoneEffect] = []
@@ -44,7 +45,7 @@ package struct Phone: Sendable {
             deviceToken = token
             effects.append(.issue(token: token, .device, expiresAt: nil))
         }
-        // Push-to-start came with iOS 17.2.
+        // Push-to-start requires iOS 17.2.
         if profile.takesStartTokens, SystemFeature.pushToStart.isPresent(in: profile.osVersion) {
             for type in profile.types where startTokens[type] == nil {
                 effects.append(issueStartToken(type))
@@ -57,7 +58,7 @@ package struct Phone: Sendable {
         return effects
     }
 
-    /// The person swipes the app away in the switcher: it neither starts anything nor reports until it runs again.
+    /// The person swipes the app away in the app switcher. Until its next launch it starts and reports nothing.
     package mutating func forceQuit() {
         isForceQuit = true
     }
@@ -67,20 +68,20 @@ package struct Phone: Sendable {
         isOffline = true
     }
 
-    /// The phone is connected again.
+    /// The phone connects to Apple again.
     package mutating func comeOnline() -> [PhoneEffect] {
         guard isOffline else { return [] }
         isOffline = false
         return [.comeOnline]
     }
 
-    /// The start token of a type changes, as it may at any time; the old one is dead.
+    /// iOS replaces the start token of a type, as it may at any time. The old token is dead.
     package mutating func rotateStartToken(ofType type: ActivityTypeName, at now: Moment) -> [PhoneEffect] {
         guard let old = startTokens[type] else { return [] }
         return [.retire(token: old, since: now.milliseconds), issueStartToken(type), reportDevice()]
     }
 
-    /// iOS hands the app an update token for a card, if the card still lives and waits for one.
+    /// iOS gives the app a card's update token, if the card is live and waits for one.
     package mutating func tokenReady(card number: Int, at now: Moment) -> [PhoneEffect] {
         guard cards.indices.contains(number), cards[number].link == .awaitingToken,
             cards[number].isLive(at: now.milliseconds, limits: limits)
@@ -88,7 +89,7 @@ package struct Phone: Sendable {
         return issueUpdateToken(card: number, at: now)
     }
 
-    /// The update tokens change; the old ones are dead. Nil: those of every card.
+    /// iOS replaces the update tokens of an activity's cards; nil: of all cards. The old tokens are dead.
     package mutating func rotateUpdateTokens(ofActivity activityID: ActivityID?, at now: Moment) -> [PhoneEffect] {
         var effects: [PhoneEffect] = []
         for card in cards where activityID == nil || card.activityID == activityID {
@@ -99,9 +100,9 @@ package struct Phone: Sendable {
         return effects
     }
 
-    /// The person opens the activity in the app, which starts a card by itself.
+    /// The person opens the activity in the app, and the app starts a card.
     ///
-    /// `channelID` subscribes to a channel (iOS 18), nil asks for an update token, which needs no waiting here.
+    /// With `channelID`, the card subscribes to a channel (iOS 18). With nil, it gets an update token immediately.
     package mutating func join(
         activityID: ActivityID,
         type: ActivityTypeName,
@@ -131,7 +132,7 @@ package struct Phone: Sendable {
         return subscribe(card: number, to: channelID, at: now, knownRevision: knownRevision)
     }
 
-    /// The person swipes a card away; the app tells Tally, unless it was force-quit.
+    /// The person swipes a card away. The app reports this to Tally, unless it was force-quit.
     package mutating func swipeAway(activityID: ActivityID, at now: Moment) -> [PhoneEffect] {
         var effects: [PhoneEffect] = []
         for card in cards where card.activityID == activityID {
@@ -180,7 +181,7 @@ package struct Phone: Sendable {
             + reportLink(of: cards[number], knownRevision: knownRevision)
     }
 
-    /// Takes a card's destination away.
+    /// Removes the token or subscription of a card.
     func unlink(_ card: Card, at milliseconds: Int64) -> [PhoneEffect] {
         switch card.link {
         case .awaitingToken: []
@@ -189,7 +190,7 @@ package struct Phone: Sendable {
         }
     }
 
-    /// Since when a start push of this type could reach the phone.
+    /// The earliest time at which a start push could reach the phone.
     var startableSince: Int64 { launchedAt }
 
     private mutating func issueStartToken(_ type: ActivityTypeName) -> PhoneEffect {

@@ -1,6 +1,6 @@
 package import JSON
 
-/// The payload of a push as a phone reads it. One object serves all phones that got the same bytes.
+/// The payload of a push, parsed as a phone parses it. All phones that get the same bytes share one object.
 package final class PushBody: Sendable {
     /// The `event` of a Live Activity push.
     package enum Event: String, Sendable, Hashable, CaseIterable {
@@ -9,35 +9,35 @@ package final class PushBody: Sendable {
         case end
     }
 
-    /// What a start asks the phone to take further updates from.
+    /// The source that a start names for further updates.
     package enum Input: Sendable, Hashable {
-        /// Neither key: the payload for devices before iOS 18, which hand out a token.
+        /// Neither key. This is the payload for devices before iOS 18; they provide a token.
         case unspecified
         case token
         case channel(String)
-        /// Both keys. An activity has exactly one push type.
+        /// Both keys. Invalid, because an activity has exactly one push type.
         case contradictory
     }
 
     package let event: Event?
-    /// UNIX seconds.
+    /// In UNIX seconds.
     package let timestamp: Int64?
     package let contentState: JSONValue?
     package let attributesType: String?
     package let attributes: JSONValue?
     package let input: Input
-    /// True if there is an alert with a title and a body.
+    /// Whether there is an alert with a title and a body.
     package let hasAlert: Bool
-    /// UNIX seconds.
+    /// In UNIX seconds.
     package let staleDate: Int64?
-    /// UNIX seconds.
+    /// In UNIX seconds.
     package let dismissalDate: Int64?
-    /// Serialised bytes, which count against what the phone holds.
+    /// The size of the serialised attributes in bytes. It counts towards the phone's limit.
     package let attributesByteCount: Int
     package let contentStateByteCount: Int
-    /// Why no phone can make sense of the payload at all.
+    /// Why no phone can read the payload.
     package let fault: String?
-    /// Why the content state does not decode, by the name of the known type that it was tried on.
+    /// Why the content state does not decode, by the name of the known type.
     private let contentStateFaults: [String: String]
     private let attributesFault: String?
 
@@ -80,13 +80,13 @@ package final class PushBody: Sendable {
         }
     }
 
-    /// Why the content state does not decode on a phone, or nil if it does.
+    /// Why the content state does not decode on a phone; nil if it does.
     package func contentStateFault(asTypeNamed name: String) -> String? {
         if let fault = contentStateFaults[name] { return fault }
         return contentState?.object == nil ? "there is no content-state object" : nil
     }
 
-    /// Why the attributes of a start do not decode on a phone, or nil if they do.
+    /// Why the attributes of a start do not decode on a phone; nil if they do.
     package var attributesDecodingFault: String? {
         if let attributesFault { return attributesFault }
         return attributes?.object == nil ? "there is no attributes object" : nil

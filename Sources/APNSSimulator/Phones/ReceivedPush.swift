@@ -1,15 +1,15 @@
-/// One push as a phone received it, with what became of it.
+/// One push that a phone received, with its result.
 package struct ReceivedPush: Sendable {
-    /// Counts all pushes that reached any phone, from 1.
+    /// Numbers the pushes to all phones, starting at 1.
     package let sequence: UInt64
     package let at: Moment
     package let body: PushBody
-    /// 1, 5 or 10; 10 where the header was left out.
+    /// 1, 5 or 10; 10 without the header.
     package let priority: Int
-    /// The number of the card that it was for, or that it made.
+    /// The number of the card that it changed or created.
     package let card: Int?
-    /// Since when this push could have reached the phone: milliseconds since 1970 at which its token was handed out
-    /// or its channel subscribed to. What was posted before is caught up, not late.
+    /// When this push's token was issued or its channel was subscribed to, in milliseconds since 1970. An older post
+    /// counts as caught up, not as late.
     package let reachableSince: Int64
     package let verdict: Verdict
     /// More about an ignored push, without values of the payload.

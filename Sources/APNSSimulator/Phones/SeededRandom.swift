@@ -14,7 +14,7 @@ package struct SeededRandom: RandomNumberGenerator, Sendable {
         return mixed ^ (mixed >> 31)
     }
 
-    /// Lower-case hex text of the given number of digits.
+    /// Lower-case hex text with `digits` digits.
     package mutating func hex(digits: Int) -> String {
         String(unsafeUninitializedCapacity: digits) { buffer in
             var word: UInt64 = 0

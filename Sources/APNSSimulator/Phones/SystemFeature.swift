@@ -1,13 +1,13 @@
 package import ActivityModel
 
-/// What came with which iOS, as far as Live Activity pushes go.
+/// Features for Live Activity pushes, each with its first iOS version.
 package enum SystemFeature: Sendable, CaseIterable {
     /// `event: start` to a push-to-start token: iOS 17.2.
     case pushToStart
     /// Broadcast channels: iOS 18.
     case channels
 
-    /// True if the system has the feature.
+    /// Whether this iOS version has the feature.
     package func isPresent(in version: OSVersion) -> Bool {
         version >= minimum
     }

@@ -1,19 +1,19 @@
-/// What a phone did with a push.
+/// The result of a push at a phone.
 package enum Verdict: Sendable, Hashable {
     /// A card appeared.
     case started
-    /// A card appeared beside another of the same activity, which the app then took away.
+    /// A card appeared beside another of the same activity, and the app then removed the older one.
     case secondCard
     /// The card shows the new content.
     case shown
-    /// The card shows its last content and is over.
+    /// The card shows its last content and has ended.
     case ended
-    /// An ordinary push (alert, background), which has no card.
+    /// The phone got an ordinary push (alert, background), which has no card.
     case delivered
     case ignored(IgnoreReason)
 }
 
-/// Why a phone ignored a push that Apple had answered with 200. The raw value is what reports print.
+/// Why a phone ignored a push that Apple had accepted with 200. Reports print the raw value.
 package enum IgnoreReason: String, Sendable, Hashable, CaseIterable {
     case malformed = "malformed payload"
     case wrongKind = "event does not go with the kind of token"

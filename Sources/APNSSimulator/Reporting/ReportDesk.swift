@@ -4,9 +4,10 @@ package import Reactor
 import ServiceLifecycle
 import Synchronization
 
-/// Sends what the apps on all phones report, each phone's reports in order, so many phones at a time, until accepted.
+/// Sends the reports of all phones' apps to Tally, and retries until Tally accepts them. Each phone's reports stay in
+/// order; `width` phones send in parallel.
 ///
-/// Nobody to report to yet is no error: reports wait until ``connect(_:for:)`` names one.
+/// Reports wait until ``connect(_:for:)`` sets the Tally to report to.
 package final class ReportDesk: Service {
     private struct Entry {
         let profile: PhoneProfile
@@ -17,17 +18,17 @@ package final class ReportDesk: Service {
         var entries: [DeviceID: Entry] = [:]
         var reporters: [BundleID: any TallyReporting] = [:]
         var reporter: (any TallyReporting)?
-        /// Phones that have something to say and nobody to say it to.
+        /// Phones whose reports wait for ``connect(_:for:)``.
         var stranded: [DeviceID] = []
     }
 
-    /// How many reports are where.
+    /// The number of reports in each state.
     package struct Overview: Sendable, Hashable {
         package var accepted = 0
         package var pending = 0
         /// Phones whose last try failed.
         package var failing = 0
-        /// Why the last try of one of them failed.
+        /// The last error of one of them.
         package var lastError: String?
     }
 
@@ -39,9 +40,9 @@ package final class ReportDesk: Service {
     private let readiness: AsyncStream<DeviceID>.Continuation
 
     /// - Parameters:
-    ///   - loop: Keeps the waits.
-    ///   - width: Reports on their way at a time.
-    ///   - logger: Told of reports that failed for the first time.
+    ///   - loop: Runs the timers.
+    ///   - width: The most simultaneous reports.
+    ///   - logger: Logs the first failure of a report.
     package init(loop: EventLoop, width: Int = 64, logger: Logger) {
         self.loop = loop
         self.width = width
@@ -49,7 +50,7 @@ package final class ReportDesk: Service {
         (ready, readiness) = AsyncStream.makeStream()
     }
 
-    /// Names Tally, for one app or for all that have none of their own, and sends what waited.
+    /// Sets the Tally for one app, or for all apps without their own, and sends the waiting reports.
     package func connect(_ reporter: any TallyReporting, for app: BundleID? = nil) {
         let stranded = state.withLock { state in
             if let app {
@@ -63,7 +64,7 @@ package final class ReportDesk: Service {
         stranded.forEach { readiness.yield($0) }
     }
 
-    /// Takes a report. Any thread; never waits.
+    /// Queues a report. Callable from any thread; never blocks.
     package func submit(_ report: PhoneReport, of phone: PhoneProfile) {
         let action = state.withLock { state in
             state.entries[phone.id, default: Entry(profile: phone)].queue.submit(report)
@@ -71,7 +72,7 @@ package final class ReportDesk: Service {
         follow(action, of: phone.id)
     }
 
-    /// What is known of one phone's reports.
+    /// The report queue of one phone.
     package func queue(of phone: DeviceID) -> ReportQueue? {
         state.withLock { $0.entries[phone]?.queue }
     }

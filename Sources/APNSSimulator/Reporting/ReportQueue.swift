@@ -1,10 +1,10 @@
 import ActivityModel
 
-/// What one phone still has to tell Tally, in order. Pure: the desk does the sending.
+/// One phone's unsent reports to Tally, in order. Pure: the desk sends them.
 package struct ReportQueue: Sendable {
-    /// What the desk has to do.
+    /// The next step for the desk.
     package enum Action: Sendable, Hashable {
-        /// Nothing: a report is on its way, or a wait is running.
+        /// Nothing: a report is being sent, or a delay is running.
         case none
         /// Send the first report now.
         case send
@@ -20,19 +20,19 @@ package struct ReportQueue: Sendable {
 
     private var state = State.idle
     private var pending: [PhoneReport] = []
-    /// Tries of the first report that failed.
+    /// Failed tries of the first report.
     package private(set) var failures = 0
-    /// Why the last try failed; nil after a success.
+    /// The error of the last try; nil after a success.
     package private(set) var lastError: String?
     package private(set) var accepted = 0
 
     package init() {}
 
     package var pendingCount: Int { pending.count }
-    /// What is to be sent, or is on its way.
+    /// The report that is next to be sent, or is being sent.
     package var first: PhoneReport? { pending.first }
 
-    /// A new report. It takes the place of an unsent one about the same thing.
+    /// Adds a report. It replaces an unsent one on the same subject.
     package mutating func submit(_ report: PhoneReport) -> Action {
         let firstReplaceable = state == .sending ? 1 : 0
         if let index = pending.indices.dropFirst(firstReplaceable).first(where: {
@@ -47,7 +47,7 @@ package struct ReportQueue: Sendable {
         return .send
     }
 
-    /// The first report was accepted.
+    /// Tally accepted the first report.
     package mutating func succeeded() -> Action {
         pending.removeFirst()
         failures = 0
@@ -56,8 +56,8 @@ package struct ReportQueue: Sendable {
         return next()
     }
 
-    /// The first report failed. It is given up if a newer one about the same thing waits behind it.
-    /// `jitter`, 0 to 1, shortens the wait by up to a half.
+    /// The first report failed. It is dropped if a newer one on the same subject is queued. `jitter`, 0 to 1, shortens
+    /// the delay by up to a half.
     package mutating func failed(_ error: String, jitter: Double) -> Action {
         lastError = error
         failures += 1
@@ -70,7 +70,7 @@ package struct ReportQueue: Sendable {
         return .wait(milliseconds: full - Int64(Double(full) * jitter / 2))
     }
 
-    /// The wait is over.
+    /// The delay is over.
     package mutating func waited() -> Action {
         guard state == .waiting else { return .none }
         return next()
@@ -88,7 +88,6 @@ extension PhoneReport {
         case activity(ActivityID)
     }
 
-    /// What a report is about.
     fileprivate var subject: Subject {
         switch self {
         case .device: .device

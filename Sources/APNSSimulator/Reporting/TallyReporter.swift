@@ -2,11 +2,11 @@ package import APITypes
 import ActivityModel
 package import TallyClient
 
-/// Reports through Tally's public API, as an app would with a `register` key.
+/// Reports through Tally's public API, like an app with a `register` key.
 package struct TallyReporter: TallyReporting {
     private let client: TallyClient
 
-    /// Connects to nothing yet. Throws when the URL is none like `http://127.0.0.1:8080`; `key` needs the scope
+    /// Opens no connection yet. Throws unless the URL has a form like `http://127.0.0.1:8080`. `key` needs the scope
     /// `register`.
     package init(url: String, key: String) throws(ClientError) {
         client = try TallyClient(
@@ -49,7 +49,7 @@ extension DeviceReport {
 }
 
 extension SubscriptionReport {
-    /// The body of `PUT …/subscriptions/{device}`, or nil for a channel id that no app could get hold of.
+    /// The body of `PUT …/subscriptions/{device}`; nil if the channel id is invalid, so that no app could have it.
     package func request(of phone: PhoneProfile) -> SubscriptionRequest? {
         let link: SubscriptionRequest.Report? =
             switch self.link {

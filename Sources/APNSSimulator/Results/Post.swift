@@ -2,15 +2,15 @@ package import APITypes
 package import ActivityModel
 package import JSON
 
-/// One change that Tally accepted, as `tally replay` noted it: one line of its JSON-lines file.
+/// One change that Tally accepted: a line of the JSON Lines file that `tally replay` writes.
 package struct Post: Sendable, Hashable {
     package var activityID: ActivityID
     package var revision: Revision
-    /// UNIX seconds; nil: not stamped when it was accepted.
+    /// UNIX seconds; nil if it was not stamped at its acceptance.
     package var timestamp: Timestamp?
-    /// Milliseconds since 1970 at which the request was sent.
+    /// When the request was sent, in milliseconds since 1970.
     package var postedAt: Int64
-    /// Nil for an end that brings none: the newest accepted one stays.
+    /// Nil for an end without content: the newest accepted content stays.
     package var contentState: JSONValue?
     package var kind: ChangeKind
 
@@ -30,7 +30,7 @@ package struct Post: Sendable, Hashable {
         self.kind = kind
     }
 
-    /// Reads JSON lines; empty ones are skipped.
+    /// Reads JSON Lines. Skips empty lines.
     ///
     /// - Throws: `Problem`, whose detail names the line.
     package static func read(lines bytes: [UInt8]) throws(Problem) -> [Post] {

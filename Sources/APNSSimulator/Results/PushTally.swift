@@ -1,7 +1,7 @@
 import ActivityModel
 import JSON
 
-/// Counts received pushes and measures their way, phone by phone.
+/// Counts the received pushes and measures their latency, phone by phone.
 struct PushTally {
     private struct Kind: Hashable {
         var event: String
@@ -13,7 +13,7 @@ struct PushTally {
     private var ignored: [IgnoreReason: Int] = [:]
     private var milliseconds: [Int64] = []
     private var caughtUp = 0
-    /// The posts that a payload may stand for. Many phones got the same object.
+    /// The posts that a payload can come from, cached because many phones get the same object.
     private var candidates: [Candidate: [Post]] = [:]
 
     private struct Candidate: Hashable {
@@ -49,7 +49,7 @@ struct PushTally {
         var revision: Revision
     }
 
-    /// The newest post with the push's content that was on its way when the push arrived.
+    /// The newest post with the push's content that was posted before the push arrived.
     private mutating func post(for push: ReceivedPush, of id: ActivityID) -> Post? {
         let key = Candidate(body: ObjectIdentifier(push.body), activity: id)
         let posts: [Post]
@@ -94,7 +94,7 @@ struct PushTally {
 }
 
 extension PostedActivity {
-    /// The posts whose content a payload carries, of its own kind if there are such.
+    /// The posts with the payload's content. If some have the payload's event, only these.
     fileprivate func posts(carriedBy body: PushBody) -> [Post] {
         let equal = posts.filter { contentState(after: $0) == body.contentState }
         let ofKind = equal.filter { $0.kind.rawValue == body.event?.rawValue }

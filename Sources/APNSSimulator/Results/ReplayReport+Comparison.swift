@@ -2,10 +2,10 @@ import ActivityModel
 import JSON
 
 extension ReplayReport {
-    /// Compares what phones show with what was accepted.
+    /// Compares what phones show with the accepted posts.
     ///
-    /// A phone is right if, for each activity that it follows, it shows the newest accepted content, and a card that is
-    /// over if the activity is. `now`: milliseconds since 1970.
+    /// A phone is right if it shows the newest accepted content of each activity that it follows. If the activity has
+    /// ended, its card must have ended, too. `now` is in milliseconds since 1970.
     package init(posts: [Post], phones: [Phone], reportsPending: Int, now: Int64) {
         let activities = Dictionary(grouping: posts, by: \.activityID).mapValues(PostedActivity.init)
         var tally = PushTally(activities: activities)
@@ -40,11 +40,11 @@ extension ReplayReport {
     }
 }
 
-/// What was posted to one activity.
+/// The posts to one activity.
 struct PostedActivity {
-    /// In the order of revisions.
+    /// Sorted by revision.
     let posts: [Post]
-    /// The newest content; an end without content leaves the one before.
+    /// The newest content. An end without content keeps the previous one.
     let contentState: JSONValue?
     let isEnded: Bool
 
@@ -54,14 +54,14 @@ struct PostedActivity {
         isEnded = posts.contains { $0.kind == .end }
     }
 
-    /// The content that a post leaves the activity with.
+    /// The content of the activity after a post.
     func contentState(after post: Post) -> JSONValue? {
         post.contentState ?? posts.last { $0.revision < post.revision && $0.contentState != nil }?.contentState
     }
 }
 
 extension Phone {
-    /// What is wrong with the phone's card of an activity, or nil.
+    /// The error in the phone's card of an activity; nil if it is right.
     fileprivate func fault(in id: ActivityID, as activity: PostedActivity, now: Int64) -> String? {
         guard let card = cards.last(where: { $0.activityID == id }) else {
             return "shows no card" + lastIgnored(card: nil)

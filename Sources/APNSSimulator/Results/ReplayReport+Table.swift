@@ -49,7 +49,7 @@ extension ReplayReport {
         milliseconds.map { "\(grouped(Int($0))) ms" } ?? "-"
     }
 
-    /// A first column of 41, further ones of 13, right-aligned: 80 with three of them.
+    /// The first column has 41 characters, the others 13 and right-aligned: 80 with three of them.
     private func row(_ first: String, _ others: String...) -> String {
         let start = first + String(repeating: " ", count: max(1, 41 - first.count))
         return start + others.map { String(repeating: " ", count: max(1, 13 - $0.count)) + $0 }.joined()

@@ -1,6 +1,6 @@
 package import ActivityModel
 
-/// How well phones follow what was posted: what the quickstart prints.
+/// How well phones follow the posts. The quickstart prints it.
 package struct ReplayReport: Sendable, Hashable {
     /// Received pushes of one event at one priority.
     package struct PushCount: Sendable, Hashable {
@@ -9,32 +9,31 @@ package struct ReplayReport: Sendable, Hashable {
         package var count: Int
     }
 
-    /// How often phones ignored a push for one reason.
+    /// How often phones ignored pushes for one reason.
     package struct IgnoredCount: Sendable, Hashable {
         package var reason: String
         package var count: Int
     }
 
-    /// A phone that does not show what it should.
+    /// A phone that does not show the right content.
     package struct WrongPhone: Sendable, Hashable {
         package var phone: DeviceID
         package var activity: ActivityID
         package var why: String
     }
 
-    /// From post to push received, in milliseconds, by nearest rank; nil if nothing was measured.
+    /// The time from a post to its push's arrival in milliseconds, by nearest rank; nil without measurements.
     package struct Latency: Sendable, Hashable {
         package var p50: Int64?
         package var p99: Int64?
         package var maximum: Int64?
-        /// Pushes that were measured: each post once per phone, and only where the phone could be reached when it was
-        /// posted.
+        /// The number of measured pushes: each post once per phone, if the phone was reachable at the time of the post.
         package var measured: Int
-        /// Pushes that brought a phone a state that was posted before the phone could be reached.
+        /// Pushes with a state that was posted before the phone was reachable.
         package var caughtUp: Int
     }
 
-    /// Phones that follow an activity that was posted to.
+    /// Phones that follow a posted activity.
     package var phones: Int
     package var right: Int
     /// Sorted by phone.
@@ -46,6 +45,6 @@ package struct ReplayReport: Sendable, Hashable {
     /// Reports of phones that Tally has not accepted yet.
     package var reportsPending: Int
 
-    /// True if there are phones and every one shows what it should.
+    /// Whether there are phones and all of them show the right content.
     package var isRight: Bool { phones > 0 && wrong.isEmpty }
 }

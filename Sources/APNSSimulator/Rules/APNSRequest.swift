@@ -1,12 +1,12 @@
 package import ActivityModel
 
-/// One complete request as it arrived at a listener.
+/// One complete request to a listener.
 package struct APNSRequest: Sendable {
     package var environment: APNSEnvironment
     package var api: AppleAPI { didSet { endpoint = Endpoint(path: path, at: api) } }
     package var method: String
     package var path: String { didSet { endpoint = Endpoint(path: path, at: api) } }
-    /// What the path asks for at this listener.
+    /// The resource that the path names at this listener.
     package private(set) var endpoint: Endpoint
     package var headers: RequestHeaders
     package var body: [UInt8]
@@ -29,7 +29,7 @@ package struct APNSRequest: Sendable {
     }
 }
 
-/// A request that keeps every rule: what is to be done.
+/// A request that passed all rules, with what to do.
 package enum Acceptance: Sendable, Hashable {
     /// The token is lower-case hex and live.
     case push(token: String)
@@ -40,12 +40,12 @@ package enum Acceptance: Sendable, Hashable {
     case listChannels(bundleID: String)
 }
 
-/// An answer that says no.
+/// A refusal with Apple's status and reason.
 package struct Refusal: Sendable, Hashable {
     package var status: Int
-    /// The `reason` of the JSON body.
+    /// The `reason` in the JSON body.
     package var reason: String
-    /// Of a 410: milliseconds since 1970 at which Apple knew the token to be dead.
+    /// For a 410: when Apple knew the token to be dead, in milliseconds since 1970.
     package var timestamp: Int64?
 
     package init(status: Int, reason: String, timestamp: Int64? = nil) {
@@ -55,7 +55,7 @@ package struct Refusal: Sendable, Hashable {
     }
 }
 
-/// What the rules make of a request.
+/// The rules' decision on a request.
 package enum Ruling: Sendable, Hashable {
     case accepted(Acceptance)
     case refused(Refusal)

@@ -1,15 +1,15 @@
 import ActivityModel
 import JSON
 
-/// The body of a request that creates a channel, as far as it could be read.
+/// The parsed body of a request that creates a channel.
 enum ChannelCreation: Hashable {
     /// Not a JSON object.
     case unreadable
-    /// The policy is nil where it is missing or not 0 or 1.
+    /// The policy is nil if it is missing or not 0 or 1.
     case read(storage: ChannelStorage?, pushType: String?, hasUnknownAttributes: Bool)
 
     init(body: [UInt8]) {
-        // What is wrong with the text does not matter to the answer.
+        // The answer does not depend on the JSON error.
         guard let object = (try? JSONValue.parse(body))?.object else {
             self = .unreadable
             return

@@ -1,4 +1,4 @@
-/// Where a rule comes from: the title of a page of Apple's, or the fact that somebody recorded it.
+/// The source of a rule: the title of one of Apple's pages, or a recording.
 package enum Citation: String, Sendable {
     case connection = "Apple, Establishing a connection to APNs"
     case tokenConnection = "Apple, Establishing a token-based connection to APNs"
@@ -8,6 +8,6 @@ package enum Citation: String, Sendable {
     case channels = "Apple, Sending channel management requests to APNs"
     case errors = "Apple, Handling error responses from Apple Push Notification service"
     case activityKit = "Apple, Starting and updating Live Activities with ActivityKit push notifications"
-    /// Seen on the wire against the sandbox, where Apple's text is silent or says something else.
+    /// Recorded from Apple's sandbox, because Apple's pages do not say it or say something else.
     case recorded = "Recorded against Apple's sandbox"
 }

@@ -1,16 +1,16 @@
-/// One of Apple's three server-facing APIs. Each has a listener of its own per environment.
+/// One of Apple's three APIs for servers. Each has its own listener per environment.
 package enum AppleAPI: String, Sendable, Hashable, CaseIterable {
-    /// `api[.sandbox].push.apple.com`. The ordinary host, so it takes broadcasts as well.
+    /// `api[.sandbox].push.apple.com`. It also accepts broadcasts.
     case device
-    /// `api-broadcast[.sandbox].push.apple.com`, which takes broadcasts only.
+    /// `api-broadcast[.sandbox].push.apple.com`, which accepts only broadcasts.
     case broadcast
     /// `api-manage-broadcast[.sandbox].push.apple.com`.
     case channels
 }
 
-/// What a path asks for.
+/// The resource that a path names.
 package enum Endpoint: Sendable, Hashable {
-    /// `/3/device/<token>`, in lower case; the token may be empty or nonsense, which is for the rules to say.
+    /// `/3/device/<token>`, in lower case. The rules check the token, which may be empty or invalid.
     case device(token: String)
     /// `/4/broadcasts/apps/<bundle id>`.
     case broadcast(bundleID: String)
@@ -18,10 +18,10 @@ package enum Endpoint: Sendable, Hashable {
     case channels(bundleID: String)
     /// `/1/apps/<bundle id>/all-channels`.
     case allChannels(bundleID: String)
-    /// Nothing that this listener serves.
+    /// A path that this listener does not serve.
     case unknown
 
-    /// Reads a path as the given listener understands it.
+    /// Parses a path at the given listener.
     package init(path: String, at api: AppleAPI) {
         let parts = path.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         func part(_ index: Int) -> String { String(Substring(parts[index])) }

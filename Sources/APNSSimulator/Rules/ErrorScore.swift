@@ -1,27 +1,28 @@
-/// When errors cost a connection something.
+/// How errors affect a connection.
 ///
-/// Apple, Establishing a connection to APNs: errors lower the throughput by way of SETTINGS, too many of them end the
-/// connection, and bad device tokens end it sooner; a 410 is none. No number is published, so these are assumptions.
+/// Apple, Establishing a connection to APNs: errors lower the throughput through SETTINGS, and too many end the
+/// connection. Bad device tokens end it sooner; a 410 does not count as an error. Apple publishes no numbers, so these
+/// are assumptions.
 package struct PenaltyLimits: Sendable, Hashable {
-    /// Points within the window that halve the concurrent streams, and halve them again each time; 0: nothing is ever
-    /// done.
+    /// The points within the window that halve the number of concurrent streams. Each further multiple halves it again.
+    /// 0: errors have no effect.
     package var slowDown = 100
-    /// Points within the window that end the connection.
+    /// The points within the window that end the connection.
     package var close = 1000
-    /// The points of a bad device token. Any other error is one point.
+    /// The points of a bad device token. Every other error is one point.
     package var badDeviceToken = 5
-    /// Seconds after which a new count begins.
+    /// The length of the window in seconds. A new window starts at 0 points.
     package var window: Int64 = 60
 
     package init() {}
 }
 
-/// The errors of one connection.
+/// Counts the errors of one connection.
 package struct ErrorScore: Sendable, Hashable {
-    /// What an answer brings upon the connection.
+    /// The effect of an answer on the connection.
     package enum Consequence: Sendable, Hashable {
         case none
-        /// Only so many streams from now on.
+        /// The new limit of concurrent streams.
         case limit(Int)
         case close
     }
@@ -30,7 +31,7 @@ package struct ErrorScore: Sendable, Hashable {
     private var windowStart: Int64?
     private var halvings = 0
 
-    /// Takes note of an answer. `seconds` is the time, `streams` what a connection may have that brings no errors.
+    /// Counts an answer. `seconds` is the time, and `streams` the stream limit of a connection without errors.
     mutating func note(
         _ status: Int,
         reason: String?,
@@ -41,7 +42,7 @@ package struct ErrorScore: Sendable, Hashable {
         guard limits.slowDown > 0 else { return .none }
         var consequence = Consequence.none
         if seconds - (windowStart ?? Int64.min / 2) >= limits.window {
-            // A window without enough errors to slow down sets everything right again.
+            // After a window with few errors, the original limit returns.
             if halvings > 0, points < limits.slowDown { consequence = lift(streams) }
             windowStart = seconds
             points = 0

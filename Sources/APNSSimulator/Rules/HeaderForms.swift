@@ -1,4 +1,4 @@
-/// The forms that header values must have.
+/// Checks the form of header values.
 enum HeaderForms {
     /// A UUID in canonical form: 32 lower-case hex digits in groups of 8, 4, 4, 4 and 12.
     static func isCanonicalUUID(_ text: String) -> Bool {
@@ -11,24 +11,24 @@ enum HeaderForms {
         return true
     }
 
-    /// UNIX seconds, or 0: decimal digits only.
+    /// UNIX seconds or 0, in decimal digits.
     static func isExpiration(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
             && Int64(text) != nil
     }
 
-    /// Hex text of any length that makes whole bytes. Apple: do not assume a token length.
+    /// Hex text of any length with an even number of digits. Apple: do not assume a token length.
     static func isTokenText(_ text: String) -> Bool {
         guard !text.isEmpty, text.utf8.count.isMultiple(of: 2) else { return false }
         for byte in text.utf8 {
             let isDigit = byte &- UInt8(ascii: "0") < 10
-            // Setting the bit makes letters lower case.
+            // Setting this bit turns letters into lower case.
             guard isDigit || (byte | 0x20) &- UInt8(ascii: "a") < 6 else { return false }
         }
         return true
     }
 
-    /// Padded standard base64 of at most 256 characters, which a channel id is. Apple gives no size.
+    /// Padded standard base64 of at most 256 characters, the form of a channel id. Apple publishes no length.
     static func isChannelID(_ text: String) -> Bool {
         let utf8 = text.utf8
         guard (4...256).contains(utf8.count), utf8.count.isMultiple(of: 4) else { return false }

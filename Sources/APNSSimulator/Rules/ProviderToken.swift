@@ -1,31 +1,31 @@
-/// What the `authorization` header of a request turned out to be.
+/// The parsed `authorization` header of a request.
 package enum Credential: Sendable, Hashable {
     case missing
-    /// Not `bearer <jwt>`, or a token whose header or claims do not have Apple's shape.
+    /// Not `bearer <jwt>`, or a token whose header or claims do not have Apple's form.
     case malformed
     case token(ProviderToken)
 }
 
-/// A provider token whose shape is right.
+/// A provider token in the right form.
 package struct ProviderToken: Sendable, Hashable {
-    /// What checking the signature gave.
+    /// The result of the signature check.
     package enum Signature: Sendable, Hashable {
-        /// The key is not registered with the simulator, so nothing was checked.
+        /// The key is not registered with the simulator, so the signature is unchecked.
         case unchecked
         case valid
         case invalid
     }
 
-    /// Claim `kid` of the header: the key's id, ten characters.
+    /// `kid` in the JWT header: the key's id, ten characters.
     package var keyID: String
-    /// Claim `iss`: the team's id, ten characters.
+    /// The claim `iss`: the team's id, ten characters.
     package var teamID: String
-    /// Claim `iat` in whole UNIX seconds.
+    /// The claim `iat` in whole UNIX seconds.
     package var issuedAt: Int64
-    /// How `iat` was written, where that is not as Apple's page has it.
+    /// How `iat` differs from the form on Apple's page; nil if it does not.
     package var looseForm: LooseIssuedAt?
     package var signature: Signature
-    /// What is known of the key, if it is registered.
+    /// The permissions of the key, if it is registered.
     package var key: KeyScope?
 
     package init(
@@ -45,21 +45,21 @@ package struct ProviderToken: Sendable, Hashable {
     }
 }
 
-/// A form of the claim `iat` that client libraries in use send to Apple. Apple's page asks for a number of seconds and
-/// does not say what becomes of others; the simulator takes them with a warning.
+/// A form of the claim `iat` that existing client libraries send to Apple. Apple's page requires a number of seconds
+/// and does not explain other forms. The simulator accepts them with a warning.
 package enum LooseIssuedAt: String, Sendable, CaseIterable {
-    /// RFC 7519 §2 lets a time have one.
+    /// RFC 7519 §2 allows a fraction.
     case fraction = "iat has a fraction"
     case text = "iat is a text"
 }
 
-/// What a registered key may do.
+/// The permissions of a registered key.
 package struct KeyScope: Sendable, Hashable {
     /// The team that owns the key.
     package var teamID: String
-    /// The only environment that the key is for, as raw text; nil: both, as all keys made before 2025.
+    /// The only environment of the key, as raw text; nil: both, as for all keys created before 2025.
     package var environment: String?
-    /// The bundle ids that the key may speak for; nil: every one of the team.
+    /// The bundle ids that the key may be used for; nil: all of the team.
     package var bundleIDs: Set<String>?
 
     package init(teamID: String, environment: String? = nil, bundleIDs: Set<String>? = nil) {
@@ -69,20 +69,20 @@ package struct KeyScope: Sendable, Hashable {
     }
 }
 
-/// What Apple remembers of one connection.
+/// What Apple remembers about one connection.
 package struct ConnectionMemory: Sendable, Hashable {
-    /// The key of the first request that was let in. One connection speaks for one key.
+    /// The key of the first accepted request. A connection uses only one key.
     package var keyID: String?
-    /// The team of that request, to which the connection is bound.
+    /// The team of that request. The connection is bound to it.
     package var teamID: String?
-    /// The credential last let in, and when it was first seen here (UNIX seconds).
+    /// The last accepted credential. `authorizationSince` is when this connection first had it, in UNIX seconds.
     package var authorization: String?
     package var authorizationSince: Int64 = 0
     var errors = ErrorScore()
 
     package init() {}
 
-    /// Takes note of a credential that the rules let pass.
+    /// Remembers a credential that the rules accepted.
     package mutating func noteAccepted(authorization: String, token: ProviderToken, at seconds: Int64) {
         guard self.authorization != authorization else { return }
         self.authorization = authorization

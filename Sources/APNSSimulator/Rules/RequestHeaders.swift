@@ -1,6 +1,6 @@
-/// The request header fields that the rules look at, read once per request.
+/// The request header fields that the rules use, parsed once per request.
 ///
-/// Fields that no rule knows are ignored, as Apple ignores `content-type`.
+/// Other fields are ignored, as Apple ignores `content-type`.
 package struct RequestHeaders: Sendable, Hashable {
     package var authorization: String?
     package var topic: String?
@@ -11,12 +11,12 @@ package struct RequestHeaders: Sendable, Hashable {
     package var messageID: String?
     package var channelID: String?
     package var requestID: String?
-    /// True once a field that may stand only once came a second time.
+    /// Whether a field that is allowed once came again.
     package private(set) var hasDuplicates = false
 
     package init() {}
 
-    /// Reads one field. The name is lower case, as HTTP/2 demands.
+    /// Reads one field. The name is in lower case, as HTTP/2 requires.
     package mutating func add(name: String, value: String) {
         switch name {
         case "authorization": set(\.authorization, value)

@@ -1,13 +1,12 @@
 import ActivityModel
 
-/// One row of the table: a condition in words and in code, the answer it brings, and who says so.
+/// One rule: a condition in words and in code, the refusal that it causes, and its source.
 package struct Rule: Sendable {
-    /// The condition, as a person would say it.
     package let condition: String
     package let status: Int
     package let reason: String
     package let citation: Citation
-    /// What Apple's pages say instead, where the wire was seen to say something else.
+    /// The refusal on Apple's pages, if a recording shows another one.
     package let documented: Refusal?
     let isBroken: @Sendable (Inquiry) -> Bool
 
@@ -28,12 +27,12 @@ package struct Rule: Sendable {
     }
 }
 
-/// Everything that a rule may look at: the request, and what the world says of the things it names.
+/// The inputs of a rule: the request, and the state of the things that it names.
 struct Inquiry {
     let request: APNSRequest
     let credential: Credential
     let connection: ConnectionMemory
-    /// UNIX seconds.
+    /// In UNIX seconds.
     let now: Int64
     var token = TokenState.unknown
     var channel = ChannelState.neverExisted
@@ -50,7 +49,7 @@ struct Inquiry {
         return token
     }
 
-    /// The bundle id that the request speaks for: the path's, or the topic without its suffix.
+    /// The bundle id of the request, from the path or from the topic without its suffix.
     var bundleID: String? {
         switch endpoint {
         case .device: headers.topic.map { Topic($0).bundleID }
@@ -60,10 +59,10 @@ struct Inquiry {
     }
 }
 
-/// An `apns-topic`, split into the bundle id and the suffix that a push type adds.
+/// An `apns-topic`, split into the bundle id and the suffix of the push type.
 struct Topic {
     static let liveActivity = ".push-type.liveactivity"
-    /// Apple, Sending notification requests to APNs: the suffix that each push type asks for.
+    /// Apple, Sending notification requests to APNs: the suffix of each push type.
     static let suffixes: [String: String] = [
         "liveactivity": liveActivity,
         "widgets": ".push-type.widgets",
@@ -81,7 +80,7 @@ struct Topic {
     let suffix: String
 
     init(_ text: String) {
-        // The commonest one first; no other suffix ends in another.
+        // The most common suffix first. No suffix is the end of another.
         if text.hasSuffix(Self.liveActivity) {
             suffix = Self.liveActivity
         } else {

@@ -1,14 +1,14 @@
 import ActivityModel
 
 extension Rules {
-    /// Rows of a push to one channel.
+    /// Rules for a push to one channel.
     static let broadcast =
         requestID + channelHeader + [
             Rule("There is no apns-push-type", 400, "MissingPushType", .errors) { $0.headers.pushType == nil },
             Rule("apns-push-type is not liveactivity", 400, "InvalidPushType", .errors) {
                 $0.headers.pushType?.lowercased() != "liveactivity"
             },
-            // Apple's own example leaves the header out and would be refused.
+            // Apple's own example lacks the header and would be refused.
             Rule("There is no apns-expiration", 400, "BadExpirationDate", .recorded) { $0.headers.expiration == nil },
             Rule("apns-expiration is not UNIX seconds", 400, "BadExpirationDate", .broadcast) {
                 $0.headers.expiration.map { !HeaderForms.isExpiration($0) } ?? false
@@ -27,7 +27,7 @@ extension Rules {
             }
         ]
 
-    /// Rows of making, reading and deleting a channel.
+    /// Rules for creating, reading and deleting a channel.
     static let channels =
         requestID
         + creation.map { $0.only(for: "POST") }
@@ -92,14 +92,14 @@ extension Rules {
 }
 
 extension Rule {
-    /// The same row for one method only.
+    /// The same rule for one method only.
     fileprivate func only(for method: String) -> Rule {
         Rule(condition, status, reason, citation, documented: documented) {
             $0.request.method == method && isBroken($0)
         }
     }
 
-    /// The same row for every method but one.
+    /// The same rule for all other methods.
     fileprivate func except(for method: String) -> Rule {
         Rule(condition, status, reason, citation, documented: documented) {
             $0.request.method != method && isBroken($0)

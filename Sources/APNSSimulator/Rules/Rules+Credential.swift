@@ -1,12 +1,12 @@
 import ActivityModel
 
 extension Rules {
-    /// A provider token lives one hour, on either side of its time: a clock that runs ahead is no better.
+    /// A provider token is valid for one hour before and after its time, so a clock that runs fast is also refused.
     private static let lifetime: Int64 = 3600
-    /// A connection may see a new provider token this often.
+    /// The minimum time between new provider tokens on a connection.
     private static let refreshInterval: Int64 = 20 * 60
 
-    /// Rows about the provider token, for every endpoint.
+    /// Rules for the provider token, at every endpoint.
     static let credential = [
         Rule("A header field came twice", 400, "DuplicateHeaders", .responses) { $0.headers.hasDuplicates },
         Rule("There is no authorization header", 403, "MissingProviderToken", .responses) { $0.credential == .missing },
@@ -41,7 +41,7 @@ extension Rules {
         },
     ]
 
-    /// Rows about what the connection has seen so far. Only the device API tells of an unrelated key.
+    /// Rules that depend on earlier requests of the connection. Only the device API reports an unrelated key.
     static let connection = [
         Rule("The key is not the connection's first key", 403, "UnrelatedKeyIdInToken", .responses) {
             guard let first = $0.connection.keyID, let token = $0.providerToken else { return false }
@@ -50,7 +50,7 @@ extension Rules {
     ]
 
     static let refresh = [
-        // Apple says that it is an error, and not which.
+        // Apple says that this is an error, but not which one.
         Rule("The team is not the one that the connection is bound to", 403, "InvalidProviderToken", .connection) {
             guard let first = $0.connection.teamID, let token = $0.providerToken else { return false }
             return first != token.teamID

@@ -3,7 +3,7 @@ extension Rules {
         Rule("The path names no token", 400, "MissingDeviceToken", .responses) { $0.endpoint == .device(token: "") }
     ]
 
-    /// Rows of a push to one token.
+    /// Rules for a push to one token.
     static let device = topic + values + payload + token
 
     private static let topic = [
@@ -57,7 +57,7 @@ extension Rules {
             case .unknown: false
             }
         },
-        // Apple staff, forum thread 712499: what an activity's token answers to the bare bundle id.
+        // Apple staff, forum thread 712499: the answer for an activity's token with the bare bundle id as topic.
         Rule("The token is of another kind than the topic", 400, "DeviceTokenNotForTopic", .recorded) {
             let isActivityTopic = $0.headers.topic?.hasSuffix(Topic.liveActivity) ?? false
             switch $0.token {

@@ -1,11 +1,11 @@
 import ActivityModel
 
-/// Apple's rules: which requests are let in, and what the others are told.
+/// Apple's rules: which requests are accepted, and how the others are refused.
 ///
-/// The rows of one endpoint are tried in order and the first broken one speaks. The order in which Apple looks is
-/// not published; here it is path, method, credential, headers, payload, and the thing that is sent to.
+/// The rules of an endpoint are checked in order, and the first broken one decides. Apple does not publish its order.
+/// Here it is path, method, credential, headers, payload, and destination.
 package enum Rules {
-    /// Judges one request. `now` is milliseconds since 1970.
+    /// Decides on one request. `now` is in milliseconds since 1970.
     package static func judge(
         _ request: APNSRequest,
         on connection: ConnectionMemory,
@@ -17,16 +17,16 @@ package enum Rules {
             if world.answersAsDocumented, let documented = rule.documented { return .refused(documented) }
             return .refused(Refusal(status: rule.status, reason: rule.reason, timestamp: inquiry.deathTime(for: rule)))
         }
-        // The row of unknown paths always speaks, so only known ones come here.
+        // Unknown paths break a rule, so only known paths get here.
         return inquiry.acceptance.map(Ruling.accepted) ?? .refused(Refusal(status: 404, reason: "BadPath"))
     }
 
-    /// The first row that speaks, nil if the request keeps every rule.
+    /// The first broken rule; nil if the request keeps all rules.
     static func brokenRule(_ inquiry: Inquiry) -> Rule? {
         rules(for: inquiry.endpoint).first { $0.isBroken(inquiry) }
     }
 
-    /// The table of an endpoint, in the order of judgement.
+    /// The rules of an endpoint, in the order in which they are checked.
     package static func rules(for endpoint: Endpoint) -> [Rule] {
         switch endpoint {
         case .device: deviceTable
@@ -58,7 +58,7 @@ package enum Rules {
         ]
     }
 
-    /// Rows of the two APIs whose path names a bundle id.
+    /// Rules for the two APIs with a bundle id in the path.
     private static let bundlePath = [
         Rule("A topic suffix was added to the bundle id of the path", 400, "TopicDisallowed", .errors) {
             $0.bundleID.map { !Topic($0).suffix.isEmpty } ?? false
@@ -67,7 +67,7 @@ package enum Rules {
             guard let bundleIDs = $0.providerToken?.key?.bundleIDs, let bundleID = $0.bundleID else { return false }
             return !bundleIDs.contains(bundleID)
         },
-        // Several independent reports; Apple's page prints the shorter word.
+        // Several independent reports say so. Apple's page has the shorter word.
         Rule(
             "The broadcast capability is off for the app",
             400,
@@ -117,13 +117,13 @@ extension Inquiry {
         channel = world.channel(id, bundleID: bundleID, environment: request.environment)
     }
 
-    /// Only a 410 carries a time.
+    /// The time in a 410; nil for other answers.
     fileprivate func deathTime(for rule: Rule) -> Int64? {
         guard rule.status == 410, case .dead(_, _, _, let since) = token else { return nil }
         return since
     }
 
-    /// What a request asks for that breaks no rule.
+    /// What to do for a request that keeps all rules.
     fileprivate var acceptance: Acceptance? {
         let channelID = headers.channelID ?? ""
         switch endpoint {

@@ -1,8 +1,8 @@
 import JSON
 
-/// The whole table of rules, for people and for programs.
+/// All rules as a table, for people and programs.
 package struct RulesTable: Sendable {
-    /// One row, with the API that it belongs to.
+    /// One rule, with its API.
     package struct Row: Sendable {
         package let request: String
         package let condition: String
@@ -12,7 +12,7 @@ package struct RulesTable: Sendable {
         package let documented: Refusal?
     }
 
-    /// In the order of judgement, one request after the other.
+    /// The rules of each endpoint, in the order in which they are checked.
     package let rows: [Row]
 
     package init() {
@@ -37,7 +37,7 @@ package struct RulesTable: Sendable {
             } + Self.scripted
     }
 
-    /// Answers whose cause lies with Apple, or is given without a number: a fault sends them when a test wants them.
+    /// Answers whose cause is inside Apple, or that have no published threshold. Tests produce them with a fault.
     private static let scripted: [Row] = [
         ("Apple forbids the action", 403, "Forbidden", .responses),
         ("The client certificate is bad", 403, "BadCertificate", .responses),
@@ -58,7 +58,8 @@ package struct RulesTable: Sendable {
         )
     }
 
-    /// One row per line below the request that it is about, then what is taken with a warning; without a newline at the end.
+    /// One rule per line under the request that it checks, then the cases accepted with a warning. No newline at the
+    /// end.
     package var text: String {
         var lines: [String] = []
         var request = ""

@@ -1,8 +1,8 @@
 package import ActivityModel
 
-/// What Apple knows of a push token, seen from one environment.
+/// The state of a push token at Apple, seen from one environment.
 package enum TokenState: Sendable, Hashable {
-    /// What a token is for. The kinds are never interchangeable.
+    /// The purpose of a token. Tokens of different kinds are never interchangeable.
     package enum Use: String, Sendable, Hashable {
         case device
         case start
@@ -17,35 +17,35 @@ package enum TokenState: Sendable, Hashable {
         case expired
     }
 
-    /// Never issued, or issued in the other environment: Apple does not tell the two apart.
+    /// Never issued, or issued in the other environment. Apple does not distinguish the two.
     case unknown
     case live(bundleID: String, use: Use)
-    /// Since: milliseconds since 1970.
+    /// `since` is in milliseconds since 1970.
     case dead(bundleID: String, use: Use, Death, since: Int64)
 }
 
-/// What Apple knows of a channel id, seen from one environment and one app.
+/// The state of a channel id at Apple, seen from one environment and one app.
 package enum ChannelState: Sendable, Hashable {
     /// Never issued.
     case neverExisted
-    /// Deleted, or it belongs to another app or to the other environment.
+    /// Deleted, or of another app or the other environment.
     case notRegistered
     case registered(ChannelStorage)
 }
 
-/// What the rules ask of the world. Nothing here changes it.
+/// The state that the rules read. None of these changes anything.
 package protocol RulesWorld {
-    /// Reads and checks the text of an `authorization` header.
+    /// Parses and checks an `authorization` header.
     func credential(_ authorization: String?) -> Credential
-    /// The state of a token at a moment (milliseconds since 1970). The text is lower-case hex.
+    /// The state of a token at a time (milliseconds since 1970). `hex` is in lower case.
     func token(_ hex: String, environment: APNSEnvironment, at milliseconds: Int64) -> TokenState
     func channel(_ id: String, bundleID: String, environment: APNSEnvironment) -> ChannelState
-    /// How many channels the app has in the environment.
+    /// The number of the app's channels in the environment.
     func channelCount(bundleID: String, environment: APNSEnvironment) -> Int
-    /// How many it may have: Apple's 10,000 unless a test wants fewer.
+    /// The limit of that number: Apple's 10,000, unless a test sets a lower one.
     var channelLimit: Int { get }
     /// Whether the broadcast capability is on for the app.
     func hasBroadcast(bundleID: String) -> Bool
-    /// True: answers are Apple's printed ones where the wire was seen to say something else.
+    /// Whether to answer as on Apple's pages, even if a recording shows something else.
     var answersAsDocumented: Bool { get }
 }

@@ -1,9 +1,9 @@
 /// The sample app's Live Activity: one football match.
 ///
-/// The declaration is what the app would hand to ActivityKit, so the JSON keys are exactly the Swift names. An
-/// optional may be absent; everything else must be there.
+/// An app passes the same declaration to ActivityKit, so the JSON keys are exactly the Swift names. Optional values may
+/// be absent; all others are required.
 package struct GameAttributes: LiveActivityAttributes {
-    /// What changes while the match is played.
+    /// The part that changes during the match.
     package struct ContentState: Codable, Hashable, Sendable {
         package var homeScore: Int
         package var awayScore: Int

@@ -4,11 +4,11 @@ package import JSON
 /// An attributes type that phones decode as iOS does: with `JSONDecoder` and its default strategies.
 ///
 /// Apple, Starting and updating Live Activities with ActivityKit push notifications: the system always decodes with
-/// default strategies. Types that are not known here stay opaque JSON and always decode.
+/// default strategies. For other types, phones accept any JSON.
 package struct KnownType: Sendable {
-    /// The bare name of the Swift struct, as `attributes-type` gives it.
+    /// The name of the Swift struct without its module, as in `attributes-type`.
     package let name: String
-    /// Nil if the value decodes, else why it does not, without any of its values.
+    /// Nil if the value decodes. Otherwise the reason, without the value itself.
     package let attributesFault: @Sendable (JSONValue) -> String?
     package let contentStateFault: @Sendable (JSONValue) -> String?
 

@@ -1,5 +1,5 @@
-/// What ActivityKit asks of an attributes struct, so that a sample type can be written as an app writes it.
+/// ActivityKit's requirements for an attributes struct, so that a sample type looks like one in an app.
 package protocol LiveActivityAttributes: Codable, Hashable, Sendable {
-    /// The part that changes while the activity lives.
+    /// The part that changes during the activity.
     associatedtype ContentState: Codable, Hashable, Sendable
 }

@@ -1,12 +1,12 @@
 import HTTP2Engine
 import Reactor
 
-/// One connection to Apple. Lives on the loop.
+/// One connection to the simulated Apple. Runs on the event loop.
 final class AppleConnection: HTTP2ServerHandler {
     private let simulation: Simulation
     private let role: ListenerRole
     private let loop: EventLoop
-    /// Counted over all listeners, for faults.
+    /// Numbers the connections of all listeners, for faults.
     private let number: Int
     private var memory = ConnectionMemory()
 
@@ -70,7 +70,7 @@ extension HTTP2Responder {
                 body: answer.body
             )
         } catch {
-            // Only an answer that a fault made up can be impossible to send.
+            // Only the made-up answer of a fault can be impossible to send.
             reset(.internalError)
         }
     }

@@ -2,7 +2,7 @@ import HTTP2Engine
 import Reactor
 import TLSEngine
 
-/// All listeners of the simulated Apple. Lives on the loop.
+/// All listeners of the simulated Apple. Runs on the event loop.
 final class AppleListeners {
     private final class Counter {
         var value = 0
@@ -14,10 +14,10 @@ final class AppleListeners {
     }
 
     private let servers: [HTTP2Server]
-    /// Where each listens.
+    /// The port of each listener.
     let ports: [ListenerRole: UInt16]
 
-    /// Starts to listen; a role without a port takes any free one. Only on the loop. Throws when a port is taken.
+    /// Starts to listen. A role without a port gets a free one. Call it on the loop. Throws if a port is in use.
     init(
         loop: EventLoop,
         simulation: Simulation,
@@ -48,7 +48,7 @@ final class AppleListeners {
         self.ports = taken
     }
 
-    /// Shows another certificate from now on, and drops every connection.
+    /// Switches to another certificate and closes all connections.
     func show(_ context: TLSContext) {
         for server in servers {
             server.use(context)
@@ -56,7 +56,7 @@ final class AppleListeners {
         }
     }
 
-    /// Stops listening and drops every connection.
+    /// Stops listening and closes all connections.
     func close() {
         for server in servers {
             server.close()

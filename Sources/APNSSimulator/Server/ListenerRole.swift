@@ -1,6 +1,6 @@
 package import ActivityModel
 
-/// What one listener stands for.
+/// The environment and the API of one listener.
 package struct ListenerRole: Sendable, Hashable, CustomStringConvertible {
     package let environment: APNSEnvironment
     package let api: AppleAPI
@@ -10,7 +10,7 @@ package struct ListenerRole: Sendable, Hashable, CustomStringConvertible {
         self.api = api
     }
 
-    /// Both environments with all three APIs.
+    /// All three APIs in both environments.
     package static let all = [APNSEnvironment.sandbox, .production].flatMap { environment in
         AppleAPI.allCases.map { ListenerRole(environment, $0) }
     }

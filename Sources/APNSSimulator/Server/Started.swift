@@ -3,7 +3,7 @@ import Reactor
 import Synchronization
 import TLSEngine
 
-/// The listeners of a simulator once it has started, for use from any thread.
+/// The listeners of a started simulator, for use from any thread.
 final class Started: Sendable {
     private struct State {
         var listeners: LoopBound<AppleListeners>
@@ -14,7 +14,7 @@ final class Started: Sendable {
 
     private let state = Mutex<State?>(nil)
 
-    /// Nil until it has started.
+    /// Nil before the start.
     var addresses: SimulatorAddresses? { state.withLock { $0?.addresses } }
 
     func begin(
@@ -28,15 +28,15 @@ final class Started: Sendable {
         }
     }
 
-    /// Shows an expired certificate, or the valid one again; drops every connection.
+    /// Switches to an expired certificate, or back to the valid one. Closes all connections.
     func show(expired: Bool) async {
         guard let state = state.withLock({ $0 }) else { return }
         let context = expired ? state.expired : state.valid
-        // Only a simulator that is ending takes no more work, and it shows nothing to anybody.
+        // Fails only while the simulator stops, when no client needs a certificate.
         try? await state.listeners.loop.perform { state.listeners.value.show(context) }
     }
 
-    /// Stops listening and drops every connection.
+    /// Stops listening and closes all connections.
     func close() {
         guard let listeners = state.withLock({ $0?.listeners }) else { return }
         listeners.loop.execute { listeners.value.close() }
@@ -44,7 +44,7 @@ final class Started: Sendable {
 }
 
 extension SelfSignedCertificate {
-    /// What a server shows that is up to date, and one that is not.
+    /// Server contexts with the valid and the expired certificate.
     func contexts() throws(TLSError) -> (valid: TLSContext, expired: TLSContext) {
         (
             try TLSContext.server(certificatePEM: certificatePEM, privateKeyPEM: privateKeyPEM),

@@ -1,15 +1,14 @@
 import JSON
 
-/// A complete answer of Apple's.
+/// A complete answer of Apple.
 package struct AppleAnswer: Sendable, Hashable {
     package var status: Int
-    /// Names in lower case.
+    /// Names are in lower case.
     package var headers: [Header]
     package var body: [UInt8]
-    /// The `reason` in the body, nil for a yes.
+    /// The `reason` in the body; nil for a success.
     package var reason: String?
 
-    /// One header field.
     package struct Header: Sendable, Hashable {
         package var name: String
         package var value: String
@@ -21,17 +20,17 @@ package struct AppleAnswer: Sendable, Hashable {
     }
 }
 
-/// What becomes of a request at its connection.
+/// What happens to a request and its connection.
 package struct Reaction: Sendable {
-    /// The answer, or the lack of one.
+    /// The answer, or another reaction.
     package enum Reply: Sendable, Hashable {
         case answer(AppleAnswer)
         case answerLater(AppleAnswer, milliseconds: Int64)
-        /// The stream stays open for ever.
+        /// No answer. The stream stays open.
         case silence
         /// RST_STREAM with this error code.
         case reset(code: UInt32)
-        /// The connection is cut without a word.
+        /// The connection closes without a GOAWAY.
         case drop
     }
 
@@ -44,12 +43,12 @@ package struct Reaction: Sendable {
 
     package var reply: Reply
     package var farewell: Farewell?
-    /// A new limit of concurrent streams for the connection.
+    /// The new limit of concurrent streams on the connection.
     package var streamLimit: Int?
 }
 
 extension Reaction.Farewell {
-    /// Apple, Establishing a connection to APNs: a GOAWAY carries its reason as JSON.
+    /// Apple, Establishing a connection to APNs: a GOAWAY contains its reason as JSON.
     var debugData: [UInt8] {
         JSONValue.object(["reason": .string(reason)]).serialized()
     }

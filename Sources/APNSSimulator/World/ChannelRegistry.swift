@@ -7,7 +7,7 @@ struct ChannelRegistry {
         var bundleID: String
     }
 
-    /// One phone's card that follows a channel.
+    /// A card that follows a channel, with its phone.
     struct Subscriber: Hashable {
         var phone: Int
         var card: Int
@@ -17,14 +17,14 @@ struct ChannelRegistry {
         var owner: Owner
         var storage: ChannelStorage
         var subscribers: [Subscriber] = []
-        /// The most recent message, where the channel stores one.
+        /// The most recent message, if the channel stores one.
         var stored: Mail?
     }
 
     private var channels: [String: Channel] = [:]
     /// In order of creation.
     private var ids: [Owner: [String]] = [:]
-    /// An id never returns.
+    /// Deleted ids, which are never used again.
     private var deleted: Set<String> = []
 
     func state(_ id: String, bundleID: String, environment: APNSEnvironment) -> ChannelState {
@@ -45,7 +45,7 @@ struct ChannelRegistry {
         ids[owner, default: []].append(id)
     }
 
-    /// Deletes a channel. The cards that follow it stay and hear nothing any more.
+    /// Deletes a channel. The cards that follow it stay but get no more pushes.
     mutating func delete(_ id: String) {
         guard let channel = channels.removeValue(forKey: id) else { return }
         ids[channel.owner]?.removeAll { $0 == id }
@@ -85,7 +85,7 @@ struct ChannelRegistry {
     }
 }
 
-/// One channel, as the control API shows it.
+/// One channel in the control API.
 package struct ChannelOverview: Sendable, Hashable {
     package let id: String
     package let environment: APNSEnvironment

@@ -1,17 +1,17 @@
 package import ActivityModel
 
-/// Something that goes wrong on purpose: whom it hits, how often, and what happens.
+/// A fault that a test sets on purpose: which requests it hits, how often, and its effect.
 package struct Fault: Sendable, Hashable {
-    /// Which requests it hits. What is nil is not looked at.
+    /// Selects requests. A nil field matches all.
     package struct Match: Sendable, Hashable {
         package var environment: APNSEnvironment?
         package var api: AppleAPI?
         /// Lower-case hex.
         package var token: String?
-        /// The `apns-topic` of a device push, or the bundle id of the path.
+        /// The `apns-topic` of a device push, or the bundle id in the path.
         package var topic: String?
         package var channelID: String?
-        /// The id of the phone that the token belongs to.
+        /// The id of the phone that has the token.
         package var phone: DeviceID?
         /// The number of the connection, counted from 1 over all listeners.
         package var connection: Int?
@@ -20,38 +20,38 @@ package struct Fault: Sendable, Hashable {
         package init() {}
     }
 
-    /// What happens to a request that it hits.
+    /// The effect on a request.
     package enum Effect: Sendable, Hashable {
-        /// Nothing is processed; this is the answer.
+        /// Not processed; this is the answer.
         case answer(Refusal)
-        /// Nothing is processed and no answer ever comes.
+        /// Not processed, and never answered.
         case silence
-        /// Processed, and no answer ever comes.
+        /// Processed, but never answered.
         case lostAnswer
         /// Processed, and answered this many milliseconds later.
         case delay(milliseconds: Int64)
-        /// Not processed: RST_STREAM with REFUSED_STREAM, which is safe to send again.
+        /// Not processed: RST_STREAM with REFUSED_STREAM, which the client may safely repeat.
         case refuseStream
         /// Not processed: RST_STREAM with this error code.
         case reset(code: UInt32)
-        /// Processed; then a GOAWAY with this error code and reason, after which new streams are not taken.
+        /// Processed, followed by a GOAWAY with this error code and reason. The connection then accepts no new streams.
         case goAway(code: UInt32, reason: String)
-        /// Not processed: the connection is cut.
+        /// Not processed: the connection closes.
         case dropConnection
-        /// Processed; then the connection takes only so many streams at a time.
+        /// Processed. The connection then accepts only this many concurrent streams.
         case streamLimit(Int)
     }
 
     package var name: String
     package var match: Match
     package var effect: Effect
-    /// Requests that it lets pass first.
+    /// The number of matching requests to skip first.
     package var skip: Int
-    /// Requests that it hits before it is spent; nil: no end.
+    /// The number of requests to hit; nil: no limit.
     package var count: Int?
-    /// Milliseconds since 1970 at which it is over; nil: never.
+    /// When the fault ends, in milliseconds since 1970; nil: never.
     package var until: Int64?
-    /// Of 1: how likely a matching request is hit.
+    /// The probability of hitting a matching request, from 0 to 1.
     package var probability: Double
 
     package init(
@@ -73,7 +73,7 @@ package struct Fault: Sendable, Hashable {
     }
 }
 
-/// What a fault may look at in a request.
+/// The facts about a request that a fault can match.
 struct FaultSubject {
     var environment: APNSEnvironment
     var api: AppleAPI
@@ -85,10 +85,10 @@ struct FaultSubject {
     var event: PushBody.Event?
 }
 
-/// The faults in force, tried in the order in which they were set. The first that hits speaks.
+/// The current faults, checked in the order in which they were set. The first that hits decides.
 struct FaultTable {
     private(set) var faults: [Fault] = []
-    /// How many requests each fault hit, by name, spent ones included.
+    /// The number of requests that each fault hit, by name, including faults that are used up.
     private(set) var hits: [String: Int] = [:]
     private var random: SeededRandom
 
@@ -96,12 +96,12 @@ struct FaultTable {
         random = SeededRandom(seed: seed)
     }
 
-    /// True if some fault looks at the payload, which is then read before the rules judge.
+    /// Whether some fault depends on the payload, which must then be parsed before the rules run.
     var looksAtEvents: Bool { faults.contains { $0.match.event != nil } }
 
     var isEmpty: Bool { faults.isEmpty }
 
-    /// Sets a fault; one of the same name is replaced.
+    /// Sets a fault. It replaces a fault of the same name.
     mutating func set(_ fault: Fault) {
         remove(named: fault.name)
         hits[fault.name] = 0
@@ -117,7 +117,7 @@ struct FaultTable {
         hits.removeAll()
     }
 
-    /// What befalls a request, if anything. `now`: milliseconds since 1970.
+    /// The effect on a request; nil if no fault hits it. `now` is in milliseconds since 1970.
     mutating func effect(on subject: FaultSubject, now: Int64) -> Fault.Effect? {
         guard !faults.isEmpty else { return nil }
         faults.removeAll { fault in fault.until.map { now >= $0 } ?? false }

@@ -1,9 +1,9 @@
-/// What has to happen outside the world after an event in it.
+/// Work outside the world that an event in it causes.
 package enum FollowUp: Sendable {
-    /// Let the phone's card have its update token after this time.
+    /// Give the card on the phone its update token after this delay.
     case awaitToken(phone: Int, card: Int, milliseconds: Int64)
-    /// The app on the phone reports to Tally.
+    /// Let the app on the phone report to Tally.
     case report(phone: PhoneProfile, PhoneReport)
-    /// Somebody should look at a provider token that Apple might refuse.
+    /// Warn about a provider token that Apple might refuse.
     case warn(LooseIssuedAt)
 }

@@ -1,7 +1,7 @@
 import Cryptography
 import JSON
 
-/// The signing keys that Apple knows, and what it makes of an `authorization` header.
+/// The registered signing keys. Checks `authorization` headers.
 struct KeyRing {
     private struct Registered {
         var publicKey: P256PublicKey
@@ -10,9 +10,9 @@ struct KeyRing {
 
     private var keys: [String: Registered] = [:]
     private var revoked: Set<String> = []
-    /// True: a key that is not registered is as good as none. False: its signature is just not checked.
+    /// If true, an unregistered key is invalid. If false, its signature is not checked.
     private let refusesUnknownKeys: Bool
-    /// What was made of the last headers. One shared token serves thousands of requests.
+    /// The last results, because thousands of requests share one provider token.
     private var recent: [(text: String, credential: Credential)] = []
 
     init(refusesUnknownKeys: Bool) {
@@ -25,16 +25,16 @@ struct KeyRing {
         recent.removeAll()
     }
 
-    /// Revokes a key: what it signs is an invalid token from now on, also where unknown keys are believed.
+    /// Revokes a key. Its tokens are invalid from now on, even if unregistered keys are accepted.
     mutating func revoke(keyID: String) {
         keys[keyID] = nil
         revoked.insert(keyID)
         recent.removeAll()
     }
 
-    /// Reads a header into the memory that ``credential(_:)`` looks into.
+    /// Parses a header and caches the result for ``credential(_:)``.
     ///
-    /// - Returns: What is loose about a token that was not in that memory.
+    /// - Returns: The unusual form of a token that was not in the cache.
     mutating func prepare(_ authorization: String?) -> LooseIssuedAt? {
         guard let authorization, !recent.contains(where: { $0.text == authorization }) else { return nil }
         if recent.count >= 16 {
@@ -46,7 +46,7 @@ struct KeyRing {
         return token.looseForm
     }
 
-    /// What an `authorization` header is worth.
+    /// The parsed credential of an `authorization` header.
     func credential(_ authorization: String?) -> Credential {
         guard let authorization else { return .missing }
         return recent.last { $0.text == authorization }?.credential ?? read(authorization)
@@ -81,7 +81,7 @@ struct KeyRing {
         return .token(token)
     }
 
-    /// Whole seconds, and how they were written if not so.
+    /// The time in whole seconds, and its unusual form, if any.
     private func issuedAt(_ claim: JSONValue) -> (seconds: Int64, form: LooseIssuedAt?)? {
         if let seconds = claim.int64 { return (seconds, nil) }
         let number = claim.number ?? claim.string.flatMap { JSONNumber(digits: $0) }
@@ -90,7 +90,7 @@ struct KeyRing {
     }
 
     private func claims(_ part: String) -> JSONObject? {
-        // Whatever is wrong with a part, the token is malformed.
+        // Any error makes the token malformed.
         Base64URL.decode(part).flatMap { try? JSONValue.parse($0) }?.object
     }
 }

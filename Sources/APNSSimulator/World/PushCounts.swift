@@ -1,8 +1,8 @@
-/// How many requests for a push came, by what they were and how they were answered.
+/// Counts push requests by their properties and answers.
 package struct PushCounts: Sendable {
-    /// One line of the table.
+    /// One row of the table.
     package struct Key: Sendable, Hashable {
-        /// `start`, `update`, `end`, or `other` for what is none of these.
+        /// `start`, `update`, `end`, or `other`.
         package let event: String
         package let priority: Int
         package let status: Int

@@ -1,7 +1,7 @@
 package import ActivityModel
 import Synchronization
 
-/// Apple and the phones as one thing that may be used from any thread: a lock around the world, and a clock.
+/// Apple and the phones as one object for any thread: a lock around the world, and a clock.
 package final class Simulation: Sendable {
     package let settings: SimulationSettings
     private let world: Mutex<World>
@@ -11,8 +11,8 @@ package final class Simulation: Sendable {
     /// - Parameters:
     ///   - settings: The limits and the seed.
     ///   - now: The clock.
-    ///   - followUp: Does what has to happen outside. Called after the event, without the lock, on the thread of the
-    ///     event; it must not wait.
+    ///   - followUp: Does the work outside the world. It is called after the event on the same thread, without the
+    ///     lock, and must not block.
     package init(
         settings: SimulationSettings,
         now: @escaping @Sendable () -> Moment,
@@ -24,9 +24,9 @@ package final class Simulation: Sendable {
         self.followUp = followUp
     }
 
-    /// Judges a request, lets it have its effect and says what its connection does now.
+    /// Checks a request, carries it out, and returns the reaction of its connection.
     ///
-    /// `memory` is what Apple remembers of the connection, `connection` its number, for faults.
+    /// `memory` is what Apple remembers about the connection. `connection` is its number, for faults.
     package func receive(_ request: APNSRequest, memory: inout ConnectionMemory, connection: Int) -> Reaction {
         let moment = now()
         let (reaction, followUps) = world.withLock { world in
@@ -36,14 +36,14 @@ package final class Simulation: Sendable {
         return reaction
     }
 
-    /// The delay of a token that a phone waits for is over.
+    /// The delay of a card's update token is over.
     package func tokenReady(phone: Int, card: Int) {
         change { world, moment in
             ((), world.withPhone(phone, at: moment) { $0.tokenReady(card: card, at: moment) })
         }
     }
 
-    /// Adds phones and launches their apps. Phones that exist already are left alone and not counted.
+    /// Adds phones and launches their apps. Existing phones stay unchanged and are not counted.
     @discardableResult
     package func addPhones(_ profiles: [PhoneProfile]) -> Int {
         change { world, moment in
@@ -53,7 +53,7 @@ package final class Simulation: Sendable {
         }
     }
 
-    /// Lets an action happen at phones, all at the same moment. Unknown ones are passed over.
+    /// Carries out an action at phones, all at the same instant. Skips unknown phones.
     package func perform(_ action: PhoneAction, on phones: [DeviceID]) {
         change { world, moment in
             let followUps = phones.compactMap { world.phoneNumber($0) }.flatMap { number in
@@ -63,13 +63,13 @@ package final class Simulation: Sendable {
         }
     }
 
-    /// A look at the world that changes nothing.
+    /// Reads the world without changing it.
     func read<Result: Sendable>(_ body: (World, Moment) -> Result) -> Result {
         let moment = now()
         return world.withLock { body($0, moment) }
     }
 
-    /// Sets, removes or asks about things that have no effect outside.
+    /// Reads or changes the world without a follow-up.
     func adjust<Result: Sendable>(_ body: (inout World, Moment) -> Result) -> Result {
         let moment = now()
         return world.withLock { body(&$0, moment) }

@@ -1,22 +1,21 @@
-/// What can be set about the world before it begins.
+/// Settings of the world, fixed at its creation.
 package struct SimulationSettings: Sendable {
-    /// Decides tokens, ids, delays and chances.
+    /// Determines tokens, ids, delays and random choices.
     package var seed: UInt64 = 1
     package var limits = PhoneLimits()
-    /// Channels of one app in one environment. Apple: 10,000.
+    /// The most channels of one app in one environment. Apple: 10,000.
     package var channelLimit = 10_000
-    /// Concurrent streams that a connection may have once a request on it has succeeded.
+    /// Concurrent streams on a connection after its first successful request.
     package var streamLimit = 1000
-    /// True: a provider token of a key that was not registered is refused. False: its signature is not checked.
+    /// If true, a provider token of an unregistered key is refused. If false, its signature is not checked.
     package var refusesUnknownKeys = false
-    /// Bundle ids whose App ID has the broadcast capability switched off.
+    /// Bundle ids whose App ID lacks the broadcast capability.
     package var withoutBroadcast: Set<String> = []
-    /// True: the answers that Apple's pages print, where the wire was seen to say something else.
+    /// Whether to answer as on Apple's pages, even if a recording shows something else.
     package var answersAsDocumented = false
-    /// What becomes of a connection that brings many errors.
     package var penalties = PenaltyLimits()
-    /// True: who subscribes to a channel gets the message that it stores. Apple says that it is stored for a device and
-    /// promises nothing of the kind to one that comes later.
+    /// Whether a new subscriber of a channel gets its stored message. Apple stores it for known devices and promises
+    /// nothing to later subscribers.
     package var givesStoredToLateSubscribers = false
 
     package init() {}

@@ -2,7 +2,7 @@ import ActivityModel
 import JSON
 
 extension World {
-    /// A request arrives: faults first, then the rules, then its effect.
+    /// Receives a request: checks the faults, then the rules, and then carries it out.
     mutating func receive(
         _ request: APNSRequest,
         memory: inout ConnectionMemory,
@@ -134,7 +134,7 @@ extension World {
         var headers: [AppleAnswer.Header] = []
         if case .device = request.endpoint {
             headers.append(AppleAnswer.Header("apns-id", echo(request.headers.messageID)))
-            // Apple, Handling notification responses from APNs: in the development environment only.
+            // Apple, Handling notification responses from APNs: only in the development environment.
             if request.environment == .sandbox {
                 headers.append(AppleAnswer.Header("apns-unique-id", makeMessageID()))
             }
@@ -147,7 +147,7 @@ extension World {
         return AppleAnswer(status: status, headers: headers, body: json?.serialized() ?? [])
     }
 
-    /// The caller's id if it has the right form, else a new one.
+    /// The caller's id if its form is valid, or else a new one.
     private mutating func echo(_ id: String?) -> String {
         if let id, HeaderForms.isCanonicalUUID(id) { return id }
         return makeMessageID()
@@ -155,7 +155,7 @@ extension World {
 
     // MARK: Records
 
-    /// Counts a push by what it was and how it was answered; other requests are not counted.
+    /// Counts a push by its properties and its answer. Ignores other requests.
     private mutating func count(_ request: APNSRequest, status: Int, reason: String?) {
         switch request.endpoint {
         case .device, .broadcast:
@@ -187,9 +187,9 @@ extension World {
 }
 
 extension APNSRequest {
-    /// The priority that Apple goes by: 10 where none is given.
+    /// The request's priority; Apple's default is 10.
     var priority: Int { headers.priority.flatMap { Int($0) } ?? 10 }
 
-    /// UNIX seconds, 0 for one attempt, nil where none is given.
+    /// UNIX seconds; 0: one attempt; nil without the header.
     var expiration: Int64? { headers.expiration.flatMap { Int64($0) } }
 }

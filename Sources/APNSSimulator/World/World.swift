@@ -1,15 +1,15 @@
 import ActivityModel
 import Cryptography
 
-/// Everything that Apple and the phones know, in one place under one lock. No clock, no I/O.
+/// The complete state of Apple and the phones, protected by one lock. It has no clock and does no I/O.
 struct World {
     private struct TokenRecord {
         var phone: Int
         var issued: IssuedToken
         var bundleID: String
-        /// Milliseconds since 1970 from which the token is dead because it was replaced or its card is gone.
+        /// When the token died because it was replaced or its card is gone, in milliseconds since 1970.
         var retiredSince: Int64?
-        /// Milliseconds since 1970 from which the token is dead because its activity is too old.
+        /// When the token dies because its activity reaches the age limit, in milliseconds since 1970.
         var expiresAt: Int64?
     }
 
@@ -18,7 +18,7 @@ struct World {
     private var tokens: [APNSEnvironment: [String: TokenRecord]] = [:]
     private(set) var channels = ChannelRegistry()
     private(set) var counts = PushCounts()
-    /// How many provider tokens were loose, by what is.
+    /// The number of provider tokens with each unusual form.
     private(set) var looseTokens: [LooseIssuedAt: Int] = [:]
     var keys: KeyRing
     var faults: FaultTable
@@ -41,7 +41,7 @@ struct World {
 
     func phoneNumber(_ id: DeviceID) -> Int? { phoneNumbers[id] }
 
-    /// Adds a phone and launches its app. A phone of the same id is left as it is.
+    /// Adds a phone and launches its app. An existing phone with this id stays unchanged.
     mutating func addPhone(_ profile: PhoneProfile, at now: Moment) -> [FollowUp] {
         guard phoneNumbers[profile.id] == nil else { return [] }
         let number = phones.count
@@ -50,10 +50,10 @@ struct World {
         return withPhone(number, at: now) { $0.launch(at: now) }
     }
 
-    /// A seed for a phone that was given none.
+    /// A new seed for a phone without one.
     mutating func makeSeed() -> UInt64 { random.next() }
 
-    /// Lets something happen at a phone, and does what follows of it.
+    /// Changes a phone and applies the effects.
     mutating func withPhone(
         _ number: Int,
         at now: Moment,
@@ -102,10 +102,10 @@ struct World {
 
     // MARK: Pushes
 
-    /// Reads a payload. Equal bytes that came lately give the same object.
+    /// Parses a payload. Recent equal bytes return the same object.
     mutating func body(_ bytes: [UInt8]) -> PushBody { bodies.body(bytes) }
 
-    /// Reads a request's provider token; what is loose about a new one is counted and told.
+    /// Parses a request's provider token. Counts an unusual form and returns a warning about it.
     mutating func readToken(_ authorization: String?) -> [FollowUp] {
         guard let form = keys.prepare(authorization) else { return [] }
         looseTokens[form, default: 0] += 1
@@ -116,7 +116,7 @@ struct World {
         counts.add(event: event, priority: priority, status: status, reason: reason)
     }
 
-    /// Hands a push to the phone that a live token belongs to.
+    /// Delivers a push to the phone of a live token.
     mutating func deliver(
         _ shipment: Shipment,
         token: String,
@@ -133,13 +133,13 @@ struct World {
         return send(shipment, from: .token, to: record.phone, destination, at: now)
     }
 
-    /// Hands a push to every card that follows a channel.
+    /// Delivers a push to every card that follows a channel.
     mutating func broadcast(_ shipment: Shipment, channelID: String, at now: Moment) -> [FollowUp] {
         let source = Mailbox.Source.channel(channelID)
         if channels.storage(of: channelID) == .mostRecent,
             let until = Mailbox.keepsUntil(shipment, from: source, at: now)
         {
-            // The card is the subscriber's, who is not known yet.
+            // `destination` is a placeholder: the card of a later subscriber is not known yet.
             channels.store(Mail(shipment: shipment, destination: .device, until: until), on: channelID)
         }
         return channels.subscribers(channelID).flatMap { subscriber in
@@ -147,7 +147,7 @@ struct World {
         }
     }
 
-    /// Lets a push arrive, or keeps it for a phone that is offline if Apple would.
+    /// Delivers a push to a phone. If the phone is offline, stores the push if Apple would.
     private mutating func send(
         _ shipment: Shipment,
         from source: Mailbox.Source,
@@ -202,7 +202,7 @@ struct World {
 
     mutating func makeMessageID() -> String { random.uuid() }
 
-    /// The id of the phone that a token was issued to.
+    /// The id of the phone that has a token.
     func owner(ofToken token: String, in environment: APNSEnvironment) -> DeviceID? {
         tokens[environment]?[token].map { phones[$0.phone].profile.id }
     }

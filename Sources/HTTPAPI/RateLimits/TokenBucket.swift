@@ -5,7 +5,6 @@
 struct TokenBucket: Sendable {
     /// Tokens per second; more than 0.
     let rate: Double
-    /// The most tokens it holds.
     let capacity: Double
     private var tokens: Double
     private var filledAt: ContinuousClock.Instant

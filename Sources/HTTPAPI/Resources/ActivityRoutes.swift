@@ -103,6 +103,5 @@ extension RouteCall {
     /// Whether the caller asks for a preview without a change.
     fileprivate func isDryRun() throws(Problem) -> Bool { try flag("dry_run") }
 
-    /// The activity in the path.
     fileprivate func activity() throws(Problem) -> ActivityID { try segment("activity_id", .activityID) }
 }

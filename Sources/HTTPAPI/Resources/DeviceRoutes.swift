@@ -37,6 +37,5 @@ extension Route {
 }
 
 extension RouteCall {
-    /// The device in the path.
     func device() throws(Problem) -> DeviceID { try segment("device_id", .deviceID) }
 }

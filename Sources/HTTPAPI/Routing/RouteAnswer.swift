@@ -4,7 +4,7 @@ import Hummingbird
 import JSON
 import NIOCore
 
-/// The answer of a route.
+/// What a route's handler returns. ``Responder`` turns it into the HTTP response.
 struct RouteAnswer: Sendable {
     let status: HTTPResponse.Status
     private(set) var headers: HTTPFields
@@ -27,7 +27,6 @@ struct RouteAnswer: Sendable {
         body = ResponseBody(write)
     }
 
-    /// A JSON body.
     static func json(_ value: JSONValue, status: HTTPResponse.Status = .ok) -> RouteAnswer {
         RouteAnswer(status: status, content: ("application/json", ByteBuffer(bytes: value.serialized())))
     }
@@ -41,10 +40,8 @@ struct RouteAnswer: Sendable {
     /// 202 with a body: the change is committed, and Tally will send it to the phones.
     static func accepted(_ answer: some APIAnswer) -> RouteAnswer { json(answer.json, status: .accepted) }
 
-    /// 204.
     static let noContent = RouteAnswer(status: .noContent)
 
-    /// 200 with text.
     static func text(_ text: String, type: String) -> RouteAnswer {
         RouteAnswer(status: .ok, content: (type, ByteBuffer(string: text)))
     }

@@ -97,7 +97,6 @@ struct RouteCall: Sendable {
         try PageRequest(limit: query["limit"], cursor: query["cursor"])
     }
 
-    /// The app in the path.
     func app() throws(Problem) -> BundleID { try segment("bundle_id", .bundleID) }
 
     /// A path segment in braces that is a UUID, in lower case.

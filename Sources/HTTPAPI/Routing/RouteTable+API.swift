@@ -1,7 +1,6 @@
 import APITypes
 
 extension RouteTable {
-    /// Every route of the API.
     static func api(
         service: any TallyService,
         metrics: PrometheusMetrics,

@@ -8,7 +8,6 @@ import Synchronization
 final class Drain: Sendable {
     private let begun = Atomic(false)
 
-    /// Whether the shutdown has begun.
     var isBegun: Bool { begun.load(ordering: .relaxed) }
 
     /// Runs the listeners until they have stopped.

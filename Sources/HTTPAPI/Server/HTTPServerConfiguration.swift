@@ -14,7 +14,6 @@ package struct HTTPServerConfiguration: Sendable {
     package var requestsPerSecond: Int?
     /// The most connections served at the same time. Further ones wait in the kernel's queue.
     package var maximumConnections: Int
-    /// The timeouts of a connection.
     package var connectionTimes: ConnectionTimes
     /// How long `/health/ready` answers 503 during a shutdown before the listeners close.
     package var drainDelay: Duration
@@ -67,7 +66,6 @@ package struct ListeningAddress: Sendable, Hashable, CustomStringConvertible {
         case metrics
     }
 
-    /// The routes of this listener.
     package let purpose: Purpose
     /// The name or address from the configuration.
     package let host: String

@@ -11,7 +11,6 @@ final class WriteWatch: Sendable {
         self.patience = patience
     }
 
-    /// A write begins.
     func beginWriting() {
         writingSince.withLock { $0 = .now }
     }

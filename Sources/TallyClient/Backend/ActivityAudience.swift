@@ -1,7 +1,7 @@
 internal import APITypes
 internal import ActivityModel
 
-/// Whom an activity is started for; a standing rule until its end.
+/// The users and devices that an activity is started for. This is a standing rule until its end.
 public struct ActivityAudience: Sendable, Hashable {
     /// The users whose devices show it.
     public var users: [String]
@@ -10,7 +10,7 @@ public struct ActivityAudience: Sendable, Hashable {
     /// Whether every device with a start token for the type shows it.
     public var everyDevice: Bool
 
-    /// Nobody but those who are named.
+    /// Includes only the named users and devices.
     public init(users: [String] = [], devices: [String] = [], everyDevice: Bool = false) {
         self.users = users
         self.devices = devices
@@ -25,30 +25,29 @@ public struct ActivityAudience: Sendable, Hashable {
     }
 }
 
-/// How many an audience reaches at this moment.
+/// The number of devices that an audience reaches now.
 public struct AudienceSize: Sendable, Hashable {
-    /// Devices that match and are registered.
+    /// Registered devices that match.
     public let devices: Int
-    /// Named users of whom no device is registered.
+    /// Named users without a registered device.
     public let unknownUsers: Int
 }
 
 extension TallyBackend {
-    /// Adds to the audience of an activity, and takes from it; for long lists as often as there are parts of them.
+    /// Adds to and removes from an activity's audience. Split a long list over several calls.
     ///
-    /// Who is added is started with the newest state. Who is taken out is not started any more, and keeps a card that
-    /// is there already.
+    /// Added devices are started with the newest state. Removed devices get no more starts, but keep a card that they
+    /// already have.
     ///
     /// - Parameters:
     ///   - id: The activity.
-    ///   - adding: Whom it is started for as well.
-    ///   - removing: Whom it is not started for any more.
-    ///   - alert: What lights the screen where it is started from now on; nil: the alert of the start, or of an earlier
-    ///     addition.
-    ///   - idempotencyKey: That of ``update(_:contentState:options:idempotencyKey:)``.
-    /// - Returns: How many it reaches now.
-    /// - Throws: ``TallyError`` with the code `not_found`, `activity_ended`, or `alert_required` where somebody is
-    ///   added and there is no alert.
+    ///   - adding: The users and devices to add.
+    ///   - removing: The users and devices to remove.
+    ///   - alert: The alert of starts from now on; nil: the alert of the start, or of an earlier addition.
+    ///   - idempotencyKey: As for ``update(_:contentState:options:idempotencyKey:)``.
+    /// - Returns: The number of devices that the audience reaches now.
+    /// - Throws: ``TallyError`` with the code `not_found` or `activity_ended`; `alert_required` if you add somebody and
+    ///   there is no alert.
     @discardableResult
     public func changeAudience(
         of id: String,

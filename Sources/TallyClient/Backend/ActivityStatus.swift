@@ -3,99 +3,99 @@ internal import ActivityModel
 public import Foundation
 internal import JSON
 
-/// One activity as Tally knows it, and how far its newest change has come.
+/// One activity in Tally, with the delivery progress of its newest change.
 public struct ActivityStatus: Sendable, Hashable {
-    /// Where it stands in its life.
+    /// The stage of an activity's life.
     public enum State: String, Sendable, Hashable, CaseIterable {
         case scheduled, live, ended
 
-        // The same words in both.
+        // Both enums have the same raw values.
         init(_ state: ActivityState) { self = Self(rawValue: state.rawValue) ?? .live }
     }
 
-    /// How far the newest change has come; counts of destinations.
+    /// The delivery progress of the newest change, as counts of destinations.
     public struct Progress: Sendable, Hashable {
-        /// All that follow the activity: one per update token, and one for a channel.
+        /// All destinations that follow the activity: one per update token, and one for a channel.
         public let destinations: Int
-        /// Sent the newest revision, or the end.
+        /// Destinations that were sent the newest revision, or the end.
         public let current: Int
-        /// Still to be sent to.
+        /// Destinations that still need a push.
         public let pending: Int
         /// Started phones that have not reported an update token.
         public let waitingForToken: Int
-        /// Apple said that the token is gone.
+        /// Destinations whose token no longer exists, according to Apple.
         public let dead: Int
-        /// Kept from being sent to, for now: the app there could not decode it, or Apple refused the token.
+        /// Destinations that get no pushes for now: the app cannot decode the state, or Apple refused the token.
         public let withheld: Int
     }
 
-    /// What became of the starts; counts of devices.
+    /// The progress of the starts, as counts of devices.
     public struct Starts: Sendable, Hashable {
         /// Not sent yet.
         public let pending: Int
-        /// Apple took it; the phone has not reported.
+        /// Accepted by Apple, but not yet reported by the phone.
         public let sent: Int
-        /// No answer: it may have arrived.
+        /// Sent without an answer: the start may have arrived.
         public let unknown: Int
-        /// The phone has reported.
+        /// Reported by the phone.
         public let settled: Int
-        /// Of all the others: sent a second time.
+        /// Starts that were sent a second time. They are also counted in one of the other fields.
         public let repeated: Int
-        /// Cannot be sent, for now or until the device registers anew.
+        /// Cannot be sent, either for now or until the device registers again.
         public let withheld: Int
-        /// Apple refused it.
+        /// Refused by Apple.
         public let failed: Int
-        /// Why starts are withheld or have failed, in a word of Tally's or of Apple's, and how many for that reason.
+        /// Why starts are withheld or failed: the number of starts for each reason, a word of Tally's or Apple's.
         public let reasons: [String: Int]
     }
 
-    /// A change that happens later.
+    /// A scheduled change.
     public struct Schedule: Sendable, Hashable {
-        /// That of ``AcceptedChange/scheduleID``.
+        /// The same id as ``AcceptedChange/scheduleID``.
         public let id: String
         /// `start`, `update` or `end`.
         public let kind: String
-        /// When that is.
+        /// When the change happens.
         public let dueAt: Date
-        /// `pending`, `done`, `cancelled`, or `failed`: it was refused when it was due.
+        /// `pending`, `done`, `cancelled`, or `failed`, which means that the change was refused at its time.
         public let state: String
         /// Why it failed.
         public let reason: String?
     }
 
-    /// The caller's own.
+    /// The id that the caller chose.
     public let id: String
     /// The name of its activity type.
     public let type: String
-    /// Whether it belongs to the sandbox.
+    /// Whether it uses APNs' sandbox environment.
     public let isSandbox: Bool
-    /// Where it stands in its life.
+    /// The stage of its life.
     public let state: State
-    /// Counts the accepted changes, from 1.
+    /// The number of accepted changes, starting at 1.
     public let revision: Int64
-    /// How phones are reached.
+    /// How pushes reach the phones.
     public let delivery: ActivityDelivery
-    /// JSON: the newest accepted state, as phones decode it. Numbers keep their digits.
+    /// The newest accepted state as JSON, as phones decode it. Numbers keep their digits.
     public let contentState: Data
-    /// JSON: the attributes, as phones decode them.
+    /// The attributes as JSON, as phones decode them.
     public let attributes: Data
     /// When its start was accepted.
     public let createdAt: Date
-    /// When it began to live; nil before.
+    /// When it started; nil before.
     public let startedAt: Date?
     /// When it ended; nil before.
     public let endedAt: Date?
-    /// When it starts or started without a request.
+    /// The scheduled time of its start; nil without one.
     public let startsAt: Date?
-    /// When it is ended without a request.
+    /// When it ends without a request.
     public let endsAt: Date?
-    /// Apple's id of its channel; nil without one, and while it is being made.
+    /// Apple's id of its channel. Nil without a channel, and while Apple creates it.
     public let channelID: String?
-    /// How far the newest change has come.
+    /// The delivery progress of the newest change.
     public let progress: Progress
-    /// What became of the starts.
+    /// The progress of the starts.
     public let starts: Starts
-    /// Those that are still to come.
+    /// The pending scheduled changes.
     public let schedules: [Schedule]
 
     init(_ activity: ActivityResource) {
@@ -104,7 +104,7 @@ public struct ActivityStatus: Sendable, Hashable {
         isSandbox = activity.environment == .sandbox
         state = State(activity.state)
         revision = activity.revision
-        // The same words in both.
+        // Both enums have the same raw values.
         delivery = ActivityDelivery(rawValue: activity.delivery.rawValue) ?? .tokens
         contentState = Data(JSONValue.object(activity.contentState).serialized())
         attributes = Data(JSONValue.object(activity.attributes).serialized())
@@ -155,7 +155,7 @@ extension ActivityStatus.Schedule {
 }
 
 extension TallyBackend {
-    /// Shows an activity: its state, and to how many it has come.
+    /// Returns an activity: its state and its delivery progress.
     ///
     /// - Throws: ``TallyError`` with the code `not_found`.
     public func activity(_ id: String) async throws(TallyError) -> ActivityStatus {

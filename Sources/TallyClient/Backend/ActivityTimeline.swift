@@ -2,13 +2,13 @@ internal import APITypes
 internal import ActivityModel
 public import Foundation
 
-/// What happened to an activity, or to one device's part in it, and what it comes to.
+/// The history of an activity, or of one device in it, with a summary.
 public struct ActivityTimeline: Sendable, Hashable {
-    /// What it comes to.
+    /// A summary of the history.
     public struct Verdict: Sendable, Hashable {
-        /// An open set of words.
+        /// A word for programs. Later versions may add more.
         public let code: String
-        /// For people: whole sentences.
+        /// The same for people, in whole sentences.
         public let text: String
     }
 
@@ -16,37 +16,37 @@ public struct ActivityTimeline: Sendable, Hashable {
     public struct Entry: Sendable, Hashable {
         /// When it happened.
         public let at: Date
-        /// An open set of words.
+        /// A word for programs. Later versions may add more.
         public let kind: String
-        /// For people: a sentence.
+        /// The same for people, in one sentence.
         public let text: String
-        /// Whom it happened to; nil where it concerns all.
+        /// The device that it happened to; nil if it concerns all.
         public let device: String?
-        /// The change that it is about.
+        /// The revision that it concerns.
         public let revision: Int64?
         /// The `apns-priority` of a push.
         public let priority: Int?
-        /// What the answer to a push means for its destination, such as `accepted` or `token_dead`.
+        /// The effect of APNs' answer on the destination, such as `accepted` or `token_dead`.
         public let outcome: String?
-        /// Why: a word of Apple's or Tally's.
+        /// The reason: a word of Apple's or Tally's.
         public let reason: String?
-        /// The reason as a sentence, with the figures of that moment.
+        /// The reason as a sentence, with the figures at that time.
         public let explanation: String?
     }
 
     /// The activity.
     public let activity: String
-    /// The device that was asked for.
+    /// The device that the request named.
     public let device: String?
-    /// Where the activity stands in its life.
+    /// The stage of the activity's life.
     public let state: ActivityStatus.State
-    /// The newest one.
+    /// The newest revision.
     public let revision: Int64
-    /// What it comes to.
+    /// The summary.
     public let verdict: Verdict
-    /// The newest first.
+    /// The entries, newest first.
     public let entries: [Entry]
-    /// What leads to older entries; nil where there are none.
+    /// The cursor of the next page, with older entries; nil on the last page.
     public let nextCursor: String?
 
     init(_ answer: TimelineAnswer) {
@@ -75,14 +75,14 @@ extension ActivityTimeline.Entry {
 }
 
 extension TallyBackend {
-    /// Explains an activity: what happened to it, or to one device's part in it, and why a phone shows what it shows.
+    /// Explains why a phone shows what it shows: the history of an activity, or of one device in it.
     ///
     /// - Parameters:
     ///   - id: The activity.
-    ///   - device: The device whose part is told; nil: the whole activity.
-    ///   - limit: The most entries of one answer, 1 to 1000.
-    ///   - cursor: ``ActivityTimeline/nextCursor`` of the answer before; nil: the newest entries.
-    /// - Returns: One page of the story.
+    ///   - device: Only the history of this device; nil: the whole activity.
+    ///   - limit: The most entries in one page, 1 to 1000.
+    ///   - cursor: ``ActivityTimeline/nextCursor`` of the previous page; nil: the newest entries.
+    /// - Returns: One page of the history.
     /// - Throws: ``TallyError`` with the code `not_found`.
     public func explain(
         _ id: String,

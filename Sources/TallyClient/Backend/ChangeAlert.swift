@@ -1,12 +1,12 @@
 internal import ActivityModel
 
-/// What lights the screen beside a change.
+/// The alert of a change. It lights up the screen.
 public struct ChangeAlert: Sendable, Hashable {
     /// A line of an alert.
     public enum Line: Sendable, Hashable {
-        /// The same text for everybody.
+        /// The same text for all users.
         case plain(String)
-        /// A text that the app translates on each phone, by its key; the arguments take the places in it.
+        /// A text that the app translates on each phone. The key finds it, and the arguments fill its placeholders.
         case localized(key: String, arguments: [String] = [])
 
         fileprivate var text: AlertText {
@@ -21,17 +21,17 @@ public struct ChangeAlert: Sendable, Hashable {
     public var title: Line
     /// The second line.
     public var body: Line
-    /// `default`, or a sound file of the app's; nil: silent.
+    /// `default`, or one of the app's sound files; nil: silent.
     public var sound: String?
 
-    /// An alert of these lines.
+    /// An alert with these lines.
     public init(title: Line, body: Line, sound: String? = nil) {
         self.title = title
         self.body = body
         self.sound = sound
     }
 
-    /// An alert of plain texts.
+    /// An alert with plain text.
     public init(title: String, body: String, sound: String? = nil) {
         self.init(title: .plain(title), body: .plain(body), sound: sound)
     }

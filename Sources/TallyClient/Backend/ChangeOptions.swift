@@ -3,50 +3,50 @@ internal import ActivityModel
 public import Foundation
 internal import JSON
 
-/// What a caller says of a change; Tally chooses the priority.
+/// How urgent a change is. Tally chooses the APNs priority.
 public enum ChangeUrgency: String, Sendable, Hashable, CaseIterable {
     case routine, notable, critical
 
-    // The same words in both.
+    // Both enums have the same raw values.
     fileprivate var urgency: Urgency? { Urgency(rawValue: rawValue) }
 }
 
-/// How phones are reached.
+/// How pushes reach the phones.
 public enum ActivityDelivery: String, Sendable, Hashable, CaseIterable {
     /// One push per phone.
     case tokens
-    /// One push for all, from iOS 18 on.
+    /// One push for all phones. Requires iOS 18.
     case channel
-    /// By channel from iOS 18 on, by token before.
+    /// By channel from iOS 18 on, by token on older versions.
     case hybrid
 }
 
-/// What a start may say besides its state.
+/// Options of a start.
 public struct StartOptions: Sendable, Hashable {
-    /// The users whose devices show it.
+    /// The users whose devices show the activity.
     public var users: [String] = []
-    /// The devices that show it.
+    /// The devices that show the activity.
     public var devices: [String] = []
-    /// Whether every device with a start token for the type shows it.
+    /// Whether every device with a start token for the type shows the activity.
     public var everyDevice = false
-    /// Needed where phones are to show it, unless the type's policy has one.
+    /// The alert. A start with an audience requires one here or in the type's policy.
     public var alert: ChangeAlert?
-    /// Nil: routine. What starts a card on a phone is sent at once in any case.
+    /// Nil: routine. A push that starts a card always has priority 10.
     public var urgency: ChangeUrgency?
-    /// How phones are reached; cannot be changed later.
+    /// How pushes reach the phones. It cannot change later.
     public var delivery = ActivityDelivery.tokens
-    /// Whether it belongs to the sandbox; false: production if the app has it.
+    /// Whether it uses APNs' sandbox environment; false: production if the app has it.
     public var isSandbox = false
-    /// When to start it; nil: now.
+    /// When to start; nil: now.
     public var startsAt: Date?
-    /// When to end it without a request.
+    /// When to end without a request.
     public var endsAt: Date?
-    /// After how many seconds phones show it as out of date.
+    /// After how many seconds phones show the content as outdated.
     public var staleAfterSeconds: Int64?
-    /// Which of the app's activities the phone shows first: the larger, the sooner; nil: that is left to the phone.
+    /// Orders the app's activities on the phone, the largest first; nil: the phone decides.
     public var relevanceScore: Double?
 
-    /// An activity that apps start themselves, if no audience is added.
+    /// Without an audience, apps start the activity themselves.
     public init() {}
 
     func apply(to request: inout StartRequest) throws(TallyError) {
@@ -62,23 +62,23 @@ public struct StartOptions: Sendable, Hashable {
     }
 }
 
-/// What an update may say besides its state.
+/// Options of an update.
 public struct UpdateOptions: Sendable, Hashable {
     /// Nil: the card changes without a sound.
     public var alert: ChangeAlert?
-    /// Nil: what the type's policy says of what has changed, else routine.
+    /// Nil: the type's policy decides by the changed fields, or else it is routine.
     public var urgency: ChangeUrgency?
-    /// Whether every phone gets a push of its own for this change.
+    /// Whether every phone gets a separate push for this change.
     public var mustDeliver = false
-    /// Whether it is sent even if the state is the newest one already.
+    /// Whether to send the update even if its state equals the newest one.
     public var force = false
-    /// When it happened: what is older than the newest accepted one is refused.
+    /// When it happened. Tally refuses an update that is older than the newest accepted one.
     public var eventTime: Date?
     /// When to post it; nil: now.
     public var at: Date?
-    /// After how many seconds phones show it as out of date.
+    /// After how many seconds phones show the content as outdated.
     public var staleAfterSeconds: Int64?
-    /// Which of the app's activities the phone shows first: the larger, the sooner; nil: that is left to the phone.
+    /// Orders the app's activities on the phone, the largest first; nil: the phone decides.
     public var relevanceScore: Double?
 
     /// A routine update, now.
@@ -96,15 +96,15 @@ public struct UpdateOptions: Sendable, Hashable {
     }
 }
 
-/// What an end may say besides its state.
+/// Options of an end.
 public struct EndOptions: Sendable, Hashable {
     /// Nil: the card ends without a sound.
     public var alert: ChangeAlert?
-    /// How many seconds the card stays, 0 to 14400; nil: what the type's policy says.
+    /// How many seconds the ended card stays, 0 to 14400; nil: the type's policy decides.
     public var dismissAfterSeconds: Int64?
-    /// Until when the card stays; not both of them.
+    /// Until when the ended card stays. Set only one of this and ``dismissAfterSeconds``.
     public var dismissAt: Date?
-    /// When to end it; nil: now.
+    /// When to end; nil: now.
     public var at: Date?
 
     /// An end, now.
@@ -130,13 +130,13 @@ public struct EndOptions: Sendable, Hashable {
     }
 }
 
-/// What Tally has accepted.
+/// The answer to an accepted change.
 public struct AcceptedChange: Sendable, Hashable {
-    /// The activity's revision; nil for a change that is scheduled.
+    /// The activity's revision; nil for a scheduled change.
     public let revision: Int64?
-    /// The state was the newest one already: nothing is sent.
+    /// Whether the state equals the newest one, so that Tally sends nothing.
     public let isUnchanged: Bool
-    /// The schedule's id, for a change that happens later.
+    /// The schedule's id; nil if the change happened immediately.
     public let scheduleID: String?
 
     init(revision: Int64?, isUnchanged: Bool, scheduleID: String? = nil) {

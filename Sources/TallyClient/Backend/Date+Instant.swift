@@ -2,7 +2,7 @@ internal import APITypes
 internal import Foundation
 
 extension Instant {
-    /// Nil for a date that is hundreds of thousands of years away, or none at all.
+    /// Nil for a date that is not finite or is hundreds of thousands of years away.
     init?(exactly date: Date) {
         guard let microseconds = Int64(exactly: (date.timeIntervalSince1970 * 1_000_000).rounded()) else { return nil }
         self.init(microseconds: microseconds)

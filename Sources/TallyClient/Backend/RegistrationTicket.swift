@@ -2,29 +2,27 @@ internal import APITypes
 internal import ActivityModel
 public import Foundation
 
-/// What an app reports its device and its cards with, in place of an API key.
+/// Lets an app report its device and its cards without an API key. A backend makes it and passes it to the app.
 public struct RegistrationTicket: Sendable, Hashable {
-    /// What the app sends as `Authorization: Bearer …`; secret.
+    /// The secret text that the app sends as `Authorization: Bearer …`.
     public let text: String
-    /// Until when it is good.
+    /// When the ticket expires.
     public let expiresAt: Date
 }
 
 extension TallyBackend {
-    /// Makes a ticket for the app on one device: with it the app may report that device and its cards, and nothing
-    /// else.
+    /// Makes a ticket for the app on one device. With it the app may report only that device and its cards.
     ///
     /// The API key needs the scope `register`.
     ///
     /// - Parameters:
     ///   - device: The id that the app chose for this installation.
-    ///   - user: Who is signed in there; the device is registered for this user. Nil: for nobody, whoever it was
-    ///     before.
-    ///   - activities: Those whose cards may be reported; nil: those that the device or its user is in the audience of,
-    ///     or the device has a card of or was to be started for.
-    ///   - isSandbox: Whether it is a build from Xcode.
-    ///   - lifetimeSeconds: 1 to 86400. It cannot be taken back before that time is over.
-    /// - Returns: The ticket, which is stored nowhere.
+    ///   - user: The signed-in user, for whom the device is registered. Nil: no user; this also removes an earlier one.
+    ///   - activities: The activities whose cards may be reported. Nil: those that have the device or its user in their
+    ///     audience, those with a card on the device, and those that were to be started on it.
+    ///   - isSandbox: Whether the app is a build from Xcode.
+    ///   - lifetimeSeconds: 1 to 86400. A ticket cannot be revoked before it expires.
+    /// - Returns: The ticket. Tally does not store it.
     /// - Throws: ``TallyError``.
     public func ticket(
         forDevice device: String,
@@ -50,7 +48,7 @@ extension TallyBackend {
         }
     }
 
-    /// Erases a user: devices, tokens, cards, the story of them, and every mention in an audience. May be repeated.
+    /// Erases a user: the devices, tokens and cards, their history, and every mention in an audience. May be repeated.
     ///
     /// The API key needs the scope `register`.
     ///

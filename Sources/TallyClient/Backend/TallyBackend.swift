@@ -3,30 +3,30 @@ internal import ActivityModel
 internal import Foundation
 internal import JSON
 
-/// Tally for a backend: starts, updates and ends the Live Activities of one app, says whom they are for, and makes the
-/// tickets with which the app reports its devices.
+/// Tally's client for backends. It starts, updates and ends the Live Activities of one app, sets their audiences, and
+/// makes the tickets with which the app reports its devices.
 ///
-/// A value may be shared by everything in the process, and shares its connections. Every call goes on trying until it
-/// has an answer or its deadline passes, with the same idempotency key, so that it takes effect once. An answer means
-/// that Tally has committed the change: every phone that follows will show the newest state.
+/// Share one value in the whole process; copies share its connections. Each call retries until it has an answer or its
+/// deadline passes. All tries have the same idempotency key, so that the change happens once. An answer means that
+/// Tally has committed the change: every phone that follows will show the newest state.
 ///
-/// Attributes and content states are the app's own `Codable` structs. Dates in them leave as RFC 3339; Tally makes of
-/// them what the phone decodes, for fields that the registered type declares as `Date`.
+/// Attributes and content states are the app's own `Codable` structs. Dates in them are sent as RFC 3339. For fields
+/// that the registered type declares as `Date`, Tally converts them to the form that phones decode.
 public struct TallyBackend: Sendable {
     private let client: TallyClient
     let app: BundleID
 
-    /// Connects to nothing yet.
+    /// Creates a client. It connects with the first call.
     ///
     /// - Parameters:
-    ///   - url: Where Tally is, such as `https://tally.example.com`.
-    ///   - key: An API key with the scope `publish`, and `register` for tickets and the erasure of users; secret. White
-    ///     space around it, such as the end of the line in a file, is not part of it.
+    ///   - url: The address of Tally, such as `https://tally.example.com`.
+    ///   - key: The secret API key. It needs the scope `publish`, and `register` for tickets and for erasing users.
+    ///     White space around it, such as the line end in a file, is removed.
     ///   - app: The app's bundle id.
-    ///   - caFile: A file of certificates in PEM that are trusted beside the system's, for https.
-    ///   - maximumConnections: Connections kept open, and so the most requests at a time.
-    ///   - deadline: How long one call may take with all its tries.
-    /// - Throws: ``TallyError`` for an address, a key or a bundle id that is none, or a file that cannot be read.
+    ///   - caFile: A PEM file with certificates to trust besides the system's, for https.
+    ///   - maximumConnections: The most open connections, and so the most simultaneous requests.
+    ///   - deadline: The longest duration of one call with all its tries.
+    /// - Throws: ``TallyError`` if the address, the key or the bundle id is invalid, or if the file cannot be read.
     public init(
         url: String,
         key: String,
@@ -51,10 +51,10 @@ public struct TallyBackend: Sendable {
         }
     }
 
-    /// Starts an activity under an id of yours. The very same start again changes nothing.
+    /// Starts an activity under an id of yours. Repeating the same start changes nothing.
     ///
-    /// - Throws: ``TallyError`` with the code `activity_exists` or `attributes_conflict` for another start under that
-    ///   id, and `alert_required` where phones are to show it and there is no alert.
+    /// - Throws: ``TallyError`` with the code `activity_exists` or `attributes_conflict` if the id belongs to another
+    ///   start; `alert_required` if there is an audience but no alert.
     @discardableResult
     public func start(
         _ id: String,
@@ -76,8 +76,8 @@ public struct TallyBackend: Sendable {
         }
     }
 
-    /// Posts a new state. An `idempotencyKey` is for callers that repeat posts themselves, over restarts of their own;
-    /// without one, the tries of this call share a new one.
+    /// Posts a new state. Pass an `idempotencyKey` if your program repeats posts itself, for example after its restart.
+    /// Without one, all tries of this call share a new key.
     ///
     /// - Throws: ``TallyError`` with the code `activity_ended`, `late_event`, `invalid_content_state` and others.
     @discardableResult
@@ -95,7 +95,7 @@ public struct TallyBackend: Sendable {
         }
     }
 
-    /// Ends an activity for good, with the newest state.
+    /// Ends an activity permanently, with the newest state.
     @discardableResult
     public func end(
         _ id: String,
@@ -105,7 +105,7 @@ public struct TallyBackend: Sendable {
         try await end(id, request: try options.request(contentState: nil), idempotencyKey)
     }
 
-    /// Ends an activity for good, with a last state.
+    /// Ends an activity permanently, with a last state.
     @discardableResult
     public func end(
         _ id: String,
@@ -128,7 +128,7 @@ public struct TallyBackend: Sendable {
         }
     }
 
-    // MARK: From Swift to the API
+    // MARK: Swift to JSON
 
     func call<Answer>(
         _ body: (TallyClient) async throws(ClientError) -> Answer
@@ -180,7 +180,7 @@ public struct TallyBackend: Sendable {
     private static func object(_ value: some Encodable, _ what: String) throws(TallyError) -> JSONObject {
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .custom { date, encoder in
-            // `.iso8601` would drop fractions of a second.
+            // `.iso8601` would drop the fraction of a second.
             guard let instant = Instant(exactly: date) else {
                 let context = EncodingError.Context(
                     codingPath: encoder.codingPath,

@@ -1,43 +1,43 @@
 internal import APITypes
 internal import JSON
 
-/// Why a call to Tally did not do what was asked for.
+/// Why a call to Tally failed.
 public struct TallyError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// One thing that is wrong in what was posted.
+    /// One error in the posted data.
     public struct Issue: Sendable, Hashable {
-        /// Where, as a JSON pointer into the request.
+        /// The position, as a JSON pointer into the request.
         public let pointer: String
-        /// An open set of words.
+        /// A word for programs. Later versions may add more.
         public let code: String
-        /// For people.
+        /// A sentence for people.
         public let message: String
     }
 
-    /// An open set of words: those of the API (`invalid_content_state`, `activity_ended`, …), `unreachable`,
-    /// `timed_out`, `untrusted`, `cancelled`, `bad_answer`, `invalid_address`, `invalid_ca_file`, and
-    /// `invalid_argument` for what was refused before it was sent.
+    /// A word for programs; later versions may add more. It is a code of the API (`invalid_content_state`,
+    /// `activity_ended`, …), `unreachable`, `timed_out`, `untrusted`, `cancelled`, `bad_answer`, `invalid_address`,
+    /// `invalid_ca_file`, or `invalid_argument`. The last means that the client refused the call before sending it.
     public let code: String
-    /// The HTTP status of the refusal; nil if no answer of Tally's came.
+    /// The HTTP status of Tally's refusal; nil without an answer from Tally.
     public let status: Int?
-    /// For people; holds no key and no content.
+    /// A sentence for people, without keys and content.
     public let detail: String
-    /// What is wrong, place by place.
+    /// All errors with their positions.
     public let issues: [Issue]
-    /// Whether it is not known if the change was accepted, by the last try or by one before it: a repeat with the same
-    /// idempotency key is safe. Where it is false, nothing has changed.
+    /// Whether this or an earlier try may have changed something. A repeat with the same idempotency key is safe. If
+    /// false, nothing has changed.
     public let isUnknown: Bool
-    /// Whether the same call may succeed later: Tally is away or busy, or did not answer. The call has tried until its
-    /// deadline.
+    /// Whether the same call may succeed later, because Tally is unavailable, busy, or did not answer. The call has
+    /// already retried until its deadline.
     public let isRetryable: Bool
-    /// How many seconds Tally asks for before the next call, where it does.
+    /// The number of seconds to wait before the next call, if Tally gives one.
     public let retryAfter: Int?
 
-    /// Code, detail and issues in one line.
+    /// Code, detail and issues on one line.
     public var description: String {
         ([code + ": " + detail] + issues.map { "\($0.pointer): \($0.message)" }).joined(separator: "; ")
     }
 
-    /// What is refused before it is sent.
+    /// An error for an argument that the client refuses before sending it.
     init(invalidArgument detail: String) {
         code = "invalid_argument"
         self.detail = detail

@@ -2,17 +2,16 @@ package import APITypes
 import JSON
 import NIOCore
 
-/// Events as they happen, each once and without a gap: also over restarts of the server, and from one daemon to
-/// another.
+/// Live events, each once and without gaps. It continues when the server restarts or when another daemon takes over.
 package struct EventSequence: AsyncSequence, Sendable {
     package typealias Element = EventResource
     package typealias Failure = ClientError
 
     let client: TallyClient
     let query: EventQuery
-    /// The id of the last event that was read; nil: from now on.
+    /// The id of the last event that was read; nil: start with new events.
     let place: String?
-    /// How long the server may say nothing. It sends a sign of life every 15 s.
+    /// The longest silence of the server. It sends a heartbeat every 15 s.
     let patience: Duration
 
     package func makeAsyncIterator() -> EventReader {
@@ -20,7 +19,7 @@ package struct EventSequence: AsyncSequence, Sendable {
     }
 }
 
-/// One reader of events: a connection that is opened again, behind the last event that came, whenever it ends.
+/// One reader of events. Whenever its connection ends, it opens another one after the last event that it received.
 package struct EventReader: AsyncIteratorProtocol {
     private let client: TallyClient
     private let query: EventQuery
@@ -31,7 +30,7 @@ package struct EventReader: AsyncIteratorProtocol {
     private var arrived: ArraySlice<EventResource> = []
     private var outage: Outage?
 
-    /// How long there has been no word from the server.
+    /// How long the server has been silent.
     private struct Outage {
         var failures = 0
         var began = ContinuousClock.now
@@ -44,10 +43,10 @@ package struct EventReader: AsyncIteratorProtocol {
         self.patience = patience
     }
 
-    /// The next event, as soon as there is one; nil if the task was cancelled. A server that is away is tried again for
-    /// as long as one call of the client may take.
+    /// Waits for the next event; nil if the task was cancelled. If the server is unavailable, it retries for the
+    /// duration of one call's deadline.
     ///
-    /// - Throws: What the server refuses, and what keeps it away.
+    /// - Throws: The server's refusal, or the reason why it is unavailable.
     package mutating func next(
         isolation: isolated (any Actor)? = #isolation
     ) async throws(ClientError) -> EventResource? {
@@ -67,7 +66,7 @@ package struct EventReader: AsyncIteratorProtocol {
         }
     }
 
-    /// Opens the stream, or reads what comes next on it.
+    /// Opens the stream, or reads its next bytes.
     private mutating func readOn() async throws(ClientError) {
         var call = APICall.get("/v1/events", query: query.filters)
         guard let stream else {
@@ -79,7 +78,7 @@ package struct EventReader: AsyncIteratorProtocol {
         }
         do {
             guard let bytes = try await stream.nextBytes(within: patience) else {
-                // A server that stops ends its answers.
+                // A server that stops ends its streams.
                 throw HTTPFailure.interrupted(ChannelError.eof)
             }
             outage = nil
@@ -98,7 +97,7 @@ package struct EventReader: AsyncIteratorProtocol {
 
     /// Waits before the next try.
     ///
-    /// - Throws: `error` if there is no time left, or the first failure is final.
+    /// - Throws: `error` if the deadline is too near, or if the error is final.
     private mutating func rest(after error: ClientError) async throws(ClientError) {
         guard let retry = client.configuration.retry else { throw error }
         var outage = outage ?? Outage()
@@ -107,6 +106,6 @@ package struct EventReader: AsyncIteratorProtocol {
         let jitter = Double.random(in: 0...1)
         let wait = retry.delay(afterFailures: outage.failures, jitter: jitter, retryAfter: error.retryAfter)
         guard outage.began.duration(to: .now) + wait < client.configuration.deadline else { throw error }
-        try? await ContinuousClock().sleep(for: wait)  // throws only when cancelled, which the caller sees
+        try? await ContinuousClock().sleep(for: wait)  // throws only on cancellation, which the caller sees
     }
 }

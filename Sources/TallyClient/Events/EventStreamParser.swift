@@ -1,14 +1,14 @@
-/// Reads server-sent events (HTML Living Standard, §9.2.6) from bytes as they come. Pure.
+/// Parses server-sent events (HTML Living Standard, §9.2.6) from bytes as they arrive. Pure.
 struct EventStreamParser {
-    /// What one block of lines came to.
+    /// The result of one block of lines.
     struct Message: Equatable {
-        /// The newest `id` so far; it also moves on with blocks that have no data.
+        /// The newest `id` so far. Blocks without data can change it, too.
         var id: String?
-        /// Nil for a block that only moves the id on.
+        /// Nil for a block that only changes the id.
         var data: String?
     }
 
-    /// A line or a block that is longer than any of Tally's.
+    /// A line or block that is longer than Tally ever sends.
     struct TooLong: Error {}
 
     private static let longest = 4 << 20
@@ -16,12 +16,12 @@ struct EventStreamParser {
     private var line: [UInt8] = []
     private var data: [UInt8]?
     private var id: String?
-    /// Whether the last byte was a carriage return, which a line feed may belong to.
+    /// Whether the last byte was a carriage return. A line feed after it belongs to the same line end.
     private var endsInReturn = false
 
-    /// Takes in bytes.
+    /// Parses more bytes.
     ///
-    /// - Returns: The blocks that are complete, in their order.
+    /// - Returns: The completed blocks, in order.
     mutating func take(_ bytes: some Sequence<UInt8>) throws(TooLong) -> [Message] {
         var messages: [Message] = []
         for byte in bytes {
@@ -39,7 +39,7 @@ struct EventStreamParser {
         return messages
     }
 
-    /// - Returns: What an empty line ends.
+    /// - Returns: The block that an empty line completes.
     private mutating func endLine() throws(TooLong) -> Message? {
         defer { line.removeAll(keepingCapacity: true) }
         guard !line.isEmpty else {
@@ -57,7 +57,7 @@ struct EventStreamParser {
         case "id":
             if !value.contains(0) { id = String(decoding: value, as: UTF8.self) }
         default:
-            // Comments, and what this reader has no use for: the kind stands in the data as well.
+            // Comments and unused fields. The event's kind is also in its data.
             break
         }
         return nil

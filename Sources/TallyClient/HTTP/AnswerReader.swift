@@ -1,22 +1,22 @@
 import NIOCore
 import NIOHTTP1
 
-/// Hands out the parts of a connection's answers one by one, to whoever asks; reads no further while many wait.
+/// A queue of the parts of a connection's answers. It stops reading from the socket while many parts wait.
 final class AnswerReader: ChannelDuplexHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias OutboundIn = HTTPClientRequestPart
     typealias OutboundOut = HTTPClientRequestPart
 
-    /// So many parts may wait; a part of a body is as much as came with one read of the socket.
+    /// The most parts in the queue. A part of a body is the result of one socket read.
     static let mostWaiting = 16
 
     private var parts: CircularBuffer<HTTPClientResponsePart> = []
     private var asking: EventLoopPromise<HTTPClientResponsePart>?
     private var failure: (any Error)?
-    /// A read that was asked for and not passed on.
+    /// A read that the channel requested while the queue was full.
     private var heldRead: ChannelHandlerContext?
 
-    /// The next part, as soon as it is there; fails when the connection is over. One at a time.
+    /// The next part, as soon as it arrives. Fails when the connection is closed. Only one call at a time.
     func next(on loop: any EventLoop) -> EventLoopFuture<HTTPClientResponsePart> {
         if let part = parts.popFirst() {
             if parts.count < Self.mostWaiting, let context = heldRead {

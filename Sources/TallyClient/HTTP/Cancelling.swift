@@ -1,7 +1,6 @@
 /// Runs `body` and cancels it at `end`.
 ///
-/// - Returns: What `body` gives, cancelled or not, and whether that came after `end`, or after the caller was
-///   cancelled.
+/// - Returns: The value of `body`, and whether it came after `end` or after the caller's cancellation.
 func cancelling<Value: Sendable>(
     at end: ContinuousClock.Instant,
     _ body: @escaping @Sendable () async -> Value
@@ -9,7 +8,7 @@ func cancelling<Value: Sendable>(
     await withTaskGroup(of: Value?.self) { group in
         group.addTask { await body() }
         group.addTask {
-            try? await ContinuousClock().sleep(until: end)  // throws only when cancelled
+            try? await ContinuousClock().sleep(until: end)  // throws only on cancellation
             return nil
         }
         var isLate = false
@@ -18,7 +17,7 @@ func cancelling<Value: Sendable>(
             if let value { return (value, isLate) }
             isLate = true
         }
-        // A reason to trap: the first of the two tasks ends with a value.
+        // Cannot happen: `body` always returns a value.
         preconditionFailure("a task without a value")
     }
 }

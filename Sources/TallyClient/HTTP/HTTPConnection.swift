@@ -4,7 +4,7 @@ import NIOPosix
 import Synchronization
 import TLSEngine
 
-/// One connection to the server. One request at a time.
+/// One connection to the server, for one request at a time.
 final class HTTPConnection: Sendable {
     private let channel: any Channel
     private let reader: NIOLoopBound<AnswerReader>
@@ -18,19 +18,20 @@ final class HTTPConnection: Sendable {
         channel.close(promise: nil)
     }
 
-    /// Whether the server has not hung up, as far as is known.
+    /// Whether the connection is open, as far as the client knows.
     var isOpen: Bool { channel.isActive }
 
     // MARK: Opening
 
-    /// One address of the server that is being tried. Several may be at a time (RFC 8305), of which one is kept.
+    /// A connection attempt to one of the server's addresses. Several may run in parallel (RFC 8305); the first to
+    /// connect wins.
     private struct Attempt: Sendable {
         let channel: any Channel
         let reader: NIOLoopBound<AnswerReader>
-        /// Fulfilled when the peer at this address has proved who it is; over plain HTTP, at once.
+        /// Fulfilled once the server has proved its identity; immediately over plain HTTP.
         let secured: EventLoopFuture<Void>
 
-        /// Puts TLS and HTTP into a new channel. On the channel's loop.
+        /// Adds TLS and HTTP handlers to a new channel. Runs on the channel's loop.
         init(_ channel: any Channel, to server: ServerAddress, tls: TLSContext?) throws {
             let pipeline = channel.pipeline.syncOperations
             if let tls {
@@ -48,11 +49,11 @@ final class HTTPConnection: Sendable {
         }
     }
 
-    /// Connects, and with `tls` also makes sure that the server is who it should be.
+    /// Connects. With `tls`, it also checks the server's certificate.
     ///
     /// `resolver` finds the server's addresses; nil: the system does.
     ///
-    /// - Throws: What the system or TLS says; the server has got no request.
+    /// - Throws: The error of the system or of TLS. The server has received no request.
     static func open(
         to server: ServerAddress,
         tls: TLSContext?,
@@ -73,7 +74,7 @@ final class HTTPConnection: Sendable {
         return try await withTaskCancellationHandler {
             let channel = try await bootstrap.connect(host: server.host, port: server.port).get()
             guard let kept = attempts.withLock({ all in all.first { $0.channel === channel } }) else {
-                // A reason to trap: what connects has been through the initializer.
+                // Cannot happen: every connected channel has been through the initializer.
                 preconditionFailure("a channel without handlers")
             }
             let connection = HTTPConnection(channel, kept.reader)
@@ -84,11 +85,11 @@ final class HTTPConnection: Sendable {
         }
     }
 
-    // MARK: Asking
+    // MARK: Requests
 
     /// Sends a request.
     ///
-    /// - Returns: The head of the answer; ``nextBytes()`` has to be called until it gives nil.
+    /// - Returns: The head of the answer. Call ``nextBytes()`` until it returns nil.
     func begin(_ request: HTTPRequest, at server: ServerAddress) async throws -> HTTPResponseHead {
         var headers = HTTPHeaders([("Host", server.authority), ("User-Agent", "tally")])
         for header in request.headers { headers.add(name: header.name, value: header.value) }
@@ -103,13 +104,13 @@ final class HTTPConnection: Sendable {
         if let body = request.body {
             channel.write(HTTPClientRequestPart.body(.byteBuffer(ByteBuffer(bytes: body))), promise: nil)
         }
-        // Why it cannot be written is what reading fails with as well.
+        // Ignores a write error, because reading then fails with the same error.
         channel.writeAndFlush(HTTPClientRequestPart.end(nil), promise: nil)
         guard case .head(let answer) = try await nextPart() else { throw Garbled() }
         return answer
     }
 
-    /// More of the body; nil at its end.
+    /// The next bytes of the body; nil at its end.
     func nextBytes() async throws -> ByteBuffer? {
         switch try await nextPart() {
         case .body(let bytes): return bytes
@@ -118,7 +119,7 @@ final class HTTPConnection: Sendable {
         }
     }
 
-    /// An answer to nothing.
+    /// An answer that does not follow HTTP's order of parts.
     private struct Garbled: Error {}
 
     private func nextPart() async throws -> HTTPClientResponsePart {

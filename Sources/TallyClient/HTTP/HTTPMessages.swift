@@ -1,14 +1,14 @@
 import Foundation
 
-/// Where the server is.
+/// The address of the server.
 package struct ServerAddress: Sendable, Hashable {
     let isSecure: Bool
     let host: String
     let port: Int
-    /// Before every path; empty, or without a slash at its end.
+    /// Precedes every path. Empty, or without a slash at its end.
     let prefix: String
 
-    /// Reads an address such as `https://tally.example.com/prefix`; nil for anything else.
+    /// Parses an address such as `https://tally.example.com/prefix`; nil for any other text.
     package init?(_ text: String) {
         guard let url = URL(string: text), let scheme = url.scheme?.lowercased(), ["http", "https"].contains(scheme),
             let host = url.host, !host.isEmpty, url.user == nil, url.query == nil, url.fragment == nil
@@ -20,7 +20,7 @@ package struct ServerAddress: Sendable, Hashable {
         prefix = path.hasSuffix("/") ? String(path.dropLast()) : path
     }
 
-    /// For the header `Host` (RFC 9110 §7.2).
+    /// The value of the header `Host` (RFC 9110 §7.2).
     var authority: String {
         let name = host.contains(":") ? "[\(host)]" : host
         return port == (isSecure ? 443 : 80) ? name : "\(name):\(port)"
@@ -34,9 +34,9 @@ package struct HTTPRequest: Sendable {
     var target: String
     var headers: [(name: String, value: String)]
     var body: [UInt8]?
-    /// How long the answer may take; of one that goes on and on, its head.
+    /// How long the answer may take. For a stream, only its head.
     var timeout: Duration
-    /// Whether it may be sent again when a connection that was kept turns out to be over.
+    /// Whether it may be sent again if a reused connection turns out to be closed.
     var isRepeatable: Bool
 
     package init(
@@ -56,23 +56,23 @@ package struct HTTPRequest: Sendable {
     }
 }
 
-/// One answer as it came.
+/// One complete answer.
 package struct HTTPAnswer: Sendable {
     package var status: Int
-    /// Seconds; the form with a date is not one that Tally sends.
+    /// In seconds. Tally never sends the date form.
     var retryAfter: Int?
     package var body: [UInt8]
 
     package var isSuccess: Bool { (200..<300).contains(status) }
 }
 
-/// How an exchange fails without an answer.
+/// Why an exchange ended without an answer.
 package enum HTTPFailure: Error {
-    /// The server did not get the request: no address, connection refused.
+    /// The server did not receive the request: no address, or connection refused.
     case notSent(any Error)
-    /// The server is not who it should be, and got nothing.
+    /// The server could not prove its identity and received nothing.
     case untrusted(any Error)
-    /// The server may have got it.
+    /// The server may have received the request.
     case interrupted(any Error)
     case timedOut
     case cancelled

@@ -3,9 +3,9 @@ import NIOHTTP1
 import Synchronization
 package import TLSEngine
 
-/// Requests over connections that are kept open: HTTP/1.1 by SwiftNIO, TLS by the system's OpenSSL.
+/// Sends requests over reused connections: HTTP/1.1 with SwiftNIO, TLS with the system's OpenSSL.
 package final class HTTPTransport: Sendable {
-    /// The most bytes of one answer.
+    /// The most bytes of one body.
     static let longestBody = 64 << 20
     /// How long one connection may take to open.
     private static let connectTimeout = Duration.seconds(10)
@@ -15,15 +15,15 @@ package final class HTTPTransport: Sendable {
     private let gate: RequestGate
     private let idle = Mutex<[HTTPConnection]>([])
 
-    /// Connects to nothing yet. `caFile`: certificates in PEM that are trusted as well as the system's.
+    /// Opens no connection yet. `caFile`: PEM certificates to trust besides the system's.
     package init(server: ServerAddress, caFile: String?, maximumConnections: Int) throws(TLSError) {
         self.server = server
         tls = server.isSecure ? try TLSContext.client(caFile: caFile, for: .http1) : nil
         gate = RequestGate(width: maximumConnections)
     }
 
-    /// Sends a request and waits for its whole answer, at most as long as the request says and never beyond `end`. The
-    /// time in line for a connection is not the request's.
+    /// Sends a request and waits for its whole answer, until the request's timeout or `end`. The timeout does not
+    /// include the wait for a connection.
     package func send(
         _ request: HTTPRequest,
         until end: ContinuousClock.Instant
@@ -31,13 +31,13 @@ package final class HTTPTransport: Sendable {
         guard await gate.enter(until: end) else { throw Task.isCancelled ? .cancelled : .timedOut }
         defer { gate.leave() }
         let now = ContinuousClock.now
-        // What leaves now could only take effect after the caller has given up.
+        // The caller has already given up, so a late effect would surprise it.
         guard now < end else { throw .timedOut }
         let due = min(end, now + request.timeout)
         return try await Self.step(until: due) { try await self.exchange(request, until: due) }
     }
 
-    /// Sends a request, over a connection of its own, whose answer is read as it comes.
+    /// Sends a request on a new connection, and returns its answer as a stream.
     func open(_ request: HTTPRequest) async throws(HTTPFailure) -> HTTPStream {
         let due = ContinuousClock.now + request.timeout
         return try await Self.step(until: due) {
@@ -50,7 +50,7 @@ package final class HTTPTransport: Sendable {
         }
     }
 
-    /// Runs a step of an exchange, with a deadline.
+    /// Runs a step of an exchange with a deadline.
     static func step<Value: Sendable>(
         until due: ContinuousClock.Instant,
         _ step: @escaping @Sendable () async throws -> Value
@@ -70,7 +70,7 @@ package final class HTTPTransport: Sendable {
     // MARK: Connections
 
     private func exchange(_ request: HTTPRequest, until due: ContinuousClock.Instant) async throws -> HTTPAnswer {
-        // A server may end a connection that rests just when it is used again (RFC 9112 §9.3.1).
+        // A server may close an idle connection at the moment of its reuse (RFC 9112 §9.3.1).
         while request.isRepeatable, let connection = idle.withLock({ $0.popLast() }) {
             guard connection.isOpen, let head = try? await connection.begin(request, at: server) else {
                 if Task.isCancelled { throw HTTPFailure.cancelled }
@@ -82,7 +82,7 @@ package final class HTTPTransport: Sendable {
         return try await finish(connection.begin(request, at: server), on: connection)
     }
 
-    /// Reads an answer to its end, and keeps the connection if the server does.
+    /// Reads an answer to its end. Keeps the connection for reuse if the server keeps it open.
     private func finish(_ head: HTTPResponseHead, on connection: HTTPConnection) async throws -> HTTPAnswer {
         var body: [UInt8] = []
         while let bytes = try await connection.nextBytes() {
@@ -105,11 +105,11 @@ package final class HTTPTransport: Sendable {
         }
     }
 
-    /// The server sent more than any answer of Tally's has.
+    /// The server sent more bytes than Tally ever sends.
     private struct TooLong: Error {}
 }
 
-/// An answer that is read as it comes. The connection ends with the last reference.
+/// An answer that is read as it arrives. The connection closes with the last reference.
 struct HTTPStream: Sendable {
     let head: HTTPAnswer
     private let connection: HTTPConnection
@@ -119,14 +119,14 @@ struct HTTPStream: Sendable {
         self.connection = connection
     }
 
-    /// More of the body; nil at its end.
+    /// The next bytes of the body; nil at its end.
     ///
-    /// - Throws: ``HTTPFailure/timedOut`` if nothing came for so long.
+    /// - Throws: ``HTTPFailure/timedOut`` if nothing arrives within `time`.
     func nextBytes(within time: Duration) async throws(HTTPFailure) -> ByteBuffer? {
         try await HTTPTransport.step(until: .now + time) { [connection] in try await connection.nextBytes() }
     }
 
-    /// The whole of a short answer.
+    /// Reads the whole of a short answer.
     func wholeAnswer(within time: Duration) async throws(HTTPFailure) -> HTTPAnswer {
         var answer = head
         while let bytes = try await nextBytes(within: time), answer.body.count < HTTPTransport.longestBody {

@@ -1,14 +1,14 @@
 import Synchronization
 
-/// Lets so many requests through at a time, the others in order of arrival, so that a request's timeout does not begin
-/// while it waits for a connection.
+/// Limits the number of simultaneous requests. Others wait in order of arrival. A request's timeout starts only after
+/// it has passed the gate.
 final class RequestGate: Sendable {
     private struct State {
         var free: Int
         var nextTicket = 0
         var waiting: [(ticket: Int, continuation: CheckedContinuation<Bool, Never>)] = []
 
-        /// False if no place is free. While somebody waits none is: ``leave()`` hands its own on.
+        /// False if no slot is free. While anybody waits, no slot is free: ``leave()`` passes its slot on.
         mutating func takePlace() -> Bool {
             guard free > 0 else { return false }
             free -= 1
@@ -22,10 +22,9 @@ final class RequestGate: Sendable {
         state = Mutex(State(free: max(1, width)))
     }
 
-    /// How many wait in line.
     var waitingCount: Int { state.withLock { $0.waiting.count } }
 
-    /// Waits for its turn; false if the task was cancelled first. Whoever gets true calls ``leave()`` once.
+    /// Waits for a slot; false if the task was cancelled first. After true, the caller must call ``leave()`` once.
     func enter() async -> Bool {
         let ticket = state.withLock { state in
             defer { state.nextTicket += 1 }
@@ -34,7 +33,7 @@ final class RequestGate: Sendable {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let answer: Bool? = state.withLock { state in
-                    // The handler may have run before there was anything to resume.
+                    // The cancellation handler may have run before the continuation existed.
                     if Task.isCancelled { return false }
                     if state.takePlace() { return true }
                     state.waiting.append((ticket, continuation))
@@ -53,16 +52,16 @@ final class RequestGate: Sendable {
         }
     }
 
-    /// The same; false also if its turn has not come by `end`.
+    /// The same, but also returns false if no slot was free until `end`.
     func enter(until end: ContinuousClock.Instant) async -> Bool {
         guard !Task.isCancelled else { return false }
-        // Where there is no line, tasks could only change the order of arrival.
+        // Avoids the tasks below if a slot is free, because they could change the order of arrival.
         if state.withLock({ $0.takePlace() }) { return true }
-        // One whose turn comes just when it is to end has its place nevertheless.
+        // A request that gets its slot exactly at `end` keeps it.
         return await cancelling(at: end) { await self.enter() }.value
     }
 
-    /// Gives the place to the next in line.
+    /// Passes the slot to the next in the queue.
     func leave() {
         let next: CheckedContinuation<Bool, Never>? = state.withLock { state in
             guard !state.waiting.isEmpty else {

@@ -1,10 +1,10 @@
 import NIOCore
 import TLSEngine
 
-/// TLS between the bytes of a channel and its HTTP, by the system's OpenSSL.
+/// TLS between a channel's bytes and its HTTP handlers, with the system's OpenSSL.
 ///
-/// What is written before the handshake is over waits for it. A peer that hangs up without saying so in TLS is an
-/// error, because what it sent last may be cut off.
+/// Writes before the end of the handshake wait for it. It is an error if the peer closes the connection without TLS's
+/// closing message, because its last data may be incomplete.
 final class TLSHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -15,7 +15,7 @@ final class TLSHandler: ChannelDuplexHandler {
         case handshaking, open, closed
     }
 
-    /// The peer ended the connection in the middle of TLS.
+    /// The peer closed the connection without TLS's closing message.
     struct Truncated: Error {}
 
     private let session: TLSSession
@@ -24,18 +24,18 @@ final class TLSHandler: ChannelDuplexHandler {
     private var waiting: [(bytes: ByteBuffer, promise: EventLoopPromise<Void>?)] = []
     private static let recordSize = 16 * 1024
 
-    /// `loop` is that of the channel.
+    /// `loop` is the channel's event loop.
     init(_ session: TLSSession, on loop: any EventLoop) {
         self.session = session
         handshake = loop.makePromise()
     }
 
     deinit {
-        // Never part of a channel: nobody waits.
+        // The handler was never added to a channel, so nobody waits.
         handshake.fail(ChannelError.ioOnClosedChannel)
     }
 
-    /// Fulfilled when the peer has proved who it is.
+    /// Fulfilled once the peer has proved its identity.
     var secured: EventLoopFuture<Void> { handshake.futureResult }
 
     func channelActive(context: ChannelHandlerContext) {
@@ -58,7 +58,7 @@ final class TLSHandler: ChannelDuplexHandler {
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
-        // A channel that was never connected ends without a word.
+        // A channel that never connected ends without an error event.
         refuse(ChannelError.ioOnClosedChannel)
     }
 
@@ -109,7 +109,7 @@ final class TLSHandler: ChannelDuplexHandler {
             switch result {
             case .complete: context.fireChannelRead(wrapInboundOut(plain))
             case .wantsMore:
-                // Answers to what the peer asked for, such as new keys.
+                // Sends TLS's own answers to the peer, such as new keys.
                 sendOutput(context, nil)
                 return
             case .closed: context.close(promise: nil)
@@ -159,7 +159,7 @@ final class TLSHandler: ChannelDuplexHandler {
         context.close(promise: nil)
     }
 
-    /// Lets everybody go who waits for the handshake.
+    /// Fails the handshake and everything that waits for it.
     private func refuse(_ error: any Error) {
         handshake.fail(error)
         for (_, promise) in waiting { promise?.fail(error) }

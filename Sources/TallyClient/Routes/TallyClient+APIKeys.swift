@@ -2,9 +2,9 @@ package import APITypes
 import ActivityModel
 
 extension TallyClient {
-    /// Makes a key; the answer is the only place where its secret is.
+    /// Creates a key. Only this answer contains its secret.
     ///
-    /// Never sent twice: a key whose answer is lost would stay, and nobody would have its secret.
+    /// Never retried: if the answer were lost, a key would exist whose secret nobody has.
     package func createKey(_ request: APIKeyRequest) async throws(ClientError) -> APIKeyResource {
         let call = APICall(method: "POST", path: "/v1/api-keys", body: request.json, repeating: .impossible)
         return try await answer(APIKeyResource.self, to: call)
@@ -15,7 +15,7 @@ extension TallyClient {
         try await answer(Page<APIKeyResource>.self, to: .get("/v1/api-keys", query: page.query))
     }
 
-    /// What operators did, the newest first.
+    /// The audit log, newest first.
     package func audit(
         _ filter: AuditFilter = AuditFilter(),
         _ page: PageRequest = PageRequest()
@@ -27,7 +27,7 @@ extension TallyClient {
         return try await answer(Page<AuditEntry>.self, to: .get("/v1/audit", query: query + page.query))
     }
 
-    /// Ends a key for good; `id` is not its secret.
+    /// Revokes a key permanently. `id` is the key's id, not its secret.
     package func revokeKey(_ id: String) async throws(ClientError) {
         try await perform(.delete("/v1/api-keys/\(APICall.encoded(id))"))
     }

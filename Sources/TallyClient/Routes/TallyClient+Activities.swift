@@ -2,7 +2,7 @@ package import APITypes
 package import ActivityModel
 
 extension TallyClient {
-    /// Starts an activity; `replay` says that the same start was accepted before.
+    /// Starts an activity. `replay` is true if the same start was accepted before.
     package func start(
         _ app: BundleID,
         _ id: ActivityID,
@@ -12,7 +12,7 @@ extension TallyClient {
         return (result.answer, result.status == 200)
     }
 
-    /// Posts a new state. Without an `idempotencyKey` it gets a new one, which the repeats of this call share.
+    /// Posts a new state. Without an `idempotencyKey`, all tries of this call share a new one.
     package func update(
         _ app: BundleID,
         _ id: ActivityID,
@@ -24,7 +24,7 @@ extension TallyClient {
         return try await answer(UpdateAnswer.self, to: call)
     }
 
-    /// Ends an activity. The key is that of ``update(_:_:_:idempotencyKey:)``.
+    /// Ends an activity. For the key, see ``update(_:_:_:idempotencyKey:)``.
     package func end(
         _ app: BundleID,
         _ id: ActivityID,
@@ -36,7 +36,7 @@ extension TallyClient {
         return try await answer(EndAnswer.self, to: call)
     }
 
-    /// What a start would send; nothing is written.
+    /// Previews the pushes of a start, without a change.
     package func dryRunStart(
         _ app: BundleID,
         _ id: ActivityID,
@@ -45,7 +45,7 @@ extension TallyClient {
         try await dryRun(.put("/v1/apps/\(app)/activities/\(id)", request))
     }
 
-    /// What an update would send; nothing is written.
+    /// Previews the pushes of an update, without a change.
     package func dryRunUpdate(
         _ app: BundleID,
         _ id: ActivityID,
@@ -54,7 +54,7 @@ extension TallyClient {
         try await dryRun(.post("/v1/apps/\(app)/activities/\(id)/updates", harmless: request))
     }
 
-    /// What an end would send; nothing is written.
+    /// Previews the pushes of an end, without a change.
     package func dryRunEnd(
         _ app: BundleID,
         _ id: ActivityID,
@@ -69,12 +69,11 @@ extension TallyClient {
         return try await answer(DryRunAnswer.self, to: call)
     }
 
-    /// Carries out up to 1,000 operations, each on its own; those that concern one activity or one device in their
-    /// order.
+    /// Carries out up to 1,000 independent operations. Those on the same activity or device run in their order.
     ///
-    /// Updates and ends without an idempotency key get one, which the repeats of this call share.
+    /// All tries of this call share new idempotency keys for updates and ends that have none.
     ///
-    /// - Returns: One result for each, in their order.
+    /// - Returns: One result per operation, in the same order.
     package func batch(_ app: BundleID, _ operations: [BatchOperation]) async throws(ClientError) -> [BatchResult] {
         let keyed = operations.map { operation in
             var operation = operation
@@ -85,7 +84,7 @@ extension TallyClient {
             .results
     }
 
-    /// Adds to the audience of an activity or takes from it. The key is that of ``update(_:_:_:idempotencyKey:)``.
+    /// Adds to and removes from an activity's audience. For the key, see ``update(_:_:_:idempotencyKey:)``.
     package func changeAudience(
         _ app: BundleID,
         _ id: ActivityID,
@@ -97,12 +96,12 @@ extension TallyClient {
         return try await answer(AudienceCounts.self, to: call)
     }
 
-    /// One activity with the progress of its newest state.
+    /// One activity with the delivery progress of its newest state.
     package func activity(_ app: BundleID, _ id: ActivityID) async throws(ClientError) -> ActivityResource {
         try await answer(ActivityResource.self, to: .get("/v1/apps/\(app)/activities/\(id)"))
     }
 
-    /// The activities of an app, of one type or in one state where that is asked for.
+    /// The activities of an app, optionally of one type or in one state.
     package func activities(
         _ app: BundleID,
         type: ActivityTypeName? = nil,
@@ -114,7 +113,7 @@ extension TallyClient {
         return try await answer(Page<ActivityResource>.self, to: call)
     }
 
-    /// The story of an activity, or of one device's part in it: the newest entries first, and what it comes to.
+    /// The history of an activity, or of one device in it: the newest entries first, with a summary.
     package func timeline(
         _ app: BundleID,
         _ id: ActivityID,
@@ -126,7 +125,7 @@ extension TallyClient {
         return try await answer(TimelineAnswer.self, to: call)
     }
 
-    /// The cards of an activity, in one state where that is asked for.
+    /// The cards of an activity, optionally in one state.
     package func subscriptions(
         _ app: BundleID,
         _ id: ActivityID,

@@ -2,7 +2,7 @@ package import APITypes
 package import ActivityModel
 
 extension TallyClient {
-    /// Makes a channel at Apple for the pool.
+    /// Creates a channel at Apple for the pool.
     package func createChannel(
         _ app: BundleID,
         _ request: ChannelRequest
@@ -16,7 +16,6 @@ extension TallyClient {
         try await answer(ChannelResource.self, to: .get("/v1/apps/\(app)/channels/\(id)"))
     }
 
-    /// The channels of an app.
     package func channels(
         _ app: BundleID,
         _ page: PageRequest = PageRequest()
@@ -24,12 +23,12 @@ extension TallyClient {
         try await answer(Page<ChannelResource>.self, to: .get("/v1/apps/\(app)/channels", query: page.query))
     }
 
-    /// Compares the channels of an app with Apple's list, and mends what differs; or only looks.
+    /// Compares an app's channels with Apple's list and repairs the differences, or only reports them.
     package func reconcileChannels(
         _ app: BundleID,
         _ request: ReconcileRequest
     ) async throws(ClientError) -> ChannelReport {
-        // Apple may be asked about many channels, one after the other.
+        // Tally may have to ask Apple about many channels, one after the other.
         try await withPatience(Self.longestRequest)
             .answer(ChannelReport.self, to: .post("/v1/apps/\(app)/channels/reconcile", harmless: request))
     }

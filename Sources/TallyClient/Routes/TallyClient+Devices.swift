@@ -16,7 +16,7 @@ extension TallyClient {
         try await answer(DeviceResource.self, to: .get("/v1/apps/\(app)/devices/\(id)"))
     }
 
-    /// The devices of an app, of one user where that is asked for.
+    /// The devices of an app, optionally of one user.
     package func devices(
         _ app: BundleID,
         user: UserID? = nil,
@@ -27,7 +27,7 @@ extension TallyClient {
         return try await answer(Page<DeviceResource>.self, to: call)
     }
 
-    /// Sends an ordinary push. The key is that of ``update(_:_:_:idempotencyKey:)``.
+    /// Sends an ordinary push. For the key, see ``update(_:_:_:idempotencyKey:)``.
     package func push(
         _ app: BundleID,
         _ request: PushRequest,
@@ -42,14 +42,14 @@ extension TallyClient {
         _ app: BundleID,
         _ request: RegistrationTicketRequest
     ) async throws(ClientError) -> RegistrationTicketAnswer {
-        // A ticket that is lost on the way is stored nowhere, so another one does no harm.
+        // Tickets are not stored, so making another one after a lost answer does no harm.
         try await answer(
             RegistrationTicketAnswer.self,
             to: .post("/v1/apps/\(app)/registration-tickets", harmless: request)
         )
     }
 
-    /// Forgets a device with its tokens and subscriptions.
+    /// Deletes a device with its tokens and subscriptions.
     package func deleteDevice(_ app: BundleID, _ id: DeviceID) async throws(ClientError) {
         try await perform(.delete("/v1/apps/\(app)/devices/\(id)"))
     }

@@ -1,9 +1,9 @@
 package import APITypes
 
 extension TallyClient {
-    /// Has the daemon look at everything that sending depends on.
+    /// Lets the daemon check everything that sending depends on.
     package func examine(_ request: DoctorRequest) async throws(ClientError) -> DoctorReport {
-        // Making channels repeats nothing that matters: each is deleted again.
+        // Repeating it does no harm, because every test channel is deleted again.
         try await withPatience(.seconds(120)).answer(DoctorReport.self, to: .post("/v1/doctor", harmless: request))
     }
 }

@@ -1,12 +1,12 @@
 package import APITypes
 package import ActivityModel
 
-/// Which events are wanted; nil: all of them.
+/// Filters events. A nil field selects all.
 package struct EventQuery: Sendable, Hashable {
     package var app: BundleID?
     package var activity: ActivityID?
     package var device: DeviceID?
-    /// Empty: every kind.
+    /// Empty: all kinds.
     package var kinds: [String]
 
     package init(
@@ -30,8 +30,8 @@ package struct EventQuery: Sendable, Hashable {
 }
 
 extension TallyClient {
-    /// Events from the oldest, or from a cursor on. A page may be empty and still have a next one; after the last, the
-    /// id of its last event is the cursor to go on with later.
+    /// A page of events, oldest first, from a cursor on. An empty page may still have a next page. After the last page,
+    /// the id of its last event is the cursor for later calls.
     package func events(
         _ query: EventQuery,
         _ page: PageRequest = PageRequest()
@@ -39,8 +39,8 @@ extension TallyClient {
         try await answer(Page<EventResource>.self, to: .get("/v1/events", query: query.filters + page.query))
     }
 
-    /// Events as they happen, from now on, or after the one with that id; `0-0` is before the oldest. The server may
-    /// say nothing for as long as `patience`; that it is there it says every 15 s.
+    /// Live events, from now on or after the event with this id; `0-0` is before the oldest. `patience` is the longest
+    /// silence of the server, which sends a heartbeat every 15 s.
     package func follow(
         _ query: EventQuery,
         after id: String? = nil,

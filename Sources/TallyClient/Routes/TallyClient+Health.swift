@@ -1,5 +1,5 @@
 extension TallyClient {
-    /// Returns when the daemon is ready for work, trying until the deadline.
+    /// Waits until the daemon is ready for work, or until the deadline.
     package func waitUntilReady() async throws(ClientError) {
         try await perform(.get("/health/ready"))
     }

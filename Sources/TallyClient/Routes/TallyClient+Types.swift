@@ -2,7 +2,7 @@ package import APITypes
 package import ActivityModel
 
 extension TallyClient {
-    /// Registers a type, or a new version of it; with `force` even if it breaks running activities.
+    /// Registers a type, or a new version of it. With `force`, it may break running activities.
     package func putType(
         _ app: BundleID,
         _ name: ActivityTypeName,
@@ -19,7 +19,6 @@ extension TallyClient {
         try await answer(TypeResource.self, to: .get("/v1/apps/\(app)/types/\(name)"))
     }
 
-    /// The types of an app.
     package func types(
         _ app: BundleID,
         _ page: PageRequest = PageRequest()
@@ -27,7 +26,6 @@ extension TallyClient {
         try await answer(Page<TypeResource>.self, to: .get("/v1/apps/\(app)/types", query: page.query))
     }
 
-    /// All versions of a type.
     package func typeVersions(
         _ app: BundleID,
         _ name: ActivityTypeName,
@@ -37,7 +35,7 @@ extension TallyClient {
         return try await answer(Page<TypeVersionResource>.self, to: call)
     }
 
-    /// Retires a version, or takes that back.
+    /// Retires a version, or restores it.
     package func putTypeVersion(
         _ app: BundleID,
         _ name: ActivityTypeName,
@@ -48,14 +46,14 @@ extension TallyClient {
         return try await answer(TypeVersionResource.self, to: call)
     }
 
-    /// Judges content without sending it. What the schemas refuse is in the answer and not an error.
+    /// Checks content without sending it. The answer contains the schemas' errors; they are not thrown.
     package func validateContent(
         _ app: BundleID,
         _ name: ActivityTypeName,
         _ request: ValidationRequest
     ) async throws(ClientError) -> ValidationAnswer {
         var call = APICall.post("/v1/apps/\(app)/types/\(name)/validate", request, key: "")
-        // It changes nothing, so it needs no key.
+        // The call changes nothing, so it needs no key.
         call.repeating = .harmless
         return try await answer(ValidationAnswer.self, to: call)
     }

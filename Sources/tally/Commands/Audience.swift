@@ -58,7 +58,7 @@ extension Activities {
 extension AudienceCounts: Presentable {
     var text: String { Card(lines).text }
 
-    /// The lines of a card.
+    /// The names and values to print.
     var lines: [(String, String?)] {
         [("devices", String(devices)), ("unknown users", unknownUsers == 0 ? nil : String(unknownUsers))]
     }

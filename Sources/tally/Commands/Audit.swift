@@ -48,7 +48,7 @@ extension AuditEntry: Listable {
         ]
     }
 
-    /// The names of the members that differ.
+    /// The names of the changed members.
     private var changed: [String] {
         let (old, new) = (before?.object ?? JSONObject(), after?.object ?? JSONObject())
         return Set(old.keys).union(new.keys).filter { old[$0] != new[$0] }.sorted()

@@ -46,7 +46,7 @@ struct Devices: AsyncParsableCommand {
                 activitiesEnabled: activities,
                 frequentPushesEnabled: frequentPushes,
                 deviceToken: deviceToken?.value,
-                // The last one given for a type counts.
+                // If a type is given twice, the last one wins.
                 startTokens: Dictionary(startToken.map { ($0.type, $0.token) }) { _, last in last },
                 installation: installation
             )
@@ -124,7 +124,7 @@ struct Devices: AsyncParsableCommand {
     }
 }
 
-/// `GameAttributes=80ab…:3`: a type, its start token, and the generation if there is one.
+/// `GameAttributes=80ab…:3`: a type, its start token and an optional generation.
 struct StartTokenArgument: ExpressibleByArgument, Equatable {
     let type: ActivityTypeName
     let token: StartTokenRequest

@@ -61,10 +61,10 @@ struct Events: ClientCommand {
         }
     }
 
-    /// Before the oldest event.
+    /// The position before the oldest event.
     private static let beginning = "0-0"
 
-    /// The time before which events are not wanted.
+    /// Earlier events are left out.
     private var oldest: Instant? {
         since.map { Instant(microseconds: Int64((Date().timeIntervalSince1970 - $0) * 1_000_000)) }
     }
@@ -74,23 +74,23 @@ struct Events: ClientCommand {
     }
 }
 
-/// Reads events page by page, to the last. Pure.
+/// Reads events page by page until the last page. Pure.
 struct EventPages {
     private var cursor: String?
     private let oldest: Instant?
-    /// Whether nothing more was there at the last look.
+    /// Whether the last page was the end of the list.
     private(set) var isAtEnd = false
 
-    /// Begins at a cursor; events before `oldest` are left out.
+    /// Starts at a cursor. Leaves out events before `oldest`.
     init(cursor: String?, oldest: Instant?) {
         self.cursor = cursor
         self.oldest = oldest
     }
 
-    /// What to ask for.
+    /// The next page to request.
     var next: PageRequest { PageRequest(limit: 1_000, cursor: cursor) }
 
-    /// What of a page is wanted.
+    /// The events of a page that the user asked for.
     mutating func take(_ page: Page<EventResource>) -> [EventResource] {
         isAtEnd = page.nextCursor == nil
         cursor = page.nextCursor ?? page.items.last?.id ?? cursor
@@ -100,7 +100,7 @@ struct EventPages {
 }
 
 extension EventResource {
-    /// One line, however long: its end is the detail.
+    /// One line of any length, with the detail at its end.
     func line(_ style: Style) -> String {
         let subject = [bundleID?.rawValue, activityID?.rawValue, deviceID?.rawValue].compactMap(\.self)
             .joined(separator: " ")

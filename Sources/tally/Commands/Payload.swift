@@ -12,12 +12,11 @@ struct Payload: ClientCommand {
             """
     )
 
-    /// What of an activity is printed.
+    /// The kind of push to print.
     enum Event: String, ExpressibleByArgument, CaseIterable {
         case update, end
     }
 
-    /// Which of its destinations.
     enum Destination: String, ExpressibleByArgument, CaseIterable {
         case tokens, channel
     }
@@ -37,7 +36,7 @@ struct Payload: ClientCommand {
         let plan =
             switch event {
             case .update:
-                // The same state once more, which is only sent if it is forced.
+                // Forced, because the state is the newest one already.
                 try await session.client.dryRunUpdate(
                     app,
                     id.value,
@@ -54,7 +53,7 @@ struct Payload: ClientCommand {
 
     static func choose(from pushes: [PlannedPush], _ wanted: Destination?) throws -> PlannedPush {
         let fitting = pushes.filter { push in wanted.map { ($0 == .channel) == (push.to == .channel) } ?? true }
-        // With a hybrid activity, more phones are reached by the push that more destinations get.
+        // A hybrid activity has several pushes. Prints the one that goes to the most destinations.
         guard let push = fitting.max(by: { $0.destinations < $1.destinations }) else {
             throw UsageError("The activity is sent to no \(wanted.map(\.rawValue) ?? "destination").")
         }

@@ -35,7 +35,7 @@ struct Replay: ClientCommand {
         guard deadline > 0 else { throw ValidationError("--deadline must be over 0.") }
     }
 
-    /// The recording with what the command line changes.
+    /// The recording, with the changes from the command line.
     func file() throws -> ReplayFile {
         var file = try ReplayFile(json: Files.readJSON(path))
         if let environment { file.environment = environment }

@@ -78,7 +78,7 @@ struct ScheduleName: CommandLineValue {
     let text: String
 
     init?(commandLine text: String) {
-        // Ids of channels are UUIDs, too, and know what one looks like.
+        // Channel ids are UUIDs, too, so their type checks the text.
         guard let id = ChannelID(text) else { return nil }
         self.text = id.rawValue
     }

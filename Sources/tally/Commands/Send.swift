@@ -45,7 +45,7 @@ struct Send: ClientCommand {
         }
     }
 
-    /// The request, judged by the rules of the API before it is sent.
+    /// The request. Checks the API's rules before it is sent.
     func request() throws -> PushRequest {
         let request = PushRequest(
             to: try target(),
@@ -66,7 +66,7 @@ struct Send: ClientCommand {
         return .token(token.value, environment)
     }
 
-    /// The `aps` that the options for people make; nil if none is given.
+    /// The `aps` object for the alert options; nil if none is given.
     private var alert: JSONValue? {
         guard title != nil || body != nil || sound != nil else { return nil }
         var words = ObjectWriter()

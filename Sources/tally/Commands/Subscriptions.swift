@@ -31,7 +31,7 @@ extension Activities {
 
         func validate() throws { _ = try report() }
 
-        /// Exactly one of the four.
+        /// Reads exactly one of the four options.
         private func report() throws -> SubscriptionRequest.Report {
             let reports: [SubscriptionRequest.Report] = [
                 updateToken.map { .updateToken($0.value) }, channelID.map { .channelID($0.value) },
@@ -43,7 +43,7 @@ extension Activities {
             return reports[0]
         }
 
-        /// The request, judged by the rules of the API before it is sent.
+        /// The request. Checks the API's rules before it is sent.
         func request() throws -> SubscriptionRequest {
             let request = SubscriptionRequest(
                 try report(),

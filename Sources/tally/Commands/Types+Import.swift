@@ -6,7 +6,8 @@ import SwiftContent
 import TallyClient
 
 extension Types {
-    /// Makes the schemas here, so that several files and supplied schemas can take part, and registers them.
+    /// Makes the schemas in this process, so that it can combine several files and supplied schemas, then registers
+    /// them.
     struct Import: ClientCommand {
         static let configuration = CommandConfiguration(
             abstract: "Make the schemas from the Swift files that declare the type, and register them.",

@@ -4,7 +4,7 @@ import JSON
 import SwiftContent
 
 extension Types {
-    /// Looks at schemas before anybody depends on them; asks no server.
+    /// Checks schemas before anybody depends on them. Calls no server.
     struct Lint: ReportingCommand {
         static let configuration = CommandConfiguration(
             abstract: "Say what is doubtful about the schemas of a type, and how large its content can get.",

@@ -61,7 +61,7 @@ extension Activities {
     }
 }
 
-/// Looks at an activity whenever an event tells of it, and now and then without one: not everything is an event.
+/// Reads an activity after each of its events, and at intervals, because not every change is an event.
 private struct Watching: Sendable {
     let client: TallyClient
     let session: Session
@@ -70,10 +70,10 @@ private struct Watching: Sendable {
     let interval: Duration
     let untilCurrent: Bool
 
-    /// Between two looks at least, however much is told.
+    /// The shortest pause between two reads, however many events arrive.
     private static let pause = Duration.milliseconds(200)
 
-    /// Until there is nothing more to wait for.
+    /// Runs until there is nothing more to wait for.
     func run() async throws {
         let (rings, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         bell.yield()
@@ -106,9 +106,9 @@ private struct Watching: Sendable {
     }
 }
 
-/// Tells what is new of an activity from one look to the next. Pure.
+/// Finds what changed in an activity from one read to the next. Pure.
 struct ActivityWatch {
-    /// One look that differs from the one before.
+    /// A read that differs from the previous one.
     struct News: Equatable {
         let activity: ActivityResource
     }
@@ -120,7 +120,7 @@ struct ActivityWatch {
         self.untilCurrent = untilCurrent
     }
 
-    /// What the look has brought; nil if nothing has changed.
+    /// The news of this read; nil if nothing has changed.
     mutating func take(_ activity: ActivityResource) -> News? {
         defer { last = activity }
         return activity == last ? nil : News(activity: activity)
@@ -130,13 +130,13 @@ struct ActivityWatch {
     var isOver: Bool {
         guard let last else { return false }
         guard last.progress.pending == 0, last.starts.pending == 0 else { return false }
-        // A phone that has not reported its token shows what it was started with; after the end it may never report it.
+        // Phones without an update token still show their start. After the end they may never report one.
         return last.state == .ended || (untilCurrent && last.progress.waitingForToken == 0)
     }
 }
 
 extension ActivityWatch.News {
-    /// One line; where the state or the revision is of interest, `activities show` has the rest.
+    /// One line with the state and revision. `activities show` prints the rest.
     func text(at date: Date, style: Style) -> String {
         let progress = activity.progress
         let time = Instant(unixSeconds: Int64(date.timeIntervalSince1970)).description.dropFirst(11).dropLast()

@@ -55,7 +55,7 @@ extension StartProgress {
 }
 
 private enum Count {
-    /// What is not zero.
+    /// The counts that are not zero.
     static func text(_ counts: [(name: String, count: Int)]) -> String {
         counts.filter { $0.count != 0 }.map { ", \($0.count) \($0.name)" }.joined()
     }

@@ -1,25 +1,25 @@
 import APITypes
 import JSON
 
-/// How an answer is shown to people.
+/// An answer that can be printed for people.
 protocol Presentable {
     var text: String { get }
     var json: JSONValue { get }
 }
 
-/// How one item of a list is shown to people.
+/// A list item that can be printed for people.
 protocol Listable: APIValue & Hashable {
     static var columns: [Table.Column] { get }
     var row: [String] { get }
 }
 
 extension Session {
-    /// Prints an answer as asked for.
+    /// Prints an answer for people or as JSON.
     func show(_ answer: some Presentable) {
         json ? Console.print(json: answer.json) : Console.print(answer.text)
     }
 
-    /// Prints a page; where it ends, the way on is said beside it.
+    /// Prints a page. If more pages follow, also prints to standard error how to get them.
     func show(_ page: Page<some Listable>) {
         guard !json else {
             Console.print(json: page.json)
@@ -29,19 +29,19 @@ extension Session {
         if let cursor = page.nextCursor { Console.printError("More follow: --cursor \(cursor)") }
     }
 
-    /// Prints one of many that come one after the other: a line for people, or a line of JSON.
+    /// Prints one of a series of values: a line for people, or a line of JSON.
     func show(line text: String, json value: JSONValue) {
         Console.print(json ? value.text : text)
     }
 
-    /// Says that something was done for which there is no answer; as JSON, nothing is said.
+    /// Reports a success without an answer. Prints nothing with `--json`.
     func show(done text: String) {
         if !json { Console.print(text) }
     }
 }
 
 extension Console {
-    /// Prints JSON: on a terminal for reading, elsewhere in one line.
+    /// Prints JSON, indented on a terminal and on one line elsewhere.
     static func print(json: JSONValue) {
         print(outputIsTerminal ? json.indentedText : json.text)
     }

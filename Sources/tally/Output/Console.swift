@@ -1,18 +1,18 @@
 import Foundation
 
-/// The two streams of the process.
+/// The two output streams of the process.
 enum Console {
-    /// Answers. What others chose the words of cannot act on the terminal; our own colours can.
+    /// Prints an answer. Escapes foreign text so that it cannot control the terminal; Tally's own colours work.
     static func print(_ text: String) {
         write(Style.printable(text) + "\n", to: .standardOutput)
     }
 
-    /// Words about what is going on, and errors, in the same way.
+    /// Prints progress and errors, escaped in the same way.
     static func printError(_ text: String) {
         write(Style.printable(text) + "\n", to: .standardError)
     }
 
-    /// Text without a line's end, for what is overwritten.
+    /// Prints text without a line end, which later text overwrites.
     static func writeError(_ text: String) {
         write(text, to: .standardError)
     }
@@ -20,7 +20,7 @@ enum Console {
     static var errorIsTerminal: Bool { isatty(STDERR_FILENO) == 1 }
     static var outputIsTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
 
-    /// The columns of the terminal; nil where the output goes elsewhere, which has room for everything.
+    /// The columns of the terminal. Nil if the output goes elsewhere, where the width is unlimited.
     static var outputWidth: Int? {
         guard outputIsTerminal else { return nil }
         var size = winsize()
@@ -32,11 +32,11 @@ enum Console {
         do {
             try handle.write(contentsOf: Data(text.utf8))
         } catch CocoaError.fileWriteOutOfSpace where handle === FileHandle.standardOutput {
-            // An answer may hold what is told once, such as a key's secret: nobody may take it for written.
+            // The answer may be unrepeatable, such as a key's secret, so its loss must be an error.
             printError("tally: disk_full: the answer could not be written, for lack of space")
             exit(EXIT_FAILURE)
         } catch {
-            // A reader that went away (`| head`) is no reason to fail.
+            // A reader that closes the pipe (`| head`) is not an error.
         }
     }
 }

@@ -3,7 +3,7 @@ import JSON
 import JSONSchema
 import SwiftContent
 
-/// What differs between two versions of a type.
+/// The differences between two versions of a type.
 struct DiffReport {
     private let differences: [(part: SchemaPart, difference: SchemaDifference)]
 
@@ -15,7 +15,7 @@ struct DiffReport {
             }
     }
 
-    /// Whether anybody is in trouble, or might be.
+    /// Whether a difference breaks something, or may do so.
     var breaksSomething: Bool {
         differences.contains { !$0.difference.breaks.isEmpty || $0.difference.kind == .incomparable }
     }

@@ -1,7 +1,6 @@
 import APITypes
 
-/// What the doctor found, for people: one line for what is well, a paragraph for what is not, and a sentence at the
-/// end.
+/// The doctor's report for people: a line for each good result, a paragraph for each bad one, and a summary.
 struct DoctorText {
     let report: DoctorReport
     let style: Style

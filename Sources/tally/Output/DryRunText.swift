@@ -3,7 +3,7 @@ import ActivityModel
 import JSON
 
 extension DryRunAnswer: Presentable {
-    /// What would be sent, to whom and why so, push by push.
+    /// The pushes that would be sent, each with its destinations and its reason.
     var text: String {
         let card = Card([
             ("dry run", unchanged ? "nothing would be sent: this is how it is already" : "nothing was sent or written"),

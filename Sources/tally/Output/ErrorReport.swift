@@ -5,20 +5,20 @@ import SwiftContent
 import SwiftImporter
 import TallyClient
 
-/// What is said about a failure, and the exit code.
+/// The message and the exit code of a failure.
 struct ErrorReport: Equatable {
     var code: String
     var detail: String
     var errors: [FieldError] = []
-    /// What to do about it, where that is known.
+    /// What to do about it, if known.
     var advice: String?
     var json: JSONValue
     var exitCode: ExitCode
 
-    /// The server cannot be reached, or it is not known what became of the request.
+    /// The server cannot be reached, or the outcome of the request is unknown.
     static let noAnswer = ExitCode(3)
 
-    /// Nil for errors that ArgumentParser reports in its own way.
+    /// Nil for errors that ArgumentParser reports itself.
     init?(_ error: any Error) {
         switch error {
         case let error as ClientError:
@@ -41,7 +41,7 @@ struct ErrorReport: Equatable {
         case let error as ReplayError:
             self.init(code: "replay", detail: error.message, exitCode: .failure)
         case let problem as Problem:
-            // A request that the command line put together and that breaks the API's rules.
+            // The command line asked for a request that breaks the API's rules.
             self.init(problem)
             exitCode = .validationFailure
         default:
@@ -97,7 +97,7 @@ struct ErrorReport: Equatable {
         json = fields.json
     }
 
-    /// One line for the problem and one for each place in the input.
+    /// One line for the problem, and one for each error in the input.
     var text: String {
         var lines = ["tally: \(code): \(detail)"]
         for error in errors {

@@ -2,11 +2,11 @@ import APITypes
 import JSON
 import SwiftContent
 
-/// What is said about the schemas of a type.
+/// The lint findings and the sizes of a type's schemas.
 struct LintReport {
     let typeName: String
     let findings: [SchemaFinding]
-    /// The most bytes of content; nil if there is no bound.
+    /// The most bytes of content; nil if it is unlimited.
     let largest: (attributes: Int?, contentState: Int?)
 
     init(_ schemas: ImportedSchemas) {
@@ -15,7 +15,7 @@ struct LintReport {
         largest = (SchemaLint.largestSize(of: schemas.attributes), SchemaLint.largestSize(of: schemas.contentState))
     }
 
-    /// A size that is absent has no bound.
+    /// Leaves out an unlimited size.
     var json: JSONValue {
         var bytes = ObjectWriter()
         bytes.add("attributes", largest.attributes)
@@ -41,7 +41,7 @@ struct LintReport {
 }
 
 extension SchemaFinding {
-    /// Two lines: where it is and of what kind, and the sentence.
+    /// Two lines: the position and kind, then the message.
     var text: String {
         let place = pointer.tokens.isEmpty ? "as a whole" : pointer.description
         let severity = severity.map { "\($0.rawValue): " } ?? ""

@@ -3,11 +3,11 @@ import ActivityModel
 import ArgumentParser
 import JSON
 
-/// How the payload of a push is written for other tools. None of them holds a token or a key.
+/// Formats of a push's payload for other tools. None contains a token or a key.
 enum PayloadFormat: String, ExpressibleByArgument, CaseIterable {
-    /// The body alone, for Apple's Push Notifications Console.
+    /// Only the body, for Apple's Push Notifications Console.
     case json
-    /// A command line, in the form that Apple's page "Sending push notifications using command-line tools" gives it.
+    /// A command line as on Apple's page "Sending push notifications using command-line tools".
     case curl
     /// A file for `xcrun simctl push`.
     case simctl
@@ -35,14 +35,14 @@ enum PayloadFormat: String, ExpressibleByArgument, CaseIterable {
         return "curl --http2 \\\n" + lines.joined(separator: "\n") + "\n  \"https://\(host)\(path)\""
     }
 
-    /// `xcrun simctl push booted payload.json` finds the app in the file.
+    /// The file names the app, so that `xcrun simctl push booted payload.json` finds it.
     private static func simctl(_ push: PlannedPush, _ app: BundleID) -> String {
         var body = push.body.object ?? JSONObject()
         body["Simulator Target Bundle"] = .string(app.rawValue)
         return JSONValue.object(body).indentedText
     }
 
-    /// One word for a POSIX shell.
+    /// Quotes text as one word for a POSIX shell.
     private static func quoted(_ text: String) -> String {
         "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#) + "'"
     }

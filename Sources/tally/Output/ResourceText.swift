@@ -2,7 +2,7 @@ import APITypes
 import ActivityModel
 import JSON
 
-// How each resource looks: a row of a list and a card of its own.
+// The text of each resource: a row of a list, and a list of names and values.
 
 extension AppResource: Listable, Presentable {
     static let columns: [Table.Column] = [

@@ -1,18 +1,18 @@
 import APITypes
 import Foundation
 
-/// Colours on a terminal, plain text elsewhere, and where the environment variable `NO_COLOR` is set to anything.
+/// Colours on a terminal. Plain text elsewhere, and if the environment variable `NO_COLOR` is set.
 struct Style {
     let isColoured: Bool
 
-    /// For the process's answers.
+    /// The style of standard output.
     static var standard: Style {
         let environment = ProcessInfo.processInfo.environment
         let isRefused = environment["NO_COLOR"].map { !$0.isEmpty } ?? false
         return Style(isColoured: Console.outputIsTerminal && !isRefused && environment["TERM"] != "dumb")
     }
 
-    /// What a colour says. The numbers are those of ECMA-48 (SGR).
+    /// The meaning of a colour. The numbers are those of ECMA-48 (SGR).
     enum Meaning: Int, CaseIterable {
         case strong = 1
         case faint = 2
@@ -28,7 +28,7 @@ struct Style {
         return "\(meaning.sequence)\(text)\(Self.end)"
     }
 
-    /// The text, in which nothing acts on a terminal but colours like ours.
+    /// Escapes everything that controls a terminal, except the colours of this type.
     static func printable(_ text: String) -> String {
         var printable = text.printable(keepingLines: true)
         for sequence in Meaning.allCases.map(\.sequence) + [end] {

@@ -1,7 +1,6 @@
-/// Rows under aligned columns, for people.
+/// Rows in aligned columns, for people.
 struct Table: Equatable {
-    /// One column: its title, whether its values are numbers, which stand at the right, and whether it is left out
-    /// first where there is no room.
+    /// One column. Numbers are aligned to the right. Extra columns are left out if the table is too wide.
     struct Column: Equatable {
         var title: String
         var isNumber = false
@@ -11,11 +10,11 @@ struct Table: Equatable {
     var columns: [Column]
     var rows: [[String]] = []
 
-    /// Two spaces between columns, no blanks at the ends of lines. Empty cells are shown as `-`.
+    /// Two spaces separate columns. Lines have no trailing spaces. Empty cells are shown as `-`.
     var text: String { text(width: nil) }
 
-    /// The same on lines of at most `width` characters, as far as leaving out extra columns, the last first, gets it
-    /// there.
+    /// The same with lines of at most `width` characters, if leaving out extra columns achieves it. The last one goes
+    /// first.
     func text(width: Int?) -> String {
         let cells = [columns.map(\.title)] + rows.map { row in row.map { $0.isEmpty ? "-" : $0 } }
         let widths = columns.indices.map { column in cells.map { $0[column].count }.max() ?? 0 }
@@ -42,7 +41,7 @@ struct Table: Equatable {
     }
 }
 
-/// Names and values below each other, for one thing.
+/// Names and values on separate lines, for one resource.
 struct Card: Equatable {
     var fields: [(name: String, value: String)]
 
@@ -50,7 +49,7 @@ struct Card: Equatable {
         self.fields = fields.compactMap { name, value in value.map { (name, $0) } }
     }
 
-    /// Values of several lines are indented as a block.
+    /// A value of several lines is indented as a block.
     var text: String {
         let width = fields.map(\.name.count).max() ?? 0
         return fields.map { name, value in

@@ -1,10 +1,10 @@
 import APITypes
 import ActivityModel
 
-/// A timeline for people: the verdict, then what happened, day by day, the newest at the end; 80 columns wide.
+/// A timeline for people, 80 columns wide: the summary, then the entries day by day, the newest last.
 struct TimelineText {
     static let width = 80
-    /// Where the sentences of entries begin.
+    /// The column where the entries' sentences begin.
     private static let margin = 16
 
     let answer: TimelineAnswer
@@ -43,7 +43,7 @@ struct TimelineText {
         var lines = WrappedText.lines(of: whose + entry.text, width: room).map {
             style.text($0, Self.meaning(of: entry))
         }
-        // A single push can be looked up at Apple by this.
+        // Apple's console finds a single push by this id.
         if answer.deviceID != nil, let id = entry.apnsUniqueID ?? entry.apnsID {
             let name = entry.apnsUniqueID == nil ? "apns-id" : "apns-unique-id"
             lines.append(style.text("\(name) \(id)", .faint))
@@ -53,7 +53,7 @@ struct TimelineText {
         return lines.enumerated().map { ($0 == 0 ? style.text(first, .faint) : blanks) + $1 }
     }
 
-    /// The date, and the time to the millisecond.
+    /// The date, and the time in milliseconds.
     private static func dateAndTime(_ instant: Instant) -> (String, String) {
         let milliseconds = Instant(microseconds: instant.microseconds - modulo(instant.microseconds, 1_000))
         let parts = milliseconds.description.dropLast().split(separator: "T")

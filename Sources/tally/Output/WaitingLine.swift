@@ -1,16 +1,16 @@
-/// A line on the terminal that says what is under way and for how long already: written over every second, gone at the
+/// A line on the terminal that shows a running task and its duration. It is updated every second and removed at the
 /// end.
 struct WaitingLine: Sendable {
     let text: String
     let write: @Sendable (String) -> Void
 
-    /// Until the task is cancelled. What takes less than a second gets no line.
+    /// Runs until the task is cancelled. Shows nothing in the first second.
     func run<Time: Clock<Duration>>(clock: Time) async {
         let start = clock.now
         var isShown = false
-        // It throws when the task is cancelled, and for no other reason.
+        // `sleep` throws only on cancellation.
         while (try? await clock.sleep(for: .seconds(1))) != nil {
-            // To the start of the line, the text, and nothing of a longer one before.
+            // Returns to the start of the line, and clears the rest of a longer old text.
             write("\r\(text): \(start.duration(to: clock.now).components.seconds) s\u{1B}[K")
             isShown = true
         }
@@ -19,10 +19,10 @@ struct WaitingLine: Sendable {
 }
 
 extension Session {
-    /// Does what may take minutes; on a terminal a line says so meanwhile.
+    /// Runs slow work. On a terminal, a line shows the progress.
     func waiting<Answer>(for text: String, _ work: () async throws -> Answer) async throws -> Answer {
         guard Console.errorIsTerminal else { return try await work() }
-        // Cancelled, and waited for, at the end of this scope: before the answer is printed.
+        // The end of this scope cancels the line and waits for it, before the answer is printed.
         async let _ = WaitingLine(text: text, write: Console.writeError).run(clock: ContinuousClock())
         return try await work()
     }

@@ -1,6 +1,6 @@
-/// Sentences for a terminal.
+/// Wraps sentences for a terminal.
 enum WrappedText {
-    /// Words on lines of at most `width` characters; a longer word has a line of its own.
+    /// Lines of at most `width` characters. A longer word gets its own line.
     static func lines(of text: String, width: Int) -> [String] {
         var lines: [String] = []
         var line = ""

@@ -5,11 +5,14 @@ import JSON
 
 /// `ACTIVITY=WHOM`: the audience of one of the recorded activities.
 ///
-/// WHOM is `all` (every device of the type), `none`, `@FILE` (JSON as the API takes it), or a range of names:
-/// `devices:phone-:1-500` is phone-1 to phone-500, `devices:phone-:0001-0500` is phone-0001 to phone-0500, and
-/// `users:` the same for users.
+/// WHOM is one of:
+/// - `all`: every device with a start token for the type
+/// - `none`
+/// - `@FILE`: JSON in the API's form
+/// - a range of names: `devices:phone-:1-500` is phone-1 to phone-500, `devices:phone-:0001-0500` is phone-0001 to
+///   phone-0500. `users:` does the same for users.
 struct AudienceArgument: ExpressibleByArgument, Equatable {
-    /// Whom.
+    /// The form of the audience.
     enum Source: Equatable {
         case audience(Audience)
         case file(String)
@@ -19,7 +22,7 @@ struct AudienceArgument: ExpressibleByArgument, Equatable {
     let source: Source
 
     init?(argument: String) {
-        // An id has no `=` in it, so the first one ends it.
+        // Ids contain no `=`, so the first one ends the id.
         let sides = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         guard sides.count == 2, let activityID = ActivityID(String(sides[0])), let source = Self.source(sides[1]) else {
             return nil
@@ -45,7 +48,7 @@ struct AudienceArgument: ExpressibleByArgument, Equatable {
         }
     }
 
-    /// `phone-:1-500`; a first number with leading zeros sets the width of all.
+    /// `phone-:1-500`. If the first number has leading zeros, all names get its width.
     private static func names(_ text: Substring) -> [String]? {
         guard let colon = text.lastIndex(of: ":") else { return nil }
         let bounds = text[text.index(after: colon)...].split(separator: "-", omittingEmptySubsequences: false)
@@ -59,7 +62,7 @@ struct AudienceArgument: ExpressibleByArgument, Equatable {
         }
     }
 
-    /// The audience; reads the file if it is in one.
+    /// The audience. Reads the file, if one is named.
     func audience() throws -> Audience {
         switch source {
         case .audience(let audience): audience

@@ -2,22 +2,22 @@ import APITypes
 import ActivityModel
 import JSON
 
-/// A recorded match: what was posted, and when.
+/// A recorded match: the posts and their times.
 struct ReplayFile: Sendable, Hashable {
     var title: String?
     var note: String?
-    /// The app to post for, unless the command line names another.
+    /// The app of the posts. The command line can replace it.
     var app: BundleID?
     var environment: APNSEnvironment?
     var type: ActivityTypeName
     var attributes: JSONObject
-    /// Every post goes to all of them.
+    /// Every post goes to all of these.
     var activities: [ReplayActivity]
-    /// In order of time: one start, updates, at most one end.
+    /// Sorted by time: one start, updates, and at most one end.
     var posts: [ReplayPost]
 }
 
-/// One activity that the match is posted to.
+/// One activity that gets the posts.
 struct ReplayActivity: Sendable, Hashable {
     var activityID: ActivityID
     var delivery: Delivery
@@ -26,16 +26,16 @@ struct ReplayActivity: Sendable, Hashable {
 
 /// One post of the match.
 struct ReplayPost: Sendable, Hashable {
-    /// Seconds since the beginning of the recording.
+    /// Seconds from the start of the recording.
     var atSeconds: Int64
     var kind: ChangeKind
-    /// What happened, for the progress bar.
+    /// A description for the progress bar.
     var label: String?
     var urgency: Urgency?
     var mustDeliver: Bool
     var dismissAfterSeconds: Int64?
     var alert: AlertContent?
-    /// Always there but for an end.
+    /// Required, except for an end.
     var contentState: JSONObject?
 }
 
@@ -73,7 +73,7 @@ extension ReplayFile: APIRequest {
         )
     }
 
-    /// What makes a list of posts unplayable; nil if nothing does.
+    /// Why a list of posts cannot be played; nil if it can.
     private static func flaw(in posts: [ReplayPost]) -> String? {
         guard posts.first?.kind == .start else { return "The first post must be the start." }
         if posts.dropFirst().contains(where: { $0.kind == .start }) { return "Only the first post may be a start." }

@@ -1,11 +1,12 @@
 import Foundation
 import JSON
 
-/// The file that gets one line of JSON per accepted post, at once, so that it is right whenever the replay stops.
+/// A file with one line of JSON per accepted post. Each line is written immediately, so that the file is complete
+/// whenever the replay stops.
 struct ReplayLog {
     private let handle: FileHandle
 
-    /// Empties the file or makes it.
+    /// Creates the file, or empties it.
     init(path: String) throws {
         guard FileManager.default.createFile(atPath: path, contents: nil),
             let handle = FileHandle(forWritingAtPath: path)

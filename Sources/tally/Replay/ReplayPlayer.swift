@@ -5,10 +5,10 @@ import TallyClient
 
 /// Posts a recorded match, each post at its time.
 struct ReplayPlayer: Sendable {
-    /// What the server said to one post.
+    /// The server's answer to one post.
     struct Acceptance: Sendable, Equatable {
         var revision: Revision
-        /// Nil until stamped.
+        /// Nil until the change is stamped.
         var timestamp: Timestamp?
     }
 
@@ -17,7 +17,7 @@ struct ReplayPlayer: Sendable {
         var activityID: ActivityID
         var kind: ChangeKind
         var acceptance: Acceptance
-        /// UNIX milliseconds just before the request was sent for the first time.
+        /// UNIX milliseconds just before the first try.
         var postedAt: Int64
         /// UNIX milliseconds just after the answer.
         var acceptedAt: Int64
@@ -25,23 +25,23 @@ struct ReplayPlayer: Sendable {
     }
 
     let file: ReplayFile
-    /// Recorded seconds per second.
+    /// Recorded seconds per real second.
     let speed: Double
-    /// Posts to one activity, trying until its own deadline.
+    /// Posts to one activity, with retries until its own deadline.
     let post: @Sendable (ReplayPost, ReplayActivity) async throws -> Acceptance
     /// The wall clock, in UNIX milliseconds.
     let now: @Sendable () -> Int64
 
     /// Plays from the first post to the last.
     ///
-    /// A post goes to all activities at once, and the next one waits for its time and for all answers, so that no
-    /// activity gets two posts in the wrong order.
+    /// A post goes to all activities in parallel. The next one waits for its time and for all answers, so that every
+    /// activity gets its posts in order.
     ///
     /// - Parameters:
     ///   - clock: Measures the pauses.
     ///   - accepted: Called for each accepted post.
-    ///   - advanced: Called when all activities have accepted a post; how many posts are through.
-    /// - Throws: What a post failed with, after the other activities' answers to the same post.
+    ///   - advanced: Called when all activities have accepted a post, with the number of completed posts.
+    /// - Throws: The error of a post, after the other activities have answered the same post.
     func play(
         clock: some Clock<Duration>,
         accepted: (Entry) throws -> Void,
@@ -68,7 +68,7 @@ struct ReplayPlayer: Sendable {
         }
     }
 
-    /// From the beginning of the play to a post.
+    /// The time from the start of the replay to a post.
     func delay(of post: ReplayPost) -> Duration {
         let recorded = post.atSeconds - (file.posts.first?.atSeconds ?? 0)
         return .milliseconds(Int64((Double(recorded) * 1_000 / speed).rounded()))
@@ -108,7 +108,7 @@ extension ReplayPlayer.Entry {
     }
 }
 
-/// The replay cannot go on.
+/// Why a replay cannot continue.
 struct ReplayError: Error, Equatable {
     let message: String
 

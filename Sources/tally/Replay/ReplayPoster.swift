@@ -3,13 +3,13 @@ import ActivityModel
 import JSON
 import TallyClient
 
-/// Turns recorded posts into calls of the API.
+/// Turns recorded posts into API calls.
 struct ReplayPoster: Sendable {
     let client: TallyClient
     let app: BundleID
     let file: ReplayFile
 
-    /// Posts to one activity; its client tries again with the same idempotency key while the server is away.
+    /// Posts to one activity. While the server is unavailable, its client retries with the same idempotency key.
     func post(_ post: ReplayPost, _ activity: ReplayActivity) async throws -> ReplayPlayer.Acceptance {
         switch post.kind {
         case .start:

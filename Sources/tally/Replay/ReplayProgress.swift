@@ -1,4 +1,4 @@
-/// Shows how far a replay has come: a bar that is redrawn on a terminal, elsewhere a line for each tenth.
+/// Shows the progress of a replay: a bar on a terminal, elsewhere one line for each tenth.
 struct ReplayProgress {
     private let total: Int
     private let isTerminal: Bool
@@ -11,11 +11,11 @@ struct ReplayProgress {
         self.write = write
     }
 
-    /// So many posts are through; `label` says what the last one was.
+    /// Records that `done` posts are complete. `label` describes the last one.
     mutating func advance(to done: Int, label: String?) {
         let text = Self.bar(done: done, total: total) + (label.map { "  " + $0 } ?? "")
         if isTerminal {
-            // To the start of the line, the text, and nothing of a longer one before.
+            // Returns to the start of the line, and clears the rest of a longer old text.
             write("\r" + text + "\u{1B}[K" + (done == total ? "\n" : ""))
         } else {
             let tenths = done * 10 / total
@@ -25,7 +25,7 @@ struct ReplayProgress {
         }
     }
 
-    /// Leaves the line of the bar, for words about a failure.
+    /// Ends the line of the bar, so that an error message can follow.
     func interrupt() {
         if isTerminal { write("\n") }
     }

@@ -2,7 +2,7 @@ import APITypes
 import ActivityModel
 import JSON
 
-/// What a replay came to.
+/// The results of a replay, printed at its end.
 struct ReplaySummary: Presentable, Equatable {
     private struct Total: Equatable {
         var activityID: ActivityID

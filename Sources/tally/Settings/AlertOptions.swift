@@ -1,7 +1,7 @@
 import ActivityModel
 import ArgumentParser
 
-/// What lights the screen: each line as a text, or as a key that the app translates.
+/// The options for an alert. Each line is a text, or a key that the app translates.
 struct AlertOptions: ParsableArguments {
     @Option(help: "The alert's first line.") var alertTitle: String?
     @Option(help: "The alert's second line.") var alertBody: String?

@@ -3,7 +3,7 @@ import ActivityModel
 import ArgumentParser
 import JSON
 
-/// A JSON object on the command line: as text, or `@FILE`.
+/// A JSON object on the command line: text, or `@FILE`.
 struct JSONArgument: ExpressibleByArgument {
     let text: String
 
@@ -22,7 +22,7 @@ struct JSONArgument: ExpressibleByArgument {
     }
 }
 
-/// A value of the domain on the command line, with its own rules about what it looks like.
+/// A value of the domain on the command line, checked by the domain's rules.
 struct Checked<Value> {
     let value: Value
 }

@@ -1,22 +1,22 @@
 import ArgumentParser
 import Foundation
 
-/// Answers beforehand what a command would ask.
+/// Confirms a deletion in advance.
 struct ConfirmationOption: ParsableArguments {
     @Flag(help: "Do not ask for the id once more.") var yes = false
 }
 
-/// Has a person say once more what cannot be taken back. Where nobody sits at a terminal, nothing is asked.
+/// Asks a person to confirm an irreversible command. Asks nothing if the input is not a terminal.
 struct Confirmation {
     var isTerminal = isatty(STDIN_FILENO) == 1
-    /// Shows a question, without a line's end.
+    /// Shows a question, without a line end.
     var ask: (String) -> Void = { Console.writeError($0) }
-    /// The line that was typed; nil at the end of the input.
+    /// The typed line; nil at the end of the input.
     var answer: () -> String? = { readLine() }
 
-    /// Asks for `id` once more, after saying what happens to it.
+    /// Explains the command and asks for `id` again.
     ///
-    /// - Throws: ``UsageError`` unless that very id is the answer.
+    /// - Throws: ``UsageError`` unless the answer is exactly that id.
     func require(_ id: String, of what: String, given option: ConfirmationOption) throws(UsageError) {
         guard isTerminal, !option.yes else { return }
         ask("This deletes \(what), for good. Its id once more: ")

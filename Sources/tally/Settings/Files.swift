@@ -1,9 +1,8 @@
 import Foundation
 import JSON
 
-/// Reads what a command names.
+/// Reads files that are named on the command line.
 enum Files {
-    /// The bytes of a file.
     static func read(_ path: String) throws -> [UInt8] {
         do {
             return [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
@@ -12,9 +11,9 @@ enum Files {
         }
     }
 
-    /// The bytes of a file that may hold secrets; nil if it is not there.
+    /// The bytes of a file that may contain secrets; nil if it does not exist.
     ///
-    /// - Throws: ``UsageError`` if anybody but its owner may read or change it.
+    /// - Throws: ``UsageError`` if anybody except its owner may read or change it.
     static func readPrivate(_ path: String) throws -> [UInt8]? {
         guard FileManager.default.fileExists(atPath: path) else { return nil }
         var status = stat()
@@ -25,7 +24,6 @@ enum Files {
         return try read(path)
     }
 
-    /// The text of a file.
     static func readText(_ path: String) throws -> String {
         guard let text = String(validating: try read(path), as: UTF8.self) else {
             throw UsageError("\(path) is not UTF-8 text.")

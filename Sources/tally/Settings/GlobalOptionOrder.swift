@@ -1,14 +1,14 @@
 import ArgumentParser
 
-/// Lets the options that every command takes stand before the command as well, as `kubectl` and `git` do.
+/// Allows global options before the command, as `kubectl` and `git` do.
 ///
-/// The parser knows them only behind the last word of the command, so they are moved there.
+/// ArgumentParser accepts them only after the command's last word, so they are moved there.
 enum GlobalOptionOrder {
     /// The options of ``GlobalOptions`` and ``AppOption`` that take a value.
     private static let options: Set = ["--url", "--key", "--profile", "--ca-file", "--app"]
     private static let flags: Set = ["--json"]
 
-    /// The same command line with the options that stood before or among the words of the command behind them.
+    /// Moves global options behind the command's words.
     static func behindCommand(_ words: [String], of root: any ParsableCommand.Type = Tally.self) -> [String] {
         var command = root
         var names: [String] = []
@@ -26,11 +26,11 @@ enum GlobalOptionOrder {
                 break
             }
         }
-        // Without a command they stay, for the parser to tell what is missing.
+        // Without a command, the words stay as they are, and ArgumentParser reports the missing command.
         return names.isEmpty ? words : names + moved + rest
     }
 
-    /// How many words an option has together with its value; nil for anything else.
+    /// The number of words of an option with its value; nil for any other word.
     private static func length(of word: String) -> Int? {
         if flags.contains(word) { return 1 }
         if options.contains(word) { return 2 }

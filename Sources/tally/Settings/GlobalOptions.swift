@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// What every command takes.
+/// The options of every command.
 struct GlobalOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Where Tally is; else that of --profile, TALLY_URL or the profile.", valueName: "url"))
     var url: String?
@@ -28,13 +28,13 @@ struct GlobalOptions: ParsableArguments {
     var json = false
 }
 
-/// Names the app that a command is about.
+/// The app that the command works on.
 struct AppOption: ParsableArguments {
     @Option(help: ArgumentHelp("The app's bundle id; else the one beside the address.", valueName: "bundle-id"))
     var app: String?
 }
 
-/// Which part of a list to show.
+/// Selects one page of a list.
 struct PageOptions: ParsableArguments {
     @Option(help: "The most to show, 1 to 1000.")
     var limit = 100

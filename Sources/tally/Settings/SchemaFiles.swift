@@ -5,10 +5,10 @@ import SwiftContent
 
 /// The two schemas of a type, from files.
 enum SchemaFiles {
-    /// Reads Swift files, or one JSON file with both schemas, as `types import --print` and `types show --json` write
+    /// Reads Swift files, or one JSON file with both schemas as `types import --print` and `types show --json` print
     /// it.
     ///
-    /// - Throws: ``UsageError`` for what is neither; what the importer says of Swift files.
+    /// - Throws: ``UsageError`` for any other file; the importer's error for Swift files.
     static func read(_ paths: [String], _ options: SwiftReadingOptions) async throws -> ImportedSchemas {
         if paths.allSatisfy({ $0.hasSuffix(".swift") }) { return try await options.schemas(of: paths) }
         guard paths.count == 1, let path = paths.first else {

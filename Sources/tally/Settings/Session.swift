@@ -4,7 +4,7 @@ import Foundation
 import JSON
 import TallyClient
 
-/// What a command works with.
+/// The settings and the API client of a command.
 struct Session {
     let client: TallyClient
     /// Whether answers are printed as JSON.
@@ -14,14 +14,13 @@ struct Session {
     init(_ settings: Settings, json: Bool) throws {
         self.settings = settings
         self.json = json
-        // A person waits: the first failure is final, except where a command says otherwise.
+        // A person waits, so there are no retries unless a command asks for them.
         client = try TallyClient(.init(url: settings.url, key: settings.key, caFile: settings.caFile, retry: nil))
     }
 
-    /// Where Tally is.
     var url: String { settings.url }
 
-    /// The app that the command is about.
+    /// The app that the command works on.
     func app() throws -> BundleID {
         guard let app = settings.app else {
             throw UsageError("Which app? Give --app, or set TALLY_APP, such as com.example.app.")
@@ -29,7 +28,7 @@ struct Session {
         return app
     }
 
-    /// A client that goes on trying for so long, for commands that outlive a restart of the server.
+    /// A client that retries until `deadline`, for commands that must survive a restart of the server.
     func patientClient(deadline: Duration) throws -> TallyClient {
         let retry = RetryPolicy(longestDelay: .milliseconds(500))
         return try TallyClient(
@@ -38,25 +37,25 @@ struct Session {
     }
 }
 
-/// A command that says in its own way what goes wrong.
+/// A command that reports its errors in Tally's own format.
 protocol ReportingCommand: AsyncParsableCommand {
     var global: GlobalOptions { get }
-    /// The app given on the command line, where the command takes one.
+    /// The app on the command line, if the command has this option.
     var appName: String? { get }
 }
 
 extension ReportingCommand {
     var appName: String? { nil }
 
-    /// Says what went wrong; what to throw for the exit code.
+    /// Prints the error. Returns the error to throw for the exit code.
     func reported(_ error: any Error) -> any Error {
-        // What ArgumentParser knows, it reports itself.
+        // ArgumentParser reports its own errors.
         guard let report = ErrorReport(error) else { return error }
         Console.printError(global.json ? report.json.text : report.text)
         return report.exitCode
     }
 
-    /// The server that the command line, the environment or a profile names.
+    /// The server from the command line, the environment or a profile.
     func session() throws -> Session {
         let settings = try Settings(
             options: global,
@@ -68,13 +67,13 @@ extension ReportingCommand {
     }
 }
 
-/// A command that talks to the server.
+/// A command that calls the server.
 protocol ClientCommand: ReportingCommand {
     func run(_ session: Session) async throws
 }
 
 extension ClientCommand {
-    /// Finds the server, runs the command, and turns what goes wrong into words and an exit code.
+    /// Finds the server, runs the command, and turns errors into messages and exit codes.
     mutating func run() async throws {
         do {
             try await run(session())

@@ -4,27 +4,27 @@ import Foundation
 import JSON
 import TallyClient
 
-/// Where to connect and as whom: as the command line says, else the environment, else a profile.
+/// The address and the API key to use: from the command line, the environment or a profile, in this order.
 ///
-/// Address, key and certificates belong together. They come from one of three places, and only the command line may put
-/// another in the place of one of them: so no key travels to a host that it was not meant for.
+/// Address, key and certificates belong together and come from the same source. Only the command line may replace one
+/// of them. This prevents a key from being sent to another host.
 struct Settings: Equatable {
     var url: String
     var key: String
-    /// Certificates that are trusted beside the system's.
+    /// Certificates to trust besides the system's.
     var caFile: String?
     /// The app for commands that name none.
     var app: BundleID?
 
-    /// Puts the sources together. A profile that the command line names comes before the environment, one that the
-    /// environment or the file names comes after it.
+    /// Combines the sources. A profile from the command line overrides the environment. The environment overrides a
+    /// profile from `TALLY_PROFILE` or the file's default.
     ///
     /// - Parameters:
-    ///   - options: What was given on the command line.
-    ///   - app: The app given on the command line.
-    ///   - environment: The process's environment; an empty variable is as good as none.
-    ///   - readFile: The contents of a file; nil if there is none.
-    /// - Throws: ``UsageError`` that says what is missing and how to give it.
+    ///   - options: The options on the command line.
+    ///   - app: The app on the command line.
+    ///   - environment: The process's environment. An empty variable counts as absent.
+    ///   - readFile: Returns a file's contents, or nil if it does not exist.
+    /// - Throws: ``UsageError`` that names the missing setting and how to give it.
     init(
         options: GlobalOptions,
         app: String?,
@@ -63,7 +63,7 @@ struct Settings: Equatable {
         }
     }
 
-    /// What the profile says, and for what it leaves open, the environment where that is not meant for another host.
+    /// The profile. The environment adds missing values, unless they could belong to another host.
     private static func profile(
         _ options: GlobalOptions,
         _ environment: [String: String],
@@ -73,7 +73,7 @@ struct Settings: Equatable {
             try Profile.find(named: options.profile, environment: environment, readFile: readFile) ?? Profile()
         if options.profile != nil {
             if options.url != nil, options.url != profile.url {
-                // Neither its key nor its certificates are for another host.
+                // The profile's key and certificates belong to another host.
                 (profile.key, profile.caFile) = (nil, nil)
             }
             profile.app = profile.app ?? environment["TALLY_APP"]
@@ -87,20 +87,20 @@ struct Settings: Equatable {
                     + "Set TALLY_URL as well, unset TALLY_API_KEY, or name the profile with --profile."
             )
         }
-        // A profile without a key leaves it to the environment, so that the file holds no secret.
+        // A profile may leave the key to the environment, so that its file contains no secret.
         profile.key = key
         return profile
     }
 }
 
-/// A server that a person uses often.
+/// A named server in the profiles file.
 struct Profile: Equatable {
     var url: String?
     var key: String?
     var caFile: String?
     var app: String?
 
-    /// The profile that is asked for, else the file's default; nil if there is no file.
+    /// The requested profile, or else the file's default; nil if there is no file.
     static func find(
         named name: String?,
         environment: [String: String],
@@ -138,7 +138,7 @@ struct Profile: Equatable {
     }
 }
 
-/// The command was given wrongly; nothing was sent.
+/// The command line is wrong. Nothing was sent.
 struct UsageError: Error, Equatable {
     let message: String
 

@@ -4,12 +4,12 @@ import JSON
 import SwiftContent
 import SwiftImporter
 
-/// How Swift files are made into schemas.
+/// Options for making schemas from Swift files.
 struct SwiftReadingOptions: ParsableArguments {
     @Option(help: "Which ActivityAttributes struct, where there are several.") var type: Checked<ActivityTypeName>?
     @OptionGroup var supplied: SuppliedSchemaOptions
 
-    /// The schemas of the files.
+    /// The schemas made from the files.
     func schemas(of files: [String]) async throws -> ImportedSchemas {
         let sources = try files.map { SwiftSource(name: $0, text: try Files.readText($0)) }
         let request = ImportRequest(sources, typeName: type?.value.rawValue, supplied: try supplied.schemas())
@@ -20,12 +20,12 @@ struct SwiftReadingOptions: ParsableArguments {
     }
 }
 
-/// Schemas for the types that Swift files cannot explain.
+/// Schemas for types that the Swift files do not explain.
 struct SuppliedSchemaOptions: ParsableArguments {
     @Option(help: ArgumentHelp("A file with the JSON Schema of a Swift type; repeat.", valueName: "type=file"))
     var supply: [String] = []
 
-    /// By the names of the types.
+    /// The schemas by type name.
     func schemas() throws -> [String: JSONValue] {
         var schemas: [String: JSONValue] = [:]
         for argument in supply {

@@ -9,7 +9,7 @@ import Logging
 import Orchestrator
 import Postgres
 
-/// `tallyd dev`
+/// `tallyd dev`: runs Tally with the simulator and its own Postgres cluster, for development.
 struct Dev: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Run everything on this machine without configuration: Postgres, the APNs simulator, the daemon.",
@@ -44,7 +44,7 @@ struct Dev: AsyncParsableCommand {
         try await cluster.start()
         let result: Result<Void, any Error>
         do {
-            // Not before: as long as another process runs the cluster, the file is that one's.
+            // Removed only now: while another process runs the cluster, the file belongs to that process.
             try folder.remove(.environment)
             result = .success(try await run(in: folder, on: cluster, level))
         } catch {
@@ -111,8 +111,8 @@ struct Dev: AsyncParsableCommand {
         }
     }
 
-    /// Phones report with a key of their own, as apps do. The same from run to run, unless somebody has revoked it or the
-    /// database is another.
+    /// The API key with which phones report, as apps do. It stays the same between runs, unless it was revoked or the
+    /// database is new.
     private static func phonesKey(in folder: DevFolder, _ orchestrator: Orchestrator) async throws -> String {
         if let kept = folder.kept(.phonesKey), try await orchestrator.authenticate(secret: kept) != nil { return kept }
         let request = APIKeyRequest(name: "phones of the simulator", scopes: [.register])

@@ -1,8 +1,8 @@
 import Foundation
 
-/// The folder in which `tallyd dev` keeps its state; for its owner's eyes only.
+/// The private folder with the state of `tallyd dev`.
 struct DevFolder: Sendable {
-    /// What lies in it, besides the cluster.
+    /// The files in the folder, besides the cluster.
     enum File: String, Sendable {
         case environment = "dev.env"
         case apiKey = "api-key"
@@ -12,28 +12,28 @@ struct DevFolder: Sendable {
 
     private let folder: URL
 
-    /// Makes the folder if it is not there.
+    /// Creates the folder if it does not exist.
     init(_ path: String) throws {
         folder = URL(filePath: path)
         try FileManager.default.createDirectory(
             at: folder,
             withIntermediateDirectories: true,
-            // Started by root, Postgres runs as another user, who has to pass through to its own folder.
+            // For root, Postgres runs as another user, who needs access to its subfolder.
             attributes: [.posixPermissions: geteuid() == 0 ? 0o711 : 0o700]
         )
     }
 
-    /// The path of something in the folder.
+    /// The path of a file or subfolder.
     func path(_ name: String) -> String {
         folder.appending(path: name).path(percentEncoded: false)
     }
 
-    /// What is kept in a file; nil if it is not there.
+    /// The content of a file; nil if it does not exist.
     func kept(_ file: File) -> String? {
         FileManager.default.contents(atPath: path(file.rawValue)).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The secret that is kept in a file; made the first time.
+    /// The secret in a file. The first call creates it.
     func secret(_ file: File, making make: () -> String) throws -> String {
         if let kept = kept(file) { return kept }
         let secret = make()
@@ -41,7 +41,7 @@ struct DevFolder: Sendable {
         return secret
     }
 
-    /// Writes a file that only its owner can read; whoever waits for it sees it whole or not at all.
+    /// Writes a file that only its owner can read. The file appears with its complete content.
     func write(_ file: File, _ text: String) throws {
         let draft = path(file.rawValue + ".new")
         guard

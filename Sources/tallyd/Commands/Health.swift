@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import TallyClient
 
-/// `tallyd health`
+/// `tallyd health`: asks a running daemon whether it is ready, for container probes.
 struct Health: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Ask the daemon on this machine whether it is ready; exit code 1 if it is not.",
@@ -25,7 +25,7 @@ struct Health: AsyncParsableCommand {
     func run() async throws {
         let reader = try await ConfigurationReader(file: options.config)
         let limit = Duration.seconds(timeout)
-        // The question is open to everybody, so there is no key to give.
+        // The health routes are open, so the key does not matter.
         let client = try TallyClient(
             .init(url: try url ?? Self.address(reader), key: "none", requestTimeout: limit, deadline: limit, retry: nil)
         )
@@ -38,7 +38,7 @@ struct Health: AsyncParsableCommand {
         print("ready")
     }
 
-    /// Where this machine reaches a daemon of that configuration.
+    /// The address at which this machine reaches a daemon with that configuration.
     static func address(_ reader: ConfigurationReader) throws -> String {
         let configured = reader.text(.httpHost) ?? DaemonConfiguration.standardHTTPHost
         let host =

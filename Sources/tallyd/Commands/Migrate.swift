@@ -3,7 +3,7 @@ import Logging
 import Orchestrator
 import Postgres
 
-/// `tallyd migrate`
+/// `tallyd migrate`: brings the database to this version's schema.
 struct Migrate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Bring the database to the schema of this version.",

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Logging
 
-/// `tallyd serve`
+/// `tallyd serve`: runs the daemon.
 struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Run the daemon against a migrated database.",
@@ -15,7 +15,7 @@ struct Serve: AsyncParsableCommand {
         let reader = try await ConfigurationReader(file: options.config)
         let configuration = try DaemonConfiguration(reader)
         if !reader.unknown.isEmpty {
-            // No error: a newer version's settings, or another program's, must not keep this one from starting.
+            // Only a warning: settings of a newer version or another program must not prevent the start.
             Daemon.logger(level: configuration.logLevel, configuration.logFormat).warning(
                 "these settings are not known, and do nothing",
                 metadata: ["settings": "\(reader.unknown.map(\.description).joined(separator: ", "))"]

@@ -1,7 +1,7 @@
 import APITypes
 import ArgumentParser
 
-/// `tallyd config`
+/// `tallyd config`: prints every setting, with secrets masked.
 struct ShowConfiguration: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "config",

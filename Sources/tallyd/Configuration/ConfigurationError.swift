@@ -1,4 +1,4 @@
-/// A setting that cannot be used. Names the key and never quotes a secret.
+/// An invalid setting. Names the key and never quotes a secret.
 struct ConfigurationError: Error, CustomStringConvertible {
     let key: String
     let message: String

@@ -1,8 +1,8 @@
-/// One setting of the daemon: the variable (or line of the file) that sets it, and what it is without one.
+/// One setting of the daemon: its variable (or line of the file) and its default.
 struct ConfigurationKey: Sendable {
     let name: String
     let isSecret: Bool
-    /// What an operator reads in `tallyd config`.
+    /// The description in `tallyd config`.
     let help: String
 
     init(_ name: String, isSecret: Bool = false, _ help: String) {

@@ -2,13 +2,13 @@ import Configuration
 import Foundation
 import SystemPackage
 
-/// Settings by their names: variables of the environment, and below them the lines of a file.
+/// Reads settings by name. Environment variables override the lines of a file.
 struct ConfigurationReader: Sendable {
     private let reader: ConfigReader
-    /// What is set and not read, of the environment first.
+    /// Settings that the daemon does not know, first those of the environment.
     let unknown: [UnknownSetting]
 
-    /// - Parameter file: A file of lines `KEY=value`, or nil.
+    /// - Parameter file: A file with lines `KEY=value`, or nil.
     /// - Throws: ``ConfigurationError`` if the file cannot be read.
     init(file: String?) async throws {
         var providers: [any ConfigProvider] = [EnvironmentVariablesProvider()]
@@ -16,7 +16,7 @@ struct ConfigurationReader: Sendable {
         if let file {
             do {
                 providers.append(try await EnvironmentVariablesProvider(environmentFilePath: FilePath(file)))
-                // The provider tells nobody which names it has.
+                // The provider has no list of its names, so the file is read again.
                 unknown += UnknownSetting.all(in: try String(contentsOfFile: file, encoding: .utf8), of: file)
             } catch {
                 throw ConfigurationError(key: "--config", message: "\(file) cannot be read: \(error)")
@@ -26,7 +26,7 @@ struct ConfigurationReader: Sendable {
         self.unknown = unknown
     }
 
-    /// The value of a key; an empty one counts as none.
+    /// The value of a key. An empty value counts as absent.
     func text(_ key: ConfigurationKey) -> String? {
         let path = key.name.lowercased().split(separator: "_").map(String.init)
         guard let value = reader.string(forKey: ConfigKey(path), isSecret: key.isSecret), !value.isEmpty else {

@@ -6,15 +6,15 @@ import Logging
 import Orchestrator
 import Postgres
 
-/// Everything that an operator may set, read and checked before anything starts.
+/// All settings of the daemon. They are read and checked before anything starts.
 struct DaemonConfiguration: Sendable {
-    /// Secret: it may hold a password.
+    /// Secret, because it may contain a password.
     var databaseURL: String
     var databaseConnections = 16
     var httpHost = Self.standardHTTPHost
     /// 0: any free port.
     var httpPort = Self.standardHTTPPort
-    /// Where `/metrics` is served without a key; nil: nowhere.
+    /// The listener that serves `/metrics` without a key; nil: none.
     var metricsListener: (host: String, port: Int)?
     /// Nil: no limit.
     var httpRateLimit: Int?
@@ -22,16 +22,16 @@ struct DaemonConfiguration: Sendable {
     var intakeWait = Self.standard.intakeWait
     var ringSize = Self.standard.ringSize
     var masterKey: SymmetricKey
-    /// Still believed while ``masterKey`` takes its place.
+    /// The old key during a rotation. It still decrypts, but ``masterKey`` encrypts.
     var previousMasterKey: SymmetricKey?
     var bootstrapKey: String?
     var endpoints = APNSEndpoints()
     var apnsCAFile: String?
     var apnsRetryMaximum = Self.standard.retryCap
     var eventRetention = Self.standard.eventRetention
-    /// Nil: for ever.
+    /// Nil: forever.
     var activityRetention = Self.standard.activityRetention
-    /// Nil: for ever.
+    /// Nil: forever.
     var auditRetention = Self.standard.auditRetention
     var logLevel = Logger.Level.info
     var logFormat = LogFormat.text
@@ -39,14 +39,14 @@ struct DaemonConfiguration: Sendable {
 
     static let standardHTTPHost = "127.0.0.1"
     static let standardHTTPPort = 8080
-    /// What the orchestrator does unless it is told otherwise.
+    /// The orchestrator's defaults.
     private static let standard = OrchestratorSettings()
 }
 
 extension DaemonConfiguration {
     /// Reads and checks every key.
     ///
-    /// - Throws: ``ConfigurationError`` naming the first key that cannot be used.
+    /// - Throws: ``ConfigurationError`` that names the first invalid key.
     init(_ reader: ConfigurationReader) throws {
         self.init(
             databaseURL: try reader.required(.databaseURL),
@@ -107,7 +107,7 @@ extension DaemonConfiguration {
         }
     }
 
-    /// An address alone opens nothing, which its operator would not expect.
+    /// Refuses an address without a port, because it would silently do nothing.
     private static func metricsListener(
         _ reader: ConfigurationReader
     ) throws(ConfigurationError) -> (host: String, port: Int)? {
@@ -120,7 +120,7 @@ extension DaemonConfiguration {
         return nil
     }
 
-    /// Days, or `forever`, which is nil.
+    /// A number of days; nil for `forever`.
     private static func retention(
         _ reader: ConfigurationReader,
         _ key: ConfigurationKey,
@@ -152,7 +152,7 @@ extension DaemonConfiguration {
         }
     }
 
-    /// The keys in the order in which `tallyd config` shows them.
+    /// The keys, in the order of `tallyd config`.
     static var keys: [ConfigurationKey] {
         [
             .databaseURL, .databaseConnections, .httpHost, .httpPort, .metricsHost, .metricsPort, .httpRateLimit,

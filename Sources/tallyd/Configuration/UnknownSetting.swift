@@ -1,21 +1,21 @@
 import Foundation
 
-/// A name that is set as if it were a setting, and that the daemon does not read: probably a slip.
+/// A setting that the daemon does not know, probably because of a typing mistake. `tallyd` warns about it.
 struct UnknownSetting: Sendable, Hashable, CustomStringConvertible {
     let name: String
-    /// The file that it stands in; nil: the environment.
+    /// The file that contains it; nil: the environment.
     let file: String?
-    /// The setting that may be meant.
+    /// The setting that was probably intended.
     let meant: String?
 
-    /// Without the value, which may be a secret.
+    /// Does not contain the value, which may be secret.
     var description: String {
         (file.map { "\(name) in \($0)" } ?? name) + (meant.map { " (did you mean \($0)?)" } ?? "")
     }
 }
 
 extension UnknownSetting {
-    /// What `tally`, `apns-sim` and the project's tools read: one file may serve all programs of a machine.
+    /// Settings of `tally`, `apns-sim` and the project's tools, because one file may serve all programs of a machine.
     private static let namesOfOthers: Set<String> = [
         "TALLY_URL", "TALLY_API_KEY", "TALLY_APP", "TALLY_PROFILE", "TALLY_CA_FILE", "TALLY_CONFIG",
         "TALLY_REGISTER_KEY", "TALLY_BIN_DIR", "TALLY_BENCHES", "TALLY_SKIP_BUILD", "TALLY_JSON_SCHEMA_SUITE",
@@ -24,13 +24,13 @@ extension UnknownSetting {
         "TALLY_TEST_", "TALLY_CRASH_", "TALLY_FUZZ_", "TALLY_ORACLE_", "TALLY_SIMULATION_",
     ]
 
-    /// Those among the variables of the environment, by name.
+    /// The unknown settings in the environment, sorted by name.
     static func all(inEnvironment variables: [String: String]) -> [UnknownSetting] {
         variables.filter { !isServiceLink($0.key, $0.value) }.keys.sorted()
             .compactMap { UnknownSetting($0, file: nil) }
     }
 
-    /// Those among the lines `KEY=value` of a file, in the order of the lines.
+    /// The unknown settings in the lines `KEY=value` of a file, in the order of the lines.
     static func all(in text: String, of file: String) -> [UnknownSetting] {
         text.split(whereSeparator: \.isNewline).compactMap { line in
             guard let end = line.firstIndex(of: "=") else { return nil }
@@ -45,7 +45,7 @@ extension UnknownSetting {
         guard !keys.contains(name), !Self.namesOfOthers.contains(name),
             !Self.beginningsOfOthers.contains(where: name.hasPrefix)
         else { return nil }
-        // As a shell would read the line, and in any case; a file's names are read as they stand.
+        // The last word, as in `export KEY`, in upper case. Exact names have been compared above.
         let word = (name.split(whereSeparator: \.isWhitespace).last.map(String.init) ?? name).uppercased()
         let isOurs = word.hasPrefix("TALLY_")
         let nearest = keys.map { (name: $0, distance: word.typingDistance(to: $0)) }.min { $0.distance < $1.distance }
@@ -54,7 +54,7 @@ extension UnknownSetting {
         self.init(name: name, file: file, meant: meant)
     }
 
-    /// What Kubernetes sets in every container for a service with the name `tally`, or one that begins with `tally-`.
+    /// Whether Kubernetes sets the variable, as it does in every container for a service named `tally` or `tally-…`.
     private static func isServiceLink(_ name: String, _ value: String) -> Bool {
         let schemes = ["tcp://", "udp://", "sctp://"]
         return name.contains("_SERVICE_HOST") || name.contains("_SERVICE_PORT")
@@ -63,7 +63,7 @@ extension UnknownSetting {
 }
 
 extension String {
-    /// How many letters are to be added, left out, replaced or exchanged with their neighbour to get the other text.
+    /// The number of letters to add, remove, replace or swap with their neighbour to get the other text.
     fileprivate func typingDistance(to other: String) -> Int {
         let own = Array(utf8)
         let others = Array(other.utf8)

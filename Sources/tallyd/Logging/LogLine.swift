@@ -4,7 +4,7 @@ import Glibc
 import JSON
 import Logging
 
-/// One line of the log. It stays one line, and nothing in it acts on a terminal, whoever chose its words.
+/// One line of the log. Foreign text in it is escaped, so that it stays one line and cannot control a terminal.
 struct LogLine {
     let time: Instant
     let level: Logger.Level
@@ -18,7 +18,7 @@ struct LogLine {
         return "\(time) \(level) \(label):\(pairs) \(message)".printable()
     }
 
-    /// `time`, `level`, `logger` and `message`, then the metadata under its own names.
+    /// `time`, `level`, `logger` and `message`, then the metadata with its own names.
     var json: String {
         var object: JSONObject = [
             "time": .string(time.description), "level": .string(level.rawValue), "logger": .string(label),
@@ -56,13 +56,13 @@ struct LineLogHandler: LogHandler {
             message: "\(event.message)",
             metadata: metadata.merging(event.metadata ?? [:]) { $1 }
         )
-        // One write, so that lines of other threads stay whole; a reader that is gone is no reason to stop.
+        // A single write keeps lines of different threads apart. A closed pipe is ignored.
         let bytes = Array((format == .json ? line.json : line.text).utf8) + [UInt8(ascii: "\n")]
         _ = bytes.withUnsafeBytes { unsafe Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }
 }
 
-/// What log lines look like.
+/// The format of log lines.
 enum LogFormat: String, Sendable {
     case text, json
 }
