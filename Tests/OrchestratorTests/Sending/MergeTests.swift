@@ -180,6 +180,24 @@ struct MergeTests {
         }
     }
 
+    @Test("What is merged already is not merged again, whoever comes by")
+    func again() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.follow("d1", token: "aa01")
+            try await world.settle()
+            for score in 1...2 { try await world.update(score: Int64(score)) }
+            try await world.pass(5)
+            try await world.settle()
+            #expect(try await world.word(Self.merged) == "2 into 3")
+            let key = try #require(try await world.number("SELECT activity_key FROM activities"))
+            let lease = SegmentLease(activityKey: key, segment: SegmentLease.firstRing, owner: "")
+            // As if a ring had stood before them all the time.
+            _ = try await world.database.pipeline(ChangeStore.merge(under: lease, after: 1, before: 3, into: 3))
+            #expect(try await world.events(.changesMerged).count == 1)
+        }
+    }
+
     @Test("Where nobody follows, nothing is merged into what the first who does is sent")
     func nobody() async throws {
         try await withWorld { world in

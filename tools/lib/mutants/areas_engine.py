@@ -26,11 +26,12 @@ leases.string("a-ring-that-filled-is-passed", ACCEPTED, "s.wakes IS NOT DISTINCT
 leases.query("accepted-work-is-not-due", ACCEPTED, "least(s.due_at, w.now)", "s.due_at")
 leases.query("accepted-work-is-overlooked", ACCEPTED, "s.wakes + 1", "s.wakes")
 
-stamping = Area("stamping", "^OrchestratorTests[.](StampLock|Merge|Ring|Alert|CatchUp|ScheduleTests)")
+stamping = Area("stamping", "^OrchestratorTests[.](StampLock|Lease|Division|Merge|Ring|CatchUp|ReportedAlert|ChannelTests|ScheduleTests)")
 CHANGES = f"{SENDING}/ChangeStore.swift"
 stamping.expression("old-stamp-leaves", CHANGES, "!Stamping.needsFreshStamp(age: age)", "true")
 stamping.expression("stamp-out-of-order-leaves", CHANGES, "isInOrder", "true", at="needsFreshStamp(age: age), isInOrder")
-stamping.string("equal-stamps-are-in-order", CHANGES, "o.timestamp >= c.timestamp", "o.timestamp > c.timestamp")
+stamping.string("equal-stamps-are-in-order", CHANGES, "o.timestamp >= c.timestamp", "o.timestamp > c.timestamp",
+                equivalent="every stamp is above the last one of its activity, so no two of them are equal")
 stamping.string("fresh-stamps-are-forgotten", CHANGES, "c.timestamp >= a.fresh_stamp", "true")
 stamping.query("stamps-without-a-lease", CHANGES, " AND lease_until > clock_timestamp()", "")
 stamping.expression("end-waits-for-the-clock", CHANGES, "stored.kind != .end", "true", at="wait > 0, stored.kind != .end")
@@ -44,7 +45,7 @@ CATCH_UP = f"{SENDING}/CatchUpTurn.swift"
 stamping.expression("repeat-under-the-alerts-stamp", TURN, "change.timestamp == channel.alertStamp", "false")
 stamping.expression("assured-under-the-alerts-stamp", CATCH_UP, "change.timestamp == progress.alertStamp", "false")
 
-rings = Area("rings", "^OrchestratorTests[.](Carousel|Ring|Merge|Boarding|Alert)")
+rings = Area("rings", "^OrchestratorTests[.](Carousel|Ring|Merge|Boarding|Division|ReportedAlert|CatchUp)")
 CAROUSEL = f"{SENDING}/Rings/Carousel.swift"
 rings.expression("turns-to-the-same", CAROUSEL, "revision > begun", "revision >= begun")
 rings.statement("unsent-is-forgotten", CAROUSEL, "unsentAfter = sent\n", "\n")

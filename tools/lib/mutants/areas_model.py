@@ -95,7 +95,7 @@ sizes.expression("later-end-is-not-measured", BODIES, "max(update.count, end.cou
 sizes.expression("alerts-are-free", BODIES, "alerts.map(\\.bound).max() ?? 0", "0")
 sizes.expression("nothing-is-measured", BODIES, "bound(contentState, combination) <= least", "true")
 
-bodies = Area("bodies", "^ActivityModelTests[.].*(Bod|Dismissal|Render)|^OrchestratorTests[.]DeliveryTimes")
+bodies = Area("bodies", "^ActivityModelTests[.].*(Bod|Dismissal|Render|Polic)|^OrchestratorTests[.]DeliveryTimes")
 DISMISSAL = f"{MODEL}/Rendering/Dismissal.swift"
 bodies.expression("dismissal-now-is-not-past", DISMISSAL, "timestamp - Self.pastSeconds", "timestamp")
 bodies.expression("dismissal-after-four-hours", DISMISSAL, "min(seconds, Policy.maximumDismissal)", "seconds")
