@@ -191,6 +191,25 @@ struct CatchUpTests {
         }
     }
 
+    @Test("An alert that is owed from earlier gives way to a newer state beside which it has no room")
+    func owedAlertWithoutRoom() async throws {
+        try await withWorld { world in
+            try await world.start()
+            for number in 1...2 { try await world.follow("d\(number)", token: "aa0\(number)", known: 1) }
+            try await world.settle()
+            world.recorder.answer("aa01", with: .tooMany)
+            try await world.update(score: 1, alert: String(repeating: "y", count: 200))
+            try await world.settle()
+            try await world.update(score: 2) { $0.contentState["note"] = .string(String(repeating: "x", count: 3900)) }
+            try await world.pass(3)
+            try await world.settle()
+            let push = try #require(world.recorder.pushes(to: "aa01").last)
+            #expect(push.score == 2)
+            #expect(push.alert == nil)
+            #expect(push.bytes.count <= 4096)
+        }
+    }
+
     @Test("A push that has to be repeated keeps its place before later must-deliver changes")
     func owedBarrier() async throws {
         try await withWorld { world in

@@ -66,12 +66,13 @@ rings.expression("stores-when-nobody-was-reached", WINDOW, "part.exceptions.areA
 rings.statement("stores-over-a-gap", WINDOW, "break", "continue", at="guard let some = slice.exceptions else { break }")
 rings.string("passed-is-all-behind-the-origin", STORE, "\\(deviceKey) > \\(origin) AND \\(deviceKey) <= g.cursor", "\\(deviceKey) > \\(origin)")
 
-merges = Area("merges", "^OrchestratorTests[.](Merge|Ring|Timeline|CatchUp)")
+merges = Area("merges", "^OrchestratorTests[.](Merge|Ring|Timeline|CatchUp|Pacing)")
 merges.string("merged-may-be-sent", CHANGES, "c.merged_into IS NULL AND NOT c.is_sent", "c.merged_into IS NULL")
 merges.string("merged-again", CHANGES, "c.merged_into IS NULL AND NOT c.is_sent", "NOT c.is_sent")
 merges.query("other-rings-are-passed-over", CHANGES, "others.next)", "9223372036854775807)", at="AND s.revision < least(\\(upcoming), others.next)")
 merges.query("sent-stays-merged", CHANGES, ", merged_into = NULL", "")
-merges.query("merged-into-itself", CHANGES, "AND 1 PRECEDING", "AND CURRENT ROW")
+merges.query("merged-into-itself", CHANGES, "AND 1 PRECEDING", "AND CURRENT ROW",
+             equivalent="what is merged is unsent and older than what it is merged into, so it never finds itself")
 merges.expression("hold-is-ignored", CHANGES, "activity.hold == nil", "true", at="!isHeld, activity.hold == nil")
 merges.expression("barrier-is-left", CHANGES, "activity.isBarrierBegun && stored.lap != nil && activity.state != .ended", "false")
 merges.expression("end-waits-for-a-barrier", CHANGES, "activity.isBarrierBegun && stored.lap != nil && activity.state != .ended",
@@ -92,7 +93,7 @@ barriers.expression("rule-makes-no-barrier", "Orchestrator/Intake/ChangeGroup.sw
 DESTINATION = f"{SENDING}/Destination.swift"
 barriers.query("barrier-ends-catching-up", DESTINATION, "SET due_at = clock_timestamp(), failures = 0", "SET due_at = NULL, state = 'riding', failures = 0")
 
-endings = Area("endings", "^OrchestratorTests[.](Ring|CatchUp|Broadcast|Start|Accept|Channel)")
+endings = Area("endings", "^OrchestratorTests[.](Ring|CatchUp|Broadcast|Audience|StartTests|Withheld)")
 endings.expression("broadcast-after-the-end", TURN, "try await orchestrator.segments.mayGoOn(lease, with: activity, isFirst: true)", "true",
                    at="try await orchestrator.segments.mayGoOn(lease, with: activity, isFirst: true) else { return nil }")
 endings.expression("late-push-after-the-end", f"{SENDING}/TokenPushes.swift",
@@ -100,12 +101,13 @@ endings.expression("late-push-after-the-end", f"{SENDING}/TokenPushes.swift",
 endings.query("start-after-the-end", f"{SENDING}/Starts/StartClaims.swift", " AND state = 'live'", "")
 endings.expression("content-for-those-who-cannot-decode", f"{SENDING}/TokenPushes.swift", "!push.destination.canDecode", "false")
 
-starts = Area("start-sending", "^OrchestratorTests[.](Start|Reported|Fallback|Enrolment)")
+starts = Area("start-sending", "^OrchestratorTests[.](Start|Reported|Fallback|Enrolment|Rotation)")
 CLAIMS = f"{SENDING}/Starts/StartClaims.swift"
 starts.string("waiting-card-is-a-report", CLAIMS, "AND c.state <> 'waiting_for_token'", "")
 starts.query("devices-are-not-locked", CLAIMS, "FOR NO KEY UPDATE OF s, d SKIP LOCKED", "FOR NO KEY UPDATE OF s SKIP LOCKED")
 starts.query("renewal-stays", CLAIMS, "renewed = false", "renewed = s.renewed")
-starts.query("repeat-forgets-its-revision", CLAIMS, "WHEN r.attempts <= s.attempts THEN s.revision ", "")
+starts.query("repeat-forgets-its-revision", CLAIMS, "WHEN r.attempts <= s.attempts THEN s.revision ", "",
+             equivalent="a start that has attempts has a revision, and nothing reads that of one without")
 RESULTS = f"{SENDING}/Starts/StartResults.swift"
 starts.query("answer-of-an-older-claim", RESULTS, " AND s.claimed_at = r.claimed_at", "")
 starts.query("answer-unsettles-a-report", RESULTS, " AND s.state = 'claimed'", "")
@@ -121,7 +123,7 @@ starts.string("other-environment-is-enrolled", ENROLMENT, "d.environment = a.env
 starts.query("registration-cuts-a-claim-short", ENROLMENT, "CASE WHEN starts.state IN ('claimed', 'unknown') THEN starts.state ELSE 'pending' END",
              "'pending'")
 
-ledger = Area("ledger", "^OrchestratorTests[.](Budget|RoutineChange|Ring)")
+ledger = Area("ledger", "^OrchestratorTests[.](Budget|RoutineChange|Ring|DryRun|ChannelTests|Rotation)")
 LEDGER = f"{SENDING}/BudgetLedger.swift"
 ledger.expression("units-never-come-back", LEDGER, "priority == .ten && age >= Double(policy.budget.windowSeconds)", "false")
 ledger.expression("five-holds-for-alerts", LEDGER, "priority == .ten || !hasAlert || isForAlert", "true")
@@ -154,7 +156,7 @@ channels.expression("unknown-is-deleted-anywhere", COMPARISON, "isExclusive ? fi
                     "firstSeen.adding(seconds: Self.unknownGrace)")
 channels.expression("sightings-are-forgotten", COMPARISON, "sightings[id] ?? listedAt", "listedAt", at="min(sightings[id] ?? listedAt")
 
-failures = Area("failures", "^OrchestratorTests[.](Exception|.*Token|Rotation|Silent|AppWake)")
+failures = Area("failures", "^OrchestratorTests[.](Exception|CatchUp|CardWatcher|Leaving|PushQueue|StartTests|TokenOwner)")
 EXCEPTIONS = f"{SENDING}/PushExceptions.swift"
 failures.expression("one-refusal-is-all", EXCEPTIONS, "accepted == 0 && refused.count > 1", "accepted == 0 && refused.count > 0")
 failures.expression("dead-tokens-are-a-common-failure", EXCEPTIONS, "isAboutTokens ? nil : refused.first?.outcome.words", "refused.first?.outcome.words")
