@@ -263,6 +263,18 @@ struct ScheduleTests {
             #expect(try await world.show().contentState == World.state(2))
             let refused = try await problem { try await world.orchestrator.cancelSchedule(world.app, run) }
             #expect(refused?.code == "schedule_settled")
+            // Nor does either run for a daemon that had taken it before.
+            for id in [cancelled, run] {
+                let late = RequestedChange(
+                    app: world.app,
+                    id: ActivityID(stored: "final"),
+                    body: .update(UpdateRequest(contentState: World.state(9))),
+                    scheduleID: id
+                )
+                let answers = await world.orchestrator.accept([late])
+                #expect(try await problem { _ = try answers[0].get() }?.status == 404)
+            }
+            #expect(try await world.show().contentState == World.state(2))
             let page = try await world.orchestrator.schedules(world.app, PageRequest())
             #expect(Set(page.items.map(\.state)) == [.cancelled, .done])
             let waiting = try await schedule(world, score: 3)

@@ -2,7 +2,7 @@
 
 from mutant import Area
 
-accept = Area("accept", "^OrchestratorTests[.](Accept|Batch|ScheduleTests|Idempot|Version)")
+accept = Area("accept", "^OrchestratorTests[.](Accept|Batch|ScheduleTests|Pacing|RoutineChange)")
 GROUP = "Orchestrator/Intake/ChangeGroup.swift"
 accept.expression("riding-alert-is-not-measured", GROUP, "[change.command.alert, place.ridingAlert].compactMap { $0 } + place.openBarrierAlerts",
                   "[change.command.alert].compactMap { $0 } + place.openBarrierAlerts")
@@ -17,7 +17,7 @@ accept.expression("schedule-is-not-settled", GROUP, "!settled.isEmpty", "false",
 accept.statement("accepted-is-forgotten-within-a-group", GROUP, "place.accepted(change)")
 accept.expression("least-ring-is-not-asked", GROUP, "row.completed < known.completed", "row.completed > known.completed")
 
-idempotency = Area("idempotency", "^OrchestratorTests[.](Idempot|Batch|KeptAnswer)")
+idempotency = Area("idempotency", "^OrchestratorTests[.](Idempot|Batch|CountedAnswer|GroupedWork|Removal)")
 KEPT = "Orchestrator/Intake/KeptAnswers.swift"
 idempotency.expression("other-body-is-answered", KEPT, "kept.bodyHash == key.bodyHash", "true")
 idempotency.expression("old-answers-are-given", KEPT, "isKept", "true", at="guard isKept else {")
@@ -28,7 +28,7 @@ idempotency.expression("deletion-race-is-an-error", KEPT, 'error.sqlState == "23
 idempotency.expression("group-does-not-see-its-answers", GROUP, "try kept.answer(to: key)", "nil")
 idempotency.statement("group-keeps-no-answers", GROUP, "if let key = command.idempotencyKey { kept.keep(answer, for: key) }")
 
-schedules = Area("schedules", "^OrchestratorTests[.](Schedule|Silence)")
+schedules = Area("schedules", "^OrchestratorTests[.](Schedule|Pacing)")
 RUNNER = "Orchestrator/Schedules/ScheduleRunner.swift"
 schedules.query("end-does-not-pass", RUNNER, "s.kind = 'end' AND e.reason IS NOT NULL", "false")
 schedules.query("end-passes-what-was-not-tried", RUNNER, "s.kind = 'end' AND e.reason IS NOT NULL", "s.kind = 'end'")
