@@ -285,6 +285,47 @@ struct ScheduleTests {
         }
     }
 
+    @Test("A start that was cancelled does not begin for a daemon that had taken it before")
+    func cancelledStart() async throws {
+        try await withWorld { world in
+            try await world.start { $0.startsAt = Self.later }
+            let id = try #require(try await world.word("SELECT schedule_id::text FROM schedules"))
+            try await world.orchestrator.cancelSchedule(world.app, id)
+            let key = try #require(try await world.number("SELECT activity_key FROM activities"))
+            try await ScheduleRunner(orchestrator: world.orchestrator).begin(activityKey: key, scheduleID: id)
+            #expect(try await world.show().state == .scheduled)
+        }
+    }
+
+    @Test("What a daemon has taken is left to it for a while")
+    func taken() async throws {
+        try await withWorld { world in
+            try await world.start()
+            _ = try await schedule(world, score: 1)
+            try await world.database.execute(
+                "UPDATE schedules SET due_at = now(), lease_until = now() + interval '1 minute'"
+            )
+            #expect(try await !ScheduleRunner(orchestrator: world.orchestrator).runDue())
+            #expect(try await world.show().revision == 1)
+        }
+    }
+
+    @Test("A daemon that is stopping leaves what is due to others")
+    func stopping() async throws {
+        try await withWorld(isAlive: true) { world in
+            var id = ""
+            try await world.withIntake {
+                try await world.start()
+                id = try await schedule(world, score: 1)
+            }
+            try await world.runSchedules()
+            #expect(try await world.orchestrator.schedule(world.app, id).state == .pending)
+            let other = world.sibling()
+            try await other.withIntake { try await other.runSchedules() }
+            #expect(try await world.orchestrator.schedule(world.app, id).state == .done)
+        }
+    }
+
     @Test("Two daemons run a schedule once, also when the first was paused past its lease")
     func once() async throws {
         try await withWorld { world in

@@ -153,6 +153,14 @@ struct CatchUpTests {
             try await world.update(score: 1)
             try await world.settle()
             #expect(world.recorder.take().map(\.destination) == ["aa02"])
+            // One without a generation leaves the stored one as it is.
+            try await world.follow("d1", token: "aa03")
+            try await world.follow("d1", token: "aa01", generation: 1)
+            try await world.settle()
+            _ = world.recorder.take()
+            try await world.update(score: 2)
+            try await world.settle()
+            #expect(world.recorder.take().map(\.destination) == ["aa03"])
         }
     }
 
