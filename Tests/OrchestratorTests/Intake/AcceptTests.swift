@@ -161,7 +161,7 @@ struct AcceptTests {
     @Test("So large is none either beside an alert that the channel has told and the cards have not heard")
     func sizeBesideTheLast() async throws {
         try await withWorld { world in
-            try await world.start(delivery: .hybrid)
+            try await world.start(delivery: .hybrid, alert: nil)
             try await world.follow("d1", token: "aa", known: 1)
             try await world.settle()
             try await world.update(score: 1, alert: String(repeating: "y", count: 200))

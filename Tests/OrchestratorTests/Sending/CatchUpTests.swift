@@ -164,6 +164,25 @@ struct CatchUpTests {
         }
     }
 
+    @Test("A token that is reported while the one before is sent to is sent the same")
+    func rotationInFlight() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.update(score: 1)
+            try await world.settle()
+            try await world.follow("d1", token: "aa01")
+            let gate = world.recorder.close()
+            async let walk: Void = world.settle()
+            await gate.arrivals()
+            try await world.follow("d1", token: "bb01")
+            world.recorder.open()
+            try await walk
+            try await world.settle()
+            #expect(world.recorder.pushes(to: "aa01").map(\.score) == [1])
+            #expect(world.recorder.pushes(to: "bb01").map(\.score) == [1])
+        }
+    }
+
     @Test("The same token again is sent nothing")
     func sameToken() async throws {
         try await withWorld { world in
@@ -202,7 +221,7 @@ struct CatchUpTests {
     @Test("An alert that is owed from earlier gives way to a newer state beside which it has no room")
     func owedAlertWithoutRoom() async throws {
         try await withWorld { world in
-            try await world.start()
+            try await world.start(alert: nil)
             for number in 1...2 { try await world.follow("d\(number)", token: "aa0\(number)", known: 1) }
             try await world.settle()
             world.recorder.answer("aa01", with: .tooMany)

@@ -44,7 +44,7 @@ SILENCE = "Orchestrator/Schedules/SilenceLimit.swift"
 schedules.string("silence-begins-at-the-start", SILENCE, "c.accepted_at, a.started_at", "a.started_at")
 schedules.string("silence-is-always-over", SILENCE, "\\(limit) <= clock_timestamp()", "true")
 
-reports = Area("reports", "^OrchestratorTests[.](.*Report|NextCard|CardWatcher|Rotation|CatchUp|DeviceTests|Reinstall|.*Version)")
+reports = Area("reports", "^OrchestratorTests[.](.*Report|NextCard|CardWatcher|Rotation|CatchUp|DeviceTests|Reinstall|Alignment|Withheld)")
 ROWS = "Orchestrator/Intake/Reports/ReportRows.swift"
 reports.string("older-generation-counts", ROWS, "s.generation <= \\(newGeneration(kind))", "true")
 reports.string("any-other-card-replaces", ROWS, "s.state IN ('over', 'dead') AND \\(namesOtherCard)", "\\(namesOtherCard)")
