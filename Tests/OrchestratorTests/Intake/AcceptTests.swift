@@ -158,7 +158,7 @@ struct AcceptTests {
         }
     }
 
-    @Test("So large is none either beside an alert that the channel has told and the cards have not heard")
+    @Test("A body is measured with an alert that the channel has told and the cards have not heard")
     func sizeBesideTheLast() async throws {
         try await withWorld { world in
             try await world.start(delivery: .hybrid, alert: nil)
@@ -179,7 +179,7 @@ struct AcceptTests {
         }
     }
 
-    @Test("So large is none either beside the alert of a change that is accepted together with it")
+    @Test("A body is measured with the alert of a change that is accepted together with it")
     func sizeBesideOthers() async throws {
         try await withWorld { world in
             try await world.start(alert: nil)
@@ -201,7 +201,7 @@ struct AcceptTests {
         }
     }
 
-    @Test("So large is none either beside the alert of a must-deliver change that is open, whatever alert came since")
+    @Test("A body is measured with the alert of each must-deliver change that is open, whatever alert came since")
     func sizeBesideBarriers() async throws {
         try await withWorld { world in
             try await world.start(alert: nil)
