@@ -42,7 +42,8 @@ stamping.expression("stamps-ahead-of-the-clock", CHANGES, "wait > 0", "false", a
 stamping.statement("stamps-twice", CHANGES, "if !anew, let change = stored.changeUnderItsStamp { return change }",
                    at="if locked[2].isEmpty { throw LeaseLost() }\n        if !anew, let change = stored.changeUnderItsStamp { return change }")
 stamping.query("scheduled-start-goes-back", "Orchestrator/Schedules/ScheduleRunner.swift",
-               "greatest(a.stamp + 1, floor(extract(epoch FROM clock_timestamp()))::int8)", "floor(extract(epoch FROM clock_timestamp()))::int8")
+               "greatest(a.stamp + 1, floor(extract(epoch FROM clock_timestamp()))::int8)", "floor(extract(epoch FROM clock_timestamp()))::int8",
+               equivalent="nothing is stamped before an activity begins, so the clock is above its stamp of 0")
 TURN = f"{SENDING}/Broadcasts/ChannelTurn.swift"
 CATCH_UP = f"{SENDING}/CatchUpTurn.swift"
 stamping.expression("repeat-under-the-alerts-stamp", TURN, "change.timestamp == channel.alertStamp", "false")
