@@ -144,6 +144,7 @@ struct StartStateMachineTests {
         #expect(machine.state == example.state)
         #expect(again == example.again)
         #expect(machine.attempts == example.attempts)
+        #expect(machine.failures == (example.again == .afterBackOff ? 1 : 0))
     }
 
     @Test("An alert that stood in is repeated only if it certainly did not leave")

@@ -50,6 +50,7 @@ struct LostChannelTests {
             try await world.start(delivery: .channel)
             try await world.settle()
             world.recorder.answer("channel1", with: .channelNotRegistered)
+            world.recorder.loseChannel("channel1")
             try await world.update(score: 1)
             try await world.settle()
             #expect(try await world.show().channel?.state == .ready)

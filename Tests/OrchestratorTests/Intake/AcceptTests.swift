@@ -158,6 +158,71 @@ struct AcceptTests {
         }
     }
 
+    @Test("A body is measured with an alert that the channel has told and the cards have not heard")
+    func sizeBesideTheLast() async throws {
+        try await withWorld { world in
+            try await world.start(delivery: .hybrid, alert: nil)
+            try await world.follow("d1", token: "aa", known: 1)
+            try await world.settle()
+            try await world.update(score: 1, alert: String(repeating: "y", count: 200))
+            try await world.database.execute("UPDATE segments SET due_at = NULL WHERE segment = 0")
+            try await world.settle()
+            #expect(world.recorder.pushes(to: "channel1").count == 1)
+            let large: (inout UpdateRequest) -> Void = {
+                $0.contentState["note"] = .string(String(repeating: "x", count: 3900))
+            }
+            let refused = try await problem { try await world.update(score: 2, large) }
+            #expect(refused?.code == "payload_too_large")
+            try await world.database.execute("UPDATE segments SET due_at = now() WHERE segment = 0")
+            try await world.settle()
+            #expect(try await world.update(score: 2, large).revision == 3)
+        }
+    }
+
+    @Test("A body is measured with the alert of a change that is accepted together with it")
+    func sizeBesideOthers() async throws {
+        try await withWorld { world in
+            try await world.start(alert: nil)
+            try await world.follow("d1", token: "aa", known: 1)
+            try await world.settle()
+            let alert = World.alert(String(repeating: "y", count: 200))
+            var state = World.state(2)
+            state["note"] = .string(String(repeating: "x", count: 3900))
+            let updates = [
+                UpdateRequest(contentState: World.state(1), alert: alert), UpdateRequest(contentState: state),
+            ]
+            let answers = await world.orchestrator.accept(
+                updates.map { RequestedChange(app: world.app, id: ActivityID(stored: "final"), body: .update($0)) }
+            )
+            try #require(answers.count == 2)
+            _ = try answers[0].get()
+            let refused = try await problem { _ = try answers[1].get() }
+            #expect(refused?.code == "payload_too_large")
+        }
+    }
+
+    @Test("A body is measured with the alert of each must-deliver change that is open, whatever alert came since")
+    func sizeBesideBarriers() async throws {
+        try await withWorld { world in
+            try await world.start(alert: nil)
+            try await world.follow("d1", token: "aa", known: 1)
+            try await world.settle()
+            let alert = String(repeating: "y", count: 200)
+            try await world.update(score: 1, alert: alert, mustDeliver: true)
+            try await world.update(score: 2, alert: "z")
+            let large: (inout UpdateRequest) -> Void = {
+                $0.contentState["note"] = .string(String(repeating: "x", count: 3900))
+            }
+            let refused = try await problem { try await world.update(score: 3, large) }
+            #expect(refused?.code == "payload_too_large")
+            for _ in 1...2 {
+                try await world.pass(5)
+                try await world.settle()
+            }
+            #expect(try await world.update(score: 3, large).revision == 4)
+        }
+    }
+
     @Test("A body that would be too large with the alert that may ride on it is refused, with its size")
     func size() async throws {
         try await withWorld { world in

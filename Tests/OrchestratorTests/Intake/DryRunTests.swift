@@ -129,6 +129,23 @@ struct DryRunTests {
         }
     }
 
+    @Test("A notable change with an alert that the budget has no unit for is told to leave as that alert does")
+    func alertOverBudget() async throws {
+        try await withWorld(policy: {
+            $0.budget.ordinary = 1
+            $0.budget.reserve = 0
+        }) { world in
+            try await world.start()
+            try await world.follow("d", token: "b1", known: 1)
+            try await world.settle()
+            var request = UpdateRequest(contentState: World.state(1), alert: World.alert("Goal"))
+            request.urgency = .notable
+            let update = try await world.orchestrator.dryRunUpdate(world.app, ActivityID(stored: "final"), request)
+            #expect(update.pushes.map(\.priority) == [.five])
+            #expect(update.pushes.map(\.reason) == ["alert_over_budget"])
+        }
+    }
+
     @Test("Counts are by budget, and cards without a token are named apart")
     func counts() async throws {
         try await withWorld { world in

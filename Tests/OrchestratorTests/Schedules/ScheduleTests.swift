@@ -263,6 +263,18 @@ struct ScheduleTests {
             #expect(try await world.show().contentState == World.state(2))
             let refused = try await problem { try await world.orchestrator.cancelSchedule(world.app, run) }
             #expect(refused?.code == "schedule_settled")
+            // Nor does either run for a daemon that had taken it before.
+            for id in [cancelled, run] {
+                let late = RequestedChange(
+                    app: world.app,
+                    id: ActivityID(stored: "final"),
+                    body: .update(UpdateRequest(contentState: World.state(9))),
+                    scheduleID: id
+                )
+                let answers = await world.orchestrator.accept([late])
+                #expect(try await problem { _ = try answers[0].get() }?.status == 404)
+            }
+            #expect(try await world.show().contentState == World.state(2))
             let page = try await world.orchestrator.schedules(world.app, PageRequest())
             #expect(Set(page.items.map(\.state)) == [.cancelled, .done])
             let waiting = try await schedule(world, score: 3)
@@ -270,6 +282,47 @@ struct ScheduleTests {
                 let page = try await world.orchestrator.schedules(world.app, state: state, PageRequest())
                 #expect(page.items.map(\.id) == [id], "\(state)")
             }
+        }
+    }
+
+    @Test("A start that was cancelled does not begin for a daemon that had taken it before")
+    func cancelledStart() async throws {
+        try await withWorld { world in
+            try await world.start { $0.startsAt = Self.later }
+            let id = try #require(try await world.word("SELECT schedule_id::text FROM schedules"))
+            try await world.orchestrator.cancelSchedule(world.app, id)
+            let key = try #require(try await world.number("SELECT activity_key FROM activities"))
+            try await ScheduleRunner(orchestrator: world.orchestrator).begin(activityKey: key, scheduleID: id)
+            #expect(try await world.show().state == .scheduled)
+        }
+    }
+
+    @Test("What a daemon has taken is left to it for a while")
+    func taken() async throws {
+        try await withWorld { world in
+            try await world.start()
+            _ = try await schedule(world, score: 1)
+            try await world.database.execute(
+                "UPDATE schedules SET due_at = now(), lease_until = now() + interval '1 minute'"
+            )
+            #expect(try await !ScheduleRunner(orchestrator: world.orchestrator).runDue())
+            #expect(try await world.show().revision == 1)
+        }
+    }
+
+    @Test("A daemon that is stopping leaves what is due to others")
+    func stopping() async throws {
+        try await withWorld(isAlive: true) { world in
+            var id = ""
+            try await world.withIntake {
+                try await world.start()
+                id = try await schedule(world, score: 1)
+            }
+            try await world.runSchedules()
+            #expect(try await world.orchestrator.schedule(world.app, id).state == .pending)
+            let other = world.sibling()
+            try await other.withIntake { try await other.runSchedules() }
+            #expect(try await world.orchestrator.schedule(world.app, id).state == .done)
         }
     }
 

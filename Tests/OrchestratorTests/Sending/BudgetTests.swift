@@ -148,6 +148,27 @@ struct BudgetTests {
         }
     }
 
+    @Test("Who is sent an alert's change without the alert takes nothing from the priority of the alert")
+    func changeBeforeItsAlert() async throws {
+        try await withWorld(policy: {
+            $0.budget.ordinary = 4
+            $0.budget.reserve = 4
+        }) { world in
+            try await world.start()
+            try await world.follow("d1", token: "aa01", known: 1)
+            try await world.settle()
+            try await world.update(score: 1, alert: "Messi") { $0.urgency = .notable }
+            // Who joins late is served first, and told of nothing.
+            try await world.follow("d2", token: "aa02")
+            try await world.settle()
+            let pushes = world.recorder.take()
+            #expect(pushes.map(\.destination) == ["aa02", "aa01"])
+            #expect(pushes.map(\.alert) == [nil, "Messi"])
+            #expect(pushes.map(\.priority) == [.five, .ten])
+            #expect(try await reasons(world) == ["alert"])
+        }
+    }
+
     @Test("An alert that has to be tried again costs the others nothing, however many routine changes come meanwhile")
     func retriedAlert() async throws {
         try await withWorld(policy: { $0.budget.ordinary = 4 }) { world in

@@ -153,6 +153,33 @@ struct CatchUpTests {
             try await world.update(score: 1)
             try await world.settle()
             #expect(world.recorder.take().map(\.destination) == ["aa02"])
+            // One without a generation leaves the stored one as it is.
+            try await world.follow("d1", token: "aa03")
+            try await world.follow("d1", token: "aa01", generation: 1)
+            try await world.settle()
+            _ = world.recorder.take()
+            try await world.update(score: 2)
+            try await world.settle()
+            #expect(world.recorder.take().map(\.destination) == ["aa03"])
+        }
+    }
+
+    @Test("A token that is reported while the one before is sent to is sent the same")
+    func rotationInFlight() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.update(score: 1)
+            try await world.settle()
+            try await world.follow("d1", token: "aa01")
+            let gate = world.recorder.close()
+            async let walk: Void = world.settle()
+            await gate.arrivals()
+            try await world.follow("d1", token: "bb01")
+            world.recorder.open()
+            try await walk
+            try await world.settle()
+            #expect(world.recorder.pushes(to: "aa01").map(\.score) == [1])
+            #expect(world.recorder.pushes(to: "bb01").map(\.score) == [1])
         }
     }
 
@@ -188,6 +215,25 @@ struct CatchUpTests {
             #expect(world.recorder.pushes(to: "aa01").map(\.score) == [1, 2, 3])
             #expect(world.recorder.pushes(to: "aa01").map(\.alert) == ["Messi", "Messi", nil])
             #expect(world.recorder.pushes(to: "aa02").map(\.alert) == ["Messi", nil, nil])
+        }
+    }
+
+    @Test("An alert that is owed from earlier gives way to a newer state beside which it has no room")
+    func owedAlertWithoutRoom() async throws {
+        try await withWorld { world in
+            try await world.start(alert: nil)
+            for number in 1...2 { try await world.follow("d\(number)", token: "aa0\(number)", known: 1) }
+            try await world.settle()
+            world.recorder.answer("aa01", with: .tooMany)
+            try await world.update(score: 1, alert: String(repeating: "y", count: 200))
+            try await world.settle()
+            try await world.update(score: 2) { $0.contentState["note"] = .string(String(repeating: "x", count: 3900)) }
+            try await world.pass(3)
+            try await world.settle()
+            let push = try #require(world.recorder.pushes(to: "aa01").last)
+            #expect(push.score == 2)
+            #expect(push.alert == nil)
+            #expect(push.bytes.count <= 4096)
         }
     }
 

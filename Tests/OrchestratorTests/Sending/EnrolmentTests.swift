@@ -159,6 +159,19 @@ struct EnrolmentTests {
         }
     }
 
+    @Test("A device that the audience names is not started while it is in the other environment")
+    func otherEnvironment() async throws {
+        try await withWorld { world in
+            try await world.register("d1", token: "5a01", on: .sandbox)
+            try await world.register("d2", token: "5a02", user: "u2", on: .sandbox)
+            var audience = World.devices("d1")
+            audience.users = [UserID(stored: "u2")]
+            try await world.start(to: audience)
+            #expect(try await sent(in: world) == [])
+            #expect(try await world.number("SELECT count(*) FROM starts") == 0)
+        }
+    }
+
     @Test("An audience is counted stretch by stretch, and each device once", arguments: [1, 2, 100])
     func counting(stretchSize: Int) async throws {
         try await withWorld { world in

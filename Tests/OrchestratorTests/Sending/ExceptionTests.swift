@@ -69,14 +69,31 @@ struct ExceptionTests {
         }
     }
 
-    @Test("A death that is known late does not kill the token that took the dead one's place")
-    func lateDeath() async throws {
+    @Test("Where all tokens of a ring are dead it has nothing to repeat", arguments: [nil, "Messi"])
+    func allDead(alert: String?) async throws {
+        try await withWorld { world in
+            try await world.start()
+            for number in 1...2 { try await world.follow("d\(number)", token: "aa0\(number)", known: 1) }
+            try await world.settle()
+            world.recorder.answerAll(with: .unregistered(at: nil))
+            try await world.update(score: 1, alert: alert)
+            try await world.settle()
+            #expect(try await world.number("SELECT count(*) FROM subscriptions WHERE state = 'dead'") == 2)
+            #expect(try await world.number("SELECT failures FROM segments") == 0)
+        }
+    }
+
+    @Test(
+        "A token's failure that is known late does nothing to the token that took its place",
+        arguments: [PushOutcome.unregistered(at: nil), .badToken]
+    )
+    func lateFailure(outcome: PushOutcome) async throws {
         try await withWorld { world in
             try await world.start()
             try await world.follow("d1", token: "aa01", known: 1)
             try await world.settle()
             try await world.update(score: 1)
-            world.recorder.answer("aa01", with: .unregistered(at: nil))
+            world.recorder.answer("aa01", with: outcome)
             let gate = world.recorder.close()
             async let walk: Void = world.settle()
             await gate.arrivals()

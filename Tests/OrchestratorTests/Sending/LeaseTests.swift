@@ -111,6 +111,11 @@ struct LeaseTests {
             let seen = try await segments.renew(lease).wakes
             try await world.update(score: 1)
             #expect(try await segments.rest(lease, wakesSeen: seen) == false)
+            #expect(try await segments.pause(lease, wakesSeen: seen, for: .seconds(1)) == false)
+            let before = try await segments.renew(lease).wakes
+            try await world.database.execute(SegmentStore.announce(activityKeys: [lease.activityKey]))
+            try await segments.takeAnnouncements()
+            #expect(try await segments.rest(lease, wakesSeen: before) == false)
             #expect(try await segments.rest(lease, wakesSeen: segments.renew(lease).wakes))
             await #expect(throws: LeaseLost.self) { try await segments.renew(lease) }
         }
@@ -141,6 +146,39 @@ struct LeaseTests {
             try await world.expireLeases()
             #expect(try await segments.mayGoOn(lease, with: activity))
             #expect(try await world.sibling().orchestrator.segments.claim(limit: 5).isEmpty)
+        }
+    }
+
+    @Test("A lease that has run out is not prolonged while another takes it")
+    func race() async throws {
+        try await withWorld { world in
+            try await world.start(to: World.devices("d1"))
+            let segments = world.orchestrator.segments
+            let lease = try #require(try await segments.claim(limit: 5).first)
+            try await world.expireLeases()
+            let renewal = try await world.database.withTransaction { connection in
+                _ = try await connection.execute("UPDATE segments SET lease_owner = gen_random_uuid()")
+                let renewal = Task { _ = try await segments.renew(lease) }
+                try await world.someoneWaits()
+                return renewal
+            }
+            await #expect(throws: LeaseLost.self) { try await renewal.value }
+        }
+    }
+
+    @Test("A newer change stops what goes on with an older one; of that which begins, only an end does")
+    func newer() async throws {
+        try await withWorld { world in
+            try await world.start(to: World.devices("d1"))
+            let segments = world.orchestrator.segments
+            let lease = try #require(try await segments.claim(limit: 5).first)
+            let activity = try #require(try await world.snapshot(of: lease.activityKey))
+            #expect(try await segments.mayGoOn(lease, with: activity))
+            try await world.update(score: 1)
+            #expect(try await !segments.mayGoOn(lease, with: activity))
+            #expect(try await segments.mayGoOn(lease, with: activity, isFirst: true))
+            try await world.end()
+            #expect(try await !segments.mayGoOn(lease, with: activity, isFirst: true))
         }
     }
 
@@ -198,6 +236,11 @@ struct LeaseTests {
             #expect(second.owner != first.owner)
             await #expect(throws: LeaseLost.self) {
                 try await segments.acknowledge(first, Carousel(cursor: 7), with: ["UPDATE activities SET stamp = 1"])
+            }
+            for alertStamp in [nil, Timestamp(1)] {
+                await #expect(throws: LeaseLost.self) {
+                    try await segments.store(["UPDATE activities SET stamp = 1"], alertStamp: alertStamp, under: first)
+                }
             }
             #expect(try await world.number("SELECT cursor FROM segments") == 0)
             #expect(try await world.number("SELECT stamp FROM activities") != 1)

@@ -86,6 +86,7 @@ struct MergeTests {
             try await world.settle()
             #expect(world.recorder.pushes(to: "aa01").map(\.score) == [0, 1, 3])
             #expect(try await world.word(Self.merged) == (isRefused ? "2 into 4, 3 into 4" : "3 into 4"))
+            #expect(try await world.number("SELECT count(unsent_after) FROM segments") == 0)
         }
     }
 
@@ -177,6 +178,46 @@ struct MergeTests {
             // As far as the channel had come when the ring came by.
             let passed: Query = "SELECT coalesce(unsent_after, 5) FROM segments WHERE segment = 0"
             #expect(try await world.number(passed) ?? 0 >= 4)
+        }
+    }
+
+    @Test("What is sent though others have jumped over it counts as merged no more")
+    func sentAfterAll() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.follow("d1", token: "aa01")
+            try await world.settle()
+            world.recorder.answer("aa01", with: Self.away)
+            try await world.update(score: 1, mustDeliver: true)
+            try await world.settle()
+            try await world.database.execute("UPDATE subscriptions SET due_at = due_at + interval '1 hour'")
+            try await world.follow("d2", token: "aa02", known: 2)
+            try await world.update(score: 2)
+            try await world.settle()
+            #expect(world.recorder.pushes(to: "aa02").map(\.score) == [2])
+            #expect(try await world.word(Self.merged) == "2 into 3")
+            try await world.hurry()
+            try await world.settle()
+            #expect(world.recorder.pushes(to: "aa01").map(\.score) == [0, 1, 1, 2])
+            #expect(try await world.word(Self.merged) == nil)
+        }
+    }
+
+    @Test("What is merged already is not merged again, whoever comes by")
+    func again() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.follow("d1", token: "aa01")
+            try await world.settle()
+            for score in 1...2 { try await world.update(score: Int64(score)) }
+            try await world.pass(5)
+            try await world.settle()
+            #expect(try await world.word(Self.merged) == "2 into 3")
+            let key = try #require(try await world.number("SELECT activity_key FROM activities"))
+            let lease = SegmentLease(activityKey: key, segment: SegmentLease.firstRing, owner: "")
+            // As if a ring had stood before them all the time.
+            _ = try await world.database.pipeline(ChangeStore.merge(under: lease, after: 1, before: 3, into: 3))
+            #expect(try await world.events(.changesMerged).count == 1)
         }
     }
 

@@ -139,6 +139,22 @@ struct PushQueueTests {
         }
     }
 
+    @Test("The death of a token does nothing to the one that the device has reported in its place")
+    func lateDeath() async throws {
+        try await withWorld { world in
+            try await world.register("phone", deviceToken: "aa01")
+            world.recorder.answer("aa01", with: .unregistered(at: 4_000_000_000_000))
+            _ = try await world.orchestrator.push(world.app, request(Self.phone))
+            let gate = world.recorder.close()
+            async let sending: Void = sendDue(world)
+            await gate.arrivals()
+            try await world.register("phone", deviceToken: "bb01")
+            world.recorder.open()
+            try await sending
+            #expect(try await world.word("SELECT encode(device_token, 'hex') FROM devices") == "bb01")
+        }
+    }
+
     @Test("A daemon that dies with pushes in its hands leaves them to another")
     func crash() async throws {
         try await withWorld { world in

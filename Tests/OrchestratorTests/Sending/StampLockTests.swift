@@ -30,4 +30,27 @@ struct StampLockTests {
             }
         }
     }
+
+    @Test("Who comes second to stamp a change sends it under the first one's stamp")
+    func once() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.follow("phone", token: "aa01", known: 1)
+            try await world.settle()
+            try await world.exhaustStamps()
+            #expect(try await world.update(score: 1).timestamp == nil)
+            try await world.pass(5)
+            let lease = try #require(try await world.orchestrator.segments.claim(limit: 1).first)
+            let stamps = try await world.database.withTransaction { connection in
+                _ = try await connection.query("SELECT FROM activities FOR UPDATE")
+                let stamps = (1...2).map { _ in
+                    Task { try await world.orchestrator.changes.stamped(2, under: lease)?.timestamp }
+                }
+                try await world.someoneWaits(atLeast: 2)
+                return stamps
+            }
+            #expect(try await stamps[0].value != nil)
+            #expect(try await stamps[0].value == stamps[1].value)
+        }
+    }
 }

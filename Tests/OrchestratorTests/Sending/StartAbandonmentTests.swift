@@ -32,6 +32,23 @@ struct StartAbandonmentTests {
         }
     }
 
+    @Test("A claim that is left is not given up, for its start may have left: what became of it is not known")
+    func claim() async throws {
+        try await withWorld { world in
+            try await world.register("d1", token: "5a01")
+            try await world.start(to: World.devices("d1"))
+            try await world.settle()
+            // As if its daemon had died.
+            try await world.database.execute(
+                "UPDATE starts SET state = 'claimed', due_at = clock_timestamp() + interval '1 hour'"
+            )
+            try await world.end()
+            try await world.settle()
+            #expect(try await world.startState("d1") == "unknown")
+            #expect(try await world.number("SELECT count(*) FROM starts WHERE due_at IS NOT NULL") == 0)
+        }
+    }
+
     @Test(
         "Starts that are left after the end are given up, however many, also when it is long past",
         arguments: [5, 86_400]

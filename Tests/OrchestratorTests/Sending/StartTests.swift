@@ -168,6 +168,9 @@ struct StartTests {
             #expect(starts.unknown == 1)
             #expect(starts.repeated == 1)
             #expect(try await world.number("SELECT count(*) FROM segments WHERE due_at IS NOT NULL") == 0)
+            // Nor does a new registration make it due.
+            try await world.register("d1", token: "5b01")
+            #expect(try await world.number("SELECT count(*) FROM starts WHERE due_at IS NOT NULL") == 0)
         }
     }
 
@@ -356,6 +359,28 @@ struct StartTests {
             try await world.settle()
             #expect(world.recorder.take().map(\.destination) == ["5a01", "5b01"])
             #expect(try await world.startState("d1") == "sent")
+        }
+    }
+
+    @Test("A registration while a start is under way makes it leave once more if it fails, and not again")
+    func renewedOnce() async throws {
+        try await withWorld { world in
+            let refused = PushOutcome(.requestInvalid, status: 400, reason: "BadTopic")
+            try await world.register("d1", token: "5a01")
+            world.recorder.answerAll(with: refused)
+            try await world.start(to: World.devices("d1"))
+            let gate = world.recorder.close()
+            async let walk: Void = world.settle()
+            await gate.arrivals()
+            try await world.register("d1", token: "5a01")
+            world.recorder.open()
+            try await walk
+            for _ in 1...3 {
+                try await world.pass(31)
+                try await world.settle()
+            }
+            #expect(world.recorder.take().map(\.destination) == ["5a01", "5a01"])
+            #expect(try await world.startState("d1") == "failed")
         }
     }
 

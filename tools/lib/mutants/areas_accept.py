@@ -2,7 +2,7 @@
 
 from mutant import Area
 
-accept = Area("accept", "^OrchestratorTests[.](Accept|Batch|ScheduleTests|Idempot|Version)")
+accept = Area("accept", "^OrchestratorTests[.](Accept|Batch|ScheduleTests|Pacing|RoutineChange)")
 GROUP = "Orchestrator/Intake/ChangeGroup.swift"
 accept.expression("riding-alert-is-not-measured", GROUP, "[change.command.alert, place.ridingAlert].compactMap { $0 } + place.openBarrierAlerts",
                   "[change.command.alert].compactMap { $0 } + place.openBarrierAlerts")
@@ -17,7 +17,7 @@ accept.expression("schedule-is-not-settled", GROUP, "!settled.isEmpty", "false",
 accept.statement("accepted-is-forgotten-within-a-group", GROUP, "place.accepted(change)")
 accept.expression("least-ring-is-not-asked", GROUP, "row.completed < known.completed", "row.completed > known.completed")
 
-idempotency = Area("idempotency", "^OrchestratorTests[.](Idempot|Batch|KeptAnswer)")
+idempotency = Area("idempotency", "^OrchestratorTests[.](Idempot|Batch|CountedAnswer|GroupedWork|ActivityDeletion)")
 KEPT = "Orchestrator/Intake/KeptAnswers.swift"
 idempotency.expression("other-body-is-answered", KEPT, "kept.bodyHash == key.bodyHash", "true")
 idempotency.expression("old-answers-are-given", KEPT, "isKept", "true", at="guard isKept else {")
@@ -28,7 +28,7 @@ idempotency.expression("deletion-race-is-an-error", KEPT, 'error.sqlState == "23
 idempotency.expression("group-does-not-see-its-answers", GROUP, "try kept.answer(to: key)", "nil")
 idempotency.statement("group-keeps-no-answers", GROUP, "if let key = command.idempotencyKey { kept.keep(answer, for: key) }")
 
-schedules = Area("schedules", "^OrchestratorTests[.](Schedule|Silence)")
+schedules = Area("schedules", "^OrchestratorTests[.](Schedule|Pacing)")
 RUNNER = "Orchestrator/Schedules/ScheduleRunner.swift"
 schedules.query("end-does-not-pass", RUNNER, "s.kind = 'end' AND e.reason IS NOT NULL", "false")
 schedules.query("end-passes-what-was-not-tried", RUNNER, "s.kind = 'end' AND e.reason IS NOT NULL", "s.kind = 'end'")
@@ -36,14 +36,15 @@ schedules.query("leased-schedules-run", RUNNER, "(lease_until IS NULL OR lease_u
 schedules.query("order-is-lost", RUNNER, "(e.due_at, e.kind, e.created_at, e.schedule_id) < (s.due_at, s.kind, s.created_at, s.schedule_id)", "false")
 schedules.expression("server-fault-fails-a-schedule", RUNNER, "problem.status < 500", "true")
 schedules.expression("busy-fails-a-schedule", RUNNER, "problem.status != 429", "true")
-schedules.query("ended-activity-begins", RUNNER, " AND a.state = 'scheduled'", "")
+schedules.query("ended-activity-begins", RUNNER, " AND a.state = 'scheduled'", "",
+                equivalent="who ends an activity cancels its schedules in the same transaction, so none is pending then")
 schedules.query("cancelled-start-runs", RUNNER, " AND state = 'pending'", "",
                 at="WHERE schedule_id = \\(scheduleID)::uuid AND state = 'pending'")
 SILENCE = "Orchestrator/Schedules/SilenceLimit.swift"
 schedules.string("silence-begins-at-the-start", SILENCE, "c.accepted_at, a.started_at", "a.started_at")
 schedules.string("silence-is-always-over", SILENCE, "\\(limit) <= clock_timestamp()", "true")
 
-reports = Area("reports", "^OrchestratorTests[.](.*Report|Rotation|CatchUp|Device|Reinstall|Leaving|Removal|.*Token)")
+reports = Area("reports", "^OrchestratorTests[.](.*Report|NextCard|CardWatcher|Rotation|CatchUp|DeviceTests|Reinstall|Alignment|Withheld)")
 ROWS = "Orchestrator/Intake/Reports/ReportRows.swift"
 reports.string("older-generation-counts", ROWS, "s.generation <= \\(newGeneration(kind))", "true")
 reports.string("any-other-card-replaces", ROWS, "s.state IN ('over', 'dead') AND \\(namesOtherCard)", "\\(namesOtherCard)")

@@ -30,12 +30,12 @@ end.expression("forced-change-is-none", MACHINE, "!update.force", "true")
 end.expression("alert-of-equal-state-is-lost", MACHINE, "!update.hasAlert", "true")
 end.expression("equal-state-is-sent", MACHINE, "update.contentState == standing.contentState", "false")
 
-barriers = Area("barriers", "^ActivityModelTests[.].*StateMachine|^OrchestratorTests[.](Barrier|Boarding|Accept|CatchUp)")
+barriers = Area("barriers", "^ActivityModelTests[.].*StateMachine|^OrchestratorTests[.](Boarding|Accept|CatchUp)")
 barriers.expression("nine-barriers", MACHINE, "open < Self.maximumOpenBarriers", "open <= Self.maximumOpenBarriers")
 barriers.expression("barriers-are-not-counted", MACHINE, "open + 1", "open", at="standing.openBarriers = open + 1")
 barriers.expression("barrier-of-equal-state", MACHINE, "!isUnchanged", "true", at="if !isUnchanged, update.mustDeliver")
 
-cards = Area("cards", "^ActivityModelTests|^OrchestratorTests[.](Card|.*Wake|.*Watch)")
+cards = Area("cards", "^ActivityModelTests|^OrchestratorTests[.](Card|.*Watch)")
 WATCH = f"{LIFECYCLE}/CardWatch.swift"
 cards.expression("expires-late", WATCH, "age >= Self.microseconds(Self.lifetimeSeconds)", "age > Self.microseconds(Self.lifetimeSeconds)")
 cards.expression("wakes-twice", WATCH, "!isWoken", "true", at="policy.wakeAfterSeconds, !isWoken, canWake")
@@ -80,7 +80,7 @@ budget.expression("routine-alert-is-quiet", PRIORITY, "urgency == .routine && !h
 budget.expression("critical-is-notable", PRIORITY, "urgency == .critical", "false")
 budget.expression("end-waits-for-budget", PRIORITY, ".ten", ".five", at="PriorityDecision(priority: .ten, reason: .end")
 
-sizes = Area("sizes", "^ActivityModelTests[.].*(Size|Bod|Limit)|^OrchestratorTests[.](Accept|StartRequest)")
+sizes = Area("sizes", "^ActivityModelTests[.].*Bod|^OrchestratorTests[.](Accept|StartRequest)")
 LIMIT = f"{MODEL}/Pushes/SizeLimit.swift"
 sizes.expression("device-limit", LIMIT, "4096", "4097", at="case .device, .stored: 4096")
 sizes.expression("broadcast-limit", LIMIT, "5120", "4096", at="case .call, .broadcast: 5120")
@@ -95,7 +95,7 @@ sizes.expression("later-end-is-not-measured", BODIES, "max(update.count, end.cou
 sizes.expression("alerts-are-free", BODIES, "alerts.map(\\.bound).max() ?? 0", "0")
 sizes.expression("nothing-is-measured", BODIES, "bound(contentState, combination) <= least", "true")
 
-bodies = Area("bodies", "^ActivityModelTests[.].*(Bod|Dismissal|Render)|^OrchestratorTests[.]DeliveryTimes")
+bodies = Area("bodies", "^ActivityModelTests[.].*(Bod|Polic)|^OrchestratorTests[.]DeliveryTimes")
 DISMISSAL = f"{MODEL}/Rendering/Dismissal.swift"
 bodies.expression("dismissal-now-is-not-past", DISMISSAL, "timestamp - Self.pastSeconds", "timestamp")
 bodies.expression("dismissal-after-four-hours", DISMISSAL, "min(seconds, Policy.maximumDismissal)", "seconds")
@@ -139,7 +139,7 @@ answers.expression("unnamed-403-is-no-credential", RULES, "[401, 403].contains(s
 answers.expression("server-error-is-final", RULES, ".retry", ".requestInvalid", at='500, "InternalServerError", .retry')
 answers.expression("expired-provider-token-stays", RULES, ".renewToken", ".keep", at='"ExpiredProviderToken", .credential, .renewToken')
 
-pace = Area("pace", "^OrchestratorTests[.](.*Backoff|Pacing|Lease|Exception|Start)")
+pace = Area("pace", "^OrchestratorTests[.](Pacing|Lease|Exception|Start)")
 BACKOFF = "Orchestrator/Sending/Backoff.swift"
 pace.expression("no-cap", BACKOFF, "min(doubled, cap)", "doubled")
 pace.expression("no-doubling", BACKOFF, "(1 << min(max(failures, 1) - 1, 20))", "1")

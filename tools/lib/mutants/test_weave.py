@@ -1,3 +1,4 @@
+import re
 import tempfile
 import unittest
 from pathlib import Path
@@ -5,6 +6,7 @@ from pathlib import Path
 from catalogue import load
 from failure import Failure
 from mutant import Area
+from package import TESTS
 from weave import weave, woven
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -19,6 +21,23 @@ def woven_source(source, add):
         path.parent.mkdir(parents=True)
         path.write_text(source)
         return weave("Sources/M/file.swift", Path(folder), list(enumerate(area.mutants, 1)))
+
+
+def test_names():
+    """Those of the package as `--filter` sees them, and some more: every suite of a file with every function in it."""
+    for target in TESTS:
+        for path in (ROOT / "Tests" / target).rglob("*.swift"):
+            text = path.read_text()
+            for suite in re.findall(r"^(?:struct|final class|enum|actor) (\w+)", text, re.MULTILINE):
+                for function in re.findall(r"^    func (\w+)", text, re.MULTILINE):
+                    yield f"{target}.{suite}/{function}()"
+
+
+def alternatives(suites):
+    """The patterns for single suites of which one is made: `^A[.](B|C)|^D` is `^A[.]B`, `^A[.]C` and `^D`."""
+    for part in re.split(r"\|(?=\^)", suites):
+        before, bracket, inside = part.partition("(")
+        yield from (before + name for name in inside.removesuffix(")").split("|")) if bracket else [part]
 
 
 class WeaveTests(unittest.TestCase):
@@ -68,6 +87,13 @@ class CatalogueTests(unittest.TestCase):
         woven(mutants, ROOT)
         self.assertGreaterEqual(len(mutants), 120)
         self.assertTrue(all(mutant.find != mutant.replace for mutant in mutants))
+
+    def test_every_suite_that_is_tried_first_exists(self):
+        tests = "\n".join(test_names())
+        for suites in sorted({mutant.suites for mutant in load()}):
+            for pattern in alternatives(suites):
+                with self.subTest(suites=suites, pattern=pattern):
+                    self.assertRegex(tests, re.compile(pattern, re.MULTILINE))
 
 
 if __name__ == "__main__":

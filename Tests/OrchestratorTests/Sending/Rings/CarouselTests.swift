@@ -62,6 +62,19 @@ struct CarouselTests {
         #expect(ring.pushes == 14)
     }
 
+    @Test("has come back when the last of a batch stands at the bound, though nobody has looked behind it")
+    func lastAtBound() {
+        var carousel = Carousel()
+        carousel.turn(to: 1, alert: nil)
+        carousel.acknowledge(through: 5, reachedBound: false)
+        carousel.turn(to: 2, alert: nil)
+        carousel.acknowledge(through: nil, reachedBound: true)
+        #expect(carousel.next == .send(revision: 2, alert: nil, after: 0, through: 5))
+        carousel.acknowledge(through: 5, reachedBound: false)
+        #expect(carousel.next == .rest)
+        #expect(carousel.completed == 2)
+    }
+
     @Test("lets an unheard alert ride on newer states, once per destination")
     func alertRides() {
         var ring = Ring(keys: Array(1...9))

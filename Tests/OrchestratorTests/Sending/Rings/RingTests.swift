@@ -135,6 +135,23 @@ struct RingTests {
         }
     }
 
+    @Test("The end does not wait either for a must-deliver change that the walk has begun and nobody was reached by")
+    func endPassesBegunBarrier() async throws {
+        try await withWorld { world in
+            try await world.start()
+            try await world.crowd(2)
+            try await world.settle()
+            world.recorder.answerAll(with: .unavailable)
+            try await world.update(score: 1, mustDeliver: true)
+            try await world.settle()
+            world.recorder.answerAll(with: nil)
+            _ = world.recorder.take()
+            try await world.end()
+            try await world.settle()
+            #expect(world.recorder.take().map(\.event) == ["end", "end"])
+        }
+    }
+
     @Test("At most eight must-deliver changes are open; when they have been sent there is room again")
     func barrierLimit() async throws {
         try await withWorld { world in
@@ -151,7 +168,9 @@ struct RingTests {
                 try await world.settle()
             }
             #expect(world.recorder.pushes(to: "aa01").compactMap(\.score) == Array(1...8))
-            #expect(try await world.update(score: 9, mustDeliver: true).revision == 10)
+            // Neither those that were sent nor what need not be delivered takes any.
+            for score in 9...17 { try await world.update(score: Int64(score)) }
+            #expect(try await world.update(score: 18, mustDeliver: true).revision == 19)
         }
     }
 
