@@ -31,7 +31,10 @@ class Cluster(Program):
     """A running server; used in a `with`. It ends with this process, and its data with the folder."""
 
     def __init__(self, bin, folder):
-        self.command = [os.path.join(bin, "bench-orchestrator"), "database", "--folder", os.path.join(folder, "cluster")]
+        place = os.path.join(folder, "cluster")
+        self.command = [os.path.join(bin, "bench-orchestrator"), "database", "--folder", place]
+        # What the server says, and its write-ahead log.
+        self.log, self.wal = os.path.join(place, "server.log"), os.path.join(place, "data", "pg_wal")
         self.count = 0
 
     def start(self):
