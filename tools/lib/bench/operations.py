@@ -10,7 +10,7 @@ from daemon import ADMIN, Daemon
 from measure import Failure, say
 from simulator import Simulator
 from stage import APP, PATH, Stage, state
-from watch import ServerLog, Watch
+from watch import LEAST_STATEMENT_MS, ServerLog, Watch, at_least
 
 TYPE = "Final"
 # What everybody follows: by update tokens, and by a channel.
@@ -215,7 +215,7 @@ class Operations:
         say(
             f"   {name}: {row['seconds']:,.2f} s, answered in {row['answer_ms']:,.0f} ms; an accept elsewhere"
             f" {row['longest_accept_elsewhere_ms']:,.0f} ms, a transaction {row['rows_of_one_transaction']:,} rows,"
-            f" a statement {words_of(row)}, {row['memory_mib']:.0f} MiB"
+            f" a statement {at_least(row['longest_statement_ms'], LEAST_STATEMENT_MS)}, {row['memory_mib']:.0f} MiB"
         )
 
     def keep_log(self, size):
@@ -375,8 +375,3 @@ class Operations:
 
         self.run("the ended activity is deleted, after its time", work)
 
-
-def words_of(row):
-    """The longest statement in words."""
-    ms = row["longest_statement_ms"]
-    return "< 5 ms" if ms is None else f"{ms:,.0f} ms"

@@ -14,10 +14,11 @@ from costs import Costs
 from credentials import make_certificate
 from growth import grow, mixed
 from measure import commit, conditions, say, to_json, version
-from operations import Operations, words_of
+from operations import Operations
 from page import markdown_table, replace_between
 from sink import Sink
 from stage import Stage
+from watch import LEAST_STATEMENT_MS, LEAST_WAIT_MS, at_least
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
 sys.path.append(os.path.join(ROOT, "tools", "lib", "capacity"))
@@ -116,16 +117,19 @@ def growth_table(growth):
 
 
 def operations_table(rows):
-    head = ["", "through after", "answered after", "longest accept elsewhere", "most rows of one transaction"]
-    table = [[*head, "longest statement", "memory of tallyd"]]
+    table = [[
+        "", "through after", "answered after", "longest accept elsewhere", "longest wait for a lock", "most rows of a transaction",
+        "longest statement", "memory of tallyd",
+    ]]  # fmt: skip
     for one in rows:
         if "failed" in one:
-            table.append([one["name"], "failed", "", "", "", "", ""])
+            table.append([one["name"], "failed"] + [""] * 6)
             continue
+        accept, statement = (", some failed" * bool(one["failed_accepts"]), ", some ran out of time" * bool(one["statement_timeouts"]))
         table.append([
             one["name"], f"{one['seconds']:,.1f} s", f"{one['answer_ms']:,.0f} ms",
-            f"{one['longest_accept_elsewhere_ms']:,.0f} ms" + (", and some failed" if one["failed_accepts"] else ""),
-            f"{one['rows_of_one_transaction']:,}", words_of(one) + (", and some ran out of time" if one["statement_timeouts"] else ""),
+            f"{one['longest_accept_elsewhere_ms']:,.0f} ms{accept}", at_least(one["longest_lock_wait_ms"], LEAST_WAIT_MS),
+            f"{one['rows_of_one_transaction']:,}", at_least(one["longest_statement_ms"], LEAST_STATEMENT_MS) + statement,
             f"{one['memory_mib']:.0f} MiB",
         ])  # fmt: skip
     return table

@@ -13,8 +13,8 @@ from cluster import program
 from measure import Failure, median
 from processes import Process
 
-# Shorter statements are not in the server's log.
-LEAST_STATEMENT_MS = 5
+# Shorter statements, and shorter waits for a lock, are not in the server's log.
+LEAST_STATEMENT_MS, LEAST_WAIT_MS = 5, 20
 
 
 class Elsewhere:
@@ -67,7 +67,7 @@ class Elsewhere:
 
 
 class ServerLog:
-    """The statements that took long, and those that were cut off, as the server's log has them from here on."""
+    """Statements that took long or were cut off, and waits for locks: what the server's log has of them from here on."""
 
     SETTINGS = {
         "log_min_duration_statement": str(LEAST_STATEMENT_MS),
@@ -75,6 +75,8 @@ class ServerLog:
         # Tokens and keys by the thousand.
         "log_parameter_max_length": "0",
         "log_parameter_max_length_on_error": "0",
+        "log_lock_waits": "on",
+        "deadlock_timeout": str(LEAST_WAIT_MS),
     }
 
     def __init__(self, path):
@@ -99,16 +101,19 @@ class ServerLog:
             if entry:
                 yield "".join(entry).split("|", 1)
 
-    def statements(self):
-        """The milliseconds and the text of each statement of a daemon, the longest first; and how many ran out of time."""
-        found, timeouts = [], 0
+    def read(self):
+        """The milliseconds and the text of each statement of a daemon, the longest first; the milliseconds of each wait for a
+        lock; and how many statements ran out of time."""
+        statements, waits, timeouts = [], [0.0], 0
         for application, *text in self.entries():
             if not text or application == "psql":
                 continue
             if entry := re.match(r"LOG: +duration: ([0-9.]+) ms +\w+(?: [^:]*)?: (.*)", text[0], re.DOTALL):
-                found.append((float(entry[1]), " ".join(entry[2].split())))
+                statements.append((float(entry[1]), " ".join(entry[2].split())))
+            elif entry := re.match(r"LOG: +process \d+ (?:acquired|still waiting for) .* after ([0-9.]+) ms", text[0]):
+                waits.append(float(entry[1]))
             timeouts += "due to statement timeout" in text[0]
-        return sorted(found, reverse=True), timeouts
+        return sorted(statements, reverse=True), max(waits), timeouts
 
 
 def log_position(cluster, url):
@@ -199,7 +204,7 @@ class Watch:
     def row(self):
         cluster, url = self.stage.cluster, self.stage.url
         accepts = self.elsewhere.during(self.began, self.ended)
-        statements, timeouts = self.log.statements()
+        statements, wait, timeouts = self.log.read()
         rows = rows_of_transactions(cluster, url, self.wal, log_position(cluster, url))
         return {
             "seconds": round(self.ended - self.began, 2),
@@ -209,9 +214,10 @@ class Watch:
             "failed_accepts": self.elsewhere.failures[:3],
             "rows_of_one_transaction": sum(rows.values()),
             "rows_by_table": rows,
-            "longest_statement_ms": round(statements[0][0], 1) if statements else None,
+            "longest_statement_ms": round(statements[0][0], 1) if statements else 0,
             "longest_statements": [[round(ms, 1), text] for ms, text in self.distinct(statements)],
             "statement_timeouts": timeouts,
+            "longest_lock_wait_ms": round(wait, 1),
             "memory_mib": round(self.peak / 2**20, 1) if self.peak else None,
             "pushes": self.stage.sink.counts()["requests"],
         }
@@ -223,3 +229,8 @@ class Watch:
         for ms, text in statements:
             found.setdefault(text, ms)
         return [(ms, text) for text, ms in list(found.items())[:count]]
+
+
+def at_least(ms, least):
+    """Milliseconds in words; what is shorter than `least` is not seen."""
+    return f"{ms:,.0f} ms" if ms >= least else f"< {least} ms"
