@@ -54,6 +54,12 @@ class Cluster(Program):
         words = [program("psql"), "-X", "-q", "-t", "-A", "-v", "ON_ERROR_STOP=1", "-c", sql, url or self.url]
         return said_by(words).strip()
 
+    def configure(self, settings):
+        """Changes settings that need no restart; for the rest of its life."""
+        for name, value in settings.items():
+            self.query(f"ALTER SYSTEM SET {name} = '{value}'")
+        self.query("SELECT pg_reload_conf()")
+
     def fresh(self):
         """The URL of a new database with the tables of this version, and nothing in them."""
         self.drop()

@@ -24,8 +24,8 @@ OTHERS, PER_SECOND = 100, 100
 # A version of the app for each of the type, and what the state may say in it that it could not before. Nobody has a card by
 # the first; half of the devices each have the others.
 PERIODS = {"1.0": "penalties", "2.0": "extra_time", "3.0": "replay"}
-# Longer than any operation.
-PATIENCE = 3 * 3600
+# What is counted from the write-ahead log has to be there until it is counted; making files for it must not hold up commits.
+SERVER = {"max_wal_size": "16GB", "min_wal_size": "4GB", "wal_init_zero": "off"}
 
 
 class Scene(Stage):
@@ -37,6 +37,8 @@ class Scene(Stage):
     def __init__(self, bin, folder, cluster, sink, simulator, devices):
         super().__init__(bin, folder, cluster, sink, 1, "nothing")
         self.bin, self.devices = bin, devices
+        # The seconds that an operation may take. What runs out of time is repeated for ever.
+        self.patience = 300 + devices / 500
         authorities = os.path.join(folder, "authorities.pem")
         with open(authorities, "w") as file:
             for path in (simulator.authority, os.path.join(folder, "ca.pem")):
@@ -50,7 +52,7 @@ class Scene(Stage):
 
     def call(self, method, path, body=None, expected=range(200, 300), **headers):
         """Makes a call; the JSON of its answer, or its text. An operation may take its time."""
-        connection = http.client.HTTPConnection(urllib.parse.urlsplit(self.daemon.url).netloc, timeout=PATIENCE)
+        connection = http.client.HTTPConnection(urllib.parse.urlsplit(self.daemon.url).netloc, timeout=self.patience)
         head = {"Authorization": f"Bearer {ADMIN}", "Content-Type": "application/json", "Accept": "application/json"}
         try:
             connection.request(method, path, None if body is None else json.dumps(body), head | headers)
@@ -66,10 +68,10 @@ class Scene(Stage):
 
     def until(self, condition, pause=0.05):
         """Waits until a query says true. It must be cheap: it is asked more seldom, the longer it takes."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + self.patience
         while self.query(f"SELECT {condition}") != "t":
             if time.monotonic() > deadline:
-                raise Failure(f"this has not become true: {condition}")
+                raise Failure(f"not through after {self.patience:,.0f} s: {' '.join(condition.split())}")
             time.sleep(pause)
             pause = min(pause * 1.2, 1)
 
@@ -117,7 +119,8 @@ class Scene(Stage):
             FROM generate_series(2, {self.devices}) AS n ORDER BY n""",
             cards.format(mode="'token'", token=token, name=TOKENS),
             cards.format(mode="'channel'", token="NULL", name=CHANNEL),
-            f"INSERT INTO start_tokens (device_key, type_name, token) SELECT device_key, '{TYPE}', {token} FROM devices ORDER BY device_key",
+            f"""INSERT INTO start_tokens (device_key, type_name, token)
+            SELECT device_key, '{TYPE}', {token} FROM devices ORDER BY device_key""",
             f"""INSERT INTO activity_app_versions (activity_key, app_version, is_withheld, decodes_from)
             SELECT activity_key, version, false, 1
             FROM activities, unnest('{{{",".join(PERIODS)}}}'::text[]) AS version WHERE activity_id = '{TOKENS}'""",
@@ -162,25 +165,21 @@ class Operations:
         self.rows = []
 
     def measure(self):
-        for name, value in {
-            # What is counted from the log has to be there until it is counted.
-            "max_wal_size": "'16GB'",
-            "min_wal_size": "'4GB'",
-            "wal_init_zero": "off",
-        }.items():
-            self.cluster.query(f"ALTER SYSTEM SET {name} = {value}")
-        ServerLog.switch_on(self.cluster)
+        self.cluster.configure(SERVER | ServerLog.SETTINGS)
         with Simulator(self.bin, self.folder) as simulator:
             self.scene = Scene(self.bin, self.folder, self.cluster, self.sink, simulator, self.devices)
             with self.scene:
                 self.scene.fill()
                 say(f"   {self.devices:,} devices are there after {self.scene.load_seconds:,.0f} s")
-                for operation in (self.nothing, self.reads, self.changes, self.versions, self.audiences, self.halt, self.channel, self.ends):
+                groups = (
+                    self.nothing, self.reads, self.changes, self.versions, self.audiences, self.halt, self.channel, self.ends
+                )  # fmt: skip
+                for group in groups:
                     try:
-                        operation()
+                        group()
                     except Failure as failure:
                         # What the next ones need may not be there; they say so themselves.
-                        self.failed(f"before or after: {operation.__name__}", failure)
+                        self.failed(f"beside the operations: {group.__name__}", failure)
         return self.rows
 
     def failed(self, name, failure, **more):
@@ -188,7 +187,8 @@ class Operations:
         self.rows.append({"name": name, "subscriptions": self.devices, "failed": str(failure), **more})
 
     def run(self, name, work):
-        """Carries out an operation, and adds its row. `work(watch)` says how long the answer took, and returns when all is through."""
+        """Carries out an operation, and adds its row. `work(watch)` returns when all is through, and says how long the answer
+        took."""
         scene = self.scene
 
         def change(number):
@@ -220,12 +220,11 @@ class Operations:
 
     def keep_log(self, size):
         """How much of the write-ahead log stays there for whoever counts what is in it."""
-        self.cluster.query(f"ALTER SYSTEM SET wal_keep_size = '{size}'")
-        self.cluster.query("SELECT pg_reload_conf()")
+        self.cluster.configure({"wal_keep_size": size})
         self.cluster.query("CHECKPOINT")
 
     def one(self, name, method, path, body=None, wait=(), **options):
-        """An operation that is one call; it is through when the daemon has nothing more to do for the activities of `wait`."""
+        """An operation that is one call. It is through when the daemon has nothing more to do for the activities of `wait`."""
 
         def work(_):
             began = time.monotonic()
@@ -276,35 +275,42 @@ class Operations:
         self.one("the doctor", "POST", "/v1/doctor", {})
 
     def changes(self):
-        updates, end = f"{PATH}/activities/{TOKENS}/updates", f"{PATH}/activities/{TOKENS}/end"
-        self.one("a dry run of an update", "POST", f"{updates}?dry_run=true", self.scene.update())
-        self.one("a dry run of the end", "POST", f"{end}?dry_run=true", {})
-        self.one("an update", "POST", updates, self.scene.update(), wait=[TOKENS])
-        self.one("an update on the channel", "POST", f"{PATH}/activities/{CHANNEL}/updates", self.scene.update(), wait=[CHANNEL])
-        self.one("GET the activity after an update", "GET", f"{PATH}/activities/{TOKENS}")
+        activity, channel = f"{PATH}/activities/{TOKENS}", f"{PATH}/activities/{CHANNEL}"
+        self.one("a dry run of an update", "POST", f"{activity}/updates?dry_run=true", self.scene.update())
+        self.one("a dry run of the end", "POST", f"{activity}/end?dry_run=true", {})
+        self.one("an update", "POST", f"{activity}/updates", self.scene.update(), wait=[TOKENS])
+        self.one("an update on the channel", "POST", f"{channel}/updates", self.scene.update(), wait=[CHANNEL])
+        self.one("GET the activity after an update", "GET", activity)
 
     def versions(self):
-        updates, types = f"{PATH}/activities/{TOKENS}/updates", f"{PATH}/types/{TYPE}"
-        progress = self.scene.progress
-        self.one("an update that only an app version without cards cannot decode", "POST", updates, progress(period="extra_time"), wait=[TOKENS])
-        self.one("an update that half of the phones cannot decode, refused", "POST", updates, progress(period="replay"), expected=[422])
-        broken = type_version("3.0")
-        broken["content_state_schema"]["required"].append("away_score")
-        broken["content_state_schema"]["properties"]["away_score"] = {"type": "integer"}
-        self.one("a version of the type that would break the activity, refused", "PUT", types, broken | {"min_app_version": "4.0"}, expected=[409])
-        self.one("a version of the type is retired", "PUT", f"{types}/versions/2", {"retired": True}, wait=[TOKENS, CHANNEL])
-        self.one("an update that half of the phones cannot decode, withheld from them", "POST", updates, progress(period="replay"), wait=[TOKENS])
-        self.one("the next update, which they can decode", "POST", updates, progress(), wait=[TOKENS])
+        types = f"{PATH}/types/{TYPE}"
+
+        def update(name, wait=(), expected=(202,), **content):
+            path = f"{PATH}/activities/{TOKENS}/updates"
+            self.one(name, "POST", path, self.scene.progress(**content), wait=wait, expected=expected)
+
+        update("an update that only an app version without cards cannot decode", [TOKENS], period="extra_time")
+        update("an update that half of the phones cannot decode, refused", expected=[422], period="replay")
+        broken = type_version("3.0") | {"min_app_version": "4.0"}
+        content = broken["content_state_schema"]
+        content["properties"]["away_score"] = {"type": "integer"}
+        content["required"].append("away_score")
+        self.one("a type version that would break the activity, refused", "PUT", types, broken, expected=[409])
+        self.one("a type version is retired", "PUT", f"{types}/versions/2", {"retired": True}, wait=[TOKENS, CHANNEL])
+        update("an update that half of the phones cannot decode, withheld", [TOKENS], period="replay")
+        update("the next update, which they can decode", [TOKENS])
 
     def audiences(self):
         everybody = {"all_of_type": True}
-        self.one("a start for everybody, dry", "PUT", f"{PATH}/activities/{STARTED}?dry_run=true", start(audience=everybody, alert=ALERT))
-        self.one("a start for everybody", "PUT", f"{PATH}/activities/{STARTED}", start(audience=everybody, alert=ALERT), wait=[STARTED])
-        self.one("GET what everybody was started for", "GET", f"{PATH}/activities/{STARTED}")
+        path, body = f"{PATH}/activities/{STARTED}", start(audience=everybody, alert=ALERT)
+        self.one("a dry run of a start for everybody", "PUT", f"{path}?dry_run=true", body)
+        self.one("a start for everybody", "PUT", path, body, wait=[STARTED])
+        self.one("GET what everybody was started for", "GET", path)
         more = ("POST", f"{PATH}/activities/{TOKENS}/audience", {"add": everybody, "alert": ALERT})
-        self.one("everybody is added to the audience", *more, wait=[TOKENS], **{"Idempotency-Key": "everybody"})
-        self.one("the same request again", *more, **{"Idempotency-Key": "everybody"})
-        self.one("everybody is removed from the audience", "POST", f"{PATH}/activities/{STARTED}/audience", {"remove": everybody}, wait=[STARTED])
+        key = {"Idempotency-Key": "everybody"}
+        self.one("everybody is added to the audience", *more, wait=[TOKENS], **key)
+        self.one("the same request again", *more, **key)
+        self.one("everybody is removed from the audience", "POST", f"{path}/audience", {"remove": everybody}, wait=[STARTED])
         self.one("a device is deleted", "DELETE", f"{PATH}/devices/device-{self.devices // 2}")
         self.one("a user is erased", "DELETE", f"{PATH}/users/fan")
 
@@ -314,8 +320,10 @@ class Operations:
         scene.write(
             f"""INSERT INTO sending_halts (bundle_id, environment, suspect_from, answers, rejections, probe_at)
             VALUES ('{APP}', 'production', now() - interval '1 minute', 1000, 1000, now() + interval '1 day');
-            UPDATE subscriptions AS s SET state = 'rejected', due_at = NULL, reason = 'BadDeviceToken', rejected_at = clock_timestamp()
-            FROM activities AS a WHERE a.activity_id = '{TOKENS}' AND s.activity_key = a.activity_key AND s.update_token IS NOT NULL;
+            UPDATE subscriptions AS s
+            SET state = 'rejected', due_at = NULL, reason = 'BadDeviceToken', rejected_at = clock_timestamp()
+            FROM activities AS a
+            WHERE a.activity_id = '{TOKENS}' AND s.activity_key = a.activity_key AND s.update_token IS NOT NULL;
             UPDATE start_tokens SET state = 'rejected', rejected_at = clock_timestamp()"""
         )
 
@@ -324,8 +332,9 @@ class Operations:
             scene.call("DELETE", f"{PATH}/halts/production")
             answer = time.monotonic() - began
             scene.until(
-                "NOT EXISTS (SELECT FROM sending_halts) AND NOT EXISTS (SELECT FROM subscriptions WHERE state = 'rejected')"
-                " AND NOT EXISTS (SELECT FROM start_tokens WHERE state = 'rejected')"
+                """NOT EXISTS (SELECT FROM sending_halts)
+                AND NOT EXISTS (SELECT FROM subscriptions WHERE state = 'rejected')
+                AND NOT EXISTS (SELECT FROM start_tokens WHERE state = 'rejected')"""
             )
             scene.rest(TOKENS, CHANNEL, STARTED)
             return answer
@@ -335,33 +344,49 @@ class Operations:
     def channel(self):
         """Apple says of a channel that everybody listens to that it is not registered."""
         scene = self.scene
+        # One that Apple had, and has no more.
         made = scene.call("POST", f"{PATH}/channels", {"environment": "production", "storage": "most_recent"})
         scene.call("DELETE", f"{PATH}/channels/{made['id']}")
         scene.until(f"state = 'deleted' FROM channels WHERE channel_id = '{made['id']}'")
-        this = f"(SELECT activity_key FROM activities WHERE activity_id = '{CHANNEL}')"
+        gone, this = made["apns_channel_id"], f"(SELECT activity_key FROM activities WHERE activity_id = '{CHANNEL}')"
         scene.query(f"DELETE FROM channels WHERE channel_id = '{made['id']}'")
-        scene.query(f"UPDATE channels SET apns_channel_id = '{made['apns_channel_id']}' WHERE activity_key = {this}")
+        scene.query(f"UPDATE channels SET apns_channel_id = '{gone}' WHERE activity_key = {this}")
 
         def work(_):
             began = time.monotonic()
             scene.call("POST", f"{PATH}/activities/{CHANNEL}/updates", scene.update())
             answer = time.monotonic() - began
-            scene.until(f"EXISTS (SELECT FROM channels WHERE activity_key = {this} AND state = 'ready' AND apns_channel_id <> '{made['apns_channel_id']}')")
+            scene.until(
+                f"""EXISTS (SELECT FROM channels
+                    WHERE activity_key = {this} AND state = 'ready' AND apns_channel_id <> '{gone}')"""
+            )
             # They go in the order of their devices, whether at once or in parts.
-            scene.until(f"(SELECT state = 'over' FROM subscriptions WHERE activity_key = {this} ORDER BY device_key DESC LIMIT 1)")
+            scene.until(
+                f"""(SELECT state = 'over' FROM subscriptions
+                    WHERE activity_key = {this} ORDER BY device_key DESC LIMIT 1)"""
+            )
             scene.rest(CHANNEL)
             return answer
 
         self.run("the channel is lost", work)
-        left = scene.query(f"SELECT count(*) FROM subscriptions WHERE activity_key = {this} AND state <> 'over'")
+        left = scene.query(
+            f"SELECT count(*) FROM subscriptions WHERE activity_key = {this} AND mode = 'channel' AND state <> 'over'"
+        )
         if left != "0":
             raise Failure(f"{left} cards still listen to the lost channel")
 
     def ends(self):
         scene = self.scene
-        for name, words in ((STARTED, "the end of what everybody was started for"), (TOKENS, "the end"), (CHANNEL, "the end on the channel")):
+        for name, words in {
+            STARTED: "the end of what everybody was started for",
+            TOKENS: "the end",
+            CHANNEL: "the end on the channel",
+        }.items():
             self.one(words, "POST", f"{PATH}/activities/{name}/end", {}, wait=[name])
-        scene.write(f"UPDATE activities SET ended_at = now() - interval '60 days' WHERE activity_id = '{TOKENS}' AND state = 'ended'")
+        scene.write(
+            f"""UPDATE activities SET ended_at = now() - interval '60 days'
+            WHERE activity_id = '{TOKENS}' AND state = 'ended'"""
+        )
 
         def work(watch):
             began = time.monotonic()

@@ -1,4 +1,5 @@
-"""tools/bench scale: what each piece of work costs tallyd and Postgres, and how that grows with the subscriptions.
+"""tools/bench scale: what each piece of work costs tallyd and Postgres, and how that grows with the subscriptions; with --only
+operations, whether an operation on one very large activity delays accepts of others.
 
 Writes the tables of docs/scale.md and the costs that tools/capacity reckons with (tools/lib/capacity/measured.json);
 --only and --sizes measure a part anew and leave the others as they were.
@@ -118,14 +119,15 @@ def growth_table(growth):
 
 def operations_table(rows):
     table = [[
-        "", "through after", "answered after", "longest accept elsewhere", "longest wait for a lock", "most rows of a transaction",
-        "longest statement", "memory of tallyd",
+        "", "through after", "answered after", "longest accept elsewhere", "longest wait for a lock",
+        "most rows of a transaction", "longest statement", "memory of tallyd",
     ]]  # fmt: skip
     for one in rows:
         if "failed" in one:
             table.append([one["name"], "failed"] + [""] * 6)
             continue
-        accept, statement = (", some failed" * bool(one["failed_accepts"]), ", some ran out of time" * bool(one["statement_timeouts"]))
+        accept = ", some failed" if one["failed_accepts"] else ""
+        statement = ", some ran out of time" if one["statement_timeouts"] else ""
         table.append([
             one["name"], f"{one['seconds']:,.1f} s", f"{one['answer_ms']:,.0f} ms",
             f"{one['longest_accept_elsewhere_ms']:,.0f} ms{accept}", at_least(one["longest_lock_wait_ms"], LEAST_WAIT_MS),
@@ -210,7 +212,10 @@ def measure(options, parts):
 def main():
     parser = command.parser("scale", __doc__, "a rough look with few rows, which is not written anywhere")
     parser.add_argument(
-        "--only", action="append", choices=(*PARTS, LONG), help=f"a part; may be repeated (default all but {LONG}, which take hours)"
+        "--only",
+        action="append",
+        choices=(*PARTS, LONG),
+        help=f"a part; may be repeated (default all but {LONG}, which take hours)",
     )
     parser.add_argument(
         "--sizes",

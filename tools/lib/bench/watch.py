@@ -71,7 +71,7 @@ class ServerLog:
 
     SETTINGS = {
         "log_min_duration_statement": str(LEAST_STATEMENT_MS),
-        "log_line_prefix": "'%a|'",
+        "log_line_prefix": "%a|",
         # Tokens and keys by the thousand.
         "log_parameter_max_length": "0",
         "log_parameter_max_length_on_error": "0",
@@ -81,12 +81,6 @@ class ServerLog:
 
     def __init__(self, path):
         self.path, self.place = path, os.path.getsize(path)
-
-    @classmethod
-    def switch_on(cls, cluster):
-        for name, value in cls.SETTINGS.items():
-            cluster.query(f"ALTER SYSTEM SET {name} = {value}")
-        cluster.query("SELECT pg_reload_conf()")
 
     def entries(self):
         """The application and the text of each entry since the last look, its further lines included."""
@@ -147,15 +141,18 @@ def rows_of_transactions(cluster, url, begin, end):
         said = dump.stderr.read()
     if dump.returncode != 0:
         raise Failure(f"pg_waldump: {said.strip()[-300:]}")
+    names = {table: name_of(cluster, url, table) for table in {table for _, table in records}}
     transactions = collections.defaultdict(dict)
     for (transaction, table), (locked, written) in records.items():
-        transactions[transaction][table] = max(written, locked - written)
+        # Those of the server itself are what autovacuum knows of tables.
+        if not names[table].startswith("pg_"):
+            transactions[transaction][names[table]] = max(written, locked - written)
     most = max(transactions.values(), key=lambda tables: sum(tables.values()), default={})
-    return {name_of(cluster, url, table): rows for table, rows in sorted(most.items(), key=lambda item: -item[1])}
+    return dict(sorted(most.items(), key=lambda item: -item[1]))
 
 
 def name_of(cluster, url, table):
-    """What a table is called that the log names by its file."""
+    """What a table is called that the log names by tablespace, database and file."""
     space, _, file = table.split("/")
     sql = f"SELECT coalesce(pg_filenode_relation(CASE {space} WHEN 1663 THEN 0 ELSE {space} END, {file})::text, '{table}')"
     return cluster.query(sql, url)
