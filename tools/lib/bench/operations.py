@@ -21,6 +21,8 @@ ATTRIBUTES = {"home": "Argentina", "away": "France"}
 ALERT = {"title": "Kick-off", "body": "Argentina against France"}
 # Activities that nobody follows, of the same type, and how often one of them changes.
 OTHERS, PER_SECOND = 100, 100
+# The large activity takes a change, and from then on refuses those that happened before.
+NOW, BEFORE = "2026-01-01T12:00:00Z", "2026-01-01T11:00:00Z"
 # A version of the app for each of the type, and what the state may say in it that it could not before. Nobody has a card by
 # the first; half of the devices each have the others.
 PERIODS = {"1.0": "penalties", "2.0": "extra_time", "3.0": "replay"}
@@ -97,8 +99,10 @@ class Scene(Stage):
             self.call("PUT", f"{PATH}/activities/other-{number}", start())
         for name, delivery in ((TOKENS, "tokens"), (CHANNEL, "channel")):
             self.call("PUT", f"{PATH}/activities/{name}", start(delivery=delivery))
-        self.rest(TOKENS, CHANNEL)
         self.until("every(state = 'ready') FROM channels")
+        for name in (TOKENS, CHANNEL):
+            self.call("POST", f"{PATH}/activities/{name}/updates", self.progress() | {"event_time": NOW})
+        self.rest(TOKENS, CHANNEL)
         began = time.monotonic()
         for statement in self.rows():
             # Foreign keys are not looked at: the rows are ours.
@@ -110,7 +114,7 @@ class Scene(Stage):
         token = "int8send(device_key) || sha512(int8send(device_key)) || int8send(device_key)"
         cards = """INSERT INTO subscriptions
             (activity_key, device_key, mode, state, update_token, known_revision, check_at)
-            SELECT activity_key, device_key, {mode}, 'riding', {token}, 1, now() + interval '8 hours'
+            SELECT activity_key, device_key, {mode}, 'riding', {token}, 2, now() + interval '8 hours'
             FROM devices, activities WHERE app_version > '1.0' AND activity_id = '{name}' ORDER BY device_key"""
         return [
             "UPDATE devices SET app_version = '1.0'",
@@ -186,17 +190,19 @@ class Operations:
         say(f"   {name}: FAILED: {failure}")
         self.rows.append({"name": name, "subscriptions": self.devices, "failed": str(failure), **more})
 
-    def run(self, name, work):
-        """Carries out an operation, and adds its row. `work(watch)` returns when all is through, and says how long the answer
-        took."""
+    def run(self, name, work, large=TOKENS):
+        """Carries out an operation on a large activity, and adds its row. `work(watch)` returns when all is through, and says
+        how long the answer took."""
         scene = self.scene
 
         def change(number):
             return "POST", f"{PATH}/activities/other-{number % OTHERS}/updates", scene.update()
 
+        # Locks the activity, and changes nothing: it is late, or what was started.
+        own = ("POST", f"{PATH}/activities/{large}/updates", {"content_state": state(0), "event_time": BEFORE})
         failure = None
         self.keep_log("1TB")
-        watch = Watch(scene, change, PER_SECOND)
+        watch = Watch(scene, change, PER_SECOND, own)
         try:
             with watch:
                 answer = work(watch)
@@ -234,7 +240,7 @@ class Operations:
                 self.scene.rest(*wait)
             return answer
 
-        self.run(name, work)
+        self.run(name, work, *wait[:1])
 
     # --- The operations -----------------------------------------------------------------------------------------------
 
@@ -368,7 +374,7 @@ class Operations:
             scene.rest(CHANNEL)
             return answer
 
-        self.run("the channel is lost", work)
+        self.run("the channel is lost", work, CHANNEL)
         left = scene.query(
             f"SELECT count(*) FROM subscriptions WHERE activity_key = {this} AND mode = 'channel' AND state <> 'over'"
         )

@@ -18,14 +18,18 @@ LEAST_STATEMENT_MS, LEAST_WAIT_MS = 5, 20
 
 
 class Elsewhere:
-    """Changes to other activities at an even pace, a POST each, for as long as a `with` lasts."""
+    """Changes to other activities at an even pace, a POST each, for as long as a `with` lasts.
+
+    Twice a second there is one to the large activity itself, whose answer does not matter: changes are accepted in groups, and
+    who keeps the large activity locked keeps the others of such a group waiting.
+    """
 
     CALLERS = 16
 
-    def __init__(self, url, key, call, per_second):
-        """`call` makes (method, path, body) from the number of the change."""
+    def __init__(self, url, key, call, per_second, own):
+        """`call` makes (method, path, body) from the number of the change; `own` is that of the large activity."""
         self.callers = Callers(url, key, self.CALLERS)
-        self.call, self.per_second = call, per_second
+        self.call, self.per_second, self.own = call, per_second, own
         self.lock, self.ended = threading.Lock(), threading.Event()
         self.number, self.taken, self.failures = 0, [], []
 
@@ -47,15 +51,21 @@ class Elsewhere:
         with self.lock:
             self.number += 1
             self.ended.wait(max(0, self.began + self.number / self.per_second - time.monotonic()))
-            return None if self.ended.is_set() else self.call(self.number)
+            if self.ended.is_set():
+                return None
+            return self.own if self.number % (self.per_second // 2) == 0 else self.call(self.number)
 
     def work(self):
         connection = http.client.HTTPConnection(self.callers.address, timeout=120)
         while call := self.next():
             began = time.monotonic()
             try:
-                self.taken.append((began, self.callers.one(connection, *call)))
+                seconds = self.callers.one(connection, *call)
+                if call is not self.own:
+                    self.taken.append((began, seconds))
             except (Failure, OSError, http.client.HTTPException) as failure:
+                if call is self.own and isinstance(failure, Failure):
+                    continue
                 self.taken.append((began, time.monotonic() - began))
                 self.failures.append(str(failure) or type(failure).__name__)
                 connection.close()
@@ -161,13 +171,14 @@ def name_of(cluster, url, table):
 class Watch:
     """Looks on while an operation is carried out on a stage; used in a `with`. `row` has what it has seen."""
 
-    def __init__(self, stage, call, per_second):
-        self.stage, self.call, self.per_second = stage, call, per_second
+    def __init__(self, stage, *accepts):
+        """`accepts` are the further arguments of `Elsewhere`."""
+        self.stage, self.accepts = stage, accepts
         self.processes, self.peak, self.ended = [], None, None
 
     def __enter__(self):
         cluster, url = self.stage.cluster, self.stage.url
-        self.elsewhere = Elsewhere(self.stage.daemon.url, self.stage.key, self.call, self.per_second)
+        self.elsewhere = Elsewhere(self.stage.daemon.url, self.stage.key, *self.accepts)
         self.elsewhere.__enter__()
         try:
             # Until every caller has its connection.
