@@ -246,12 +246,16 @@ class Operations:
 
     def nothing(self):
         """Accepts alone: what the figures of the others are to be held against."""
+        self.wait("nothing but accepts for 10 s")
+
+    def wait(self, name):
+        """An operation that nobody asks for."""
 
         def work(_):
             time.sleep(10)
             return 0
 
-        self.run("nothing: accepts alone for 10 s", work)
+        self.run(name, work)
 
     def reads(self):
         activity, channel = f"{PATH}/activities/{TOKENS}", f"{PATH}/activities/{CHANNEL}"
@@ -345,7 +349,10 @@ class Operations:
             scene.rest(TOKENS, CHANNEL, STARTED)
             return answer
 
-        self.run("a halt is lifted, all tokens were rejected", work)
+        self.wait("a halt of 10 s, all tokens were rejected")
+        self.run("the halt is lifted", work)
+        # One that could not be lifted would hold up the next operations.
+        scene.query("DELETE FROM sending_halts")
 
     def channel(self):
         """Apple says of a channel that everybody listens to that it is not registered."""
