@@ -124,7 +124,8 @@ def operations_table(rows):
     ]]  # fmt: skip
     for one in rows:
         if "failed" in one:
-            table.append([one["name"], "failed"] + [""] * 6)
+            reason = one["failed"].replace("|", "/").replace("\n", " ")
+            table.append([one["name"], f"failed: {reason[:200]}"] + [""] * 6)
             continue
         accept = ", some failed" if one["failed_accepts"] else ""
         statement = ", some ran out of time" if one["statement_timeouts"] else ""
