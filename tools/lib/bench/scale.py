@@ -177,8 +177,10 @@ def write(said):
         if name == LONG:
             text = f"{said[LONG][0]['subscriptions']:,} subscriptions of each activity:\n\n{text}"
         replace_between(page, name, f"{text}\n\n{words['date']}, commit {words['commit']}; load {words['load']}; {words['machine']}.")
+    # The texts of statements are for whoever looks at them now.
+    rows = [{name: value for name, value in one.items() if name != "longest_statements"} for one in said.get(LONG, [])]
     with open(measured.PATH, "w", encoding="utf-8") as file:
-        file.write(to_json(said) + "\n")
+        file.write(to_json(said | ({LONG: rows} if rows else {})) + "\n")
     say(f"written: {os.path.relpath(page)}, {os.path.relpath(measured.PATH)}")
 
 
