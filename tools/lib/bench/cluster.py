@@ -31,7 +31,10 @@ class Cluster(Program):
     """A running server; used in a `with`. It ends with this process, and its data with the folder."""
 
     def __init__(self, bin, folder):
-        self.command = [os.path.join(bin, "bench-orchestrator"), "database", "--folder", os.path.join(folder, "cluster")]
+        place = os.path.join(folder, "cluster")
+        self.command = [os.path.join(bin, "bench-orchestrator"), "database", "--folder", place]
+        # What the server says, and its write-ahead log.
+        self.log, self.wal = os.path.join(place, "server.log"), os.path.join(place, "data", "pg_wal")
         self.count = 0
 
     def start(self):
@@ -50,6 +53,12 @@ class Cluster(Program):
     def query(self, sql, url=None):
         words = [program("psql"), "-X", "-q", "-t", "-A", "-v", "ON_ERROR_STOP=1", "-c", sql, url or self.url]
         return said_by(words).strip()
+
+    def configure(self, settings):
+        """Changes settings that need no restart; for the rest of its life."""
+        for name, value in settings.items():
+            self.query(f"ALTER SYSTEM SET {name} = '{value}'")
+        self.query("SELECT pg_reload_conf()")
 
     def fresh(self):
         """The URL of a new database with the tables of this version, and nothing in them."""

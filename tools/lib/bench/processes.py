@@ -32,6 +32,17 @@ class Process:
         with open(f"/proc/{self.pid}/statm") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
+    def forget_peak(self):
+        """From here on `peak` is that of the time since."""
+        with open(f"/proc/{self.pid}/clear_refs", "w") as file:
+            file.write("5")
+
+    @property
+    def peak(self):
+        """The most bytes that were resident at a time."""
+        with open(f"/proc/{self.pid}/status") as file:
+            return next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmHWM:"))
+
     @property
     def descriptors(self):
         return len(os.listdir(f"/proc/{self.pid}/fd"))

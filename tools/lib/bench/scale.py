@@ -1,4 +1,5 @@
-"""tools/bench scale: what each piece of work costs tallyd and Postgres, and how that grows with the subscriptions.
+"""tools/bench scale: what each piece of work costs tallyd and Postgres, and how that grows with the subscriptions; with --only
+operations, whether an operation on one very large activity delays accepts of others.
 
 Writes the tables of docs/internals/scale.md and the costs that tools/capacity reckons with (tools/lib/capacity/measured.json);
 --only and --sizes measure a part anew and leave the others as they were.
@@ -14,9 +15,11 @@ from costs import Costs
 from credentials import make_certificate
 from growth import grow, mixed
 from measure import commit, conditions, say, to_json, version
+from operations import Operations
 from page import markdown_table, replace_between
 from sink import Sink
 from stage import Stage
+from watch import LEAST_STATEMENT_MS, LEAST_WAIT_MS, at_least
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
 sys.path.append(os.path.join(ROOT, "tools", "lib", "capacity"))
@@ -26,6 +29,8 @@ from model import Costs as MeasuredCosts  # noqa: E402
 from model import Plan, need  # noqa: E402
 
 SIZES = [1_000, 10_000, 100_000, 1_000_000, 10_000_000]
+# What is measured if no part is named; then the part that takes longer than all of them.
+PARTS, LONG = ["costs", "growth", "mixed"], "operations"
 BODY, STREAMS = 400, 1000
 
 
@@ -58,6 +63,9 @@ class Bench:
         devices, seconds = (20_000, 10) if self.options.quick else (150_000, 45)
         name = f"{seconds} s of changes to {devices:,} phones, of other changes and of reports"
         return {name: mixed(*self.place, devices, seconds)}
+
+    def operations(self):
+        return Operations(*self.place, max(self.options.sizes)).measure()
 
 
 WORDS = {
@@ -109,6 +117,32 @@ def growth_table(growth):
     return rows
 
 
+def operations_table(rows):
+    table = [[
+        "", "through after", "answered after", "longest accept elsewhere", "longest wait for a lock",
+        "most rows of a transaction", "longest statement", "memory of tallyd",
+    ]]  # fmt: skip
+    for one in rows:
+        if "failed" in one:
+            reason = one["failed"].replace("|", "/").replace("\n", " ")
+            table.append([one["name"], f"failed: {reason[:200]}"] + [""] * 6)
+            continue
+        accept = ", some failed" if one["failed_accepts"] else ""
+        statement = ", some ran out of time" if one["statement_timeouts"] else ""
+        table.append([
+            one["name"], f"{one['seconds']:,.1f} s", f"{one['answer_ms']:,.0f} ms",
+            f"{one['longest_accept_elsewhere_ms']:,.0f} ms{accept}", at_least(one["longest_lock_wait_ms"], LEAST_WAIT_MS),
+            f"{one['rows_of_one_transaction']:,}", at_least(one["longest_statement_ms"], LEAST_STATEMENT_MS) + statement,
+            f"{one['memory_mib']:.0f} MiB",
+        ])  # fmt: skip
+    return table
+
+
+def longest_accept(rows):
+    """The milliseconds of the longest accept elsewhere, whatever was done meanwhile."""
+    return max((one["longest_accept_elsewhere_ms"] for one in rows if "longest_accept_elsewhere_ms" in one), default=None)
+
+
 def checks_table(said):
     rows = [["", "predicted", "measured", "off by"]]
     for what, unit, predicted, found in measured.checks(said):
@@ -127,17 +161,26 @@ def final(said, on_channels, activities):
 
 
 def write(said):
+    """Writes what there is; the model needs all parts that it is made from."""
     page = os.path.join(ROOT, "docs", "internals", "scale.md")
-    tables = {"costs": costs_table(said["costs"]), "growth": growth_table(said["growth"]), "checks": checks_table(said)}
+    tables = {}
+    if all(part in said for part in PARTS):
+        tables = {"costs": costs_table(said["costs"]), "growth": growth_table(said["growth"]), "checks": checks_table(said)}
+        replace_between(page, "whole", final(said, 0, 1))
+        replace_between(page, "tokens", final(said, 0, 20))
+        replace_between(page, "channel", final(said, 1, 20))
+    if LONG in said:
+        tables[LONG] = operations_table(said[LONG])
     for name, rows in tables.items():
         words = said["measured"]["mixed" if name == "checks" else name]
         text = "\n".join(markdown_table(rows, left=1))
+        if name == LONG:
+            text = f"{said[LONG][0]['subscriptions']:,} subscriptions of each activity:\n\n{text}"
         replace_between(page, name, f"{text}\n\n{words['date']}, commit {words['commit']}; load {words['load']}; {words['machine']}.")
-    replace_between(page, "whole", final(said, 0, 1))
-    replace_between(page, "tokens", final(said, 0, 20))
-    replace_between(page, "channel", final(said, 1, 20))
+    # The texts of statements are for whoever looks at them now.
+    rows = [{name: value for name, value in one.items() if name != "longest_statements"} for one in said.get(LONG, [])]
     with open(measured.PATH, "w", encoding="utf-8") as file:
-        file.write(to_json(said) + "\n")
+        file.write(to_json(said | ({LONG: rows} if rows else {})) + "\n")
     say(f"written: {os.path.relpath(page)}, {os.path.relpath(measured.PATH)}")
 
 
@@ -171,11 +214,21 @@ def measure(options, parts):
 
 def main():
     parser = command.parser("scale", __doc__, "a rough look with few rows, which is not written anywhere")
-    parser.add_argument("--only", action="append", choices=("costs", "growth", "mixed"), help="a part; may be repeated")
-    parser.add_argument("--sizes", type=sizes, help="numbers of subscriptions (default 1000,10000,100000,1000000,10000000)")
+    parser.add_argument(
+        "--only",
+        action="append",
+        choices=(*PARTS, LONG),
+        help=f"a part; may be repeated (default all but {LONG}, which take hours)",
+    )
+    parser.add_argument(
+        "--sizes",
+        type=sizes,
+        help=f"numbers of subscriptions (default 1000,10000,100000,1000000,10000000); {LONG} take the largest",
+    )
     options = parser.parse_args()
-    options.sizes = options.sizes or (SIZES[:2] if options.quick else SIZES)
-    parts = options.only or ["costs", "growth", "mixed"]
+    parts = options.only or PARTS
+    if not options.sizes:
+        options.sizes = SIZES if not options.quick else SIZES[:3] if LONG in parts else SIZES[:2]
 
     found, marks, facts = measure(options, parts)
     # What was measured before stays where nothing new was.
@@ -183,15 +236,14 @@ def main():
     if "growth" in found:
         found["growth"] = said.get("growth", {}) | found["growth"]
     said |= found | {"conditions": facts, "measured": said.get("measured", {}) | marks}
-    if not options.quick and all(part in said for part in ("costs", "growth", "mixed")):
+    if LONG in said:
+        said["longest_accept_elsewhere_ms"] = longest_accept(said[LONG])
+    if not options.quick:
         write(said)
-    elif not options.quick:
-        with open(measured.PATH, "w", encoding="utf-8") as file:
-            file.write(to_json(said) + "\n")
     if options.json:
         print(to_json(said))
         return
-    for name, rows in (("costs", costs_table), ("growth", growth_table)):
+    for name, rows in (("costs", costs_table), ("growth", growth_table), (LONG, operations_table)):
         if name in parts:
             print("\n".join(markdown_table(rows(said[name]), left=1)), end="\n\n")
     if "costs" in said:
