@@ -22,7 +22,7 @@ struct GeneratedClientTests {
             ]
             let output = try await Program.python().run(arguments, within: .seconds(180))
             try #require(output.status == 0, "\(output.text)")
-            let outcome = try JSONValue(parsing: output.text)
+            let outcome = try JSONValue(parsing: String(output.text.split(separator: "\n").last ?? ""))
             let posts = try #require(try Samples.json(Self.recording)["posts"]?.array)
             #expect(outcome["state"] == "ended")
             // One revision for each post.
