@@ -38,8 +38,35 @@ struct OpenAPITests {
             case .scope(let scope): #expect(described.contains("Scope: `\(scope.rawValue)`."), "\(operation.id)")
             case .anyScope(let scopes):
                 #expect(scopes.allSatisfy { described.contains("`\($0.rawValue)`") }, "\(operation.id)")
-            case .registration: #expect(described.contains("Scope: `register`, or a ticket."), "\(operation.id)")
+            case .registration:
+                #expect(described.contains("Scope: `register`, or a ticket."), "\(operation.id)")
+                #expect(operation.json["security"] == [["key": []], ["ticket": []]], "\(operation.id)")
             case .unboundAdmin: #expect(described.contains("bound to no app. Scope: `admin`."), "\(operation.id)")
+            }
+        }
+    }
+
+    @Test("It describes every operation, parameter, answer, schema and field")
+    func descriptions() async throws {
+        let document = try await OpenAPIDocument(yaml: Self.file.path)
+        func isDescribed(_ value: JSONValue) -> Bool {
+            [value, document.resolved(value)].contains { $0["description"]?.string?.isEmpty == false }
+        }
+        for operation in document.operations {
+            #expect(isDescribed(operation.json), "\(operation.id)")
+            for parameter in operation.json["parameters"]?.array ?? [] {
+                #expect(isDescribed(parameter), "\(operation.id): \(parameter.text)")
+            }
+            for (status, answer) in operation.json["responses"]?.object?.entries ?? [] {
+                #expect(isDescribed(answer), "\(operation.id): \(status)")
+            }
+        }
+        let schemas = document.json["components"]?["schemas"]?.object?.entries ?? []
+        #expect(schemas.count > 100)
+        for (name, schema) in schemas {
+            #expect(isDescribed(schema), "\(name)")
+            for (key, property) in schema["properties"]?.object?.entries ?? [] {
+                #expect(isDescribed(property), "\(name).\(key)")
             }
         }
     }
@@ -106,5 +133,9 @@ struct OpenAPITests {
         #expect(codes.count > 30)
         let documented = examples.map { "\($0.1["value"]?["status"]?.int64 ?? 0) \($0.0)" }
         #expect(Set(codes) == Set(documented))
+        // All of them in one table, each with its meaning.
+        let table = document.json["components"]?["schemas"]?["Problem"]?["description"]?.string ?? ""
+        let rows = table.matches(of: /\| `([a-z_]+)` \| ([0-9]+) \| [A-Z]/).map { "\($0.output.2) \($0.output.1)" }
+        #expect(rows.sorted() == Set(codes).sorted())
     }
 }
