@@ -4,7 +4,10 @@ import Testing
 /// Swift in the documents is what is compiled in the folder Snippets.
 @Suite("Swift samples")
 struct SnippetTests {
-    @Test("a sample stands in the document as it is compiled", arguments: ["docs/ios.md", "docs/backend.md"])
+    @Test(
+        "a sample stands in the document as it is compiled",
+        arguments: ["docs/guides/ios.md", "docs/guides/backend.md"]
+    )
     func samples(path: String) throws {
         let blocks = try Document(path: path).blocks().filter { $0.mark?.hasPrefix("snippet: ") == true }
         #expect(!blocks.isEmpty)
@@ -28,7 +31,9 @@ struct SnippetTests {
         }
         let sample = try properties("docs/samples/GameAttributes.swift")
         #expect(sample.filter { $0.hasPrefix("var ") }.count == 11)
-        for path in ["docs/ios.md", "docs/backend.md", "Sources/APNSSimulator/SampleTypes/GameAttributes.swift"] {
+        for path in [
+            "docs/guides/ios.md", "docs/guides/backend.md", "Sources/APNSSimulator/SampleTypes/GameAttributes.swift",
+        ] {
             #expect(try properties(path) == sample, "\(path)")
         }
     }

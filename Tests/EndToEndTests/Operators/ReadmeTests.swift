@@ -52,10 +52,10 @@ struct ReadmeTests {
                 "apns-sim phones create --bundle-id com.example.app --user-prefix fan- --id-attribute activityId --wait 10"
             for name in ["app", "type", "devices", "start"] {
                 if name == "devices" { try await Shell.run(setUp + phone, in: folder) }
-                let block = try DocumentBlock.read(name, in: "getting-started.md")
+                let block = try DocumentBlock.read(name, in: "tutorials/your-own-app.md")
                 // The doctor finds fault with the cluster of the tests, and says so by its exit code.
                 let output = try await Shell.run(setUp + block, in: folder, stopsAtFailure: name != "app")
-                if name != "app" { try DocumentBlock.expect(name, in: "getting-started.md", of: output) }
+                if name != "app" { try DocumentBlock.expect(name, in: "tutorials/your-own-app.md", of: output) }
             }
             // The schemas of the samples are what the importer makes of the struct, and nothing is doubtful about them.
             let files = "docs/samples/GameAttributes.swift"
