@@ -54,6 +54,19 @@ struct ReferenceTests {
         for name in names { #expect(alerts.contains("docs/guides/on-call.md#\(name.lowercased())")) }
     }
 
+    @Test("errors.md has every code of the API")
+    func errorCodes() throws {
+        let page = try Document(path: "docs/reference/errors.md").text()
+        var codes: Set<String> = []
+        for path in Document.files(in: "Sources/APITypes/Problems", ending: ".swift") {
+            let text = try Document(path: path).text()
+            for match in text.matches(of: /code: "([a-z_]+)"/) { codes.insert(String(match.output.1)) }
+            for match in text.matches(of: /static let [a-zA-Z]+ = "([a-z_]+)"/) { codes.insert(String(match.output.1)) }
+        }
+        #expect(codes.count > 30)
+        for code in codes { #expect(page.contains("`\(code)`"), "\(code)") }
+    }
+
     @Test("the dashboard and the alerts tell no answer of success from another, and none calls one a failure")
     func successes() throws {
         let samples = try ["alerts.yaml", "dashboard.json"].map {
