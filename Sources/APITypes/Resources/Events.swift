@@ -1,7 +1,7 @@
 package import ActivityModel
 package import JSON
 
-/// Something that happened, as `/v1/events` tells it. What each kind means stands in `docs/reference/events.md`.
+/// Something that happened, as `/v1/events` tells it. What each kind means stands in `docs/events.md`.
 package struct EventResource: Sendable, Hashable {
     /// Its place in the stream: what `Last-Event-ID` and `cursor` take to go on after it.
     package var id: String

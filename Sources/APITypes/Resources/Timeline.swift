@@ -3,7 +3,7 @@ package import JSON
 
 /// What an activity, or one device's part in it, comes to.
 package struct Verdict: Sendable, Hashable {
-    /// A word for programs; an open set, listed in `docs/reference/verdicts.md`.
+    /// A word for programs; an open set, listed in `docs/timeline.md`.
     package var code: String
     /// The same for people: whole sentences.
     package var text: String
@@ -17,7 +17,7 @@ package struct Verdict: Sendable, Hashable {
 /// One thing that happened to an activity.
 package struct TimelineEntry: Sendable, Hashable {
     package var at: Instant
-    /// A word for what happened; an open set, listed in `docs/reference/verdicts.md`.
+    /// A word for what happened; an open set, listed in `docs/timeline.md`.
     package var kind: String
     /// The same for people, in a sentence.
     package var text: String

@@ -40,8 +40,7 @@ package struct AnswerRule: Sendable, Hashable {
 /// What Apple's answers mean, as data.
 ///
 /// Each row names Apple's pages that have it. A reason that concerns connections or provider tokens means the same for
-/// every API, also where Apple lists it for devices only. Operators read the table in
-/// `docs/reference/apns-answers.md`.
+/// every API, also where Apple lists it for devices only. `docs/apns-answers.md` shows the table to operators.
 package enum AnswerRules {
     private static let device: Set<APNSRequestKind> = [.devicePush]
     private static let broadcast: Set<APNSRequestKind> = [.broadcastPush]

@@ -1,4 +1,4 @@
-/// What each metric is, in the words of its `# HELP` line. `docs/reference/metrics.md` says it at length.
+/// What each metric is, in the words of its `# HELP` line. `docs/metrics.md` says it at length.
 package enum MetricHelp {
     /// By the name that Prometheus reads; without quotes and line breaks, which would need escaping.
     package static let texts: [String: String] = [

@@ -3,7 +3,7 @@ package import JSON
 /// The two schemas of an activity type, made from the Swift declarations that the phone decodes with.
 ///
 /// They accept nothing that `JSONDecoder` with its default settings refuses; what they refuse beyond that is listed in
-/// docs/reference/schemas.md. Each schema names the Swift type of every value (`x-swift-type`).
+/// docs/schemas.md. Each schema names the Swift type of every value (`x-swift-type`).
 package struct ImportedSchemas: Sendable, Hashable {
     /// The name of the struct.
     package let typeName: String

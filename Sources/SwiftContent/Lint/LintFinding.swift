@@ -1,6 +1,6 @@
 package import JSON
 
-/// Something that is valid and will yet surprise somebody. docs/reference/schemas.md lists the codes.
+/// Something that is valid and will yet surprise somebody. docs/schemas.md lists the codes.
 package struct LintFinding: Sendable, Hashable {
     /// Stable words for programs.
     package enum Code: String, Sendable, CaseIterable {
