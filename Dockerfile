@@ -1,4 +1,4 @@
-# tallyd, tally and tally-import in an image without a compiler. docs/deployment.md says how it is used and how it was tried.
+# tallyd, tally and tally-import in an image without a compiler. docs/guides/deploy.md says how it is used and how it was tried.
 ARG SWIFT=6.3-bookworm
 
 FROM swift:${SWIFT} AS build

@@ -24,7 +24,7 @@ struct DeploymentSampleTests {
     @Test("the steps fill in every setting that tally.env leaves empty")
     func emptySettings() throws {
         let text = try String(contentsOf: Self.sample("deploy/tally.env"), encoding: .utf8)
-        let page = try Document(path: "docs/deployment.md").text()
+        let page = try Document(path: "docs/guides/deploy.md").text()
         let empty = text.split(separator: "\n").filter { $0.hasSuffix("=") }
         #expect(empty == ["TALLY_MASTER_KEY=", "TALLY_BOOTSTRAP_KEY="])
         for line in empty { #expect(page.contains("sed -i \"s|^\(line).*|\(line)$(openssl"), "\(line)") }
@@ -52,7 +52,7 @@ struct DeploymentSampleTests {
         for (name, value) in daemon where name.hasPrefix("[Service]") && !own.contains(name) {
             #expect(migration[name] == value, "\(name)")
         }
-        for page in ["docs/deployment.md", "docs/upgrades.md"] {
+        for page in ["docs/guides/deploy.md", "docs/guides/upgrade.md"] {
             #expect(try Document(path: page).text().contains("\nsystemctl start tallyd-migrate\n"), "\(page)")
         }
     }

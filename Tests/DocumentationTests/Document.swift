@@ -11,7 +11,7 @@ struct Document: Sendable, CustomTestStringConvertible {
         let text: String
     }
 
-    /// The path from the root, such as `docs/backup.md`.
+    /// The path from the root, such as `docs/guides/backup.md`.
     let path: String
 
     var testDescription: String { path }

@@ -4,10 +4,10 @@ import JSON
 import TestSupport
 import Testing
 
-/// docs/policy.md and docs/openapi.yaml say of every key of a policy what the reader of policies does with it.
+/// `docs/reference/policy.md` and `docs/openapi.yaml` describe every key of a policy as the code reads it.
 @Suite("The policy in the documents")
 struct PolicyPageTests {
-    private static let page = Document(path: "docs/policy.md")
+    private static let page = Document(path: "docs/reference/policy.md")
 
     @Test("the page has every key with its default, and no other")
     func defaults() throws {

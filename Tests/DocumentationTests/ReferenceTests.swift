@@ -12,7 +12,7 @@ import Testing
 struct ReferenceTests {
     @Test("configuration.md has every setting, and no other")
     func configuration() throws {
-        let rows = try Document(path: "docs/configuration.md").tableRows()
+        let rows = try Document(path: "docs/reference/configuration.md").tableRows()
         let documented = rows.compactMap(\.first).filter { $0.hasPrefix("`TALLY_") }
             .map { $0.trimmingCharacters(in: ["`"]) }
         #expect(Set(documented) == Set(DaemonConfiguration.keys.map(\.name)))
@@ -22,7 +22,8 @@ struct ReferenceTests {
     @Test("metrics.md has every metric of the sources, and no other")
     func metrics() throws {
         let documented = Set(
-            try Document(path: "docs/metrics.md").tableRows().compactMap(\.first).filter { $0.hasPrefix("`tally_") }
+            try Document(path: "docs/reference/metrics.md").tableRows().compactMap(\.first)
+                .filter { $0.hasPrefix("`tally_") }
                 .map { $0.trimmingCharacters(in: ["`"]) }
         )
         let inSources = try Self.metricsOfTheSources()
@@ -34,7 +35,7 @@ struct ReferenceTests {
 
     @Test("alerts and dashboard use no metric that is not documented, and every alert has its section in the runbook")
     func alerts() throws {
-        let documented = try Document(path: "docs/metrics.md").text()
+        let documented = try Document(path: "docs/reference/metrics.md").text()
         let alerts = try Document(path: "docs/samples/monitoring/alerts.yaml").text()
         let dashboard = try Document(path: "docs/samples/monitoring/dashboard.json").text()
         #expect(try JSONValue(parsing: dashboard)["panels"]?.array?.isEmpty == false)
@@ -44,13 +45,26 @@ struct ReferenceTests {
         }
         let names = Set(alerts.matches(of: /alert: ([A-Za-z]+)/).map { String($0.output.1) })
         let sections = Set(
-            try Document(path: "docs/runbook.md").text().matches(of: /\n## (Tally[A-Za-z]+)/).map {
+            try Document(path: "docs/guides/on-call.md").text().matches(of: /\n## (Tally[A-Za-z]+)/).map {
                 String($0.output.1)
             }
         )
         #expect(names.count > 10)
         #expect(names == sections)
-        for name in names { #expect(alerts.contains("docs/runbook.md#\(name.lowercased())")) }
+        for name in names { #expect(alerts.contains("docs/guides/on-call.md#\(name.lowercased())")) }
+    }
+
+    @Test("errors.md has every code of the API")
+    func errorCodes() throws {
+        let page = try Document(path: "docs/reference/errors.md").text()
+        var codes: Set<String> = []
+        for path in Document.files(in: "Sources/APITypes/Problems", ending: ".swift") {
+            let text = try Document(path: path).text()
+            for match in text.matches(of: /code: "([a-z_]+)"/) { codes.insert(String(match.output.1)) }
+            for match in text.matches(of: /static let [a-zA-Z]+ = "([a-z_]+)"/) { codes.insert(String(match.output.1)) }
+        }
+        #expect(codes.count > 30)
+        for code in codes { #expect(page.contains("`\(code)`"), "\(code)") }
     }
 
     @Test("the dashboard and the alerts tell no answer of success from another, and none calls one a failure")
@@ -78,7 +92,7 @@ struct ReferenceTests {
 
     @Test("what the runbook quotes from the log is logged")
     func logLines() throws {
-        let quoted = try Document(path: "docs/runbook.md").text().matches(of: /"([a-z][a-z ]+)"/).map(\.output.1)
+        let quoted = try Document(path: "docs/guides/on-call.md").text().matches(of: /"([a-z][a-z ]+)"/).map(\.output.1)
         #expect(quoted.count >= 3)
         let sources = try Document.files(in: "Sources", ending: ".swift").map { try Document(path: $0).text() }
         for line in quoted { #expect(sources.contains { $0.contains("\"\(line)\"") }, "\(line)") }
@@ -95,8 +109,8 @@ struct ReferenceTests {
     func credentials() throws {
         let alerts = try Document(path: "docs/samples/monitoring/alerts.yaml").text()
         let rule = try #require(alerts.split(separator: "- alert: ").first { $0.hasPrefix("TallyCredentialRefused") })
-        let runbook = try Document(path: "docs/runbook.md").text()
-        let rows = try Document(path: "docs/apns-answers.md").tableRows().filter { $0[3] == "`credential`" }
+        let runbook = try Document(path: "docs/guides/on-call.md").text()
+        let rows = try Document(path: "docs/reference/apns-answers.md").tableRows().filter { $0[3] == "`credential`" }
         #expect(rows.count > 10)
         for row in rows where row[1] != "403" {
             let reason = row[2].replacing("`", with: "")

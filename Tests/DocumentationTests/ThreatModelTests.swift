@@ -19,7 +19,7 @@ struct ThreatModelTests {
 
     @Test("every attack and every secret names what tries it")
     func lines() throws {
-        let rows = try Document(path: "docs/threat-model.md").tableRows()
+        let rows = try Document(path: "docs/internals/threat-model.md").tableRows()
         var isTried = false
         var count = 0
         for row in rows {
@@ -37,7 +37,7 @@ struct ThreatModelTests {
 
     @Test("every test that it names exists, and is a test")
     func tests() throws {
-        let names = Self.names(in: try Document(path: "docs/threat-model.md").text())
+        let names = Self.names(in: try Document(path: "docs/internals/threat-model.md").text())
         #expect(names.count > 70)
         var texts: [String: [String]] = [:]
         for name in names {

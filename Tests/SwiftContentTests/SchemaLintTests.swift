@@ -163,12 +163,12 @@ struct SchemaLintTests {
         for finding in found { #expect(finding.message.count > 40) }
     }
 
-    @Test("docs/schemas.md lists every code")
+    @Test("docs/reference/schemas.md lists every code")
     func documented() throws {
         // The sources may be seen by way of tools/sanitized.
         var root = URL(filePath: #filePath).resolvingSymlinksInPath()
         for _ in 0..<3 { root.deleteLastPathComponent() }
-        let page = try String(contentsOf: root.appending(path: "docs/schemas.md"), encoding: .utf8)
+        let page = try String(contentsOf: root.appending(path: "docs/reference/schemas.md"), encoding: .utf8)
         for code in LintFinding.Code.allCases { #expect(page.contains("`\(code.rawValue)`")) }
     }
 

@@ -1,7 +1,7 @@
 package import ActivityModel
 package import JSON
 
-/// Something that happened, as `/v1/events` reports it. `docs/events.md` explains each kind.
+/// Something that happened, as `/v1/events` reports it. `docs/reference/events.md` explains each kind.
 package struct EventResource: Sendable, Hashable {
     /// The position in the stream. Send it as `Last-Event-ID` or `cursor` to continue after this event.
     package var id: String

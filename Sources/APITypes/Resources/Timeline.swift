@@ -3,7 +3,7 @@ package import JSON
 
 /// A summary of the timeline: the state of an activity, or of one device in it.
 package struct Verdict: Sendable, Hashable {
-    /// A word for programs. The set is open; `docs/timeline.md` lists it.
+    /// A word for programs. The set is open; `docs/reference/verdicts.md` lists it.
     package var code: String
     /// The same for people, in whole sentences.
     package var text: String
@@ -17,7 +17,7 @@ package struct Verdict: Sendable, Hashable {
 /// One thing that happened to an activity.
 package struct TimelineEntry: Sendable, Hashable {
     package var at: Instant
-    /// What happened. The set is open; `docs/timeline.md` lists it.
+    /// What happened. The set is open; `docs/reference/verdicts.md` lists it.
     package var kind: String
     /// The same for people, in one sentence.
     package var text: String

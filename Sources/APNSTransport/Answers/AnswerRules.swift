@@ -40,7 +40,7 @@ package struct AnswerRule: Sendable, Hashable {
 /// The meaning of Apple's answers, as a table.
 ///
 /// Each row names Apple's pages that list it. A reason about connections or provider tokens applies to every API, even
-/// if Apple lists it for devices only. `docs/apns-answers.md` shows the table to operators.
+/// if Apple lists it for devices only. `docs/reference/apns-answers.md` shows the table to operators.
 package enum AnswerRules {
     private static let device: Set<APNSRequestKind> = [.devicePush]
     private static let broadcast: Set<APNSRequestKind> = [.broadcastPush]

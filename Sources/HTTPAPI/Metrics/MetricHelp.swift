@@ -1,4 +1,4 @@
-/// The `# HELP` line of each metric. `docs/metrics.md` has the details.
+/// The `# HELP` line of each metric. `docs/reference/metrics.md` has the details.
 package enum MetricHelp {
     /// Texts by Prometheus name. They have no quotes and line breaks, which would need escaping.
     package static let texts: [String: String] = [

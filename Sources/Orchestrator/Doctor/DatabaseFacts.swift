@@ -50,7 +50,7 @@ struct DatabaseFacts: Sendable {
             "database_version",
             .warning,
             "PostgreSQL \(version) is older than \(Self.oldestVersion), the oldest that Tally is tested with.",
-            advice: "Upgrade Postgres (docs/upgrades.md)."
+            advice: "Upgrade Postgres (docs/guides/upgrade.md)."
         )
     }
 
@@ -76,7 +76,7 @@ struct DatabaseFacts: Sendable {
             "database_settings",
             broken.isEmpty ? .warning : .broken,
             "Postgres: " + all.joined(separator: "; ") + ".",
-            advice: "Set them for the server, or with ALTER DATABASE, and reload (docs/configuration.md)."
+            advice: "Set them for the server, or with ALTER DATABASE, and reload (docs/reference/configuration.md)."
         )
     }
 

@@ -30,7 +30,7 @@ extension Examination {
         switch error.code {
         case .databaseTooOld, .outOfOrder: "Run `tallyd migrate` of this version."
         case .databaseTooNew: "Upgrade this daemon: another one has migrated the database further."
-        default: "Compare the versions of the daemons with the database (docs/upgrades.md)."
+        default: "Compare the versions of the daemons with the database (docs/guides/upgrade.md)."
         }
     }
 

@@ -47,7 +47,7 @@ extension Examination {
                 .broken,
                 "Sending is halted: APNs rejected \(rejections) of \(answers) tokens within a minute.",
                 advice: "Look whether the key belongs to this team and environment; then `tally apps resume \(app) "
-                    + "--environment \(environment)` (docs/runbook.md#tallysendinghalted)."
+                    + "--environment \(environment)` (docs/guides/on-call.md#tallysendinghalted)."
             )
         }
     }

@@ -3,7 +3,7 @@ package import JSON
 
 /// Something that operators or callers may want to know of. Never holds tokens, keys or payloads.
 ///
-/// What each kind means and what its detail holds stands in `docs/events.md`.
+/// What each kind means and what its detail holds stands in `docs/reference/events.md`.
 package struct Event: Sendable, Hashable {
     /// What it speaks of; names are looked up when it is written.
     package enum Subject: Sendable, Hashable {

@@ -2,7 +2,7 @@ package import JSON
 
 /// The two schemas of an activity type, made from the Swift declarations that the phone decodes with.
 ///
-/// They refuse everything that `JSONDecoder` with its default settings refuses. docs/schemas.md lists what else they
+/// They refuse everything that `JSONDecoder` with its default settings refuses. docs/reference/schemas.md lists what else they
 /// refuse. Each schema names the Swift type of every value (`x-swift-type`).
 package struct ImportedSchemas: Sendable, Hashable {
     /// The name of the struct.

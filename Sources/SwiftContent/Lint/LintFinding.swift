@@ -1,6 +1,6 @@
 package import JSON
 
-/// A warning about a valid schema or content that will probably cause surprise. docs/schemas.md lists the codes.
+/// A warning about a valid schema or content that will probably cause surprise. docs/reference/schemas.md lists the codes.
 package struct LintFinding: Sendable, Hashable {
     /// Stable codes for programs.
     package enum Code: String, Sendable, CaseIterable {

@@ -7,7 +7,7 @@ extension Devices {
     struct Ticket: ClientCommand {
         static let configuration = CommandConfiguration(
             abstract: "Make a ticket with which an app may report one device and its cards, and nothing else.",
-            discussion: "Backends make them for their apps (docs/tickets.md); this is for trying."
+            discussion: "Backends make them for their apps (docs/reference/tickets.md); this is for trying."
         )
 
         @Argument(help: "The device.") var id: Checked<DeviceID>

@@ -54,7 +54,7 @@ struct ConfigurationKey: Sendable {
     static let previousMasterKey = ConfigurationKey(
         "TALLY_MASTER_KEY_PREVIOUS",
         isSecret: true,
-        "the master key before TALLY_MASTER_KEY, while it is being replaced; default none"
+        "a second key to read with, while the master key is replaced; default none"
     )
     static let bootstrapKey = ConfigurationKey(
         "TALLY_BOOTSTRAP_KEY",

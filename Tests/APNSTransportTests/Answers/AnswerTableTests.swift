@@ -140,7 +140,7 @@ struct AnswerTableTests {
 
     private static let pageFile = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        .appending(path: "docs/apns-answers.md")
+        .appending(path: "docs/reference/apns-answers.md")
 
     private static func pageRow(_ rule: AnswerRule) -> String {
         let all = Set(APNSRequestKind.allCases)

@@ -23,17 +23,17 @@ struct GameAttributes: ActivityAttributes, Sendable {
     var activityId: String
 }
 
-/// The app's delegate (with SwiftUI by `@UIApplicationDelegateAdaptor`). It hands on the token of ordinary pushes, and lets
-/// Tally wake the app, for which `Info.plist` names `remote-notification` among the `UIBackgroundModes`.
+/// The app's delegate (in SwiftUI with `@UIApplicationDelegateAdaptor`). It reports the token of ordinary pushes, and lets Tally
+/// wake the app. For that, `Info.plist` has `remote-notification` among the `UIBackgroundModes`.
 final class AppDelegate: NSObject, UIApplicationDelegate {
-    /// Made with the app's own settings in the `init()` of the `App`, which comes first.
+    /// Set it in the `init()` of the `App`, which runs first.
     @MainActor static var reporter: LiveActivityReporter?
 
     func application(
         _ application: UIApplication,
         didFinishLaunchingWithOptions options: [UIApplication.LaunchOptionsKey: Any]?
     ) -> Bool {
-        // The user is not asked for anything: permission is needed for alerts alone.
+        // This asks the user for nothing. Only alerts need permission.
         application.registerForRemoteNotifications()
         Task { await Self.reporter?.run() }
         return true
@@ -52,19 +52,19 @@ final class AppDelegate: NSObject, UIApplicationDelegate {
     }
 }
 
-/// Tells Tally what this installation has: start tokens, cards, update tokens. Start `run()` when the app is launched, in the
-/// background too: after a start by push the system launches the app for just this.
+/// Reports start tokens, cards and update tokens to Tally. Call `run()` at every launch, also in the background: after a start by
+/// push, iOS launches the app for just this.
 actor LiveActivityReporter {
     struct Settings: Sendable {
         var server: URL
         var bundleID: String
-        /// Made once by the app, and kept, also where the app is deleted and installed again: in the Keychain, say.
+        /// Make it once and keep it in the Keychain, so that it survives a reinstall.
         var deviceID: String
-        /// `sandbox` for builds from Xcode, else `production`.
+        /// `sandbox` for builds from Xcode, `production` for all others.
         var environment: String
         var osVersion: String
         var appVersion: String
-        /// A fresh registration ticket from your own backend, which knows who is signed in.
+        /// Gets a fresh ticket from your backend, which knows who is signed in.
         var ticket: @Sendable () async throws -> String
     }
 
@@ -81,16 +81,16 @@ actor LiveActivityReporter {
         }
     }
 
-    // MARK: The device, and its start tokens: one per type and installation
+    // MARK: The device and its start tokens
 
     private func reportStartTokens() async {
-        // The sequence does not always begin with the token that there is already.
+        // The sequence does not always begin with the current token.
         if let token = Activity<GameAttributes>.pushToStartToken { await reportDevice(startToken: token) }
         for await token in Activity<GameAttributes>.pushToStartTokenUpdates { await reportDevice(startToken: token) }
     }
 
-    /// What the report leaves out stays as it is. Call it without a token when somebody signs in or out: the ticket says
-    /// whose device it is.
+    /// Values that the report leaves out stay as they are. Call it without a token when somebody signs in or out: the new
+    /// ticket names the user.
     func reportDevice(startToken: Data? = nil, deviceToken: Data? = nil) async {
         let permissions = ActivityAuthorizationInfo()
         let token = startToken.map {
@@ -123,41 +123,41 @@ actor LiveActivityReporter {
     private func follow(_ card: Activity<GameAttributes>) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
-                // Tokens change while a card lives; each replaces the one before.
+                // A card's token may change.
                 for await token in card.pushTokenUpdates { await self.reportToken(token, of: card) }
             }
             group.addTask {
                 for await state in card.activityStateUpdates where state.isOver {
                     await self.reportCard(card, CardReport(ended: true))
-                    // Where a start made two cards and the app has ended the younger one, the other is the match's from now on.
+                    // If this was one of two cards, Tally must now serve the other one.
                     await self.reportTokens(of: card.attributes.activityId)
                 }
             }
         }
     }
 
-    /// Reports the tokens of the cards once more, of all or of one match.
+    /// Reports the tokens of all cards again, or of one match.
     func reportTokens(of activityID: String? = nil) async {
         for card in Activity<GameAttributes>.activities where [nil, card.attributes.activityId].contains(activityID) {
             if let token = card.pushToken { await reportToken(token, of: card) }
         }
     }
 
-    /// A card that is over stays on the screen for a while, and may still get tokens: by then the match may have another.
+    /// An ended card stays on the screen for a while and may still get tokens. By then the match may have another card.
     private func reportToken(_ token: Data, of card: Activity<GameAttributes>) async {
         guard !card.activityState.isOver else { return }
         await reportCard(card, CardReport(updateToken: token.hexText))
     }
 
-    /// A card that the app itself has started on the match's channel, with `pushType: .channel(id)`, has no token. It shows the
-    /// match as of a revision that the backend named; 0 if it named none.
+    /// Reports a card that the app started with `pushType: .channel(id)`. `revision` is that of the state which the card shows,
+    /// as your backend got it from Tally; 0 if unknown.
     func reportChannelCard(_ card: Activity<GameAttributes>, channelID: String, revision: Int) async {
         await reportCard(card, CardReport(channelId: channelID, knownRevision: revision))
     }
 
     private func reportCard(_ card: Activity<GameAttributes>, _ news: CardReport) async {
         var news = news
-        // One count for all cards of a match: Tally knows one at a time.
+        // One count for all cards of a match.
         news.generation = nextGeneration("card-\(card.attributes.activityId)")
         news.activitykitId = card.id
         news.environment = settings.environment
@@ -169,8 +169,7 @@ actor LiveActivityReporter {
 
     // MARK: Reporting
 
-    /// Tells this installation from an earlier one on the same device. It lies beside the generations, so that both begin
-    /// anew together when the app is deleted and installed again.
+    /// Tells this installation from an earlier one. It is stored beside the generations, so a reinstall starts both again.
     private let installation: String = {
         let key = "tally-installation"
         if let known = UserDefaults.standard.string(forKey: key) { return known }
@@ -179,8 +178,8 @@ actor LiveActivityReporter {
         return new
     }()
 
-    /// Numbers that grow with every report about the same match, or of a start token, over launches, so that a report that
-    /// arrives late never replaces a newer one.
+    /// A number that grows with every report about the same match or start token, across launches. A late report never
+    /// replaces a newer one.
     private func nextGeneration(_ subject: String) -> Int {
         let key = "tally-generation-\(subject)"
         let next = UserDefaults.standard.integer(forKey: key) + 1
@@ -188,7 +187,7 @@ actor LiveActivityReporter {
         return next
     }
 
-    /// Sends a report until it is taken or refused; a report is a PUT, which may be repeated.
+    /// Sends a report until Tally takes or refuses it. A report is a PUT, so it may be repeated.
     private func report(_ path: String, _ body: some Encodable) async {
         let encoder = JSONEncoder()
         encoder.keyEncodingStrategy = .convertToSnakeCase
@@ -204,10 +203,10 @@ actor LiveActivityReporter {
                 request.setValue("Bearer \(try await settings.ticket())", forHTTPHeaderField: "Authorization")
                 let (answer, response) = try await URLSession.shared.data(for: request)
                 let status = (response as? HTTPURLResponse)?.statusCode ?? 0
-                // 401: the ticket has run out, the next try has a new one. Other refusals stay what they are.
+                // 401: the ticket has expired, and the next try gets a new one. Other refusals are final.
                 if status < 500, status != 401, status != 429 {
                     let receipt = try? JSONDecoder().decode(Receipt.self, from: answer)
-                    // Not silently: a refused report leaves a card as it is.
+                    // A refused report leaves the card as it is, so log it.
                     if receipt?.accepted != true {
                         print("Tally has not taken \(path): \(status) \(String(decoding: answer, as: UTF8.self))")
                     }
@@ -216,7 +215,7 @@ actor LiveActivityReporter {
             } catch is CancellationError {
                 return
             } catch {
-                // No network: later.
+                // No network: try later.
             }
             try? await Task.sleep(for: delay)
             delay = min(delay * 2, .seconds(300))
@@ -232,7 +231,7 @@ extension Data {
     fileprivate var hexText: String { map { String(format: "%02x", $0) }.joined() }
 }
 
-/// What `PUT …/devices/{id}` takes; what is nil is left out.
+/// The body of `PUT …/devices/{id}`, without its nil values.
 private struct DeviceReport: Encodable {
     struct StartToken: Encodable {
         var token: String
@@ -249,7 +248,7 @@ private struct DeviceReport: Encodable {
     var installation: String
 }
 
-/// What `PUT …/activities/{id}/subscriptions/{device}` takes: one of the first three, and what goes with it.
+/// The body of `PUT …/activities/{id}/subscriptions/{device}`: one of the first three, with the rest.
 private struct CardReport: Encodable {
     var updateToken: String?
     var channelId: String?
@@ -263,7 +262,7 @@ private struct CardReport: Encodable {
     var installation: String?
 }
 
-/// What Tally answers to a report that it has read. `reason` says why it was not taken, such as `stale_generation`.
+/// Tally's answer to a report. `reason` says why it was not taken, such as `stale_generation`.
 private struct Receipt: Decodable {
     var accepted: Bool
     var reason: String?

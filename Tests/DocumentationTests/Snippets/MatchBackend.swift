@@ -1,22 +1,22 @@
 import Hummingbird
 import TallyClient
 
-/// What the feed of fixtures posts.
+/// A message of the feed of fixtures.
 struct Fixture: Decodable, Sendable {
     var homeTeam: String
     var awayTeam: String
     var competition: String?
 }
 
-/// What the feed of results posts.
+/// A message of the feed of results.
 struct Goal: Decodable, Sendable {
-    /// The feed's own id of the message, which it may send again.
+    /// The feed's own id of the message. It may send the message again.
     var messageID: String
     var scorer: String
     var state: MatchController.GameAttributes.ContentState
 }
 
-/// A part of a Hummingbird backend that keeps the cards of a match up to date, and lets the app report them.
+/// Keeps the cards of matches up to date, and gives tickets to the app.
 struct MatchController: Sendable {
     /// The struct of the app, without ActivityKit.
     struct GameAttributes: Codable, Hashable, Sendable {
@@ -87,7 +87,7 @@ struct MatchController: Sendable {
                 try context.parameters.require("id"),
                 contentState: goal.state,
                 options: options,
-                // The feed repeats what we do not answer; with its own key, Tally takes it once.
+                // The feed may repeat a message. With its id as key, Tally takes it once.
                 idempotencyKey: goal.messageID
             )
             return .accepted
@@ -103,9 +103,9 @@ struct MatchController: Sendable {
         }
     }
 
-    // Below, `user` is who is signed in: your own authentication has to stand before these three.
+    // Below, `user` is the signed-in user: put your own authentication before these three.
 
-    /// The match appears on the user's phones, the one that is registered later as well.
+    /// Starts the match on the user's phones, also on those that register later.
     @Sendable func follow(_ request: Request, context: some RequestContext) async throws -> HTTPResponse.Status {
         let user = try context.parameters.require("user")
         return try await answer {
@@ -117,7 +117,7 @@ struct MatchController: Sendable {
         }
     }
 
-    /// What the app asks for at launch, and reports to Tally with.
+    /// The ticket that the app gets at launch and reports with.
     @Sendable func ticket(_ request: Request, context: some RequestContext) async throws -> String {
         try await answer {
             try await tally.ticket(
@@ -127,7 +127,7 @@ struct MatchController: Sendable {
         }
     }
 
-    /// The user's account is deleted here, and so it is in Tally.
+    /// Erases the user in Tally when the account is deleted here.
     @Sendable func leave(_ request: Request, context: some RequestContext) async throws -> HTTPResponse.Status {
         try await answer {
             try await tally.eraseUser(try context.parameters.require("user"))
@@ -135,13 +135,12 @@ struct MatchController: Sendable {
         }
     }
 
-    /// Tally's word is passed on: 202 means that the change is stored, and that Tally sends it or a newer one to every phone
-    /// that follows.
+    /// Passes Tally's answer on. 202 means that the change is stored.
     private func answer<Answer>(_ call: () async throws -> Answer) async throws -> Answer {
         do {
             return try await call()
         } catch let error as TallyError {
-            // Whoever is answered 503 comes again with the same message; after another answer it may be dropped.
+            // After 503 the feed sends the message again. After another answer it may drop it.
             let comesLater = error.isUnknown || error.isRetryable
             throw HTTPError(comesLater ? .serviceUnavailable : .conflict, message: error.description)
         }

@@ -7,7 +7,7 @@ import TallyClient
 import TestSupport
 import Testing
 
-/// What docs/backup.md says, carried out on a match under way.
+/// What docs/guides/backup.md says, carried out on a match under way.
 @Suite("Backup and restore")
 struct BackupTests {
     @Test(
@@ -25,7 +25,7 @@ struct BackupTests {
                 _ = try await system.client().update(TallySystem.app, OperatorStage.id, later)
             }
             try await Shell.run(
-                try DocumentBlock.read("backup", in: "backup.md"),
+                try DocumentBlock.read("backup", in: "guides/backup.md"),
                 environment: ["TALLY_DATABASE_URL": system.settings["TALLY_DATABASE_URL"] ?? ""],
                 in: system.folder
             )
@@ -44,7 +44,7 @@ struct BackupTests {
             try await system.database.execute("CREATE DATABASE \(identifier: name)")
             let restored = ["TALLY_DATABASE_URL": try await TestCluster.shared.url(database: name)]
             try await Shell.run(
-                try DocumentBlock.read("restore", in: "backup.md"),
+                try DocumentBlock.read("restore", in: "guides/backup.md"),
                 environment: restored,
                 in: system.folder
             )
@@ -55,15 +55,15 @@ struct BackupTests {
             _ = try await psql(
                 #"psql "$TALLY_DATABASE_URL" -c "UPDATE schedules SET due_at = due_at - interval '90 minutes'""#
             )
-            let due = try await psql(DocumentBlock.read("schedules", in: "backup.md"))
+            let due = try await psql(DocumentBlock.read("schedules", in: "guides/backup.md"))
             #expect(due.matches(of: /friendly +\| update .*\| ([tf])/).map(\.output.1) == ["t", "f"], "\(due)")
-            _ = try await psql(DocumentBlock.read("cancel-schedules", in: "backup.md"))
-            let left = try await psql(DocumentBlock.read("schedules", in: "backup.md"))
+            _ = try await psql(DocumentBlock.read("cancel-schedules", in: "guides/backup.md"))
+            let left = try await psql(DocumentBlock.read("schedules", in: "guides/backup.md"))
             #expect(left.matches(of: /friendly +\| update .*\| ([tf])/).map(\.output.1) == ["f"], "\(left)")
             let url = try await system.startAnotherDaemon(environment: restored).url
             try await system.reportPhones(to: url)
             let look = try await Shell.run(
-                try DocumentBlock.read("after-restore", in: "backup.md"),
+                try DocumentBlock.read("after-restore", in: "guides/backup.md"),
                 environment: [
                     "TALLY_URL": url, "TALLY_API_KEY": TallySystem.adminKey, "TALLY_APP": TallySystem.app.rawValue,
                 ],

@@ -5,7 +5,7 @@ import SystemSupport
 import TallyClient
 import Testing
 
-/// What docs/deployment.md says of a new installation, carried out on one.
+/// What docs/guides/deploy.md says of a new installation, carried out on one.
 @Suite("First steps on a new installation")
 struct FirstStepsTests {
     @Test("the keys that they make are enough for operator, backend and Prometheus once the bootstrap key is gone")
@@ -17,7 +17,7 @@ struct FirstStepsTests {
                 "openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out AuthKey.p8",
                 in: system.folder
             )
-            let steps = try DocumentBlock.read("first-steps", in: "deployment.md")
+            let steps = try DocumentBlock.read("first-steps", in: "guides/deploy.md")
                 .replacing("http://127.0.0.1:8080", with: system.url)
                 .replacing("/etc/tally/tally.env", with: settings)
             #expect(steps.contains(system.url) && steps.contains(settings))

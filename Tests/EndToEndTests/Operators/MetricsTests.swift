@@ -38,7 +38,7 @@ struct MetricsTests {
 
     @Test("every family is documented with its type")
     func documented() async throws {
-        let page = try String(contentsOf: Places.document("metrics.md"), encoding: .utf8)
+        let page = try String(contentsOf: Places.document("reference/metrics.md"), encoding: .utf8)
         var documented: [String: String] = [:]
         for line in page.split(separator: "\n") where line.hasPrefix("| `tally_") {
             let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
@@ -62,7 +62,7 @@ struct MetricsTests {
                 let (name, type) = (String(family[2]), String(family[3]))
                 #expect(
                     documented[name] == type,
-                    "\(name) is a \(type); docs/metrics.md: \(documented[name] ?? "nothing")"
+                    "\(name) is a \(type); docs/reference/metrics.md: \(documented[name] ?? "nothing")"
                 )
             }
             #expect(text.contains("tally_database_reachable 1"))

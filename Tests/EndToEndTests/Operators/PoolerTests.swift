@@ -6,7 +6,7 @@ import SystemSupport
 import TestSupport
 import Testing
 
-/// PgBouncer of docs/deployment.md between real daemons and Postgres.
+/// PgBouncer of docs/guides/deploy.md between real daemons and Postgres.
 @Suite("Daemons behind a pooler in session mode")
 struct PoolerTests {
     private static let match = FollowedActivity(
@@ -78,7 +78,7 @@ struct PoolerTests {
         // The server's account: it alone can enter the socket's folder, and PgBouncer refuses to be root.
         let isRoot = geteuid() == 0
         let ids = try await Shell.run("stat -c '%u %g' '\(socket)'", in: folder).split(whereSeparator: \.isWhitespace)
-        let steps = try DocumentBlock.read("pgbouncer", in: "deployment.md")
+        let steps = try DocumentBlock.read("pgbouncer", in: "guides/deploy.md")
             .replacing("docs/samples/deploy/pgbouncer.ini", with: "sample.ini")
             .replacing("/etc/pgbouncer", with: folder.url.path)
             .replacing("/etc/tally", with: folder.url.path)

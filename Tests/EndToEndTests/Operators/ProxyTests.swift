@@ -6,7 +6,7 @@ import SystemSupport
 import TestSupport
 import Testing
 
-/// The reverse proxy of docs/deployment.md before a real daemon.
+/// The reverse proxy of docs/guides/deploy.md before a real daemon.
 @Suite("A reverse proxy gives Tally TLS")
 struct ProxyTests {
     @Test(

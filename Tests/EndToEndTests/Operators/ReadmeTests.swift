@@ -3,8 +3,8 @@ import JSON
 import SystemSupport
 import Testing
 
-/// What a newcomer does with nothing but the README, against `tallyd dev`.
-@Suite("The README")
+/// What a newcomer does with nothing but the tutorials, against `tallyd dev`.
+@Suite("The tutorials")
 struct ReadmeTests {
     @Test("First steps, then a type from a Swift file, start, update and end by curl: every line as it is printed")
     func newcomer() async throws {
@@ -20,9 +20,9 @@ struct ReadmeTests {
             // One after the other, and the second in the first one's terminal.
             let setUp = "set -a; . .tally/dev.env; set +a; export TALLY_APP=com.example.matchday\n"
             for (name, before) in [("first-steps", ""), ("curl", setUp)] {
-                let script = try DocumentBlock.read(name, in: "../README.md")
+                let script = try DocumentBlock.read(name, in: "tutorials/first-card.md")
                 let output = try await Shell.run(before + script, in: folder)
-                try DocumentBlock.expect(name, in: "../README.md", of: output)
+                try DocumentBlock.expect(name, in: "tutorials/first-card.md", of: output)
             }
             await dev.stop()
         } catch {
@@ -52,10 +52,10 @@ struct ReadmeTests {
                 "apns-sim phones create --bundle-id com.example.app --user-prefix fan- --id-attribute activityId --wait 10"
             for name in ["app", "type", "devices", "start"] {
                 if name == "devices" { try await Shell.run(setUp + phone, in: folder) }
-                let block = try DocumentBlock.read(name, in: "getting-started.md")
+                let block = try DocumentBlock.read(name, in: "tutorials/your-own-app.md")
                 // The doctor finds fault with the cluster of the tests, and says so by its exit code.
                 let output = try await Shell.run(setUp + block, in: folder, stopsAtFailure: name != "app")
-                if name != "app" { try DocumentBlock.expect(name, in: "getting-started.md", of: output) }
+                if name != "app" { try DocumentBlock.expect(name, in: "tutorials/your-own-app.md", of: output) }
             }
             // The schemas of the samples are what the importer makes of the struct, and nothing is doubtful about them.
             let files = "docs/samples/GameAttributes.swift"

@@ -219,7 +219,7 @@ import Testing
 
     @Test("The page on events describes every kind that is written, and no other")
     func everyKindIsDescribed() throws {
-        let file = URL(filePath: #filePath).appending(path: "../../../../docs/events.md")
+        let file = URL(filePath: #filePath).appending(path: "../../../../docs/reference/events.md")
         let page = try String(contentsOf: file.standardized, encoding: .utf8)
         let described = page.split(separator: "\n").compactMap { line in
             line.hasPrefix("| `") ? line.dropFirst(3).prefix { $0 != "`" } : nil

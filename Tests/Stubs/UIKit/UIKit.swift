@@ -1,5 +1,5 @@
-// What the sample of docs/ios.md uses of Apple's UIKit, by its names and types (Apple, UIKit, "UIApplicationDelegate"),
-// so that the sample is compiled where there is no iOS. Nothing of it does anything.
+// What the sample of docs/guides/ios.md uses of Apple's UIKit, by its names and types (Apple, UIKit,
+// "UIApplicationDelegate"), so that the sample is compiled where there is no iOS. Nothing of it does anything.
 
 @_exported import Foundation
 

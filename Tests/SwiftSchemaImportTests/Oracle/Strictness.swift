@@ -4,7 +4,7 @@ import SwiftContent
 import SwiftSchemaImport
 
 /// What Tally refuses on purpose although the decoder of this toolchain takes it. The same list stands in
-/// docs/schemas.md.
+/// docs/reference/schemas.md.
 enum Strictness: String, CaseIterable {
     case unixTime = "a Date that reads as UNIX time"
     case integerSpelling = "an integer beyond 2^53 with a point or an exponent, or with a fraction too small to count"
