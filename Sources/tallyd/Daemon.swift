@@ -8,6 +8,7 @@ import Orchestrator
 import Postgres
 import ServiceLifecycle
 import UnixSignals
+import Store
 
 /// All services of one daemon in one group, in the order of their dependencies: the first stops last.
 struct Daemon: Sendable {

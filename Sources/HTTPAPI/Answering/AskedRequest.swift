@@ -1,6 +1,7 @@
 import Hummingbird
 import Logging
 import Orchestrator
+import Store
 
 /// A request with the values read from its head.
 ///

@@ -4,6 +4,7 @@ import Cryptography
 import Hummingbird
 import JSON
 import Orchestrator
+import Store
 
 /// One request as its handler gets it: authenticated, with its query checked and its body read.
 struct RouteCall: Sendable {

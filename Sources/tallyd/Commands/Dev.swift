@@ -8,6 +8,7 @@ import LocalPostgres
 import Logging
 import Orchestrator
 import Postgres
+import Store
 
 /// `tallyd dev`
 struct Dev: AsyncParsableCommand {

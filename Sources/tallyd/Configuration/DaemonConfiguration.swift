@@ -5,6 +5,7 @@ import Cryptography
 import Logging
 import Orchestrator
 import Postgres
+import Store
 
 /// Everything that an operator may set, read and checked before anything starts.
 struct DaemonConfiguration: Sendable {

@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 
 @testable import Orchestrator
+@testable import Store
 
 @Suite("Leases of segments", .timeLimit(.minutes(2)))
 struct LeaseTests {
