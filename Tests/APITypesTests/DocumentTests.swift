@@ -48,6 +48,30 @@ struct DocumentTests {
         }
     }
 
+    @Test("Every table of fields has the names that the document has, and no other")
+    func names() async throws {
+        let document = try await Self.document()
+        var compared: Set<String> = []
+        for sample in try samples() {
+            guard let object = sample as? any APIObject else { continue }
+            let name = Self.name(sample)
+            let documented = Self.properties(["$ref": .string("#/components/schemas/\(name)")], in: document)
+            #expect(Set(Self.fieldNames(object)) == documented, "\(name)")
+            compared.insert(name)
+        }
+        #expect(compared.count > 35)
+    }
+
+    private static func fieldNames<Object: APIObject>(_: Object) -> [String] { Object.fields.names }
+
+    /// The names of an object's fields, also those of the schemas that it is put together from.
+    private static func properties(_ schema: JSONValue, in document: OpenAPIDocument) -> Set<String> {
+        let schema = document.resolved(schema)
+        let parts = ["allOf", "oneOf", "anyOf"].flatMap { schema[$0]?.array ?? [] }
+        let own = schema["properties"]?.object?.entries.map(\.key) ?? []
+        return parts.reduce(into: Set(own)) { $0.formUnion(properties($1, in: document)) }
+    }
+
     /// The samples have ids such as `s` where the server has UUIDs.
     private static func plausible(_ json: JSONValue) -> JSONValue {
         let uuid = JSONValue.string("0a0b0c0d-0000-4000-8000-000000000001")

@@ -54,22 +54,11 @@ package struct FieldError: Sendable, Hashable {
     }
 }
 
-extension FieldError: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let pointer = reader.required("pointer", .pointer)
-        let code = reader.required("code", .string)
-        let message = reader.required("message", .string)
-        let schemaVersion = reader.optional("schema_version", .int)
-        guard reader.finish(), let pointer, let code, let message else { return nil }
-        self.init(pointer: pointer, code: code, message: message, schemaVersion: schemaVersion)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("pointer", pointer.description)
-        fields.add("code", code)
-        fields.add("message", message)
-        fields.add("schema_version", schemaVersion)
-        return fields.json
+extension FieldError: APIAnswer, APIObject {
+    package static let fields = FieldTable({ Self(pointer: $0, code: $1, message: $2) }) {
+        required("pointer", .pointer, \.pointer)
+        required("code", .string, \.code)
+        required("message", .string, \.message)
+        optional("schema_version", .int, \.schemaVersion)
     }
 }

@@ -1,22 +1,22 @@
 import JSON
 
 extension FieldType where Value == [String: Int] {
+    /// An object whose members are whole numbers, written in the order of their names.
     static var counts: Self {
-        of("An object of whole numbers") { value in
-            guard let object = value.object else { return nil }
-            var counts: [String: Int] = [:]
-            for (key, value) in object.entries {
-                guard let count = value.int64.flatMap(Int.init(exactly:)) else { return nil }
-                counts[key] = count
+        of(
+            "An object of whole numbers",
+            { value in
+                guard let object = value.object else { return nil }
+                var counts: [String: Int] = [:]
+                for (key, value) in object.entries {
+                    guard let count = value.int64.flatMap(Int.init(exactly:)) else { return nil }
+                    counts[key] = count
+                }
+                return counts
+            },
+            write: { counts in
+                .object(JSONObject(counts.sorted { $0.key < $1.key }.map { ($0.key, .number(JSONNumber($0.value))) }))
             }
-            return counts
-        }
-    }
-}
-
-extension JSONValue {
-    /// An object of whole numbers, sorted by name.
-    static func counts(_ counts: [String: Int]) -> JSONValue {
-        .object(JSONObject(counts.sorted { $0.key < $1.key }.map { ($0.key, .number(JSONNumber($0.value))) }))
+        )
     }
 }

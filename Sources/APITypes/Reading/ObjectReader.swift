@@ -57,6 +57,13 @@ package struct ObjectReader {
         }
     }
 
+    /// The field's value, for a rule about several fields. Returns nil if it is absent or wrong, and records nothing.
+    package func peek<Value>(_ key: String, _ type: @autoclosure () -> FieldType<Value>) -> Value? {
+        guard let value = object[key], !value.isNull else { return nil }
+        var context = FieldContext(key, in: pointer, refusesUnknownFields: refusesUnknownFields)
+        return type().read(value, &context)
+    }
+
     /// Records an error that the caller found, such as two fields that exclude each other.
     package mutating func refuse(_ key: String? = nil, code: String, message: String) {
         if let key { known.append(key) }

@@ -1,5 +1,5 @@
 package import ActivityModel
-package import JSON
+import JSON
 
 /// `POST /v1/api-keys`: creates an API key.
 package struct APIKeyRequest: Sendable, Hashable {
@@ -19,28 +19,19 @@ package struct APIKeyRequest: Sendable, Hashable {
     }
 }
 
-extension APIKeyRequest: APIRequest {
-    package init?(reader: inout ObjectReader) {
-        let name = reader.required("name", .string(length: 1...128))
-        let scopes = reader.required("scopes", .list(of: .word(Scope.self)))
-        if let scopes, scopes.isEmpty {
-            reader.refuse("scopes", code: FieldError.outOfRange, message: "At least one scope is expected.")
-        }
-        let bundleID = reader.optional("bundle_id", .bundleID)
-        let expiresAt = reader.optional("expires_at", .time)
-        guard reader.finish(), let name, let scopes else { return nil }
+extension APIKeyRequest: APIRequest, APIObject {
+    package static let fields = FieldTable({ (name: String, scopes: [Scope]) in
         // In the order of `Scope.allCases`, without duplicates.
-        let named = Scope.allCases.filter(scopes.contains)
-        self.init(name: name, scopes: named, bundleID: bundleID, expiresAt: expiresAt)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("name", name)
-        fields.add("scopes", words: scopes.map(\.rawValue))
-        fields.add("bundle_id", bundleID?.rawValue)
-        fields.add("expires_at", expiresAt)
-        return fields.json
+        Self(name: name, scopes: Scope.allCases.filter(scopes.contains))
+    }) {
+        required("name", .string(length: 1...128), \.name)
+        required(
+            "scopes",
+            .list(of: .word(Scope.self)).limited("At least one scope is expected.") { !$0.isEmpty },
+            \.scopes
+        )
+        optional("bundle_id", .bundleID, \.bundleID)
+        optional("expires_at", .time, \.expiresAt)
     }
 }
 
@@ -82,42 +73,16 @@ package struct APIKeyResource: Sendable, Hashable {
     }
 }
 
-extension APIKeyResource: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let id = reader.required("id", .string)
-        let name = reader.required("name", .string)
-        let scopes = reader.required("scopes", .list(of: .word(Scope.self)))
-        let bundleID = reader.optional("bundle_id", .bundleID)
-        let createdAt = reader.required("created_at", .time)
-        let expiresAt = reader.optional("expires_at", .time)
-        let lastUsedAt = reader.optional("last_used_at", .time)
-        let revokedAt = reader.optional("revoked_at", .time)
-        let secret = reader.optional("secret", .string)
-        guard reader.finish(), let id, let name, let scopes, let createdAt else { return nil }
-        self.init(
-            id: id,
-            name: name,
-            scopes: scopes,
-            bundleID: bundleID,
-            createdAt: createdAt,
-            expiresAt: expiresAt,
-            lastUsedAt: lastUsedAt,
-            revokedAt: revokedAt,
-            secret: secret
-        )
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("id", id)
-        fields.add("name", name)
-        fields.add("scopes", words: scopes.map(\.rawValue))
-        fields.add("bundle_id", bundleID?.rawValue)
-        fields.add("created_at", createdAt)
-        fields.add("expires_at", expiresAt)
-        fields.add("last_used_at", lastUsedAt)
-        fields.add("revoked_at", revokedAt)
-        fields.add("secret", secret)
-        return fields.json
+extension APIKeyResource: APIAnswer, APIObject {
+    package static let fields = FieldTable({ Self(id: $0, name: $1, scopes: $2, createdAt: $3) }) {
+        required("id", .string, \.id)
+        required("name", .string, \.name)
+        required("scopes", .list(of: .word(Scope.self)), \.scopes)
+        optional("bundle_id", .bundleID, \.bundleID)
+        required("created_at", .time, \.createdAt)
+        optional("expires_at", .time, \.expiresAt)
+        optional("last_used_at", .time, \.lastUsedAt)
+        optional("revoked_at", .time, \.revokedAt)
+        optional("secret", .string, \.secret)
     }
 }

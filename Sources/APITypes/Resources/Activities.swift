@@ -138,141 +138,74 @@ package struct StartProgress: Sendable, Hashable {
     }
 }
 
-extension ActivityResource: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let activityID = reader.required("activity_id", .activityID)
-        let type = reader.required("type", .typeName)
-        let environment = reader.required("environment", .word(APNSEnvironment.self))
-        let state = reader.required("state", .word(ActivityState.self))
-        let revision = reader.required("revision", .int64)
-        let timestamp = reader.optional("timestamp", .int64)
-        let delivery = reader.required("delivery", .word(Delivery.self))
-        let contentState = reader.required("content_state", .object)
-        let attributes = reader.required("attributes", .object)
-        let createdAt = reader.required("created_at", .time)
-        let startedAt = reader.optional("started_at", .time)
-        let endedAt = reader.optional("ended_at", .time)
-        let startsAt = reader.optional("starts_at", .time)
-        let endsAt = reader.optional("ends_at", .time)
-        let channel = reader.optional("channel", .object(ChannelReference.self))
-        let progress = reader.required("progress", .object(DeliveryProgress.self))
-        let starts = reader.required("starts", .object(StartProgress.self))
-        let schedules = reader.optional("schedules", .list(of: .object(ScheduleResource.self)))
-        guard reader.finish(), let activityID, let type, let environment, let state, let revision, let delivery,
-            let contentState, let attributes, let createdAt, let progress, let starts
-        else { return nil }
-        self.init(
-            activityID: activityID,
-            type: type,
-            environment: environment,
-            state: state,
-            revision: revision,
-            timestamp: timestamp,
-            delivery: delivery,
-            contentState: contentState,
-            attributes: attributes,
-            createdAt: createdAt,
-            startedAt: startedAt,
-            endedAt: endedAt,
-            startsAt: startsAt,
-            endsAt: endsAt,
-            channel: channel,
-            progress: progress,
-            starts: starts,
-            schedules: schedules ?? []
+extension ActivityResource: APIAnswer, APIObject {
+    package static let fields = FieldTable({
+        Self(
+            activityID: $0,
+            type: $1,
+            environment: $2,
+            state: $3,
+            revision: $4,
+            timestamp: nil,
+            delivery: $5,
+            contentState: $6,
+            attributes: $7,
+            createdAt: $8,
+            progress: $9,
+            starts: $10
         )
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("activity_id", activityID.rawValue)
-        fields.add("type", type.rawValue)
-        fields.add("environment", environment.rawValue)
-        fields.add("state", state.rawValue)
-        fields.add("revision", revision)
-        fields.add("timestamp", .orNull(timestamp))
-        fields.add("delivery", delivery.rawValue)
-        fields.add("content_state", contentState)
-        fields.add("attributes", attributes)
-        fields.add("created_at", createdAt)
-        fields.add("started_at", startedAt)
-        fields.add("ended_at", endedAt)
-        fields.add("starts_at", startsAt)
-        fields.add("ends_at", endsAt)
-        fields.add("channel", channel)
-        fields.add("progress", progress)
-        fields.add("starts", starts)
-        fields.add("schedules", schedules)
-        return fields.json
+    }) {
+        required("activity_id", .activityID, \.activityID)
+        required("type", .typeName, \.type)
+        required("environment", .word(APNSEnvironment.self), \.environment)
+        required("state", .word(ActivityState.self), \.state)
+        required("revision", .int64, \.revision)
+        nullable("timestamp", .int64, \.timestamp)
+        required("delivery", .word(Delivery.self), \.delivery)
+        required("content_state", .object, \.contentState)
+        required("attributes", .object, \.attributes)
+        required("created_at", .time, \.createdAt)
+        optional("started_at", .time, \.startedAt)
+        optional("ended_at", .time, \.endedAt)
+        optional("starts_at", .time, \.startsAt)
+        optional("ends_at", .time, \.endsAt)
+        optional("channel", .object(ChannelReference.self), \.channel)
+        required("progress", .object(DeliveryProgress.self), \.progress)
+        required("starts", .object(StartProgress.self), \.starts)
+        defaulted("schedules", .list(of: .object(ScheduleResource.self)), \.schedules)
     }
 }
 
-extension DeliveryProgress: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let destinations = reader.required("destinations", .int)
-        let current = reader.required("current", .int)
-        let pending = reader.required("pending", .int)
-        let waitingForToken = reader.required("waiting_for_token", .int)
-        let dead = reader.required("dead", .int)
-        let withheld = reader.required("withheld", .int)
-        guard reader.finish(), let destinations, let current, let pending, let waitingForToken, let dead, let withheld
-        else { return nil }
-        self.init(
-            destinations: destinations,
-            current: current,
-            pending: pending,
-            waitingForToken: waitingForToken,
-            dead: dead,
-            withheld: withheld
-        )
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("destinations", destinations)
-        fields.add("current", current)
-        fields.add("pending", pending)
-        fields.add("waiting_for_token", waitingForToken)
-        fields.add("dead", dead)
-        fields.add("withheld", withheld)
-        return fields.json
+extension DeliveryProgress: APIAnswer, APIObject {
+    package static let fields = FieldTable(Self.init) {
+        required("destinations", .int, \.destinations)
+        required("current", .int, \.current)
+        required("pending", .int, \.pending)
+        required("waiting_for_token", .int, \.waitingForToken)
+        required("dead", .int, \.dead)
+        required("withheld", .int, \.withheld)
     }
 }
 
-extension StartProgress: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let pending = reader.required("pending", .int)
-        let sent = reader.required("sent", .int)
-        let unknown = reader.required("unknown", .int)
-        let settled = reader.required("settled", .int)
-        let repeated = reader.required("repeated", .int)
-        let withheld = reader.required("withheld", .int)
-        let failed = reader.required("failed", .int)
-        let reasons = reader.optional("reasons", .counts)
-        guard reader.finish(), let pending, let sent, let unknown, let settled, let repeated, let withheld, let failed
-        else { return nil }
-        self.init(
-            pending: pending,
-            sent: sent,
-            unknown: unknown,
-            settled: settled,
-            repeated: repeated,
-            withheld: withheld,
-            failed: failed,
-            reasons: reasons ?? [:]
+extension StartProgress: APIAnswer, APIObject {
+    package static let fields = FieldTable({
+        Self(
+            pending: $0,
+            sent: $1,
+            unknown: $2,
+            settled: $3,
+            repeated: $4,
+            withheld: $5,
+            failed: $6
         )
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("pending", pending)
-        fields.add("sent", sent)
-        fields.add("unknown", unknown)
-        fields.add("settled", settled)
-        fields.add("repeated", repeated)
-        fields.add("withheld", withheld)
-        fields.add("failed", failed)
-        if !reasons.isEmpty { fields.add("reasons", .counts(reasons)) }
-        return fields.json
+    }) {
+        required("pending", .int, \.pending)
+        required("sent", .int, \.sent)
+        required("unknown", .int, \.unknown)
+        required("settled", .int, \.settled)
+        required("repeated", .int, \.repeated)
+        required("withheld", .int, \.withheld)
+        required("failed", .int, \.failed)
+        defaulted("reasons", .counts, \.reasons, omitting: [:])
     }
 }

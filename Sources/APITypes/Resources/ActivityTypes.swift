@@ -119,34 +119,14 @@ package struct SchemaFinding: Sendable, Hashable {
     }
 }
 
-extension SchemaFinding: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let part = reader.required("schema", .word(SchemaPart.self))
-        let pointer = reader.required("pointer", .pointer)
-        let code = reader.required("code", .string)
-        let message = reader.required("message", .string)
-        let severity = reader.optional("severity", .word(Severity.self))
-        let schemaVersion = reader.optional("schema_version", .int)
-        guard reader.finish(), let part, let pointer, let code, let message else { return nil }
-        self.init(
-            part: part,
-            pointer: pointer,
-            code: code,
-            message: message,
-            severity: severity,
-            schemaVersion: schemaVersion
-        )
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("schema", part.rawValue)
-        fields.add("pointer", pointer.description)
-        fields.add("code", code)
-        fields.add("message", message)
-        fields.add("severity", severity?.rawValue)
-        fields.add("schema_version", schemaVersion)
-        return fields.json
+extension SchemaFinding: APIAnswer, APIObject {
+    package static let fields = FieldTable({ Self(part: $0, pointer: $1, code: $2, message: $3) }) {
+        required("schema", .word(SchemaPart.self), \.part)
+        required("pointer", .pointer, \.pointer)
+        required("code", .string, \.code)
+        required("message", .string, \.message)
+        optional("severity", .word(Severity.self), \.severity)
+        optional("schema_version", .int, \.schemaVersion)
     }
 }
 
@@ -162,19 +142,10 @@ package struct SchemaCompatibility: Sendable, Hashable {
     }
 }
 
-extension SchemaCompatibility: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let compatible = reader.required("compatible", .bool)
-        let findings = reader.optional("findings", .list(of: .object(SchemaFinding.self)))
-        guard reader.finish(), let compatible else { return nil }
-        self.init(compatible: compatible, findings: findings ?? [])
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("compatible", compatible)
-        fields.add("findings", findings)
-        return fields.json
+extension SchemaCompatibility: APIAnswer, APIObject {
+    package static let fields = FieldTable({ Self(compatible: $0) }) {
+        required("compatible", .bool, \.compatible)
+        defaulted("findings", .list(of: .object(SchemaFinding.self)), \.findings)
     }
 }
 
@@ -195,23 +166,12 @@ package struct TypeRegistration: Sendable, Hashable {
     }
 }
 
-extension TypeRegistration: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let version = reader.required("version", .int)
-        let changed = reader.required("changed", .bool)
-        let lint = reader.optional("lint", .list(of: .object(SchemaFinding.self)))
-        let compatibility = reader.required("compatibility", .object(SchemaCompatibility.self))
-        guard reader.finish(), let version, let changed, let compatibility else { return nil }
-        self.init(version: version, changed: changed, lint: lint ?? [], compatibility: compatibility)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("version", version)
-        fields.add("changed", changed)
-        fields.add("lint", lint)
-        fields.add("compatibility", compatibility)
-        return fields.json
+extension TypeRegistration: APIAnswer, APIObject {
+    package static let fields = FieldTable({ Self(version: $0, changed: $1, lint: [], compatibility: $2) }) {
+        required("version", .int, \.version)
+        required("changed", .bool, \.changed)
+        defaulted("lint", .list(of: .object(SchemaFinding.self)), \.lint)
+        required("compatibility", .object(SchemaCompatibility.self), \.compatibility)
     }
 }
 
@@ -247,42 +207,26 @@ package struct TypeResource: Sendable, Hashable {
     }
 }
 
-extension TypeResource: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let name = reader.required("name", .typeName)
-        let version = reader.required("version", .int)
-        let attributesSchema = reader.required("attributes_schema", .schema)
-        let contentStateSchema = reader.required("content_state_schema", .schema)
-        let policy = reader.required("policy", .policy)
-        let minAppVersion = reader.optional("min_app_version", .appVersion)
-        let createdAt = reader.required("created_at", .time)
-        let updatedAt = reader.required("updated_at", .time)
-        guard reader.finish(), let name, let version, let attributesSchema, let contentStateSchema, let policy,
-            let createdAt, let updatedAt
-        else { return nil }
-        self.init(
-            name: name,
-            version: version,
-            attributesSchema: attributesSchema,
-            contentStateSchema: contentStateSchema,
-            policy: policy,
-            minAppVersion: minAppVersion,
-            createdAt: createdAt,
-            updatedAt: updatedAt
+extension TypeResource: APIAnswer, APIObject {
+    package static let fields = FieldTable({
+        Self(
+            name: $0,
+            version: $1,
+            attributesSchema: $2,
+            contentStateSchema: $3,
+            policy: $4,
+            createdAt: $5,
+            updatedAt: $6
         )
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("name", name.rawValue)
-        fields.add("version", version)
-        fields.add("attributes_schema", attributesSchema)
-        fields.add("content_state_schema", contentStateSchema)
-        fields.add("policy", policy.json)
-        fields.add("min_app_version", minAppVersion?.description)
-        fields.add("created_at", createdAt)
-        fields.add("updated_at", updatedAt)
-        return fields.json
+    }) {
+        required("name", .typeName, \.name)
+        required("version", .int, \.version)
+        required("attributes_schema", .schema, \.attributesSchema)
+        required("content_state_schema", .schema, \.contentStateSchema)
+        required("policy", .policy, \.policy)
+        optional("min_app_version", .appVersion, \.minAppVersion)
+        required("created_at", .time, \.createdAt)
+        required("updated_at", .time, \.updatedAt)
     }
 }
 
@@ -313,36 +257,21 @@ package struct TypeVersionResource: Sendable, Hashable {
     }
 }
 
-extension TypeVersionResource: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let version = reader.required("version", .int)
-        let attributesSchema = reader.required("attributes_schema", .schema)
-        let contentStateSchema = reader.required("content_state_schema", .schema)
-        let minAppVersion = reader.optional("min_app_version", .appVersion)
-        let createdAt = reader.required("created_at", .time)
-        let retiredAt = reader.optional("retired_at", .time)
-        guard reader.finish(), let version, let attributesSchema, let contentStateSchema, let createdAt else {
-            return nil
-        }
-        self.init(
-            version: version,
-            attributesSchema: attributesSchema,
-            contentStateSchema: contentStateSchema,
-            minAppVersion: minAppVersion,
-            createdAt: createdAt,
-            retiredAt: retiredAt
+extension TypeVersionResource: APIAnswer, APIObject {
+    package static let fields = FieldTable({
+        Self(
+            version: $0,
+            attributesSchema: $1,
+            contentStateSchema: $2,
+            createdAt: $3
         )
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("version", version)
-        fields.add("attributes_schema", attributesSchema)
-        fields.add("content_state_schema", contentStateSchema)
-        fields.add("min_app_version", minAppVersion?.description)
-        fields.add("created_at", createdAt)
-        fields.add("retired_at", retiredAt)
-        return fields.json
+    }) {
+        required("version", .int, \.version)
+        required("attributes_schema", .schema, \.attributesSchema)
+        required("content_state_schema", .schema, \.contentStateSchema)
+        optional("min_app_version", .appVersion, \.minAppVersion)
+        required("created_at", .time, \.createdAt)
+        optional("retired_at", .time, \.retiredAt)
     }
 }
 
@@ -355,33 +284,31 @@ package struct TypeVersionRequest: Sendable, Hashable {
     package init(retired: Bool) { self.retired = retired }
 }
 
-extension TypeVersionRequest: APIRequest {
-    package init?(reader: inout ObjectReader) {
-        let retired = reader.required("retired", .bool)
-        guard reader.finish(), let retired else { return nil }
-        self.init(retired: retired)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("retired", retired)
-        return fields.json
+extension TypeVersionRequest: APIRequest, APIObject {
+    package static let fields = FieldTable(Self.init) {
+        required("retired", .bool, \.retired)
     }
 }
 
 extension FieldType where Value == JSONValue {
     /// A schema document. The schema compiler checks later whether it is valid.
     static var schema: Self {
-        of("A JSON Schema (an object, true or false)") { value in
-            switch value {
-            case .object, .bool: value
-            case .null, .number, .string, .array: Optional.none
-            }
-        }
+        of(
+            "A JSON Schema (an object, true or false)",
+            { value in
+                switch value {
+                case .object, .bool: value
+                case .null, .number, .string, .array: Optional.none
+                }
+            },
+            write: { $0 }
+        )
     }
 }
 
 extension FieldType where Value == [String: JSONValue] {
     /// Schema documents by Swift type name.
-    static var schemas: Self { .map("The name of a Swift type", { $0.isEmpty ? nil : $0 }, of: .schema) }
+    static var schemas: Self {
+        .map("The name of a Swift type", { $0.isEmpty ? nil : $0 }, { $0 }, of: .schema)
+    }
 }

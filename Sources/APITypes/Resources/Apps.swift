@@ -1,5 +1,5 @@
 package import ActivityModel
-package import JSON
+import JSON
 
 /// `PUT /v1/apps/{bundle_id}`: creates or changes an app and its signing keys.
 package struct AppRequest: Sendable, Hashable {
@@ -37,45 +37,20 @@ package struct SigningKeyRequest: Sendable, Hashable {
     }
 }
 
-extension AppRequest: APIRequest {
-    package init?(reader: inout ObjectReader) {
-        let teamID = reader.required("team_id", .teamID)
-        let channelsExclusive = reader.optional("channels_exclusive", .bool)
+extension AppRequest: APIRequest, APIObject {
+    package static let fields = FieldTable({ Self(teamID: $0, environments: $1) }) {
+        required("team_id", .teamID, \.teamID)
+        optional("channels_exclusive", .bool, \.channelsExclusive)
         // Apple's quota per app and environment.
-        let channelPool = reader.optional("channel_pool", .int.within(0...10_000))
-        let environments = reader.required("environments", .byEnvironment(.object(SigningKeyRequest.self)))
-        guard reader.finish(), let teamID, let environments else { return nil }
-        self.init(
-            teamID: teamID,
-            channelsExclusive: channelsExclusive,
-            channelPool: channelPool,
-            environments: environments
-        )
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("team_id", teamID.rawValue)
-        fields.add("channels_exclusive", channelsExclusive)
-        fields.add("channel_pool", channelPool)
-        fields.add("environments", .byEnvironment(environments))
-        return fields.json
+        optional("channel_pool", .int.within(0...10_000), \.channelPool)
+        required("environments", .byEnvironment(.object(SigningKeyRequest.self)), \.environments)
     }
 }
 
-extension SigningKeyRequest: APIRequest {
-    package init?(reader: inout ObjectReader) {
-        let keyID = reader.required("key_id", .keyID)
-        let privateKey = reader.optional("private_key", .string)
-        guard reader.finish(), let keyID else { return nil }
-        self.init(keyID: keyID, privateKey: privateKey)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("key_id", keyID.rawValue)
-        fields.add("private_key", privateKey)
-        return fields.json
+extension SigningKeyRequest: APIRequest, APIObject {
+    package static let fields = FieldTable({ Self(keyID: $0) }) {
+        required("key_id", .keyID, \.keyID)
+        optional("private_key", .string, \.privateKey)
     }
 }
 
@@ -117,53 +92,21 @@ package struct SigningKeyResource: Sendable, Hashable {
     }
 }
 
-extension AppResource: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let bundleID = reader.required("bundle_id", .bundleID)
-        let teamID = reader.required("team_id", .teamID)
-        let channelsExclusive = reader.required("channels_exclusive", .bool)
-        let channelPool = reader.required("channel_pool", .int)
-        let environments = reader.required("environments", .byEnvironment(.object(SigningKeyResource.self)))
-        let createdAt = reader.required("created_at", .time)
-        let updatedAt = reader.required("updated_at", .time)
-        guard reader.finish(), let bundleID, let teamID, let channelsExclusive, let channelPool, let environments,
-            let createdAt, let updatedAt
-        else { return nil }
-        self.init(
-            bundleID: bundleID,
-            teamID: teamID,
-            channelsExclusive: channelsExclusive,
-            channelPool: channelPool,
-            environments: environments,
-            createdAt: createdAt,
-            updatedAt: updatedAt
-        )
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("bundle_id", bundleID.rawValue)
-        fields.add("team_id", teamID.rawValue)
-        fields.add("channels_exclusive", channelsExclusive)
-        fields.add("channel_pool", channelPool)
-        fields.add("environments", .byEnvironment(environments))
-        fields.add("created_at", createdAt)
-        fields.add("updated_at", updatedAt)
-        return fields.json
+extension AppResource: APIAnswer, APIObject {
+    package static let fields = FieldTable(Self.init) {
+        required("bundle_id", .bundleID, \.bundleID)
+        required("team_id", .teamID, \.teamID)
+        required("channels_exclusive", .bool, \.channelsExclusive)
+        required("channel_pool", .int, \.channelPool)
+        required("environments", .byEnvironment(.object(SigningKeyResource.self)), \.environments)
+        required("created_at", .time, \.createdAt)
+        required("updated_at", .time, \.updatedAt)
     }
 }
 
-extension SigningKeyResource: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let keyID = reader.required("key_id", .keyID)
-        guard reader.finish(), let keyID else { return nil }
-        self.init(keyID: keyID)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("key_id", keyID.rawValue)
-        return fields.json
+extension SigningKeyResource: APIAnswer, APIObject {
+    package static let fields = FieldTable(Self.init) {
+        required("key_id", .keyID, \.keyID)
     }
 }
 
@@ -171,15 +114,6 @@ extension FieldType {
     /// An object with one field per environment.
     static func byEnvironment<Element: Sendable>(_ element: FieldType<Element>) -> Self
     where Value == [APNSEnvironment: Element] {
-        map("One of 'production', 'sandbox'", { APNSEnvironment(rawValue: $0) }, of: element)
-    }
-}
-
-extension JSONValue {
-    static func byEnvironment(_ values: [APNSEnvironment: some APIValue]) -> JSONValue {
-        var fields = ObjectWriter()
-        fields.add("production", values[.production])
-        fields.add("sandbox", values[.sandbox])
-        return fields.json
+        map("One of 'production', 'sandbox'", { APNSEnvironment(rawValue: $0) }, \.rawValue, of: element)
     }
 }

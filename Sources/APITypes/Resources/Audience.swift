@@ -1,5 +1,5 @@
 package import ActivityModel
-package import JSON
+import JSON
 
 /// The devices that an activity is started on. This is a standing rule until the end: later devices that match are
 /// started too.
@@ -19,21 +19,11 @@ package struct Audience: Sendable, Hashable {
     package var isEmpty: Bool { users.isEmpty && devices.isEmpty && !allOfType }
 }
 
-extension Audience: APIRequest {
-    package init?(reader: inout ObjectReader) {
-        let users = reader.optional("users", .list(of: .userID))
-        let devices = reader.optional("devices", .list(of: .deviceID))
-        let allOfType = reader.optional("all_of_type", .bool)
-        guard reader.finish() else { return nil }
-        self.init(users: users ?? [], devices: devices ?? [], allOfType: allOfType ?? false)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        if !users.isEmpty { fields.add("users", words: users.map(\.rawValue)) }
-        if !devices.isEmpty { fields.add("devices", words: devices.map(\.rawValue)) }
-        if allOfType { fields.add("all_of_type", true) }
-        return fields.json
+extension Audience: APIRequest, APIObject {
+    package static let fields = FieldTable({ Self() }) {
+        defaulted("users", .list(of: .userID), \.users, omitting: [])
+        defaulted("devices", .list(of: .deviceID), \.devices, omitting: [])
+        defaulted("all_of_type", .bool, \.allOfType, omitting: false)
     }
 }
 
@@ -51,27 +41,21 @@ package struct AudienceRequest: Sendable, Hashable {
     }
 }
 
-extension AudienceRequest: APIRequest {
-    package init?(reader: inout ObjectReader) {
-        let add = reader.optional("add", .object(Audience.self))
-        let remove = reader.optional("remove", .object(Audience.self))
-        if !reader.has("add"), !reader.has("remove") {
-            reader.refuse(code: FieldError.missing, message: "'add' or 'remove' is required.")
+extension AudienceRequest: APIRequest, APIObject {
+    package static let fields = FieldTable({ Self() }) {
+        optional("add", .object(Audience.self), \.add)
+        optional("remove", .object(Audience.self), \.remove)
+        check { reader in
+            if !reader.has("add"), !reader.has("remove") {
+                reader.refuse(code: FieldError.missing, message: "'add' or 'remove' is required.")
+            }
         }
-        let alert = reader.optional("alert", .alert)
-        if reader.has("alert"), !reader.has("add") {
-            reader.refuse("alert", code: FieldError.conflict, message: "'alert' is for devices that 'add' adds.")
+        optional("alert", .alert, \.alert)
+        check { reader in
+            if reader.has("alert"), !reader.has("add") {
+                reader.refuse("alert", code: FieldError.conflict, message: "'alert' is for devices that 'add' adds.")
+            }
         }
-        guard reader.finish() else { return nil }
-        self.init(add: add, remove: remove, alert: alert)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("add", add)
-        fields.add("remove", remove)
-        fields.add("alert", alert?.json)
-        return fields.json
     }
 }
 
@@ -88,18 +72,9 @@ package struct AudienceCounts: Sendable, Hashable {
     }
 }
 
-extension AudienceCounts: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let devices = reader.required("devices", .int)
-        let unknownUsers = reader.required("unknown_users", .int)
-        guard reader.finish(), let devices, let unknownUsers else { return nil }
-        self.init(devices: devices, unknownUsers: unknownUsers)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("devices", devices)
-        fields.add("unknown_users", unknownUsers)
-        return fields.json
+extension AudienceCounts: APIAnswer, APIObject {
+    package static let fields = FieldTable(Self.init) {
+        required("devices", .int, \.devices)
+        required("unknown_users", .int, \.unknownUsers)
     }
 }

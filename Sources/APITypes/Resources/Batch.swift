@@ -146,7 +146,7 @@ extension BatchOperation {
 extension FieldType where Value == String {
     /// The text of an `Idempotency-Key`: 1 to 255 bytes.
     fileprivate static var idempotencyKey: Self {
-        text("A text of 1 to 255 bytes") { (1...255).contains($0.utf8.count) ? $0 : nil }
+        text("A text of 1 to 255 bytes", { (1...255).contains($0.utf8.count) ? $0 : nil }, write: { $0 })
     }
 }
 
@@ -177,19 +177,10 @@ package struct BatchResult: Sendable, Hashable {
     }
 }
 
-extension BatchResult: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let status = reader.required("status", .int)
-        let body = reader.optional("body", .any)
-        guard reader.finish(), let status else { return nil }
-        self.init(status: status, body: body ?? .null)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("status", status)
-        fields.add("body", body)
-        return fields.json
+extension BatchResult: APIAnswer, APIObject {
+    package static let fields = FieldTable({ Self(status: $0, body: .null) }) {
+        required("status", .int, \.status)
+        defaulted("body", .any, \.body)
     }
 }
 
@@ -202,14 +193,8 @@ package struct BatchAnswer: Sendable, Hashable {
     }
 }
 
-extension BatchAnswer: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let results = reader.required("results", .list(of: .object(BatchResult.self)))
-        guard reader.finish(), let results else { return nil }
-        self.init(results: results)
-    }
-
-    package var json: JSONValue {
-        .object(JSONObject([("results", .array(results.map(\.json)))]))
+extension BatchAnswer: APIAnswer, APIObject {
+    package static let fields = FieldTable(Self.init) {
+        required("results", .list(of: .object(BatchResult.self)), \.results)
     }
 }

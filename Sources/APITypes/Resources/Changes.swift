@@ -41,7 +41,8 @@ package struct UpdateRequest: Sendable, Hashable {
     }
 }
 
-extension UpdateRequest: APIRequest {
+extension UpdateRequest: APIRequest, APIObject {
+    /// Written by hand, because updates are the most frequent requests. The table takes about twice as long.
     package init?(reader: inout ObjectReader) {
         let contentState = reader.required("content_state", .object)
         let alert = reader.optional("alert", .alert)
@@ -66,18 +67,16 @@ extension UpdateRequest: APIRequest {
         )
     }
 
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("content_state", contentState)
-        fields.add("alert", alert?.json)
-        fields.add("urgency", urgency?.rawValue)
-        if mustDeliver { fields.add("must_deliver", true) }
-        fields.add("stale_after_seconds", staleAfterSeconds)
-        fields.add("relevance_score", relevanceScore)
-        fields.add("event_time", eventTime)
-        fields.add("at", at)
-        if force { fields.add("force", true) }
-        return fields.json
+    package static let fields = FieldTable({ Self(contentState: $0) }) {
+        required("content_state", .object, \.contentState)
+        optional("alert", .alert, \.alert)
+        optional("urgency", .word(Urgency.self), \.urgency)
+        defaulted("must_deliver", .bool, \.mustDeliver, omitting: false)
+        optional("stale_after_seconds", .seconds, \.staleAfterSeconds)
+        optional("relevance_score", .double, \.relevanceScore)
+        optional("event_time", .time, \.eventTime)
+        optional("at", .time, \.at)
+        defaulted("force", .bool, \.force, omitting: false)
     }
 }
 
@@ -111,40 +110,32 @@ package struct EndRequest: Sendable, Hashable {
     }
 }
 
-extension EndRequest: APIRequest {
-    package init?(reader: inout ObjectReader) {
-        let contentState = reader.optional("content_state", .object)
-        let seconds = reader.optional("dismiss_after_seconds", .int64.within(0...14_400))
-        let time = reader.optional("dismiss_at", .time)
-        if reader.has("dismiss_after_seconds"), reader.has("dismiss_at") {
-            reader.refuse(
-                "dismiss_at",
-                code: FieldError.conflict,
-                message: "Either 'dismiss_after_seconds' or 'dismiss_at' is expected."
-            )
+extension EndRequest: APIRequest, APIObject {
+    package static let fields = FieldTable({ Self() }) {
+        optional("content_state", .object, \.contentState)
+        optional("dismiss_after_seconds", .int64.within(0...14_400), \.dismissAfterSeconds)
+        optional("dismiss_at", .time, \.dismissAt)
+        check { reader in
+            if reader.has("dismiss_after_seconds"), reader.has("dismiss_at") {
+                reader.refuse(
+                    "dismiss_at",
+                    code: FieldError.conflict,
+                    message: "Either 'dismiss_after_seconds' or 'dismiss_at' is expected."
+                )
+            }
         }
-        let alert = reader.optional("alert", .alert)
-        let at = reader.optional("at", .time)
-        guard reader.finish() else { return nil }
-        self.init(
-            contentState: contentState,
-            dismissal: seconds.map { .after(seconds: $0) } ?? time.map { .at($0) },
-            alert: alert,
-            at: at
-        )
+        optional("alert", .alert, \.alert)
+        optional("at", .time, \.at)
     }
 
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("content_state", contentState)
-        switch dismissal {
-        case .after(let seconds): fields.add("dismiss_after_seconds", seconds)
-        case .at(let time): fields.add("dismiss_at", time)
-        case nil: break
-        }
-        fields.add("alert", alert?.json)
-        fields.add("at", at)
-        return fields.json
+    private var dismissAfterSeconds: Int64? {
+        get { if case .after(let seconds) = dismissal { seconds } else { nil } }
+        set { dismissal = newValue.map { .after(seconds: $0) } }
+    }
+
+    private var dismissAt: Instant? {
+        get { if case .at(let time) = dismissal { time } else { nil } }
+        set { dismissal = newValue.map { .at($0) } }
     }
 }
 

@@ -1,5 +1,5 @@
 package import ActivityModel
-package import JSON
+import JSON
 
 /// `POST /v1/apps/{b}/channels/reconcile`: compares an app's channels with Apple's list.
 package struct ReconcileRequest: Sendable, Hashable {
@@ -14,19 +14,10 @@ package struct ReconcileRequest: Sendable, Hashable {
     }
 }
 
-extension ReconcileRequest: APIRequest {
-    package init?(reader: inout ObjectReader) {
-        let environment = reader.optional("environment", .word(APNSEnvironment.self))
-        let dryRun = reader.optional("dry_run", .bool)
-        guard reader.finish() else { return nil }
-        self.init(environment: environment, dryRun: dryRun ?? false)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("environment", environment?.rawValue)
-        if dryRun { fields.add("dry_run", true) }
-        return fields.json
+extension ReconcileRequest: APIRequest, APIObject {
+    package static let fields = FieldTable({ Self() }) {
+        optional("environment", .word(APNSEnvironment.self), \.environment)
+        defaulted("dry_run", .bool, \.dryRun, omitting: false)
     }
 }
 
@@ -94,43 +85,17 @@ package struct ChannelFinding: Sendable, Hashable {
     }
 }
 
-extension ChannelFinding: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let kind = reader.required("finding", .word(Kind.self))
-        let action = reader.required("action", .word(Action.self))
-        let isDone = reader.required("done", .bool)
-        let apnsChannelID = reader.required("apns_channel_id", .apnsChannelID)
-        let channelID = reader.optional("channel_id", .channelID)
-        let activityID = reader.optional("activity_id", .activityID)
-        let firstSeenAt = reader.optional("first_seen_at", .time)
-        let deleteAt = reader.optional("delete_at", .time)
-        let reason = reader.optional("reason", .string)
-        guard reader.finish(), let kind, let action, let isDone, let apnsChannelID else { return nil }
-        self.init(
-            kind: kind,
-            action: action,
-            isDone: isDone,
-            apnsChannelID: apnsChannelID,
-            channelID: channelID,
-            activityID: activityID,
-            firstSeenAt: firstSeenAt,
-            deleteAt: deleteAt,
-            reason: reason
-        )
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("finding", kind.rawValue)
-        fields.add("action", action.rawValue)
-        fields.add("done", isDone)
-        fields.add("apns_channel_id", apnsChannelID.rawValue)
-        fields.add("channel_id", channelID?.rawValue)
-        fields.add("activity_id", activityID?.rawValue)
-        fields.add("first_seen_at", firstSeenAt)
-        fields.add("delete_at", deleteAt)
-        fields.add("reason", reason)
-        return fields.json
+extension ChannelFinding: APIAnswer, APIObject {
+    package static let fields = FieldTable({ Self(kind: $0, action: $1, isDone: $2, apnsChannelID: $3) }) {
+        required("finding", .word(Kind.self), \.kind)
+        required("action", .word(Action.self), \.action)
+        required("done", .bool, \.isDone)
+        required("apns_channel_id", .apnsChannelID, \.apnsChannelID)
+        optional("channel_id", .channelID, \.channelID)
+        optional("activity_id", .activityID, \.activityID)
+        optional("first_seen_at", .time, \.firstSeenAt)
+        optional("delete_at", .time, \.deleteAt)
+        optional("reason", .string, \.reason)
     }
 }
 
@@ -170,39 +135,17 @@ package struct ChannelReport: Sendable, Hashable {
     }
 }
 
-extension ChannelReport: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let environment = reader.required("environment", .word(APNSEnvironment.self))
-        let dryRun = reader.required("dry_run", .bool)
-        let atApple = reader.required("at_apple", .int)
-        let known = reader.required("known", .int)
-        let unused = reader.required("unused", .int)
-        let creating = reader.required("creating", .int)
-        let findings = reader.required("findings", .list(of: .object(ChannelFinding.self)))
-        guard reader.finish(), let environment, let dryRun, let atApple, let known, let unused, let creating,
-            let findings
-        else { return nil }
-        self.init(
-            environment: environment,
-            dryRun: dryRun,
-            atApple: atApple,
-            known: known,
-            unused: unused,
-            creating: creating,
-            findings: findings
-        )
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("environment", environment.rawValue)
-        fields.add("dry_run", dryRun)
-        fields.add("at_apple", atApple)
-        fields.add("quota", Self.quota)
-        fields.add("known", known)
-        fields.add("unused", unused)
-        fields.add("creating", creating)
-        fields.add("findings", findings)
-        return fields.json
+extension ChannelReport: APIAnswer, APIObject {
+    package static let fields = FieldTable({
+        Self(environment: $0, dryRun: $1, atApple: $2, known: $3, unused: $4, creating: $5, findings: $6)
+    }) {
+        required("environment", .word(APNSEnvironment.self), \.environment)
+        required("dry_run", .bool, \.dryRun)
+        required("at_apple", .int, \.atApple)
+        computed("quota", .int) { _ in quota }
+        required("known", .int, \.known)
+        required("unused", .int, \.unused)
+        required("creating", .int, \.creating)
+        required("findings", .list(of: .object(ChannelFinding.self)), \.findings)
     }
 }

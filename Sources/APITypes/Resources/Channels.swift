@@ -1,5 +1,5 @@
 package import ActivityModel
-package import JSON
+import JSON
 
 /// `POST /v1/apps/{b}/channels`: creates a channel for the pool.
 package struct ChannelRequest: Sendable, Hashable {
@@ -13,19 +13,10 @@ package struct ChannelRequest: Sendable, Hashable {
     }
 }
 
-extension ChannelRequest: APIRequest {
-    package init?(reader: inout ObjectReader) {
-        let environment = reader.optional("environment", .word(APNSEnvironment.self))
-        let storage = reader.optional("storage", .word(ChannelStorage.self))
-        guard reader.finish() else { return nil }
-        self.init(environment: environment, storage: storage ?? .mostRecent)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("environment", environment?.rawValue)
-        fields.add("storage", storage.rawValue)
-        return fields.json
+extension ChannelRequest: APIRequest, APIObject {
+    package static let fields = FieldTable({ Self() }) {
+        optional("environment", .word(APNSEnvironment.self), \.environment)
+        defaulted("storage", .word(ChannelStorage.self), \.storage)
     }
 }
 
@@ -54,21 +45,11 @@ package struct ChannelReference: Sendable, Hashable {
     }
 }
 
-extension ChannelReference: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let id = reader.required("id", .channelID)
-        let apnsChannelID = reader.optional("apns_channel_id", .apnsChannelID)
-        let state = reader.required("state", .word(ChannelState.self))
-        guard reader.finish(), let id, let state else { return nil }
-        self.init(id: id, apnsChannelID: apnsChannelID, state: state)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("id", id.rawValue)
-        fields.add("apns_channel_id", apnsChannelID.map { JSONValue.string($0.rawValue) } ?? .null)
-        fields.add("state", state.rawValue)
-        return fields.json
+extension ChannelReference: APIAnswer, APIObject {
+    package static let fields = FieldTable({ Self(id: $0, apnsChannelID: nil, state: $1) }) {
+        required("id", .channelID, \.id)
+        nullable("apns_channel_id", .apnsChannelID, \.apnsChannelID)
+        required("state", .word(ChannelState.self), \.state)
     }
 }
 
@@ -118,48 +99,27 @@ package struct ChannelResource: Sendable, Hashable {
     }
 }
 
-extension ChannelResource: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let id = reader.required("id", .channelID)
-        let apnsChannelID = reader.optional("apns_channel_id", .apnsChannelID)
-        let environment = reader.required("environment", .word(APNSEnvironment.self))
-        let storage = reader.required("storage", .word(ChannelStorage.self))
-        let state = reader.required("state", .word(ChannelState.self))
-        let activityID = reader.optional("activity_id", .activityID)
-        let createdAt = reader.required("created_at", .time)
-        let deleteAt = reader.optional("delete_at", .time)
-        let deletedAt = reader.optional("deleted_at", .time)
-        let lostAt = reader.optional("lost_at", .time)
-        let reason = reader.optional("reason", .string)
-        guard reader.finish(), let id, let environment, let storage, let state, let createdAt else { return nil }
-        self.init(
-            id: id,
-            apnsChannelID: apnsChannelID,
-            environment: environment,
-            storage: storage,
-            state: state,
-            activityID: activityID,
-            createdAt: createdAt,
-            deleteAt: deleteAt,
-            deletedAt: deletedAt,
-            lostAt: lostAt,
-            reason: reason
+extension ChannelResource: APIAnswer, APIObject {
+    package static let fields = FieldTable({
+        Self(
+            id: $0,
+            apnsChannelID: nil,
+            environment: $1,
+            storage: $2,
+            state: $3,
+            createdAt: $4
         )
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("id", id.rawValue)
-        fields.add("apns_channel_id", apnsChannelID.map { JSONValue.string($0.rawValue) } ?? .null)
-        fields.add("environment", environment.rawValue)
-        fields.add("storage", storage.rawValue)
-        fields.add("state", state.rawValue)
-        fields.add("activity_id", activityID?.rawValue)
-        fields.add("created_at", createdAt)
-        fields.add("delete_at", deleteAt)
-        fields.add("deleted_at", deletedAt)
-        fields.add("lost_at", lostAt)
-        fields.add("reason", reason)
-        return fields.json
+    }) {
+        required("id", .channelID, \.id)
+        nullable("apns_channel_id", .apnsChannelID, \.apnsChannelID)
+        required("environment", .word(APNSEnvironment.self), \.environment)
+        required("storage", .word(ChannelStorage.self), \.storage)
+        required("state", .word(ChannelState.self), \.state)
+        optional("activity_id", .activityID, \.activityID)
+        required("created_at", .time, \.createdAt)
+        optional("delete_at", .time, \.deleteAt)
+        optional("deleted_at", .time, \.deletedAt)
+        optional("lost_at", .time, \.lostAt)
+        optional("reason", .string, \.reason)
     }
 }

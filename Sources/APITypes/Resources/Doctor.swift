@@ -1,5 +1,5 @@
 package import ActivityModel
-package import JSON
+import JSON
 
 /// `POST /v1/doctor`: checks everything that sending depends on.
 package struct DoctorRequest: Sendable, Hashable {
@@ -18,21 +18,11 @@ package struct DoctorRequest: Sendable, Hashable {
     }
 }
 
-extension DoctorRequest: APIRequest {
-    package init?(reader: inout ObjectReader) {
-        let bundleID = reader.optional("bundle_id", .bundleID)
-        let environment = reader.optional("environment", .word(APNSEnvironment.self))
-        let triesChannels = reader.optional("try_channels", .bool)
-        guard reader.finish() else { return nil }
-        self.init(bundleID: bundleID, environment: environment, triesChannels: triesChannels ?? false)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("bundle_id", bundleID?.rawValue)
-        fields.add("environment", environment?.rawValue)
-        if triesChannels { fields.add("try_channels", true) }
-        return fields.json
+extension DoctorRequest: APIRequest, APIObject {
+    package static let fields = FieldTable({ Self() }) {
+        optional("bundle_id", .bundleID, \.bundleID)
+        optional("environment", .word(APNSEnvironment.self), \.environment)
+        defaulted("try_channels", .bool, \.triesChannels, omitting: false)
     }
 }
 
@@ -81,25 +71,13 @@ package struct DoctorCheck: Sendable, Hashable {
     }
 }
 
-extension DoctorCheck: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let check = reader.required("check", .string)
-        let subject = reader.optional("subject", .string)
-        let verdict = reader.required("verdict", .word(DoctorVerdict.self))
-        let finding = reader.required("finding", .string)
-        let advice = reader.optional("advice", .string)
-        guard reader.finish(), let check, let verdict, let finding else { return nil }
-        self.init(check, of: subject, verdict, finding, advice: advice)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("check", check)
-        fields.add("subject", subject)
-        fields.add("verdict", verdict.rawValue)
-        fields.add("finding", finding)
-        fields.add("advice", advice)
-        return fields.json
+extension DoctorCheck: APIAnswer, APIObject {
+    package static let fields = FieldTable({ Self($0, $1, $2) }) {
+        required("check", .string, \.check)
+        optional("subject", .string, \.subject)
+        required("verdict", .word(DoctorVerdict.self), \.verdict)
+        required("finding", .string, \.finding)
+        optional("advice", .string, \.advice)
     }
 }
 
@@ -118,19 +96,10 @@ package struct DoctorReport: Sendable, Hashable {
     package var verdict: DoctorVerdict { checks.map(\.verdict).max() ?? .ok }
 }
 
-extension DoctorReport: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let checkedAt = reader.required("checked_at", .time)
-        let checks = reader.required("checks", .list(of: .object(DoctorCheck.self)))
-        guard reader.finish(), let checkedAt, let checks else { return nil }
-        self.init(checkedAt: checkedAt, checks: checks)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("verdict", verdict.rawValue)
-        fields.add("checked_at", checkedAt)
-        fields.add("checks", checks)
-        return fields.json
+extension DoctorReport: APIAnswer, APIObject {
+    package static let fields = FieldTable(Self.init) {
+        computed("verdict", .word(DoctorVerdict.self), \.verdict)
+        required("checked_at", .time, \.checkedAt)
+        required("checks", .list(of: .object(DoctorCheck.self)), \.checks)
     }
 }

@@ -41,40 +41,16 @@ package struct DryRunAnswer: Sendable, Hashable {
     }
 }
 
-extension DryRunAnswer: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let activityID = reader.required("activity_id", .activityID)
-        let revision = reader.required("revision", .int64)
-        let timestamp = reader.required("timestamp", .int64)
-        let unchanged = reader.optional("unchanged", .bool)
-        let at = reader.optional("at", .time)
-        let audience = reader.optional("audience", .object(AudienceCounts.self))
-        let withheld = reader.optional("withheld", .counts)
-        let pushes = reader.required("pushes", .list(of: .object(PlannedPush.self)))
-        guard reader.finish(), let activityID, let revision, let timestamp, let pushes else { return nil }
-        self.init(
-            activityID: activityID,
-            revision: revision,
-            timestamp: timestamp,
-            unchanged: unchanged ?? false,
-            at: at,
-            audience: audience,
-            withheld: withheld ?? [:],
-            pushes: pushes
-        )
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("activity_id", activityID.rawValue)
-        fields.add("revision", revision)
-        fields.add("timestamp", timestamp)
-        if unchanged { fields.add("unchanged", true) }
-        fields.add("at", at)
-        fields.add("audience", audience)
-        if !withheld.isEmpty { fields.add("withheld", .counts(withheld)) }
-        fields.add("pushes", pushes)
-        return fields.json
+extension DryRunAnswer: APIAnswer, APIObject {
+    package static let fields = FieldTable({ Self(activityID: $0, revision: $1, timestamp: $2, pushes: $3) }) {
+        required("activity_id", .activityID, \.activityID)
+        required("revision", .int64, \.revision)
+        required("timestamp", .int64, \.timestamp)
+        defaulted("unchanged", .bool, \.unchanged, omitting: false)
+        optional("at", .time, \.at)
+        optional("audience", .object(AudienceCounts.self), \.audience)
+        defaulted("withheld", .counts, \.withheld, omitting: [:])
+        required("pushes", .list(of: .object(PlannedPush.self)), \.pushes)
     }
 }
 
@@ -131,50 +107,31 @@ package struct PlannedPush: Sendable, Hashable {
     }
 }
 
-extension PlannedPush: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let event = reader.required("event", .word(ChangeKind.self))
-        let to = reader.required("to", .word(Destination.self))
-        let destinations = reader.required("destinations", .int)
-        let budgetClass = reader.optional("class", .string)
-        let priority = reader.required("priority", .priority)
-        let reason = reader.required("reason", .string)
-        let explanation = reader.required("explanation", .string)
-        let path = reader.required("path", .string)
-        let headers = reader.required("headers", .object)
-        let bytes = reader.required("bytes", .int)
-        let body = reader.required("body", .any)
-        guard reader.finish(), let event, let to, let destinations, let priority, let reason, let explanation,
-            let path, let headers, let bytes, let body
-        else { return nil }
-        self.init(
-            event: event,
-            to: to,
-            destinations: destinations,
-            budgetClass: budgetClass,
-            priority: priority,
-            reason: reason,
-            explanation: explanation,
-            path: path,
-            headers: headers,
-            bytes: bytes,
-            body: body
+extension PlannedPush: APIAnswer, APIObject {
+    package static let fields = FieldTable({
+        Self(
+            event: $0,
+            to: $1,
+            destinations: $2,
+            priority: $3,
+            reason: $4,
+            explanation: $5,
+            path: $6,
+            headers: $7,
+            bytes: $8,
+            body: $9
         )
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("event", event.rawValue)
-        fields.add("to", to.rawValue)
-        fields.add("destinations", destinations)
-        fields.add("class", budgetClass)
-        fields.add("priority", priority.rawValue)
-        fields.add("reason", reason)
-        fields.add("explanation", explanation)
-        fields.add("path", path)
-        fields.add("headers", headers)
-        fields.add("bytes", bytes)
-        fields.add("body", body)
-        return fields.json
+    }) {
+        required("event", .word(ChangeKind.self), \.event)
+        required("to", .word(Destination.self), \.to)
+        required("destinations", .int, \.destinations)
+        optional("class", .string, \.budgetClass)
+        required("priority", .priority, \.priority)
+        required("reason", .string, \.reason)
+        required("explanation", .string, \.explanation)
+        required("path", .string, \.path)
+        required("headers", .object, \.headers)
+        required("bytes", .int, \.bytes)
+        required("body", .any, \.body)
     }
 }

@@ -36,39 +36,15 @@ package struct EventResource: Sendable, Hashable {
     }
 }
 
-extension EventResource: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let id = reader.required("id", .string)
-        let at = reader.required("at", .time)
-        let kind = reader.required("kind", .string)
-        let bundleID = reader.optional("bundle_id", .bundleID)
-        let environment = reader.optional("environment", .word(APNSEnvironment.self))
-        let activityID = reader.optional("activity_id", .activityID)
-        let deviceID = reader.optional("device_id", .deviceID)
-        let detail = reader.required("detail", .object)
-        guard reader.finish(), let id, let at, let kind, let detail else { return nil }
-        self.init(
-            id: id,
-            at: at,
-            kind: kind,
-            bundleID: bundleID,
-            environment: environment,
-            activityID: activityID,
-            deviceID: deviceID,
-            detail: detail
-        )
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("id", id)
-        fields.add("at", at)
-        fields.add("kind", kind)
-        fields.add("bundle_id", bundleID?.rawValue)
-        fields.add("environment", environment?.rawValue)
-        fields.add("activity_id", activityID?.rawValue)
-        fields.add("device_id", deviceID?.rawValue)
-        fields.add("detail", detail)
-        return fields.json
+extension EventResource: APIAnswer, APIObject {
+    package static let fields = FieldTable({ Self(id: $0, at: $1, kind: $2, detail: $3) }) {
+        required("id", .string, \.id)
+        required("at", .time, \.at)
+        required("kind", .string, \.kind)
+        optional("bundle_id", .bundleID, \.bundleID)
+        optional("environment", .word(APNSEnvironment.self), \.environment)
+        optional("activity_id", .activityID, \.activityID)
+        optional("device_id", .deviceID, \.deviceID)
+        required("detail", .object, \.detail)
     }
 }

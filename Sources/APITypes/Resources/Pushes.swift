@@ -45,53 +45,34 @@ package struct PushRequest: Sendable, Hashable {
     }
 }
 
-extension PushRequest: APIRequest {
-    package init?(reader: inout ObjectReader) {
-        let to = reader.required("to", .object(Target.self))
-        let pushType = reader.required("push_type", .word(PushType.self))
-        let aps = reader.optional("aps", .any)
-        let custom = reader.optional("custom", .object)
-        let priority = reader.optional("priority", .priority)
-        let expiresAt = reader.optional("expires_at", .time)
-        let collapseID = reader.optional("collapse_id", .collapseID)
-        if let pushType, let priority, !pushType.priorities.contains(priority) {
-            let allowed = pushType.priorities.map(\.rawValue).sorted().map(String.init).joined(separator: " or ")
-            reader.refuse(
-                "priority",
-                code: FieldError.outOfRange,
-                message: "A push of type '\(pushType.rawValue)' has priority \(allowed)."
-            )
+extension PushRequest: APIRequest, APIObject {
+    package static let fields = FieldTable({ Self(to: $0, pushType: $1) }) {
+        required("to", .object(Target.self), \.to)
+        required("push_type", .word(PushType.self), \.pushType)
+        optional("aps", .any, \.aps)
+        optional("custom", .object, \.custom)
+        optional("priority", .priority, \.priority)
+        optional("expires_at", .time, \.expiresAt)
+        optional("collapse_id", .collapseID, \.collapseID)
+        check { reader in
+            guard let pushType = reader.peek("push_type", .word(PushType.self)) else { return }
+            if let priority = reader.peek("priority", .priority), !pushType.priorities.contains(priority) {
+                let allowed = pushType.priorities.map(\.rawValue).sorted().map(String.init).joined(separator: " or ")
+                reader.refuse(
+                    "priority",
+                    code: FieldError.outOfRange,
+                    message: "A push of type '\(pushType.rawValue)' has priority \(allowed)."
+                )
+            }
+            if !pushType.goesToDeviceToken, let to = reader.peek("to", .object(Target.self)), !to.isToken {
+                reader.refuse(
+                    "to",
+                    code: FieldError.invalidValue,
+                    message:
+                        "A push of type '\(pushType.rawValue)' has tokens of its own, which Tally does not keep: name the 'token'."
+                )
+            }
         }
-        if let pushType, let to, !to.isPossible(for: pushType) {
-            reader.refuse(
-                "to",
-                code: FieldError.invalidValue,
-                message:
-                    "A push of type '\(pushType.rawValue)' has tokens of its own, which Tally does not keep: name the 'token'."
-            )
-        }
-        guard reader.finish(), let to, let pushType else { return nil }
-        self.init(
-            to: to,
-            pushType: pushType,
-            aps: aps,
-            custom: custom,
-            priority: priority,
-            expiresAt: expiresAt,
-            collapseID: collapseID
-        )
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("to", to)
-        fields.add("push_type", pushType.rawValue)
-        fields.add("aps", aps)
-        fields.add("custom", custom)
-        fields.add("priority", priority.map { $0.rawValue })
-        fields.add("expires_at", expiresAt)
-        fields.add("collapse_id", collapseID)
-        return fields.json
     }
 }
 
@@ -138,11 +119,11 @@ extension PushRequest.Target: APIRequest {
         return fields.json
     }
 
-    /// Whether Tally can address such a push. Devices register only the token for notifications.
-    fileprivate func isPossible(for type: PushType) -> Bool {
+    /// Whether the request names the token. Devices register only the token for notifications.
+    fileprivate var isToken: Bool {
         switch self {
         case .token: true
-        case .device, .user: type.goesToDeviceToken
+        case .device, .user: false
         }
     }
 }
@@ -150,13 +131,17 @@ extension PushRequest.Target: APIRequest {
 extension FieldType where Value == String {
     /// An `apns-collapse-id`: 1 to 64 bytes that are valid in a header field.
     fileprivate static var collapseID: Self {
-        text("A text of 1 to 64 bytes without control characters, and without blanks at its ends,") { text in
-            let bytes = text.utf8
-            let isPrintable = bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
-            let blank = UInt8(ascii: " ")
-            return (1...64).contains(bytes.count) && isPrintable && bytes.first != blank && bytes.last != blank
-                ? text : nil
-        }
+        text(
+            "A text of 1 to 64 bytes without control characters, and without blanks at its ends,",
+            { text in
+                let bytes = text.utf8
+                let isPrintable = bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+                let blank = UInt8(ascii: " ")
+                return (1...64).contains(bytes.count) && isPrintable && bytes.first != blank && bytes.last != blank
+                    ? text : nil
+            },
+            write: { $0 }
+        )
     }
 }
 
@@ -173,18 +158,9 @@ package struct PushAnswer: Sendable, Hashable {
     }
 }
 
-extension PushAnswer: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let pushID = reader.required("push_id", .string)
-        let destinations = reader.required("destinations", .int)
-        guard reader.finish(), let pushID, let destinations else { return nil }
-        self.init(pushID: pushID, destinations: destinations)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("push_id", pushID)
-        fields.add("destinations", destinations)
-        return fields.json
+extension PushAnswer: APIAnswer, APIObject {
+    package static let fields = FieldTable(Self.init) {
+        required("push_id", .string, \.pushID)
+        required("destinations", .int, \.destinations)
     }
 }

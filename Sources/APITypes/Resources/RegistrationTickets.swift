@@ -1,5 +1,5 @@
 package import ActivityModel
-package import JSON
+import JSON
 
 /// `POST …/registration-tickets`: makes a ticket and sets what an app may report with it.
 package struct RegistrationTicketRequest: Sendable, Hashable {
@@ -32,38 +32,19 @@ package struct RegistrationTicketRequest: Sendable, Hashable {
     }
 }
 
-extension RegistrationTicketRequest: APIRequest {
-    package init?(reader: inout ObjectReader) {
-        let environment = reader.required("environment", .word(APNSEnvironment.self))
-        let deviceID = reader.required("device_id", .deviceID)
-        let userID = reader.optional("user_id", .userID)
-        let activities = reader.optional("activities", .list(of: .activityID))
-        if let activities, activities.count > Self.maximumActivities {
-            reader.refuse(
-                "activities",
-                code: FieldError.outOfRange,
-                message: "At most \(Self.maximumActivities) activities are expected."
-            )
-        }
-        let ttlSeconds = reader.required("ttl_seconds", .int64.within(1...Self.maximumSeconds))
-        guard reader.finish(), let environment, let deviceID, let ttlSeconds else { return nil }
-        self.init(
-            environment: environment,
-            deviceID: deviceID,
-            userID: userID,
-            activities: activities,
-            ttlSeconds: ttlSeconds
+extension RegistrationTicketRequest: APIRequest, APIObject {
+    package static let fields = FieldTable({ Self(environment: $0, deviceID: $1, ttlSeconds: $2) }) {
+        required("environment", .word(APNSEnvironment.self), \.environment)
+        required("device_id", .deviceID, \.deviceID)
+        optional("user_id", .userID, \.userID)
+        optional(
+            "activities",
+            .list(of: .activityID).limited("At most \(maximumActivities) activities are expected.") {
+                $0.count <= maximumActivities
+            },
+            \.activities
         )
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("environment", environment.rawValue)
-        fields.add("device_id", deviceID.rawValue)
-        fields.add("user_id", userID?.rawValue)
-        fields.add("activities", words: activities?.map(\.rawValue))
-        fields.add("ttl_seconds", ttlSeconds)
-        return fields.json
+        required("ttl_seconds", .int64.within(1...maximumSeconds), \.ttlSeconds)
     }
 }
 
@@ -79,19 +60,10 @@ package struct RegistrationTicketAnswer: Sendable, Hashable {
     }
 }
 
-extension RegistrationTicketAnswer: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let ticket = reader.required("ticket", .string)
-        let expiresAt = reader.required("expires_at", .time)
-        guard reader.finish(), let ticket, let expiresAt else { return nil }
-        self.init(ticket: ticket, expiresAt: expiresAt)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("ticket", ticket)
-        fields.add("expires_at", expiresAt)
-        return fields.json
+extension RegistrationTicketAnswer: APIAnswer, APIObject {
+    package static let fields = FieldTable(Self.init) {
+        required("ticket", .string, \.ticket)
+        required("expires_at", .time, \.expiresAt)
     }
 }
 
@@ -111,20 +83,12 @@ package struct RegistrationReceipt: Sendable, Hashable {
     }
 }
 
-extension RegistrationReceipt: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let deviceID = reader.required("device_id", .deviceID)
-        let activityID = reader.optional("activity_id", .activityID)
-        let stale = reader.staleness()
-        guard reader.finish(), let deviceID else { return nil }
-        self.init(deviceID: deviceID, activityID: activityID, stale: stale)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("device_id", deviceID.rawValue)
-        fields.add("activity_id", activityID?.rawValue)
-        fields.add(stale)
-        return fields.json
+extension RegistrationReceipt: APIAnswer, APIObject {
+    package static let fields = FieldTable({ Self(deviceID: $0) }) {
+        required("device_id", .deviceID, \.deviceID)
+        optional("activity_id", .activityID, \.activityID)
+        check { _ = $0.optional("accepted", .bool) }
+        computed("accepted", .bool) { $0.stale == nil }
+        optional("reason", .word(StaleReport.self), \.stale)
     }
 }

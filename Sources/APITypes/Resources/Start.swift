@@ -49,55 +49,25 @@ package struct StartRequest: Sendable, Hashable {
     }
 }
 
-extension StartRequest: APIRequest {
-    package init?(reader: inout ObjectReader) {
-        let type = reader.required("type", .typeName)
-        let attributes = reader.required("attributes", .object)
-        let contentState = reader.required("content_state", .object)
-        let environment = reader.optional("environment", .word(APNSEnvironment.self))
-        let audience = reader.optional("audience", .object(Audience.self))
-        let delivery = reader.optional("delivery", .word(Delivery.self))
-        let alert = reader.optional("alert", .alert)
-        let urgency = reader.optional("urgency", .word(Urgency.self))
-        let startsAt = reader.optional("starts_at", .time)
-        let endsAt = reader.optional("ends_at", .time)
-        let staleAfterSeconds = reader.optional("stale_after_seconds", .seconds)
-        let relevanceScore = reader.optional("relevance_score", .double)
-        if let startsAt, let endsAt, endsAt <= startsAt {
-            reader.refuse("ends_at", code: FieldError.outOfRange, message: "'ends_at' must be after 'starts_at'.")
+extension StartRequest: APIRequest, APIObject {
+    package static let fields = FieldTable({ Self(type: $0, attributes: $1, contentState: $2) }) {
+        required("type", .typeName, \.type)
+        required("attributes", .object, \.attributes)
+        required("content_state", .object, \.contentState)
+        optional("environment", .word(APNSEnvironment.self), \.environment)
+        defaulted("audience", .object(Audience.self), \.audience, omitting: Audience())
+        defaulted("delivery", .word(Delivery.self), \.delivery)
+        optional("alert", .alert, \.alert)
+        optional("urgency", .word(Urgency.self), \.urgency)
+        optional("starts_at", .time, \.startsAt)
+        optional("ends_at", .time, \.endsAt)
+        optional("stale_after_seconds", .seconds, \.staleAfterSeconds)
+        optional("relevance_score", .double, \.relevanceScore)
+        check { reader in
+            if let end = reader.peek("ends_at", .time), let start = reader.peek("starts_at", .time), end <= start {
+                reader.refuse("ends_at", code: FieldError.outOfRange, message: "'ends_at' must be after 'starts_at'.")
+            }
         }
-        guard reader.finish(), let type, let attributes, let contentState else { return nil }
-        self.init(
-            type: type,
-            attributes: attributes,
-            contentState: contentState,
-            environment: environment,
-            audience: audience ?? Audience(),
-            delivery: delivery ?? .tokens,
-            alert: alert,
-            urgency: urgency,
-            startsAt: startsAt,
-            endsAt: endsAt,
-            staleAfterSeconds: staleAfterSeconds,
-            relevanceScore: relevanceScore
-        )
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("type", type.rawValue)
-        fields.add("attributes", attributes)
-        fields.add("content_state", contentState)
-        fields.add("environment", environment?.rawValue)
-        if !audience.isEmpty { fields.add("audience", audience) }
-        fields.add("delivery", delivery.rawValue)
-        fields.add("alert", alert?.json)
-        fields.add("urgency", urgency?.rawValue)
-        fields.add("starts_at", startsAt)
-        fields.add("ends_at", endsAt)
-        fields.add("stale_after_seconds", staleAfterSeconds)
-        fields.add("relevance_score", relevanceScore)
-        return fields.json
     }
 }
 
@@ -128,34 +98,16 @@ package struct StartAnswer: Sendable, Hashable {
     }
 }
 
-extension StartAnswer: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let activityID = reader.required("activity_id", .activityID)
-        let state = reader.required("state", .word(ActivityState.self))
-        let revision = reader.required("revision", .int64)
-        let timestamp = reader.optional("timestamp", .int64)
-        let channel = reader.optional("channel", .object(ChannelReference.self))
-        let audience = reader.required("audience", .object(AudienceCounts.self))
-        guard reader.finish(), let activityID, let state, let revision, let audience else { return nil }
-        self.init(
-            activityID: activityID,
-            state: state,
-            revision: revision,
-            timestamp: timestamp,
-            channel: channel,
-            audience: audience
-        )
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("activity_id", activityID.rawValue)
-        fields.add("state", state.rawValue)
-        fields.add("revision", revision)
-        fields.add("timestamp", .orNull(timestamp))
-        fields.add("channel", channel)
-        fields.add("audience", audience)
-        return fields.json
+extension StartAnswer: APIAnswer, APIObject {
+    package static let fields = FieldTable({
+        Self(activityID: $0, state: $1, revision: $2, timestamp: nil, audience: $3)
+    }) {
+        required("activity_id", .activityID, \.activityID)
+        required("state", .word(ActivityState.self), \.state)
+        required("revision", .int64, \.revision)
+        nullable("timestamp", .int64, \.timestamp)
+        optional("channel", .object(ChannelReference.self), \.channel)
+        required("audience", .object(AudienceCounts.self), \.audience)
     }
 }
 

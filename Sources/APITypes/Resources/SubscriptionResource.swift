@@ -1,5 +1,5 @@
 package import ActivityModel
-package import JSON
+import JSON
 
 /// A card as answers show it. Its token is masked; the first digits distinguish tokens.
 package struct SubscriptionResource: Sendable, Hashable {
@@ -42,44 +42,18 @@ package struct SubscriptionResource: Sendable, Hashable {
     }
 }
 
-extension SubscriptionResource: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let deviceID = reader.required("device_id", .deviceID)
-        let mode = reader.required("mode", .word(SubscriptionMode.self))
-        let state = reader.required("state", .word(SubscriptionState.self))
-        let reason = reader.optional("reason", .string)
-        let revision = reader.required("revision", .int64)
-        let updateToken = reader.optional("update_token", .string)
-        let startedAt = reader.required("started_at", .time)
-        let registeredAt = reader.required("registered_at", .time)
-        let dueAt = reader.optional("due_at", .time)
-        guard reader.finish(), let deviceID, let mode, let state, let revision, let startedAt, let registeredAt else {
-            return nil
-        }
-        self.init(
-            deviceID: deviceID,
-            mode: mode,
-            state: state,
-            reason: reason,
-            revision: revision,
-            startedAt: startedAt,
-            registeredAt: registeredAt,
-            dueAt: dueAt
-        )
-        self.updateToken = updateToken
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("device_id", deviceID.rawValue)
-        fields.add("mode", mode.rawValue)
-        fields.add("state", state.rawValue)
-        fields.add("reason", reason)
-        fields.add("revision", revision)
-        fields.add("update_token", updateToken)
-        fields.add("started_at", startedAt)
-        fields.add("registered_at", registeredAt)
-        fields.add("due_at", dueAt)
-        return fields.json
+extension SubscriptionResource: APIAnswer, APIObject {
+    package static let fields = FieldTable({
+        Self(deviceID: $0, mode: $1, state: $2, revision: $3, startedAt: $4, registeredAt: $5)
+    }) {
+        required("device_id", .deviceID, \.deviceID)
+        required("mode", .word(SubscriptionMode.self), \.mode)
+        required("state", .word(SubscriptionState.self), \.state)
+        optional("reason", .string, \.reason)
+        required("revision", .int64, \.revision)
+        optional("update_token", .string, \.updateToken)
+        required("started_at", .time, \.startedAt)
+        required("registered_at", .time, \.registeredAt)
+        optional("due_at", .time, \.dueAt)
     }
 }

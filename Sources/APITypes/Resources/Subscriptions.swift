@@ -121,7 +121,7 @@ extension SubscriptionRequest: APIRequest {
 
 extension FieldType where Value == Bool {
     /// `true`, for a field that is either `true` or absent.
-    static var mark: Self { of("True") { $0.bool == true ? true : nil } }
+    static var mark: Self { of("True", { $0.bool == true ? true : nil }, write: { .bool($0) }) }
 }
 
 extension FieldType where Value == String {
@@ -192,55 +192,18 @@ package struct SubscriptionAnswer: Sendable, Hashable {
     }
 }
 
-extension SubscriptionAnswer: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let activityID = reader.required("activity_id", .activityID)
-        let deviceID = reader.required("device_id", .deviceID)
-        let mode = reader.required("mode", .word(SubscriptionMode.self))
-        let state = reader.required("state", .word(SubscriptionState.self))
-        let revision = reader.required("revision", .int64)
-        let activityState = reader.required("activity_state", .word(ActivityState.self))
-        let stale = reader.staleness()
-        guard reader.finish(), let activityID, let deviceID, let mode, let state, let revision, let activityState else {
-            return nil
-        }
-        self.init(
-            activityID: activityID,
-            deviceID: deviceID,
-            mode: mode,
-            state: state,
-            revision: revision,
-            activityState: activityState,
-            stale: stale
-        )
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("activity_id", activityID.rawValue)
-        fields.add("device_id", deviceID.rawValue)
-        fields.add("mode", mode.rawValue)
-        fields.add("state", state.rawValue)
-        fields.add("revision", revision)
-        fields.add("activity_state", activityState.rawValue)
-        fields.add(stale)
-        return fields.json
-    }
-}
-
-extension ObjectReader {
-    /// Reads `reason`, which is there if `accepted` is false.
-    mutating func staleness() -> StaleReport? {
-        // Answers that were stored before this field existed belong to accepted reports.
-        _ = optional("accepted", .bool)
-        return optional("reason", .word(StaleReport.self))
-    }
-}
-
-extension ObjectWriter {
-    /// Adds `accepted`, and `reason` if it is false.
-    mutating func add(_ stale: StaleReport?) {
-        add("accepted", stale == nil)
-        add("reason", stale?.rawValue)
+extension SubscriptionAnswer: APIAnswer, APIObject {
+    package static let fields = FieldTable({
+        Self(activityID: $0, deviceID: $1, mode: $2, state: $3, revision: $4, activityState: $5)
+    }) {
+        required("activity_id", .activityID, \.activityID)
+        required("device_id", .deviceID, \.deviceID)
+        required("mode", .word(SubscriptionMode.self), \.mode)
+        required("state", .word(SubscriptionState.self), \.state)
+        required("revision", .int64, \.revision)
+        required("activity_state", .word(ActivityState.self), \.activityState)
+        check { _ = $0.optional("accepted", .bool) }
+        computed("accepted", .bool) { $0.stale == nil }
+        optional("reason", .word(StaleReport.self), \.stale)
     }
 }

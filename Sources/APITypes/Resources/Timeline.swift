@@ -1,5 +1,5 @@
 package import ActivityModel
-package import JSON
+import JSON
 
 /// A summary of the timeline: the state of an activity, or of one device in it.
 package struct Verdict: Sendable, Hashable {
@@ -96,117 +96,53 @@ package struct TimelineAnswer: Sendable, Hashable {
 
 // MARK: JSON
 
-extension Verdict: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let code = reader.required("code", .string)
-        let text = reader.required("text", .string)
-        guard reader.finish(), let code, let text else { return nil }
-        self.init(code: code, text: text)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("code", code)
-        fields.add("text", text)
-        return fields.json
+extension Verdict: APIAnswer, APIObject {
+    package static let fields = FieldTable(Self.init) {
+        required("code", .string, \.code)
+        required("text", .string, \.text)
     }
 }
 
-extension TimelineEntry: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let at = reader.required("at", .time)
-        let kind = reader.required("kind", .string)
-        let text = reader.required("text", .string)
-        var entry = TimelineEntry(at: at ?? Instant(microseconds: 0), kind: kind ?? "", text: text ?? "")
-        entry.deviceID = reader.optional("device_id", .deviceID)
-        entry.revision = reader.optional("revision", .int64)
-        entry.event = reader.optional("event", .string)
-        entry.urgency = reader.optional("urgency", .word(Urgency.self))
-        entry.hasAlert = reader.optional("alert", .bool)
-        entry.mustDeliver = reader.optional("must_deliver", .bool)
-        entry.timestamp = reader.optional("timestamp", .int64)
-        entry.mergedInto = reader.optional("merged_into", .int64)
-        entry.budgetClass = reader.optional("class", .string)
-        entry.priority = reader.optional("priority", .int)
-        entry.outcome = reader.optional("outcome", .string)
-        entry.status = reader.optional("status", .int)
-        entry.reason = reader.optional("reason", .string)
-        entry.explanation = reader.optional("explanation", .string)
-        entry.apnsID = reader.optional("apns_id", .string)
-        entry.apnsUniqueID = reader.optional("apns_unique_id", .string)
-        entry.latencyMilliseconds = reader.optional("latency_milliseconds", .double)
-        entry.segment = reader.optional("segment", .int)
-        entry.counts = reader.optional("counts", .map("A word", { $0 }, of: .int))
-        entry.requestID = reader.optional("request_id", .string)
-        entry.traceParent = reader.optional("traceparent", .string)
-        guard reader.finish() else { return nil }
-        self = entry
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("at", at)
-        fields.add("kind", kind)
-        fields.add("device_id", deviceID?.rawValue)
-        fields.add("revision", revision)
-        fields.add("event", event)
-        fields.add("urgency", urgency?.rawValue)
-        fields.add("alert", hasAlert)
-        fields.add("must_deliver", mustDeliver)
-        fields.add("timestamp", timestamp)
-        fields.add("merged_into", mergedInto)
-        fields.add("class", budgetClass)
-        fields.add("priority", priority)
-        fields.add("outcome", outcome)
-        fields.add("status", status)
-        fields.add("reason", reason)
-        fields.add("explanation", explanation)
-        fields.add("apns_id", apnsID)
-        fields.add("apns_unique_id", apnsUniqueID)
-        fields.add("latency_milliseconds", latencyMilliseconds)
-        fields.add("segment", segment)
-        fields.add("counts", counts.map(Self.json))
-        fields.add("request_id", requestID)
-        fields.add("traceparent", traceParent)
-        fields.add("text", text)
-        return fields.json
-    }
-
-    private static func json(_ counts: [String: Int]) -> JSONObject {
-        JSONObject(counts.sorted { $0.key < $1.key }.map { ($0.key, .number(JSONNumber($0.value))) })
+extension TimelineEntry: APIAnswer, APIObject {
+    package static let fields = FieldTable({ Self(at: $0, kind: $1, text: $2) }) {
+        required("at", .time, \.at)
+        required("kind", .string, \.kind)
+        optional("device_id", .deviceID, \.deviceID)
+        optional("revision", .int64, \.revision)
+        optional("event", .string, \.event)
+        optional("urgency", .word(Urgency.self), \.urgency)
+        optional("alert", .bool, \.hasAlert)
+        optional("must_deliver", .bool, \.mustDeliver)
+        optional("timestamp", .int64, \.timestamp)
+        optional("merged_into", .int64, \.mergedInto)
+        optional("class", .string, \.budgetClass)
+        optional("priority", .int, \.priority)
+        optional("outcome", .string, \.outcome)
+        optional("status", .int, \.status)
+        optional("reason", .string, \.reason)
+        optional("explanation", .string, \.explanation)
+        optional("apns_id", .string, \.apnsID)
+        optional("apns_unique_id", .string, \.apnsUniqueID)
+        optional("latency_milliseconds", .double, \.latencyMilliseconds)
+        optional("segment", .int, \.segment)
+        optional("counts", .map("A word", { $0 }, { $0 }, of: .int), \.counts)
+        optional("request_id", .string, \.requestID)
+        optional("traceparent", .string, \.traceParent)
+        required("text", .string, \.text)
     }
 }
 
-extension TimelineAnswer: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let activityID = reader.required("activity_id", .activityID)
-        let deviceID = reader.optional("device_id", .deviceID)
-        let state = reader.required("state", .word(ActivityState.self))
-        let revision = reader.required("revision", .int64)
-        let verdict = reader.required("verdict", .object(Verdict.self))
-        let items = reader.required("items", .list(of: .object(TimelineEntry.self)))
-        let nextCursor = reader.optional("next_cursor", .string)
-        guard reader.finish(), let activityID, let state, let revision, let verdict, let items else { return nil }
-        self.init(
-            activityID: activityID,
-            deviceID: deviceID,
-            state: state,
-            revision: revision,
-            verdict: verdict,
-            page: Page(items: items, nextCursor: nextCursor)
-        )
-    }
-
-    /// `next_cursor` is `null` after the last page.
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("activity_id", activityID.rawValue)
-        fields.add("device_id", deviceID?.rawValue)
-        fields.add("state", state.rawValue)
-        fields.add("revision", revision)
-        fields.add("verdict", verdict)
-        fields.add("items", page.items)
-        fields.add("next_cursor", page.nextCursor.map { JSONValue.string($0) } ?? .null)
-        return fields.json
+extension TimelineAnswer: APIAnswer, APIObject {
+    package static let fields = FieldTable({
+        Self(activityID: $0, state: $1, revision: $2, verdict: $3, page: Page(items: $4))
+    }) {
+        required("activity_id", .activityID, \.activityID)
+        optional("device_id", .deviceID, \.deviceID)
+        required("state", .word(ActivityState.self), \.state)
+        required("revision", .int64, \.revision)
+        required("verdict", .object(Verdict.self), \.verdict)
+        required("items", .list(of: .object(TimelineEntry.self)), \.page.items)
+        // Null after the last page.
+        nullable("next_cursor", .string, \.page.nextCursor)
     }
 }

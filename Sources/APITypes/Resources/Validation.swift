@@ -11,22 +11,15 @@ package struct ValidationRequest: Sendable, Hashable {
     }
 }
 
-extension ValidationRequest: APIRequest {
-    package init?(reader: inout ObjectReader) {
-        let attributes = reader.optional("attributes", .object)
-        let contentState = reader.optional("content_state", .object)
-        if !reader.has("attributes"), !reader.has("content_state") {
-            reader.refuse(code: FieldError.missing, message: "'attributes' or 'content_state' is required.")
+extension ValidationRequest: APIRequest, APIObject {
+    package static let fields = FieldTable({ Self() }) {
+        optional("attributes", .object, \.attributes)
+        optional("content_state", .object, \.contentState)
+        check { reader in
+            if !reader.has("attributes"), !reader.has("content_state") {
+                reader.refuse(code: FieldError.missing, message: "'attributes' or 'content_state' is required.")
+            }
         }
-        guard reader.finish() else { return nil }
-        self.init(attributes: attributes, contentState: contentState)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("attributes", attributes)
-        fields.add("content_state", contentState)
-        return fields.json
     }
 }
 
@@ -60,40 +53,19 @@ package struct ValidationAnswer: Sendable, Hashable {
     }
 }
 
-extension ValidationAnswer: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let valid = reader.required("valid", .bool)
-        let errors = reader.required("errors", .list(of: .object(FieldError.self)))
-        let bytes = reader.required("bytes", .object(Bytes.self))
-        let lint = reader.optional("lint", .list(of: .object(SchemaFinding.self)))
-        guard reader.finish(), let valid, let errors, let bytes else { return nil }
-        self.init(valid: valid, errors: errors, bytes: bytes, lint: lint ?? [])
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("valid", valid)
-        fields.add("errors", errors)
-        fields.add("bytes", bytes)
-        fields.add("lint", lint)
-        return fields.json
+extension ValidationAnswer: APIAnswer, APIObject {
+    package static let fields = FieldTable({ Self(valid: $0, errors: $1, bytes: $2) }) {
+        required("valid", .bool, \.valid)
+        required("errors", .list(of: .object(FieldError.self)), \.errors)
+        required("bytes", .object(Bytes.self), \.bytes)
+        defaulted("lint", .list(of: .object(SchemaFinding.self)), \.lint)
     }
 }
 
-extension ValidationAnswer.Bytes: APIAnswer {
-    package init?(reader: inout ObjectReader) {
-        let attributes = reader.optional("attributes", .int)
-        let contentState = reader.optional("content_state", .int)
-        let together = reader.required("together", .int)
-        guard reader.finish(), let together else { return nil }
-        self.init(attributes: attributes, contentState: contentState, together: together)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("attributes", attributes)
-        fields.add("content_state", contentState)
-        fields.add("together", together)
-        return fields.json
+extension ValidationAnswer.Bytes: APIAnswer, APIObject {
+    package static let fields = FieldTable({ Self(together: $0) }) {
+        optional("attributes", .int, \.attributes)
+        optional("content_state", .int, \.contentState)
+        required("together", .int, \.together)
     }
 }

@@ -1,5 +1,5 @@
 package import APITypes
-package import JSON
+import JSON
 
 /// `PUT /certificate`: selects the certificate of the APNs listeners.
 package struct CertificateRequest: Sendable, Hashable {
@@ -11,12 +11,8 @@ package struct CertificateRequest: Sendable, Hashable {
     }
 }
 
-extension CertificateRequest: APIRequest {
-    package init?(reader: inout ObjectReader) {
-        let expired = reader.required("expired", .bool)
-        guard reader.finish(), let expired else { return nil }
-        self.init(expired: expired)
+extension CertificateRequest: APIRequest, APIObject {
+    package static let fields = FieldTable(Self.init) {
+        required("expired", .bool, \.expired)
     }
-
-    package var json: JSONValue { ["expired": .bool(expired)] }
 }

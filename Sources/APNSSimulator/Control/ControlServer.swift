@@ -167,16 +167,12 @@ package struct ControlServer: Service, CustomStringConvertible {
 }
 
 /// `POST /actions`: actions to carry out in order.
-struct ActionsRequest: APIRequest {
+struct ActionsRequest: APIRequest, APIObject {
     var actions: [PhoneAction]
 
-    init?(reader: inout ObjectReader) {
-        let actions = reader.required("actions", .list(of: .object(PhoneAction.self)))
-        guard reader.finish(), let actions else { return nil }
-        self.actions = actions
+    static let fields = FieldTable(Self.init) {
+        required("actions", .list(of: .object(PhoneAction.self)), \.actions)
     }
-
-    var json: JSONValue { ["actions": .array(actions.map(\.json))] }
 }
 
 /// Answers a thrown `Problem`.

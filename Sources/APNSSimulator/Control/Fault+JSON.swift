@@ -21,39 +21,15 @@ package struct FaultRequest: Sendable, Hashable {
     }
 }
 
-extension FaultRequest: APIRequest {
-    package init?(reader: inout ObjectReader) {
-        let name = reader.required("name", .string(length: 1...100))
-        let match = reader.optional("match", .object(Fault.Match.self))
-        let effect = reader.required("effect", .object(Fault.Effect.self))
-        let skip = reader.optional("skip", .int.within(0...Int.max))
-        let count = reader.optional("count", .int.within(1...Int.max))
-        let seconds = reader.optional("seconds", .double.within(0...1e9))
-        let probability = reader.optional("probability", .double.within(0...1))
-        guard reader.finish(), let name, let effect else { return nil }
-        self.init(
-            Fault(
-                name: name,
-                match: match ?? Fault.Match(),
-                effect: effect,
-                skip: skip ?? 0,
-                count: count,
-                probability: probability ?? 1
-            ),
-            seconds: seconds
-        )
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("name", fault.name)
-        fields.add("match", fault.match)
-        fields.add("effect", fault.effect)
-        fields.add("skip", fault.skip)
-        fields.add("count", fault.count)
-        fields.add("seconds", seconds)
-        fields.add("probability", fault.probability)
-        return fields.json
+extension FaultRequest: APIRequest, APIObject {
+    package static let fields = FieldTable({ Self(Fault(name: $0, effect: $1)) }) {
+        required("name", .string(length: 1...100), \.fault.name)
+        defaulted("match", .object(Fault.Match.self), \.fault.match)
+        required("effect", .object(Fault.Effect.self), \.fault.effect)
+        defaulted("skip", .int.within(0...Int.max), \.fault.skip)
+        optional("count", .int.within(1...Int.max), \.fault.count)
+        optional("seconds", .double.within(0...1e9), \.seconds)
+        defaulted("probability", .double.within(0...1), \.fault.probability)
     }
 }
 

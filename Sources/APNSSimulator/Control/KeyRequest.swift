@@ -1,7 +1,7 @@
 package import APITypes
 package import ActivityModel
 import Cryptography
-package import JSON
+import JSON
 
 /// `POST /keys`: a signing key to register at the simulated Apple.
 package struct KeyRequest: Sendable {
@@ -51,25 +51,13 @@ package struct KeyRequest: Sendable {
     }
 }
 
-extension KeyRequest: APIRequest {
-    package init?(reader: inout ObjectReader) {
-        let teamID = reader.required("team_id", .teamID)
-        let keyID = reader.required("key_id", .keyID)
-        let pem = reader.required("key", .string)
-        let environment = reader.optional("environment", .word(APNSEnvironment.self))
-        let bundleIDs = reader.optional("bundle_ids", .list(of: .bundleID))
-        guard reader.finish(), let teamID, let keyID, let pem else { return nil }
-        self.init(teamID: teamID, keyID: keyID, pem: pem, environment: environment, bundleIDs: bundleIDs)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("team_id", teamID.rawValue)
-        fields.add("key_id", keyID.rawValue)
-        fields.add("key", pem)
-        fields.add("environment", environment?.rawValue)
-        fields.add("bundle_ids", words: bundleIDs?.map(\.rawValue))
-        return fields.json
+extension KeyRequest: APIRequest, APIObject {
+    package static let fields = FieldTable({ Self(teamID: $0, keyID: $1, pem: $2) }) {
+        required("team_id", .teamID, \.teamID)
+        required("key_id", .keyID, \.keyID)
+        required("key", .string, \.pem)
+        optional("environment", .word(APNSEnvironment.self), \.environment)
+        optional("bundle_ids", .list(of: .bundleID), \.bundleIDs)
     }
 }
 
@@ -88,20 +76,10 @@ package struct TallyRequest: Sendable, Hashable {
     }
 }
 
-extension TallyRequest: APIRequest {
-    package init?(reader: inout ObjectReader) {
-        let url = reader.required("url", .string)
-        let key = reader.required("key", .string)
-        let bundleID = reader.optional("bundle_id", .bundleID)
-        guard reader.finish(), let url, let key else { return nil }
-        self.init(url: url, key: key, bundleID: bundleID)
-    }
-
-    package var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("url", url)
-        fields.add("key", key)
-        fields.add("bundle_id", bundleID?.rawValue)
-        return fields.json
+extension TallyRequest: APIRequest, APIObject {
+    package static let fields = FieldTable({ Self(url: $0, key: $1) }) {
+        required("url", .string, \.url)
+        required("key", .string, \.key)
+        optional("bundle_id", .bundleID, \.bundleID)
     }
 }

@@ -39,38 +39,28 @@ struct ReplayPost: Sendable, Hashable {
     var contentState: JSONObject?
 }
 
-extension ReplayFile: APIRequest {
-    init?(reader: inout ObjectReader) {
-        let title = reader.optional("title", .string)
-        let note = reader.optional("note", .string)
-        let app = reader.optional("app", .bundleID)
-        let environment = reader.optional("environment", .word(APNSEnvironment.self))
-        let type = reader.required("type", .typeName)
-        let attributes = reader.required("attributes", .object)
-        let activities = reader.required("activities", .list(of: .object(ReplayActivity.self)))
-        let posts = reader.required("posts", .list(of: .object(ReplayPost.self)))
-        if let activities {
-            if activities.isEmpty {
+extension ReplayFile: APIRequest, APIObject {
+    static let fields = FieldTable({ Self(type: $0, attributes: $1, activities: $2, posts: $3) }) {
+        optional("title", .string, \.title)
+        optional("note", .string, \.note)
+        optional("app", .bundleID, \.app)
+        optional("environment", .word(APNSEnvironment.self), \.environment)
+        required("type", .typeName, \.type)
+        required("attributes", .object, \.attributes)
+        required("activities", .list(of: .object(ReplayActivity.self)), \.activities)
+        required("posts", .list(of: .object(ReplayPost.self)), \.posts)
+        check { reader in
+            let activities = reader.peek("activities", .list(of: .object(ReplayActivity.self)))
+            if activities?.isEmpty == true {
                 reader.refuse("activities", code: FieldError.outOfRange, message: "At least one activity is expected.")
             }
-            if Set(activities.map(\.activityID)).count < activities.count {
+            if let activities, Set(activities.map(\.activityID)).count < activities.count {
                 reader.refuse("activities", code: FieldError.conflict, message: "Two activities have the same id.")
             }
+            if let flaw = reader.peek("posts", .list(of: .object(ReplayPost.self))).flatMap(flaw) {
+                reader.refuse("posts", code: FieldError.invalidValue, message: flaw)
+            }
         }
-        if let posts, let flaw = Self.flaw(in: posts) {
-            reader.refuse("posts", code: FieldError.invalidValue, message: flaw)
-        }
-        guard reader.finish(), let type, let attributes, let activities, let posts else { return nil }
-        self.init(
-            title: title,
-            note: note,
-            app: app,
-            environment: environment,
-            type: type,
-            attributes: attributes,
-            activities: activities,
-            posts: posts
-        )
     }
 
     /// Why a list of posts cannot be played; nil if it can.
@@ -83,36 +73,13 @@ extension ReplayFile: APIRequest {
         }
         return nil
     }
-
-    var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("title", title)
-        fields.add("note", note)
-        fields.add("app", app?.rawValue)
-        fields.add("environment", environment?.rawValue)
-        fields.add("type", type.rawValue)
-        fields.add("attributes", attributes)
-        fields.add("activities", activities)
-        fields.add("posts", posts)
-        return fields.json
-    }
 }
 
-extension ReplayActivity: APIRequest {
-    init?(reader: inout ObjectReader) {
-        let activityID = reader.required("activity_id", .activityID)
-        let delivery = reader.optional("delivery", .word(Delivery.self))
-        let audience = reader.optional("audience", .object(Audience.self))
-        guard reader.finish(), let activityID else { return nil }
-        self.init(activityID: activityID, delivery: delivery ?? .tokens, audience: audience ?? Audience())
-    }
-
-    var json: JSONValue {
-        var fields = ObjectWriter()
-        fields.add("activity_id", activityID.rawValue)
-        fields.add("delivery", delivery.rawValue)
-        if !audience.isEmpty { fields.add("audience", audience) }
-        return fields.json
+extension ReplayActivity: APIRequest, APIObject {
+    static let fields = FieldTable({ Self(activityID: $0, delivery: .tokens, audience: Audience()) }) {
+        required("activity_id", .activityID, \.activityID)
+        defaulted("delivery", .word(Delivery.self), \.delivery)
+        defaulted("audience", .object(Audience.self), \.audience, omitting: Audience())
     }
 }
 
