@@ -26,12 +26,16 @@ struct HaltPatrol: Service, CustomStringConvertible {
     func look() async throws {
         let rows = try await orchestrator.database.query(
             """
+            WITH h AS MATERIALIZED (
+                -- Decided once: else every suspect is read to compare it with the clock.
+                SELECT *, probe_at <= clock_timestamp() AND lifting IS NULL AS is_due FROM sending_halts
+            )
             SELECT h.bundle_id, h.environment::text,
                    coalesce(card.activity_key, start.activity_key, ring.activity_key), coalesce(card.device_key, ring.through_key)
-            FROM sending_halts AS h
+            FROM h
             LEFT JOIN LATERAL (
                 SELECT s.activity_key, s.device_key FROM subscriptions AS s JOIN activities AS a USING (activity_key)
-                WHERE h.probe_at <= clock_timestamp() AND s.state = 'rejected' AND s.rejected_at >= h.suspect_from
+                WHERE h.is_due AND s.state = 'rejected' AND s.rejected_at >= h.suspect_from
                   AND a.bundle_id = h.bundle_id AND a.environment = h.environment
                   AND (a.state = 'live' OR a.ended_at > clock_timestamp() - \(ActivitySnapshot.longestCard))
                 ORDER BY s.rejected_at LIMIT 1
@@ -39,14 +43,14 @@ struct HaltPatrol: Service, CustomStringConvertible {
             LEFT JOIN LATERAL (
                 SELECT a.activity_key FROM start_tokens AS t JOIN starts AS s USING (device_key)
                 JOIN activities AS a ON a.activity_key = s.activity_key AND a.type_name = t.type_name
-                WHERE h.probe_at <= clock_timestamp() AND card.activity_key IS NULL
+                WHERE h.is_due AND card.activity_key IS NULL
                   AND t.state = 'rejected' AND t.rejected_at >= h.suspect_from AND s.state = 'failed'
                   AND a.bundle_id = h.bundle_id AND a.environment = h.environment AND a.state = 'live'
                 ORDER BY t.rejected_at LIMIT 1
             ) AS start ON true
             LEFT JOIN LATERAL (
                 SELECT g.activity_key, g.through_key FROM segments AS g JOIN activities AS a USING (activity_key)
-                WHERE h.probe_at <= clock_timestamp() AND card.activity_key IS NULL AND start.activity_key IS NULL
+                WHERE h.is_due AND card.activity_key IS NULL AND start.activity_key IS NULL
                   AND g.segment >= 0 AND g.due_at IS NOT NULL
                   AND a.bundle_id = h.bundle_id AND a.environment = h.environment
                 ORDER BY g.due_at LIMIT 1

@@ -34,8 +34,17 @@ struct Revival {
     /// For a probe.
     var statements: [Query] { [subscriptions, startTokens] }
 
-    /// Revives update tokens. Each card is served by its own row first, like any that missed something. Cards are
-    /// locked in the order in which everybody locks them (``CardKey``).
+    /// Locks those of the suspects that are still in a state, in the order in which everybody locks cards
+    /// (``CardKey``).
+    private static func held(in state: String) -> String {
+        """
+        SELECT s.activity_key, s.device_key FROM subscriptions AS s
+        WHERE (s.activity_key, s.device_key) IN (SELECT activity_key, device_key FROM suspects) AND s.state = '\(state)'
+        ORDER BY s.activity_key, s.device_key FOR NO KEY UPDATE OF s
+        """
+    }
+
+    /// Revives update tokens. Each card is served by its own row first, like any that missed something.
     var subscriptions: Query {
         """
         WITH suspects AS MATERIALIZED (
@@ -46,9 +55,7 @@ struct Revival {
                   AND s.device_key > \(only?.range.after) AND s.device_key <= \(only?.range.through)))
             ORDER BY s.rejected_at LIMIT \(limit)
         ), held AS MATERIALIZED (
-            SELECT s.activity_key, s.device_key FROM subscriptions AS s
-            WHERE (s.activity_key, s.device_key) IN (SELECT activity_key, device_key FROM suspects) AND s.state = 'rejected'
-            ORDER BY s.activity_key, s.device_key FOR NO KEY UPDATE OF s
+            \(unescaped: Self.held(in: "rejected"))
         ), revived AS (
             UPDATE subscriptions AS s
             SET state = 'due', due_at = clock_timestamp(), failures = 0, reason = NULL
@@ -71,9 +78,7 @@ struct Revival {
               AND s.state = 'withheld' AND s.rejected_at IS NOT NULL AND s.rejected_at >= \(suspectFrom)
             ORDER BY s.rejected_at LIMIT \(limit)
         ), held AS MATERIALIZED (
-            SELECT s.activity_key, s.device_key FROM subscriptions AS s
-            WHERE (s.activity_key, s.device_key) IN (SELECT activity_key, device_key FROM suspects) AND s.state = 'withheld'
-            ORDER BY s.activity_key, s.device_key FOR NO KEY UPDATE OF s
+            \(unescaped: Self.held(in: "withheld"))
         ), forgiven AS (
             UPDATE subscriptions AS s SET rejected_at = NULL FROM held AS r
             WHERE s.activity_key = r.activity_key AND s.device_key = r.device_key

@@ -203,16 +203,21 @@ enum AppVersionRows {
         """
     }
 
-    /// The statement that brings the cards of a ring in line with the rows that are not settled for it, at most so
-    /// many.
-    static func alignment(unsettledOf ring: SegmentLease, _ range: RingRange, limit: Int) -> Query {
+    /// The statement that brings a page of the cards of a ring in line with the rows that are not settled for it. Its
+    /// row says which card was the last of the page, by device key, and how many the page has.
+    static func alignment(unsettledOf ring: SegmentLease, _ page: RingRange, limit: Int) -> Query {
         """
-        WITH cards AS MATERIALIZED (
+        WITH stretch AS MATERIALIZED (
+            SELECT device_key FROM subscriptions
+            WHERE activity_key = \(ring.activityKey) AND device_key > \(page.after) AND device_key <= \(page.through)
+            ORDER BY device_key LIMIT \(limit)
+        ), cards AS MATERIALIZED (
             \(unescaped: cardsOutOfLine) AND v.activity_key = \(ring.activityKey) AND NOT v.is_settled
-              AND \(ring.segment) <> ALL (v.settled_rings)
-              AND s.device_key > \(range.after) AND s.device_key <= \(range.through) LIMIT \(limit)
+              AND \(ring.segment) <> ALL (v.settled_rings) AND s.device_key = ANY (ARRAY(SELECT device_key FROM stretch))
+        ), aligned AS (
+            \(unescaped: alignmentOfCards)
         )
-        \(unescaped: alignmentOfCards)
+        SELECT max(device_key), count(*) FROM stretch
         """
     }
 

@@ -8,8 +8,6 @@ struct VersionSettlement: Sendable {
     /// What of the activity the ring holds.
     let range: RingRange
 
-    private static let batchSize = 5_000
-
     private struct Unsettled: Sendable {
         let appVersion: String
         let isWithheld: Bool
@@ -26,11 +24,11 @@ struct VersionSettlement: Sendable {
         )
         let unsettled = try rows.decoded(as: (String, Bool, Int64).self).map(Unsettled.init)
         guard !unsettled.isEmpty else { return }
-        var count: Int
-        repeat {
-            let alignment = AppVersionRows.alignment(unsettledOf: lease, range, limit: Self.batchSize)
-            count = try await orchestrator.database.query(alignment).count
-        } while count == Self.batchSize
+        try await eachPage(after: range.after) { after, limit in
+            let page = RingRange(after: after, through: range.through)
+            let alignment = AppVersionRows.alignment(unsettledOf: lease, page, limit: limit)
+            return try await orchestrator.database.query(alignment)
+        }
         if lease.isFirstRing, unsettled.contains(where: { !$0.isWithheld }) {
             try await startAgain()
         }
@@ -38,20 +36,23 @@ struct VersionSettlement: Sendable {
     }
 
     private func startAgain() async throws {
-        var deviceKey: Int64 = 0
-        while true {
-            let again = AppVersionRows.startsAgain(
-                unsettledOf: lease.activityKey,
-                after: deviceKey,
-                limit: orchestrator.settings.stretchSize
-            )
-            let rows = try await orchestrator.database.withYieldingTransaction { connection in
+        try await eachPage(after: 0) { after, limit in
+            let again = AppVersionRows.startsAgain(unsettledOf: lease.activityKey, after: after, limit: limit)
+            return try await orchestrator.database.withYieldingTransaction { connection in
                 try await connection.commit([.planningOnce, again])[1]
             }
-            guard let (last, count) = try rows.first(as: (Int64?, Int64).self), let last,
-                count == orchestrator.settings.stretchSize
+        }
+    }
+
+    /// Runs a statement page by page. Its row says which key was the last of the page, and how many the page has.
+    private func eachPage(after first: Int64, _ run: (Int64, Int) async throws -> Rows) async throws {
+        var after = first
+        let limit = orchestrator.settings.stretchSize
+        while true {
+            guard let (last, count) = try await run(after, limit).first(as: (Int64?, Int64).self), let last,
+                count == limit
             else { return }
-            deviceKey = last
+            after = last
         }
     }
 

@@ -229,9 +229,10 @@ struct AlignmentTests {
 
     // MARK: Several rings, and what happens meanwhile
 
-    @Test("Each ring takes its own cards off before it sends anything")
-    func rings() async throws {
-        try await withWorld(settings: OrchestratorSettings(lease: .seconds(600), ringSize: 10)) { world in
+    @Test("Each ring takes its own cards off before it sends anything, page by page", arguments: [3, 2_000])
+    func rings(pageSize: Int) async throws {
+        let settings = OrchestratorSettings(lease: .seconds(600), ringSize: 10, stretchSize: pageSize)
+        try await withWorld(settings: settings) { world in
             try await world.registerVersion()
             try await world.start { $0.contentState["clock"] = "0" }
             try await world.install("1.1", on: "old")
