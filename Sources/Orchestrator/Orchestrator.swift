@@ -128,8 +128,8 @@ package struct OrchestratorSettings: Sendable {
     package var concurrentSegments: Int
     /// A ring with more destinations is divided, so that several daemons can carry its activity.
     package var ringSize: Int
-    /// Members of an audience, and devices, that become starts in one transaction, and starts that become due again:
-    /// few enough for what has to leave meanwhile.
+    /// Rows of what may be many that one statement reads or writes: members of an audience, devices, starts, cards. Few
+    /// enough for what has to leave meanwhile.
     package var stretchSize: Int
     /// How long events and the timeline are kept at least.
     package var eventRetention: Duration

@@ -3,17 +3,17 @@ import Postgres
 
 /// Counts how many an audience reaches now, stretch by stretch: no statement takes long, however many they are.
 enum AudienceCount {
-    /// Counts so many members, and devices, by one statement, by way of `pipeline`, which may be a transaction's.
+    /// Counts `stretchSize` members, and as many devices, by one statement.
     static func of(
         _ activityKey: Int64,
         stretchSize: Int = 20_000,
-        by pipeline: ([Query]) async throws -> [Rows]
+        in database: Database
     ) async throws -> AudienceCounts {
         var counts = AudienceCounts(devices: 0, unknownUsers: 0)
         var place = AudienceStretch.Place()
         while true {
             let stretch = AudienceStretch(activityKey: activityKey, after: place, size: stretchSize)
-            let rows = try await pipeline([.planningOnce, stretch.query(counting)])[1]
+            let rows = try await database.pipeline([.planningOnce, stretch.query(counting)])[1]
             guard
                 let (members, memberCount, devices, deviceCount, reached, unknownUsers) = try rows.first(
                     as: (Int64?, Int64, Int64?, Int64, Int64, Int64).self

@@ -58,7 +58,7 @@ struct CountedAnswer<Answer: AudienceAnswer>: Sendable {
     func counted(in database: Database) async throws -> Answer {
         var answer = known.answer
         guard let uncounted = known.uncounted else { return answer }
-        answer.audience = try await AudienceCount.of(uncounted) { try await database.pipeline($0) }
+        answer.audience = try await AudienceCount.of(uncounted, in: database)
         guard let key else { return answer }
         let stored = try await database.execute(
             """

@@ -146,9 +146,38 @@ struct DryRunTests {
         }
     }
 
-    @Test("Counts are by budget, and cards without a token are named apart")
-    func counts() async throws {
-        try await withWorld { world in
+    @Test("Everybody is counted once, page by page: with all, by name, or by user", arguments: [1, 2, 2_000])
+    func everybody(pageSize: Int) async throws {
+        try await withWorld(settings: OrchestratorSettings(stretchSize: pageSize)) { world in
+            try await world.register("d1", token: "a1", user: "u1")
+            try await world.register("d2", token: "a2", user: "u1")
+            try await world.register("d3", token: "a3", os: "17.4")
+            try await world.register("mute", user: "u2")
+            try await world.register("unasked", user: "u3")
+            var audience = World.devices("d1", "mute", "nobody")
+            audience.users = ["u1", "u2", "u4"].map(UserID.init(stored:))
+            func ask() async throws -> DryRunAnswer {
+                try await world.orchestrator.dryRunStart(
+                    world.app,
+                    ActivityID(stored: "final"),
+                    world.startRequest(to: audience)
+                )
+            }
+            let named = try await ask()
+            #expect(named.audience == AudienceCounts(devices: 3, unknownUsers: 1))
+            #expect(named.pushes.map(\.destinations) == [2])
+            #expect(named.withheld == ["no_start_token": 1])
+            audience.allOfType = true
+            let all = try await ask()
+            #expect(all.audience == AudienceCounts(devices: 4, unknownUsers: 1))
+            #expect(all.pushes.map(\.destinations) == [2, 1])
+            #expect(all.withheld == ["no_start_token": 1])
+        }
+    }
+
+    @Test("Counts are by budget, and cards without a token are named apart", arguments: [1, 2_000])
+    func counts(pageSize: Int) async throws {
+        try await withWorld(settings: OrchestratorSettings(stretchSize: pageSize)) { world in
             try await world.register("waiting", token: "a1")
             try await world.start(to: World.devices("waiting"))
             try await world.settle()

@@ -84,9 +84,12 @@ struct ListTests {
 
     // MARK: Cards
 
-    @Test("Cards are listed page by page and by state, with what was sent to them and masked tokens")
-    func cards() async throws {
-        try await withWorld { world in
+    @Test(
+        "Cards are listed page by page and by state, with what was sent to them and masked tokens",
+        arguments: [1, 2, 2_000]
+    )
+    func cards(rowsOfStatement: Int) async throws {
+        try await withWorld(settings: OrchestratorSettings(stretchSize: rowsOfStatement)) { world in
             try await world.start(to: World.devices("d1"), score: 0)
             try await world.register("d1", token: "aa01")
             try await world.settle()

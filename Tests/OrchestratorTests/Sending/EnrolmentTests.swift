@@ -184,9 +184,7 @@ struct EnrolmentTests {
                 let key = try #require(
                     await world.number("SELECT activity_key FROM activities WHERE activity_id = \(id)")
                 )
-                return try await AudienceCount.of(key, stretchSize: stretchSize) {
-                    try await world.database.pipeline($0)
-                }
+                return try await AudienceCount.of(key, stretchSize: stretchSize, in: world.database)
             }
             var audience = World.devices("d1", "d5", "nobody")
             audience.users = ["u1", "u2", "u3"].map(UserID.init(stored:))

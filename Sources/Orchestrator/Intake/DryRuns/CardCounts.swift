@@ -2,34 +2,52 @@ import APITypes
 import ActivityModel
 import Postgres
 
-/// How many cards of an activity there are of each sort, by what a change may do to them. Counting takes a while where
-/// there are many, so it holds no lock.
+/// How many cards of an activity there are of each sort, by what a change may do to them. A dry run counts them before
+/// its transaction, so counting holds no lock.
 struct CardCounts: Sendable {
-    private struct Sort {
+    private struct Sort: Hashable {
         let isFrequent: Bool
         let state: SubscriptionState
         /// Withheld because its app could not decode the newest state.
         let isUndecodable: Bool
         let appVersion: String
-        let count: Int
     }
 
-    private let sorts: [Sort]
+    private var cards: [Sort: Int] = [:]
 
-    static func read(_ activityKey: Int64, from database: Database) async throws -> CardCounts {
-        let rows = try await database.query(
-            """
-            SELECT s.frequent, s.state::text, coalesce(s.reason = '\(unescaped: AppVersionRows.reason)', false),
-                   \(unescaped: AppVersionRows.appVersion), count(*)
-            FROM subscriptions AS s JOIN devices AS d USING (device_key)
-            WHERE s.activity_key = \(activityKey) AND s.mode = 'token' AND s.state <> 'over' GROUP BY 1, 2, 3, 4
-            """
-        )
-        return CardCounts(
-            sorts: try rows.decoded(as: (Bool, String, Bool, String, Int64).self).map {
-                Sort(isFrequent: $0, state: try .stored($1), isUndecodable: $2, appVersion: $3, count: Int($4))
-            }
-        )
+    static func read(_ activityKey: Int64, pageSize: Int, from database: Database) async throws -> CardCounts {
+        var counts = CardCounts()
+        let pages = KeyPages(database: database, size: pageSize)
+        try await pages.read(bound: KeyPages.boundOfCards(activityKey)) { page in
+            try counts.add(await database.query(count(page, of: activityKey)))
+            return true
+        }
+        return counts
+    }
+
+    private static func count(_ page: KeyPages.Page, of activityKey: Int64) -> Query {
+        """
+        SELECT s.frequent, s.state::text, coalesce(s.reason = '\(unescaped: AppVersionRows.reason)', false),
+               \(unescaped: AppVersionRows.appVersion), count(*)
+        FROM subscriptions AS s JOIN devices AS d USING (device_key)
+        WHERE s.activity_key = \(activityKey) AND s.device_key > \(page.after) AND s.device_key <= \(page.through)
+          AND s.mode = 'token' AND s.state <> 'over'
+        GROUP BY 1, 2, 3, 4
+        """
+    }
+
+    private mutating func add(_ rows: Rows) throws {
+        for (isFrequent, state, isUndecodable, appVersion, count) in try rows.decoded(
+            as: (Bool, String, Bool, String, Int64).self
+        ) {
+            let sort = Sort(
+                isFrequent: isFrequent,
+                state: try .stored(state),
+                isUndecodable: isUndecodable,
+                appVersion: appVersion
+            )
+            cards[sort, default: 0] += Int(count)
+        }
     }
 
     /// Who is sent a change, by budget, and how many are not, by their state. An end is withheld from nobody;
@@ -41,7 +59,7 @@ struct CardCounts: Sendable {
         }
         var cards: [BudgetClass: Int] = [:]
         var withheld: [String: Int] = [:]
-        for sort in sorts {
+        for (sort, count) in self.cards {
             let state: SubscriptionState =
                 switch (sort.state, isWithheld[sort.appVersion]) {
                 case (.riding, true), (.due, true): .withheld
@@ -49,9 +67,9 @@ struct CardCounts: Sendable {
                 case (let state, _): state
                 }
             switch state {
-            case .riding, .due: cards[sort.isFrequent ? .frequent : .ordinary, default: 0] += sort.count
+            case .riding, .due: cards[sort.isFrequent ? .frequent : .ordinary, default: 0] += count
             case .waitingForToken, .withheld, .rejected, .dead, .over:
-                withheld[state.rawValue, default: 0] += sort.count
+                withheld[state.rawValue, default: 0] += count
             }
         }
         return (cards, withheld)

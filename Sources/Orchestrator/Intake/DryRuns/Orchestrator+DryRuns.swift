@@ -28,15 +28,24 @@ extension Orchestrator {
             type: type,
             appVersions: try await AudienceVersions.read(request.audience, of: app, environment, from: database)
         )
+        // What takes long comes before the transaction.
+        let counts = try await StartCounts.read(
+            request.audience,
+            of: app,
+            environment,
+            type: request.type,
+            pageSize: settings.stretchSize,
+            from: database
+        )
         return try await rollingBack { connection in
             guard let key = try await proposal.insert(on: connection) else { throw Problem.activityExists() }
             try await proposal.insertParts(activityKey: key, on: connection)
             let plan = try await PushPlan.read(key, revision: 1, on: connection)
             var answer = plan.answer
             answer.at = request.startsAt
-            answer.audience = try await AudienceCount.of(key) { try await connection.pipeline($0) }
+            answer.audience = counts.audience
             if !request.audience.isEmpty {
-                (answer.pushes, answer.withheld) = try await plan.starts(type, on: connection)
+                (answer.pushes, answer.withheld) = try await plan.starts(for: counts, type, on: connection)
             }
             return answer
         }
@@ -69,7 +78,7 @@ extension Orchestrator {
         var command = try change.command(facts, await typeContext(change.app, facts.typeName))
         command = command.knowing(unused: try await unusedVersions([command]), change)
         // What takes long, or a connection, comes first: in the transaction others wait for the activity.
-        let cards = try await CardCounts.read(facts.key, from: database)
+        let cards = try await CardCounts.read(facts.key, pageSize: settings.stretchSize, from: database)
         let identity =
             facts.delivery.usesChannel ? try await signing.identity(of: change.app, facts.environment) : nil
         return try await rollingBack { connection in

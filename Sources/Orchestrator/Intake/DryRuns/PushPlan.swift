@@ -34,46 +34,33 @@ struct PushPlan {
     ///
     /// What a phone has left of its start budget is not looked at: it passes, and is another one when the start leaves.
     func starts(
+        for counts: StartCounts,
         _ type: TypeContext,
         on connection: PostgresConnection
     ) async throws -> (pushes: [PlannedPush], withheld: [String: Int]) {
-        let rows = try await connection.query(
-            """
-            SELECT d.os_version, d.activities_enabled, \(unescaped: AppVersionRows.appVersion), v.is_withheld,
-                   v.decodes_from, t.token IS NOT NULL, count(*)
-            FROM activities AS a CROSS JOIN LATERAL (\(unescaped: AudienceRows.reached)) AS r
-            JOIN devices AS d USING (device_key)
-            LEFT JOIN start_tokens AS t
-                ON t.device_key = d.device_key AND t.type_name = a.type_name AND t.state = 'live'
-            LEFT JOIN activity_app_versions AS v
-                ON v.activity_key = a.activity_key AND v.app_version = \(unescaped: AppVersionRows.appVersion)
-            WHERE a.activity_key = \(activity.key) GROUP BY 1, 2, 3, 4, 5, 6
-            """
-        )
-        var counts: [LiveActivityBody.InputPush: Int] = [:]
+        var pushes: [LiveActivityBody.InputPush: Int] = [:]
         var withheld: [String: Int] = [:]
         let channel = try await channel(on: connection)
+        let decodings = try await decodings(on: connection)
         var versions = StartVersions(activity, type, newest: activity.newest, change.contentState)
-        for (osVersion, isEnabled, appVersion, isWithheld, decodesFrom, hasToken, devices) in try rows.decoded(
-            as: (String?, Bool, String, Bool?, Int64?, Bool, Int64).self
-        ) {
+        for (sort, devices) in counts.devices {
             let capability = DeviceCapability(
-                osVersion: osVersion.flatMap { OSVersion($0) },
-                activitiesEnabled: isEnabled,
+                osVersion: sort.osVersion.flatMap { OSVersion($0) },
+                activitiesEnabled: sort.activitiesEnabled,
                 delivery: activity.delivery
             )
             let obstacle = try StartStateMachine.Obstacle.first(
                 capability: capability,
                 isDecodable: versions.mayStart(
-                    appVersion,
-                    isWithheld.map { StartVersions.Decoding(isWithheld: $0, since: decodesFrom ?? 0) },
+                    sort.appVersion,
+                    decodings[sort.appVersion],
                     onChannel: capability == .withInputPushChannel
                 ),
-                hasToken: hasToken,
+                hasToken: sort.hasToken,
                 budgetUntil: nil
             )
             if let obstacle {
-                withheld[obstacle.word, default: 0] += Int(devices)
+                withheld[obstacle.word, default: 0] += devices
                 continue
             }
             let input: LiveActivityBody.InputPush =
@@ -82,14 +69,28 @@ struct PushPlan {
                 case .withInputPushToken: .token
                 case .plain, .withheld: .none
                 }
-            counts[input, default: 0] += Int(devices)
+            pushes[input, default: 0] += devices
         }
-        if counts.isEmpty {
+        if pushes.isEmpty {
             // Nobody is there yet; this is what most devices will get.
-            counts[activity.delivery.usesChannel ? Self.input(channel) : .token] = 0
+            pushes[activity.delivery.usesChannel ? Self.input(channel) : .token] = 0
         }
-        let pushes = counts.sorted { ($1.value, "\($0.key)") < ($0.value, "\($1.key)") }.map(start)
-        return (pushes, withheld)
+        return (pushes.sorted { ($1.value, "\($0.key)") < ($0.value, "\($1.key)") }.map(start), withheld)
+    }
+
+    /// What is known of the app versions of the audience.
+    private func decodings(on connection: PostgresConnection) async throws -> [String: StartVersions.Decoding] {
+        let rows = try await connection.query(
+            """
+            SELECT app_version, is_withheld, decodes_from FROM activity_app_versions
+            WHERE activity_key = \(activity.key)
+            """
+        )
+        var decodings: [String: StartVersions.Decoding] = [:]
+        for (appVersion, isWithheld, decodesFrom) in try rows.decoded(as: (String, Bool, Int64).self) {
+            decodings[appVersion] = StartVersions.Decoding(isWithheld: isWithheld, since: decodesFrom)
+        }
+        return decodings
     }
 
     private static func input(_ channel: Channel?) -> LiveActivityBody.InputPush {

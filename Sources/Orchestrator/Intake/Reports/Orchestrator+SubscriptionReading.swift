@@ -5,8 +5,8 @@ import Postgres
 extension Orchestrator {
     /// The cards of an activity in the order in which their devices were first registered: all, or those in one state.
     ///
-    /// Reads the activity's cards from the cursor on until the page is full, so a rare state of a large activity costs
-    /// a look at all of them.
+    /// Goes through the activity's cards from the cursor on until the page is full, so a rare state of a large activity
+    /// costs a look at all of them.
     ///
     /// - Throws: 404 for an unknown activity; 422 for a cursor of another list.
     package func subscriptions(
@@ -16,23 +16,34 @@ extension Orchestrator {
         _ page: PageRequest
     ) async throws -> Page<SubscriptionResource> {
         let after = try page.position(Int64.self)
-        let found = try await database.withConnection { connection in
-            let rows = try await connection.query(
-                """
-                SELECT activity_key FROM activities
-                WHERE bundle_id = \(app.rawValue) AND activity_id = \(activity.rawValue)
-                """
-            )
-            guard let key = try rows.single(Int64.self) else { throw Problem.notFound("the activity") }
-            return try Self.subscriptions(
-                try await connection.query(Self.list(key, state, after: after ?? 0, limit: page.limit + 1))
-            )
+        let rows = try await database.query(
+            """
+            SELECT activity_key FROM activities
+            WHERE bundle_id = \(app.rawValue) AND activity_id = \(activity.rawValue)
+            """
+        )
+        guard let key = try rows.single(Int64.self) else { throw Problem.notFound("the activity") }
+        let wanted = page.limit + 1
+        var found: [KeyedCard] = []
+        // Without a state every card counts, so one page is enough.
+        let pages = KeyPages(database: database, size: state == nil ? wanted : settings.stretchSize)
+        try await pages.read(after: after ?? 0, bound: KeyPages.boundOfCards(key)) { part in
+            let list = Self.list(key, state, part, limit: wanted - found.count)
+            found += try Self.subscriptions(await database.query(list))
+            return found.count < wanted
         }
         return .cut(found, limit: page.limit, item: \.subscription) { [String($0.key)] }
     }
 
+    private typealias KeyedCard = (key: Int64, subscription: SubscriptionResource)
+
     /// What a rider was sent says its ring, or its channel.
-    private static func list(_ activity: Int64, _ state: SubscriptionState?, after key: Int64, limit: Int) -> Query {
+    private static func list(
+        _ activity: Int64,
+        _ state: SubscriptionState?,
+        _ part: KeyPages.Page,
+        limit: Int
+    ) -> Query {
         """
         SELECT s.device_key, d.device_id, s.mode::text, s.state::text, s.reason,
                CASE WHEN s.state <> 'riding' THEN s.known_revision
@@ -41,13 +52,13 @@ extension Orchestrator {
                           WHERE g.activity_key = s.activity_key AND g.segment = \(SegmentLease.channelSegment)) END,
                s.update_token, s.started_at, s.registered_at, s.due_at
         FROM subscriptions AS s JOIN devices AS d USING (device_key)
-        WHERE s.activity_key = \(activity) AND s.device_key > \(key)
+        WHERE s.activity_key = \(activity) AND s.device_key > \(part.after) AND s.device_key <= \(part.through)
           AND (\(state?.rawValue)::text IS NULL OR s.state::text = \(state?.rawValue))
         ORDER BY s.device_key LIMIT \(limit)
         """
     }
 
-    private static func subscriptions(_ rows: Rows) throws -> [(key: Int64, subscription: SubscriptionResource)] {
+    private static func subscriptions(_ rows: Rows) throws -> [KeyedCard] {
         try rows.decoded(
             as: (
                 Int64, String, String, String, String?, Int64?, [UInt8]?, PGTimestamp, PGTimestamp, PGTimestamp?

@@ -14,14 +14,14 @@ struct RingDivision: Sendable {
     /// How many rings an activity has at most.
     static let mostRings = 4
 
-    /// Counts, and divides the ring if it holds more than ``OrchestratorSettings/ringSize``. Nothing is locked
-    /// meanwhile: the rings need not be equal.
+    /// Counts, and divides the ring if it holds more than ``OrchestratorSettings/ringSize``. Nothing is locked while it
+    /// counts: the rings need not be equal.
     ///
     /// - Throws: ``LeaseLost``; then nothing is divided.
     func run() async throws {
         let limit = orchestrator.settings.ringSize
-        let count = try await riders()
-        guard count > limit else { return }
+        let riders = try await riders(pageSize: max(1, min(10_000, limit / 4)))
+        guard riders.count > limit else { return }
         let isDivided = try await orchestrator.database.withTransaction { connection in
             // Whoever accepts a change wakes the rings that there are, under this lock.
             _ = try await connection.query(
@@ -31,10 +31,7 @@ struct RingDivision: Sendable {
                 "SELECT count(*) FROM segments WHERE activity_key = \(lease.activityKey) AND segment >= 0"
             )
             let rings = try rows.single(Int64.self) ?? 0
-            let number = min((count + limit - 1) / limit, Self.mostRings - Int(rings) + 1)
-            guard number > 1 else { return false }
-            let cuts = try await connection.query(cuts(count: number - 1, size: (count + number - 1) / number))
-                .decoded(as: Int64.self)
+            let cuts = riders.cuts(into: min((riders.count + limit - 1) / limit, Self.mostRings - Int(rings) + 1))
             guard !cuts.isEmpty else { return false }
             let results = try await connection.pipeline([
                 division(at: cuts, firstNumber: Int16(rings)), alignment(firstNumber: Int16(rings)),
@@ -46,33 +43,27 @@ struct RingDivision: Sendable {
         if isDivided { orchestrator.wakeUps.signal() }
     }
 
-    private func riders() async throws -> Int {
-        let rows = try await orchestrator.database.query(
-            """
-            SELECT count(*) FROM subscriptions
-            WHERE activity_key = \(lease.activityKey) AND mode = 'token' AND state = 'riding'
-              AND device_key > \(range.after) AND device_key <= \(range.through)
-            """
+    /// What the ring holds, page by page.
+    private func riders(pageSize: Int) async throws -> RingRiders {
+        var riders = RingRiders()
+        try await KeyPages(database: orchestrator.database, size: pageSize).read(
+            after: range.after,
+            bound: { after, size in
+                """
+                SELECT max(device_key), count(*) FROM (
+                    SELECT device_key FROM subscriptions
+                    WHERE activity_key = \(lease.activityKey) AND mode = 'token' AND state = 'riding'
+                      AND device_key > \(after) AND device_key <= \(range.through)
+                    ORDER BY device_key LIMIT \(size)
+                ) AS page
+                """
+            },
+            { page in
+                riders.add(page)
+                return true
+            }
         )
-        return Int(try rows.single(Int64.self) ?? 0)
-    }
-
-    /// The keys after which new rings begin.
-    private func cuts(count: Int, size: Int) -> Query {
-        """
-        WITH RECURSIVE cuts AS (
-            SELECT 0 AS number, \(range.after) AS key
-            UNION ALL
-            SELECT number + 1, (
-                SELECT device_key FROM subscriptions
-                WHERE activity_key = \(lease.activityKey) AND mode = 'token' AND state = 'riding'
-                  AND device_key > cuts.key AND device_key <= \(range.through)
-                ORDER BY device_key OFFSET \(size - 1) LIMIT 1
-            )
-            FROM cuts WHERE number < \(count) AND key IS NOT NULL
-        )
-        SELECT key FROM cuts WHERE number > 0 AND key < \(range.through) ORDER BY key
-        """
+        return riders
     }
 
     /// Rings are numbered in the order of their making.
