@@ -12,11 +12,15 @@ struct HaltPatrol: Service, CustomStringConvertible {
     var description: String { "halt-patrol" }
 
     func run() async {
+        // To lift a halt may take minutes, and may fail: the other halts are probed meanwhile.
+        async let lifting: Void = repeating("lift halts", every: Self.interval, logger: orchestrator.logger) {
+            try await orchestrator.halts.goOnLifting()
+        }
         await repeating("look after halts", every: Self.interval, logger: orchestrator.logger) {
             try await orchestrator.halts.share()
-            try await orchestrator.halts.goOnLifting()
             try await look()
         }
+        await lifting
     }
 
     /// Wakes one ring per halt whose probe is due: the one with a token that was rejected, of an activity with a start

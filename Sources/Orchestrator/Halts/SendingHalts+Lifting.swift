@@ -18,15 +18,19 @@ extension SendingHalts {
         return true
     }
 
-    /// Ends the halts that a daemon has marked and not ended.
+    /// Ends the halts that a daemon has marked and not ended. One that fails is logged, and holds up no other.
     func goOnLifting() async throws {
         let rows = try await database.query(
             "SELECT bundle_id, environment::text FROM sending_halts WHERE lifting IS NOT NULL"
         )
         for (app, environment) in try rows.decoded(as: (String, String).self) {
             let scope = HaltScope(app: BundleID(stored: app), environment: try .stored(environment))
-            try await revive(scope)
-            try await finish(scope)
+            do {
+                try await revive(scope)
+                try await finish(scope)
+            } catch {
+                logger.failed("cannot lift a halt", error, Self.metadata(scope))
+            }
         }
     }
 

@@ -272,6 +272,36 @@ struct SendingHaltTests {
         }
     }
 
+    @Test("A halt that cannot be lifted holds up no other")
+    func failingLift() async throws {
+        try await withHalt { world in
+            try await world.database.execute(
+                """
+                INSERT INTO sending_halts (bundle_id, environment, suspect_from, answers, rejections, probe_at)
+                SELECT bundle_id, 'sandbox', suspect_from, answers, rejections, probe_at FROM sending_halts
+                """
+            )
+            try await world.database.execute("UPDATE sending_halts SET lifting = 'operator'")
+            try await world.database.execute(
+                """
+                CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''full''; END'
+                """
+            )
+            try await world.database.execute(
+                """
+                CREATE TRIGGER refuse BEFORE DELETE ON sending_halts FOR EACH ROW
+                WHEN (old.environment = 'production') EXECUTE FUNCTION refuse()
+                """
+            )
+            try await world.orchestrator.halts.goOnLifting()
+            let left: Query = "SELECT string_agg(environment::text, ' ') FROM sending_halts"
+            #expect(try await world.word(left) == "production")
+            try await world.database.execute("DROP TRIGGER refuse ON sending_halts")
+            try await world.orchestrator.halts.goOnLifting()
+            #expect(try await world.word(left) == nil)
+        }
+    }
+
     @Test("A worker does not wait for a halt that is being lifted")
     func probeDuringLift() async throws {
         try await withHalt { world in
