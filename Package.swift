@@ -166,7 +166,9 @@ let package = Package(
         // HTTP/1 connections as the daemon and the simulator serve them: what of a head is refused, and how one ends.
         .target(
             name: "HTTP1Server",
-            dependencies: [hummingbirdCore, httpTypes, nioCore, nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1, logging],
+            dependencies: [
+                httpTypes, nioCore, nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1, nioPosix, serviceLifecycle,
+            ],
             swiftSettings: swiftSettings
         ),
 
@@ -189,8 +191,7 @@ let package = Package(
             name: "HTTPAPI",
             dependencies: [
                 "APITypes", "ActivityModel", "Cryptography", "HTTP1Server", "JSON", "Orchestrator",
-                hummingbird, hummingbirdCore, httpTypes, nioCore, nioHTTP1, nioPosix, logging, metrics, coreMetrics,
-                serviceLifecycle,
+                httpTypes, nioCore, nioHTTP1, logging, metrics, coreMetrics, serviceLifecycle,
             ],
             // A link to the page in docs/.
             resources: [.embedInCode("Documents/openapi.yaml")],
@@ -209,7 +210,7 @@ let package = Package(
                 "APITypes", "ActivityModel", "Cryptography", "HTTP1Server", "HTTP2Engine", "JSON", "Reactor",
                 "TLSEngine",
                 "TallyClient",
-                hummingbird, hummingbirdCore, httpTypes, nioCore, logging, serviceLifecycle,
+                httpTypes, nioCore, logging, serviceLifecycle,
             ],
             swiftSettings: swiftSettings
         ),

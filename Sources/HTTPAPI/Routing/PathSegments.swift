@@ -1,3 +1,4 @@
+import HTTP1Server
 import APITypes
 
 /// The percent-decoded values of a path's segments in braces.

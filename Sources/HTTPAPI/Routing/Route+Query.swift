@@ -1,3 +1,4 @@
+import HTTP1Server
 import APITypes
 
 extension Route {
