@@ -1,24 +1,21 @@
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
-import NIOHTTPTypes
 
-/// Hands the requests of a connection to the responder, one after the other, and writes the answers.
+/// The last handler of a connection: hands its requests to the connection's task (``AcceptedConnection``), one after
+/// the other, and writes the answers.
 ///
 /// Requests that arrive before the answer wait, and with more than a few of them the connection is not read. Bound to
-/// its channel's event loop, like every channel handler; the responder's task runs there, too.
+/// its channel's event loop, like every channel handler; the task runs there, too.
 final class CallHandler: ChannelDuplexHandler {
-    typealias InboundIn = HTTPRequestPart
+    typealias InboundIn = HTTPServerRequestPart
     typealias OutboundIn = Never
-    typealias OutboundOut = HTTPResponsePart
+    typealias OutboundOut = HTTPServerResponsePart
+    typealias Waiter = CheckedContinuation<HTTPCall?, Never>
 
     /// Parts of later requests that are kept. Then the connection reads no more.
     private static let mostWaiting = 16
 
-    private let executor: EventLoopExecutor
-    private let loop: any EventLoop
-    private let calls: OpenCalls
-    private let responder: HTTP1Connection.Responder
     /// Nil before the handler is added and after it is removed: then the connection is closed.
     private var context: ChannelHandlerContext?
     /// The body of the request that is being answered, or that is read to its end after the answer; nil without one.
@@ -26,28 +23,37 @@ final class CallHandler: ChannelDuplexHandler {
     private var hasWritten = false
     private var isAnswered = false
     /// What arrived behind that request.
-    private var waiting = CircularBuffer<HTTPRequestPart>()
+    private var waiting = CircularBuffer<HTTPServerRequestPart>()
+    /// A request that the task has not taken yet.
+    private var call: HTTPCall?
+    /// The task, if it waits for a request.
+    private var waiter: Waiter?
     /// Why no more requests come: the caller has closed its side, or has sent something else than HTTP.
     private var ending: Ending?
+    private var isClosed = false
     private var wantsRead = false
 
-    fileprivate enum Ending {
+    private enum Ending {
         case closed
         case malformed(HTTPParserError)
         /// The last answer is written.
         case over
-    }
 
-    init(loop: any EventLoop, calls: OpenCalls, responder: @escaping HTTP1Connection.Responder) {
-        self.loop = loop
-        self.calls = calls
-        self.responder = responder
-        executor = EventLoopExecutor(loop: loop)
+        /// What a reader of a body is told.
+        var error: any Error {
+            switch self {
+            case .malformed(let error): error
+            case .closed, .over: ChannelError.inputClosed
+            }
+        }
     }
 
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
-    func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+    func handlerRemoved(context: ChannelHandlerContext) {
+        close()
+        self.context = nil
+    }
 
     // MARK: Arriving
 
@@ -63,7 +69,7 @@ final class CallHandler: ChannelDuplexHandler {
     }
 
     /// A part of the current request.
-    private func take(_ part: HTTPRequestPart) {
+    private func take(_ part: HTTPServerRequestPart) {
         switch part {
         case .head: break
         case .body(let bytes): body?.append(bytes)?.resume()
@@ -85,22 +91,28 @@ final class CallHandler: ChannelDuplexHandler {
         if body == nil { finish() }
     }
 
-    private func begin(_ head: HTTPRequest) {
+    private func begin(_ head: HTTPRequestHead) {
+        guard let context else { return }
+        guard let head = HTTPRequest(head) else { return end(.malformed(.invalidMethod)) }
         body = IncomingBody()
         (hasWritten, isAnswered) = (false, false)
         if let ending { body?.fail(ending.error)?.resume() }
-        calls.enter()
-        let call = HTTPCall(head: head, source: ConnectionBody(handler: NIOLoopBound(self, eventLoop: loop), loop: loop))
-        let writer = AnswerWriter(handler: NIOLoopBound(self, eventLoop: loop), loop: loop)
-        // Not structured: the event loop begins it. The listener waits for all calls before it returns.
-        Task(executorPreference: executor) { [responder, calls] in
-            defer { calls.leave() }
-            do {
-                try await writer.write(responder(call))
-            } catch {
-                await writer.fail(error)
-            }
-        }
+        let handler = NIOLoopBound(self, eventLoop: context.eventLoop)
+        call = HTTPCall(head: head, source: ConnectionBody(handler: handler, loop: context.eventLoop))
+        hand()
+    }
+
+    /// Waits for the next request; nil: the connection is closed. Only one task may wait.
+    func next(_ waiter: Waiter) {
+        self.waiter = waiter
+        hand()
+    }
+
+    private func hand() {
+        guard call != nil || isClosed, let waiter else { return }
+        self.waiter = nil
+        waiter.resume(returning: call)
+        call = nil
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -109,8 +121,7 @@ final class CallHandler: ChannelDuplexHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        end(.closed)
-        ending = .over
+        close()
         context.fireChannelInactive()
     }
 
@@ -118,6 +129,14 @@ final class CallHandler: ChannelDuplexHandler {
         // What cannot be read or written ends the connection.
         guard let error = error as? HTTPParserError else { return context.close(promise: nil) }
         end(.malformed(error))
+    }
+
+    private func close() {
+        if body?.isComplete == false { body?.fail(Ending.closed.error)?.resume() }
+        ending = .over
+        isClosed = true
+        call = nil
+        hand()
     }
 
     private func end(_ ending: Ending) {
@@ -132,11 +151,12 @@ final class CallHandler: ChannelDuplexHandler {
     private func finish() {
         guard let ending, let context else { return }
         self.ending = .over
+        waiting.removeAll()
         switch ending {
         case .over: break
         case .closed: context.close(promise: nil)
         case .malformed:
-            let head = HTTPResponse(status: .badRequest, headerFields: [.connection: "close", .contentLength: "0"])
+            let head = HTTPResponseHead(.badRequest, [.connection: "close", .contentLength: "0"])
             context.write(wrapOutboundOut(.head(head)), promise: nil)
             context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
             // Input stays open, as in ``ExchangeHandler``.
@@ -159,7 +179,7 @@ final class CallHandler: ChannelDuplexHandler {
     }
 
     fileprivate func collect(upTo limit: Int, _ reader: IncomingBody.Reader) {
-        guard body != nil else { return reader.resume(throwing: Ending.closed.error) }
+        guard body != nil, !isClosed else { return reader.resume(throwing: Ending.closed.error) }
         body?.read(upTo: limit, reader)?.resume()
         readAgain()
     }
@@ -167,27 +187,24 @@ final class CallHandler: ChannelDuplexHandler {
     // MARK: Answering
 
     /// Tells the caller to send the body.
-    fileprivate func proceed() -> EventLoopFuture<Void> {
-        defer { hasWritten = false }
-        return write([.head(HTTPResponse(status: .continue))])
+    fileprivate func proceed(_ promise: EventLoopPromise<Void>) {
+        write([.head(HTTPResponseHead(.continue, [:]))], promise)
+        hasWritten = false
     }
 
-    /// - Returns: When the last part was handed to the system.
-    fileprivate func write(_ parts: [HTTPResponsePart]) -> EventLoopFuture<Void> {
-        guard let context else { return loop.makeFailedFuture(ChannelError.ioOnClosedChannel) }
+    /// The promise succeeds when the last part is handed to the system.
+    func write(_ parts: [HTTPServerResponsePart], _ promise: EventLoopPromise<Void>?) {
+        guard let context, let last = parts.last else { return promise?.fail(ChannelError.ioOnClosedChannel) ?? () }
         hasWritten = true
         for part in parts.dropLast() { context.write(wrapOutboundOut(part), promise: nil) }
-        let promise = loop.makePromise(of: Void.self)
-        if let last = parts.last {
-            context.writeAndFlush(wrapOutboundOut(last), promise: promise)
-        } else {
-            promise.succeed()
-        }
-        return promise.futureResult
+        context.writeAndFlush(wrapOutboundOut(last), promise: promise)
     }
 
-    /// The answer is written.
-    fileprivate func answered() {
+    /// Whether the caller reads too slowly for more answers.
+    var isCongested: Bool { context?.channel.isWritable == false }
+
+    /// The answer is written. Whatever is left of the request's body is read and forgotten.
+    func answered() {
         isAnswered = true
         body?.discard()
         goOn()
@@ -195,23 +212,13 @@ final class CallHandler: ChannelDuplexHandler {
         readAgain()
     }
 
-    /// There is no answer.
-    fileprivate func failed(_ error: any Error) {
+    /// There is no answer, or only a part of one.
+    func failed() {
         if case .malformed = ending, !hasWritten { return finish() }
-        context?.close(promise: nil)
+        hangUp()
     }
 
     fileprivate func hangUp() { context?.close(promise: nil) }
-}
-
-extension CallHandler.Ending {
-    /// What a reader of a body is told.
-    fileprivate var error: any Error {
-        switch self {
-        case .malformed(let error): error
-        case .closed, .over: ChannelError.inputClosed
-        }
-    }
 }
 
 /// The body of a request on a connection.
@@ -226,51 +233,17 @@ private struct ConnectionBody: BodySource {
     }
 
     func proceed() async throws {
-        try await loop.flatSubmit { handler.value.proceed() }.get()
+        let promise = loop.makePromise(of: Void.self)
+        loop.now { handler.value.proceed(promise) }
+        try await promise.futureResult.get()
     }
 
     func hangUp() { loop.now { handler.value.hangUp() } }
 }
 
-/// Writes one answer from the responder's task.
-private struct AnswerWriter: BodyWriter {
-    let handler: NIOLoopBound<CallHandler>
-    let loop: any EventLoop
-
-    func write(_ answer: HTTPAnswer) async throws {
-        let head = HTTPResponsePart.head(HTTPResponse(status: answer.status, headerFields: answer.headers))
-        switch answer.body {
-        case .bytes(let bytes):
-            end([head] + (bytes.readableBytes > 0 ? [.body(bytes)] : []))
-        case .none:
-            end([head])
-        case .stream(let body):
-            try await loop.flatSubmit { handler.value.write([head]) }.get()
-            try await body(self)
-            end([])
-        }
-    }
-
-    func write(_ part: ByteBuffer) async throws {
-        try await loop.flatSubmit { handler.value.write([.body(part)]) }.get()
-    }
-
-    /// Waits for no reader: the next request is read when this one has arrived.
-    private func end(_ parts: [HTTPResponsePart]) {
-        loop.now {
-            _ = handler.value.write(parts + [.end(nil)])
-            handler.value.answered()
-        }
-    }
-
-    func fail(_ error: any Error) async {
-        loop.now { handler.value.failed(error) }
-    }
-}
-
 extension EventLoop {
     /// Runs on the loop: at once for a caller that is there.
-    fileprivate func now(_ body: @escaping @Sendable () -> Void) {
+    func now(_ body: @escaping @Sendable () -> Void) {
         if inEventLoop { body() } else { execute(body) }
     }
 }

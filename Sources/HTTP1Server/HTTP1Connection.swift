@@ -1,7 +1,5 @@
-import HTTPTypes
 package import NIOCore
 package import NIOHTTP1
-import NIOHTTPTypesHTTP1
 
 /// How a connection of a server is set up: what it takes, and who answers.
 package struct HTTP1Connection: Sendable {
@@ -10,7 +8,7 @@ package struct HTTP1Connection: Sendable {
 
     private let limits: NIOHTTPDecoderLimitConfiguration
     private let handlers: @Sendable () -> [any ChannelHandler]
-    private let responder: Responder
+    let responder: Responder
 
     /// - Parameters:
     ///   - limits: the limits of a request head; NIO's own by default.
@@ -28,13 +26,15 @@ package struct HTTP1Connection: Sendable {
 
     /// Adds the handlers of a new connection. Called on its event loop.
     ///
+    /// - Returns: What the connection's task serves.
     /// - Throws: An error of NIO if the connection has closed meanwhile.
-    func setUp(_ channel: any Channel, calls: OpenCalls) throws {
+    func setUp(_ channel: any Channel) throws -> AcceptedConnection {
         let pipeline = channel.pipeline.syncOperations
         try Self.addDecoding(to: pipeline, limits: limits)
-        try pipeline.addHandler(HTTP1ToHTTPServerCodec(secure: false))
         try pipeline.addHandlers(handlers())
-        try pipeline.addHandler(CallHandler(loop: channel.eventLoop, calls: calls, responder: responder))
+        let calls = CallHandler()
+        try pipeline.addHandler(calls)
+        return AcceptedConnection(calls, loop: channel.eventLoop)
     }
 
     /// Adds handlers that turn bytes into request parts, and answer parts into bytes.

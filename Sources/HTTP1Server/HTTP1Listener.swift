@@ -3,7 +3,7 @@ import NIOPosix
 import ServiceLifecycle
 
 /// Listens on one address and serves the connections, until a graceful shutdown. Then it accepts no more connections,
-/// and returns when the open requests are answered.
+/// and returns when the open requests are answered and their connections closed.
 package struct HTTP1Listener: Service {
     private let host: String
     private let port: Int
@@ -35,22 +35,19 @@ package struct HTTP1Listener: Service {
     ///
     /// - Throws: ``IOError`` or ``SocketAddressError`` if the address cannot be bound.
     package func run() async throws {
-        let group = MultiThreadedEventLoopGroup.singleton
-        let allClosed = group.any().makePromise(of: Void.self)
-        let calls = OpenCalls()
-        let listening: any Channel
-        do {
-            listening = try await bootstrap(group, allClosed, calls).bind(host: host, port: port).get()
-        } catch {
-            allClosed.succeed()
-            throw error
-        }
+        // Holds no more than the limit of connections.
+        let (connections, accepted) = AsyncStream.makeStream(of: AcceptedConnection.self)
+        let listening = try await bootstrap(accepted).bind(host: host, port: port).get()
         await withTaskCancellationHandler {
             await withGracefulShutdownHandler {
                 await onListening(listening.localAddress?.port ?? port)
-                // It cannot fail: the handler succeeds it.
-                try? await allClosed.futureResult.get()
-                await calls.drain()
+                await withDiscardingTaskGroup { tasks in
+                    for await accepted in connections {
+                        tasks.addTask(executorPreference: EventLoopExecutor(loop: accepted.loop)) {
+                            await accepted.serve(connection.responder)
+                        }
+                    }
+                }
             } onGracefulShutdown: {
                 listening.close(promise: nil)
             }
@@ -63,25 +60,24 @@ package struct HTTP1Listener: Service {
         }
     }
 
-    private func bootstrap(
-        _ group: MultiThreadedEventLoopGroup,
-        _ allClosed: EventLoopPromise<Void>,
-        _ calls: OpenCalls
-    ) -> ServerBootstrap {
-        ServerBootstrap(group: group)
+    private func bootstrap(_ accepted: AsyncStream<AcceptedConnection>.Continuation) -> ServerBootstrap {
+        ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.backlog, value: 1024)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .serverChannelInitializer { [maximumConnections] channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(
-                        OpenConnections(limit: maximumConnections, allClosed: allClosed)
-                    )
+                    let connections = OpenConnections(limit: maximumConnections) { accepted.finish() }
+                    try channel.pipeline.syncOperations.addHandler(connections)
                 }
             }
             // A caller may close its side before it has the answer.
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelInitializer { [connection] channel in
-                channel.eventLoop.makeCompletedFuture { try connection.setUp(channel, calls: calls) }
+                channel.eventLoop.makeCompletedFuture {
+                    let result = accepted.yield(try connection.setUp(channel))
+                    // The listener has stopped meanwhile, so no task would serve it. NIO closes it.
+                    if case .terminated = result { throw ChannelError.ioOnClosedChannel }
+                }
             }
     }
 }

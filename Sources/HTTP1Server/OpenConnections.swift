@@ -12,14 +12,14 @@ final class OpenConnections: ChannelDuplexHandler {
     private var open: [ObjectIdentifier: any Channel] = [:]
     private var wantsRead = false
     private var isStopping = false
-    private let allClosed: EventLoopPromise<Void>
+    private let onStop: () -> Void
 
     /// - Parameters:
     ///   - limit: Further connections wait in the queue of the kernel.
-    ///   - allClosed: Succeeds when the listener has stopped and the last connection has closed.
-    init(limit: Int, allClosed: EventLoopPromise<Void>) {
+    ///   - onStop: called when the listener stops, before its connections are told.
+    init(limit: Int, onStop: @escaping () -> Void) {
         self.limit = limit
-        self.allClosed = allClosed
+        self.onStop = onStop
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -37,12 +37,9 @@ final class OpenConnections: ChannelDuplexHandler {
 
     private func closed(_ id: ObjectIdentifier, _ context: ChannelHandlerContext) {
         open[id] = nil
-        if isStopping {
-            if open.isEmpty { allClosed.succeed() }
-        } else if wantsRead {
-            wantsRead = false
-            context.read()
-        }
+        guard wantsRead, !isStopping else { return }
+        wantsRead = false
+        context.read()
     }
 
     func read(context: ChannelHandlerContext) {
@@ -51,7 +48,7 @@ final class OpenConnections: ChannelDuplexHandler {
 
     func channelInactive(context: ChannelHandlerContext) {
         isStopping = true
-        if open.isEmpty { allClosed.succeed() }
+        onStop()
         for connection in open.values {
             connection.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
         }

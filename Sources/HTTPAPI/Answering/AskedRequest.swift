@@ -1,3 +1,4 @@
+import FoundationEssentials
 import HTTP1Server
 import HTTPTypes
 import Logging
@@ -18,7 +19,7 @@ final class AskedRequest: Sendable {
     init(_ call: HTTPCall) {
         self.call = call
         fields = RequestFields(call.head.headerFields)
-        id = fields.requestID.flatMap(Self.harmless) ?? RequestID().description
+        id = fields.requestID.flatMap(Self.harmless) ?? UUID().uuidString.lowercased()
         trace = fields.traceParent.flatMap { TraceParent($0) }
     }
 

@@ -1,5 +1,5 @@
-import HTTP1Server
 import APITypes
+import HTTP1Server
 
 extension Route {
     /// The names and values of a query.
