@@ -13,6 +13,8 @@ struct CatchUpTurn: Sendable {
     let activity: ActivitySnapshot
 
     func run() async throws -> SegmentWorker.Turn {
+        // Each row is written in one transaction with the others: few, or changes wait for it.
+        let limit = activity.batch(min(RingWalk.batchSize, orchestrator.settings.stretchSize))
         // Whoever is due can decode the newest state, or is to be sent an end. If there is another state by now, it may
         // be the only one; and if another version is decoded by now, that is settled first.
         let due = try await Destination.read(
@@ -23,7 +25,7 @@ struct CatchUpTurn: Sendable {
             WHERE activity_key = \(activity.key) AND mode = 'token' AND state = 'due' AND due_at <= now()
               AND device_key > \(progress.range.after) AND device_key <= \(progress.range.through)
               AND EXISTS (SELECT FROM activities AS a WHERE a.activity_key = \(activity.key) AND a.revision = \(activity.newest))
-            ORDER BY due_at LIMIT \(activity.batch(RingWalk.batchSize))
+            ORDER BY due_at LIMIT \(limit)
             """,
             from: orchestrator.database
         ).filter { $0.canDecode || $0.leaving || activity.state == .ended }
