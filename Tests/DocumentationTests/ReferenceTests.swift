@@ -64,7 +64,8 @@ struct ReferenceTests {
     @Test("errors.md has a row for every code of the API, and so the daemon has a page about it")
     func errorCodes() throws {
         var codes: Set<String> = []
-        for path in Document.files(in: "Sources/APITypes/Problems", ending: ".swift") {
+        for path in Document.files(in: "Sources/APITypes/Problems", ending: ".swift")
+        where !path.hasSuffix("FieldError.swift") {
             let text = try Document(path: path).text()
             for match in text.matches(of: /code: "([a-z_]+)"/) { codes.insert(String(match.output.1)) }
             for match in text.matches(of: /static let [a-zA-Z]+ = "([a-z_]+)"/) { codes.insert(String(match.output.1)) }
