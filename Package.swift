@@ -185,8 +185,11 @@ let package = Package(
                 "APITypes", "ActivityModel", "Cryptography", "HTTP1Server", "JSON", "Orchestrator",
                 httpTypes, nioCore, nioHTTP1, logging, metrics, coreMetrics, serviceLifecycle,
             ],
-            // A link to the page in docs/.
-            resources: [.embedInCode("Documents/openapi.yaml")],
+            // Links to docs/, and the page that tools/reference makes.
+            resources: [
+                .embedInCode("Documents/openapi.yaml"), .embedInCode("Documents/errors.md"),
+                .embedInCode("Documents/reference.html"), .embedInCode("Documents/style.css"),
+            ],
             swiftSettings: swiftSettings
         ),
         .target(

@@ -52,7 +52,7 @@ extension ImportedSchemas {
         let name = TypeExpression.Component(name: "ContentState", arguments: [])
         let type = TypeExpression(.named([name]), at: place ?? SourcePlace(file: "", line: 1, column: 1))
         guard case .declared(let path)? = index.target(of: type, in: root) else {
-            throw SwiftImportError("what ContentState stands for is not declared in the sources", at: place)
+            throw SwiftImportError("the sources do not declare the type behind ContentState", at: place)
         }
         return SchemaBuilder.document(for: path, index, supplied)
     }

@@ -17,8 +17,8 @@ struct Tally: AsyncParsableCommand {
 
             --url, --key, --profile, --ca-file, --app and --json stand before or after the command.
 
-            Exit codes: 0 done, 1 refused or failed, 3 no connection or not known what became of it, 64 wrong usage; `doctor` \
-            and `activities watch` have one more each.
+            Exit codes: 0 done, 1 refused or failed, 3 no connection or unknown outcome, 64 wrong usage. `doctor` and \
+            `activities watch` have one more each.
 
             Completions: tally --generate-completion-script bash (or zsh, fish).
             """,

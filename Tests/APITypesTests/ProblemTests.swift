@@ -128,7 +128,8 @@ struct ProblemTests {
         let error = FieldError(pointer: pointer, code: "type", message: "2.5 is not an integer.", schemaVersion: 3)
         let problem = Problem.invalidContentState([error])
         let expected =
-            #"{"title":"Unprocessable Content","status":422,"code":"invalid_content_state","#
+            #"{"type":"/docs/errors/invalid_content_state","title":"Invalid content state","status":422,"#
+            + #""code":"invalid_content_state","#
             + #""detail":"The content state does not match the schema of its type.","#
             + #""errors":[{"pointer":"/content_state/home~1score","code":"type","message":"2.5 is not an integer.","schema_version":3}]}"#
         #expect(problem.json.text == expected)

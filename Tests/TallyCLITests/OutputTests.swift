@@ -228,7 +228,7 @@ struct TableTests {
             ),
             (
                 .accepted(activityID: ActivityID(stored: "a"), revision: 2, timestamp: 1, unchanged: true),
-                "a: equal to revision 2, nothing is sent."
+                "a: equal to revision 2, so Tally sends nothing."
             ),
             (.scheduled(scheduleID: "s"), "Scheduled: s."),
         ]

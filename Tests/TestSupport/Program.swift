@@ -22,7 +22,8 @@ package struct Program: Sendable {
         package let description: String
     }
 
-    private let path: String
+    /// Where it is.
+    package let path: String
 
     /// One that the machine has.
     ///

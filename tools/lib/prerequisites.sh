@@ -49,6 +49,7 @@ missing_bench_packages() {
 missing_test_packages() {
     missing_packages
     curl --version 2>/dev/null | grep -qw HTTP2 || echo curl
+    has_command jq || echo jq
     has_command nghttpd || echo nghttp2-server
     [[ -x /usr/sbin/haproxy ]] || has_command haproxy || echo haproxy
     [[ -x /usr/sbin/pgbouncer ]] || has_command pgbouncer || echo pgbouncer

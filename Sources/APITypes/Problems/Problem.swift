@@ -81,7 +81,8 @@ extension Problem: APIAnswer {
 
     package var json: JSONValue {
         var fields = ObjectWriter()
-        fields.add("title", Self.title(ofStatus: status))
+        fields.add("type", Self.typePath + code)
+        fields.add("title", Self.title(of: code))
         fields.add("status", status)
         fields.add("code", code)
         fields.add("detail", detail)
@@ -91,25 +92,17 @@ extension Problem: APIAnswer {
         return fields.json
     }
 
-    /// The title of a problem without a `type` of its own is the status phrase (RFC 9457 §4.2.1).
-    private static func title(ofStatus status: Int) -> String {
-        switch status {
-        case 400: "Bad Request"
-        case 401: "Unauthorized"
-        case 403: "Forbidden"
-        case 404: "Not Found"
-        case 405: "Method Not Allowed"
-        case 409: "Conflict"
-        case 413: "Content Too Large"
-        case 415: "Unsupported Media Type"
-        case 422: "Unprocessable Content"
-        case 429: "Too Many Requests"
-        case 500: "Internal Server Error"
-        case 502: "Bad Gateway"
-        case 503: "Service Unavailable"
-        default: status < 500 ? "Request Refused" : "Server Error"
-        }
+    /// The start of every `type`. The daemon serves a page about each code below this path.
+    package static let typePath = "/docs/errors/"
+
+    /// The words of a code as a title: "Activity ended" of `activity_ended`.
+    package static func title(of code: String) -> String {
+        let words = code.split(separator: "_").map { names[$0] ?? String($0) }.joined(separator: " ")
+        return words.prefix(1).uppercased() + words.dropFirst()
     }
+
+    /// The words of codes that are names.
+    private static let names: [Substring: String] = ["apns": "APNs", "json": "JSON"]
 }
 
 extension Problem: CustomStringConvertible {

@@ -53,7 +53,7 @@ package struct ControlClient: Sendable {
         } catch {
             throw SimulatorError(
                 .badAnswer,
-                "what answers at \(base) is no simulator (status \(answer.status))",
+                "the server at \(base) is not a simulator (status \(answer.status))",
                 cause: error
             )
         }

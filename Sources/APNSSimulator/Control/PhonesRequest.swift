@@ -94,7 +94,7 @@ extension PhonesRequest: APIRequest {
         let frequentPushes = reader.optional("frequent_pushes", .bool)
         let userPrefix = reader.optional("user_prefix", .string(length: 1...100))
         if let prefix, DeviceID(prefix) == nil {
-            reader.refuse("prefix", code: FieldError.invalidValue, message: "a prefix must be an id by itself")
+            reader.refuse("prefix", code: FieldError.invalidValue, message: "a prefix must be a valid id")
         }
         guard reader.finish(), let environment, let bundleID else { return nil }
         self.init(

@@ -13,7 +13,7 @@ extension Rules {
             guard let bundleIDs = $0.providerToken?.key?.bundleIDs, let bundleID = $0.bundleID else { return false }
             return !bundleIDs.contains(bundleID)
         },
-        Rule("apns-push-type is none of Apple's", 400, "InvalidPushType", .requests) {
+        Rule("apns-push-type is not one of Apple's", 400, "InvalidPushType", .requests) {
             $0.headers.pushType.map { !Topic.pushTypes.contains($0) } ?? false
         },
         Rule("apns-push-type does not go with the suffix of apns-topic", 400, "InvalidPushType", .requests) {

@@ -42,13 +42,13 @@ package enum Rules {
     private static let channelsTable = method(["POST", "GET", "DELETE"]) + credential + refresh + bundlePath + channels
     private static let allChannelsTable = method(["GET"]) + credential + refresh + bundlePath + requestID
     private static let unknownTable = [
-        Rule("The path is none of this host's", 404, "BadPath", .responses) { _ in true }
+        Rule("This host does not have the path", 404, "BadPath", .responses) { _ in true }
     ]
 
     static func method(_ allowed: Set<String>) -> [Rule] {
         [
             Rule(
-                "The method is none of \(allowed.sorted().joined(separator: ", "))",
+                "The method is not one of \(allowed.sorted().joined(separator: ", "))",
                 405,
                 "MethodNotAllowed",
                 .responses
@@ -63,7 +63,7 @@ package enum Rules {
         Rule("A topic suffix was added to the bundle id of the path", 400, "TopicDisallowed", .errors) {
             $0.bundleID.map { !Topic($0).suffix.isEmpty } ?? false
         },
-        Rule("The bundle id of the path is none that the key speaks for", 403, "TopicMismatch", .errors) {
+        Rule("The key does not cover the bundle id of the path", 403, "TopicMismatch", .errors) {
             guard let bundleIDs = $0.providerToken?.key?.bundleIDs, let bundleID = $0.bundleID else { return false }
             return !bundleIDs.contains(bundleID)
         },

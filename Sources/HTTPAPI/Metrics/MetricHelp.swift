@@ -6,7 +6,7 @@ package enum MetricHelp {
         "tally_http_request_duration_seconds": "From the head of a request to its answer.",
         "tally_http_event_readers": "Connections that follow /v1/events.",
         "tally_apns_responses_total":
-            "Answers of APNs. The status is none where no answer came, and the reason says how.",
+            "Answers of APNs. Without an answer the status is none, and the reason says why.",
         "tally_apns_request_seconds": "From handing a request to a connection to APNs to its answer.",
         "tally_delivery_seconds": "From the accept of an update or an end to the answer of APNs that took it.",
         "tally_apns_connections": "Connections to APNs, with those being opened or closed.",

@@ -46,6 +46,15 @@ struct RouteAnswer: Sendable {
         RouteAnswer(status: .ok, content: (type, ByteBuffer(string: text)))
     }
 
+    /// 200 with a page that loads only the style sheet beside it, and runs no script.
+    static func page(_ html: ByteBuffer) -> RouteAnswer {
+        var answer = RouteAnswer(status: .ok, content: ("text/html; charset=utf-8", html))
+        answer.headers[.contentSecurityPolicy] =
+            "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        answer.headers[.xContentTypeOptions] = "nosniff"
+        return answer
+    }
+
     /// A problem, as `application/problem+json`.
     static func problem(_ problem: Problem, headers: HTTPFields = [:]) -> RouteAnswer {
         let bytes = ByteBuffer(bytes: problem.json.serialized())

@@ -10,7 +10,8 @@ extension RouteTable {
     ) -> RouteTable {
         RouteTable(
             Route.health(service, drain)
-                + [Route.metrics(metrics), Route.openAPI]
+                + [Route.metrics(metrics)]
+                + Route.documents
                 + Route.apps(service)
                 + Route.apiKeys(service)
                 + Route.audit(service)

@@ -85,7 +85,7 @@ extension Examination {
                 of: key.subject,
                 .warning,
                 "A channel was made, but not deleted: \(Self.words(for: error))",
-                advice: "Tally goes on trying; see `tally channels show \(made.id)`."
+                advice: "Tally keeps trying. See `tally channels show \(made.id)`."
             )
         }
         return DoctorCheck("broadcast", of: key.subject, .ok, "a channel was made and deleted")

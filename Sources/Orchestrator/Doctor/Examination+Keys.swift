@@ -68,8 +68,8 @@ extension Examination {
                 "signing_key",
                 of: key.subject,
                 .broken,
-                "What is stored as key \(key.keyID) is no P-256 private key.",
-                advice: "Register the .p8 file anew with `tally apps put`."
+                "The stored key \(key.keyID) is not a P-256 private key.",
+                advice: "Register the .p8 file again with `tally apps put`."
             )
         }
         return DoctorCheck(
@@ -78,8 +78,8 @@ extension Examination {
             .broken,
             "Key \(key.keyID) does not open with this daemon's TALLY_MASTER_KEY.",
             advice:
-                "Start the daemon with the master key that was in use when the .p8 file was registered, or register it anew "
-                + "with `tally apps put`."
+                "Start the daemon with the master key that was in use when the .p8 file was registered. Or register the file "
+                + "again with `tally apps put`."
         )
     }
 
@@ -100,7 +100,7 @@ extension Examination {
                 of: "team \(team), key \(key)",
                 .warning,
                 "APNs has answered TooManyProviderTokenUpdates; no new token is signed for a while.",
-                advice: "Let nothing but Tally sign with this key, or give the other system a key of its own."
+                advice: "Let only Tally sign with this key, or give the other system a key of its own."
             )
         }
     }

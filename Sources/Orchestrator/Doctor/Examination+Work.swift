@@ -46,7 +46,7 @@ extension Examination {
                 of: "\(app) (\(environment))",
                 .broken,
                 "Sending is halted: APNs rejected \(rejections) of \(answers) tokens within a minute.",
-                advice: "Look whether the key belongs to this team and environment; then `tally apps resume \(app) "
+                advice: "Check that the key belongs to this team and environment. Then run `tally apps resume \(app) "
                     + "--environment \(environment)` (docs/guides/on-call.md#tallysendinghalted)."
             )
         }

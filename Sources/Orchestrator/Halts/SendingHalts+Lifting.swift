@@ -143,7 +143,7 @@ extension SendingHalts {
             while try await database.execute(freeing) == batchSize {}
         } catch {
             logger.warning(
-                "what met a halt that was just lifted waits until it would have been probed",
+                "work of a lifted halt waits for the next probe",
                 metadata: Self.metadata(scope).merging(["error": "\(error)"]) { $1 }
             )
         }

@@ -36,8 +36,8 @@ extension SchemaLint {
             report(
                 .unavoidableNull,
                 place,
-                "'\(name)' must be there and may be null, and a null is known to have kept a card from starting; "
-                    + "let it be optional, so that it can be left out"
+                "'\(name)' must be there and may be null. A null has kept cards from starting: make it optional, so that "
+                    + "you can leave it out"
             )
         }
         guard case .object? = schema["additionalProperties"] else { return }
@@ -105,8 +105,8 @@ extension SchemaLint {
             report(
                 .mixedCase,
                 place,
-                "'\(snake)' has underscores and '\(camel)' has none; the phone knows a property by exactly one name, its own or "
-                    + "that of its CodingKeys, so one of them may be a slip"
+                "'\(snake)' has underscores and '\(camel)' has not. The phone knows a property by one name, its own or that of "
+                    + "its CodingKeys. One of the two may be a slip"
             )
         } else if schema.swiftType == nil {
             report(

@@ -67,8 +67,8 @@ extension SchemaLint {
         report(
             .dateWithoutType,
             schema.place,
-            "this reads as a date, and a Date of Swift's is decoded from seconds since 2001 and nothing else; if the property is "
-                + "one, say so with x-swift-type (\"Date\"), else with \"String\", \"Double\" or what it is"
+            "this reads as a date, and a Swift Date decodes only seconds since 2001. Say with x-swift-type what the property "
+                + "is: \"Date\", \"String\", \"Double\" or another type"
         )
     }
 }

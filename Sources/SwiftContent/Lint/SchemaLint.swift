@@ -48,8 +48,8 @@ package struct SchemaLint {
             code: .tooLarge,
             pointer: JSONPointer(),
             message:
-                "at their largest, attributes have \(attributes) bytes and the content state \(contentState), and the "
-                + "phone holds \(contentBytes) together; what is larger is refused when it is sent, so lower the limits"
+                "at their largest, attributes have \(attributes) bytes and the content state \(contentState). The phone takes "
+                + "\(contentBytes) together, and Tally refuses more. Lower the limits"
         )
     }
 

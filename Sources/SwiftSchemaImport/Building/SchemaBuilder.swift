@@ -99,7 +99,7 @@ struct SchemaBuilder {
         case .alias(let target, let aliasScope):
             guard arguments.isEmpty else {
                 report(
-                    "'\(names.joined(separator: "."))' is generic; write the type that it stands for",
+                    "'\(names.joined(separator: "."))' is generic; write its full type",
                     at: type.place
                 )
                 return nil

@@ -16,7 +16,7 @@ struct SuppliedSchemas {
         for (name, schema) in schemas.sorted(by: { $0.key < $1.key }) {
             let place = JSONPointer(tokens: [name])
             if let word = Self.firstPlaceBound(in: schema, depth: 0) {
-                let message = "the schema for '\(name)' must stand by itself, without '\(word)'"
+                let message = "the schema for '\(name)' must be complete without '\(word)'"
                 problems.append(.init(place: nil, supplied: place, message: message))
                 continue
             }
@@ -24,7 +24,7 @@ struct SuppliedSchemas {
                 _ = try CompiledSchema(schema)
             } catch {
                 let pointer = place.appending(contentsOf: error.pointer)
-                let message = "the schema for '\(name)' is none, at '\(error.pointer)': \(error.message)"
+                let message = "the schema for '\(name)' is invalid, at '\(error.pointer)': \(error.message)"
                 problems.append(.init(place: nil, supplied: pointer, message: message))
             }
         }

@@ -13,8 +13,8 @@ struct Apps: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Register an app or change it.",
             discussion: """
-                What is not given stays as it is stored: a key without its file keeps its private key, an environment that is \
-                not named its key.
+                An option that you leave out keeps its stored value. A key id without its file keeps the private key. An \
+                environment that you leave out keeps its key.
                 """
         )
 
@@ -92,11 +92,11 @@ struct Apps: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Delete an app with all that belongs to it.",
             discussion:
-                "Takes minutes for a million devices. If it is broken off, the same command again goes on with it."
+                "Takes minutes for a million devices. If it breaks off, run the same command again."
         )
 
         @Argument(help: "The bundle id.") var id: Checked<BundleID>
-        @Option(help: "Seconds to go on trying.") var deadline = 3_600
+        @Option(help: "How many seconds to keep trying.") var deadline = 3_600
         @OptionGroup var confirmation: ConfirmationOption
         @OptionGroup var global: GlobalOptions
 
@@ -116,7 +116,7 @@ struct Apps: AsyncParsableCommand {
 
     struct Resume: ClientCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Let sending go on that was halted.",
+            abstract: "Resume halted sending.",
             discussion: "Sending halts when APNs rejects too many tokens. Mend key, host or topic first."
         )
 
@@ -127,7 +127,7 @@ struct Apps: AsyncParsableCommand {
 
         func run(_ session: Session) async throws {
             try await session.client.liftHalt(id.value, environment, leavingRejected: leaveRejected)
-            session.show(done: "Sending for \(id.value) in \(environment.rawValue) goes on.")
+            session.show(done: "Sending for \(id.value) in \(environment.rawValue) is resumed.")
         }
     }
 }

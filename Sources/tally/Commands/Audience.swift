@@ -9,9 +9,9 @@ extension Activities {
             commandName: "audience",
             abstract: "Add to the audience of an activity, or take from it.",
             discussion: """
-                Who is added is started with the newest state, now or when a device registers; who is taken out is not \
-                started any more, and keeps a card that is there already. Starts that leave from now on tell the alert, \
-                if one is given.
+                Tally starts the activity with its newest state on the devices that you add, now or when they register. A \
+                device that you take out keeps a card that it has, and is not started any more. Starts that leave from now \
+                on carry the alert that you give.
                 """
         )
 

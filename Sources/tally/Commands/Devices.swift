@@ -12,7 +12,7 @@ struct Devices: AsyncParsableCommand {
     struct Put: ClientCommand {
         static let configuration = CommandConfiguration(
             abstract: "Report a device, as its app would.",
-            discussion: "What is not given stays as it is stored."
+            discussion: "An option that you leave out keeps its stored value."
         )
 
         @Argument(help: "The id that the app chose for this installation.") var id: Checked<DeviceID>
@@ -104,7 +104,7 @@ struct Devices: AsyncParsableCommand {
     struct EraseUser: ClientCommand {
         static let configuration = CommandConfiguration(
             abstract: "Erase a user: devices, tokens, cards, the story, and every mention in an audience.",
-            discussion: "May be repeated; a user of whom nothing is stored is erased, too."
+            discussion: "May be repeated. Succeeds also for a user that Tally does not know."
         )
 
         @Argument(help: "The user's id.") var id: Checked<UserID>

@@ -9,9 +9,9 @@ struct Events: ClientCommand {
     static let configuration = CommandConfiguration(
         abstract: "What happened: changes, answers of APNs, tokens that died, demotions, halts.",
         discussion: """
-            From the oldest that is kept, or from --cursor or --since on. With --follow, what happens is shown as it happens, from \
-            now on if nothing else is said; it goes on over restarts of the server, and misses nothing. docs/reference/events.md lists \
-            the kinds and their details. With --json, each line is an event as the API tells it.
+            Starts with the oldest event that is kept, or after --cursor or --since. With --follow, shows events as they happen, \
+            from now on by default. It survives restarts of the server, and misses nothing. docs/reference/events.md lists the \
+            kinds and their details. With --json, each line is an event as the API tells it.
             """
     )
 

@@ -9,7 +9,7 @@ struct Replay: ClientCommand {
         abstract: "Play a recorded match through the server.",
         discussion: """
             The file names a type, attributes, activities and posts with their times; every post goes to all \
-            activities. While the server is away, the replay goes on trying with the same idempotency keys.
+            activities. While the server is away, the replay retries with the same idempotency keys.
 
             WHOM in --audience is all, none, @FILE (JSON as the API takes it), or a range of names such as \
             devices:phone-:1-500 or users:fan-:0001-0500.
@@ -24,7 +24,7 @@ struct Replay: ClientCommand {
     @Option(parsing: .unconditional, help: "Appended to the activities' ids: an ended activity's id is used up.")
     var suffix = ""
     @Option(help: ArgumentHelp("Write a line of JSON for each accepted post.", valueName: "file")) var log: String?
-    @Option(help: "Seconds to go on trying to post while the server is away.") var deadline = 60
+    @Option(help: "How many seconds to keep posting while the server is away.") var deadline = 60
     @OptionGroup var app: AppOption
     @OptionGroup var global: GlobalOptions
 

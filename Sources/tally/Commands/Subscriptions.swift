@@ -7,7 +7,7 @@ extension Activities {
     struct Subscribe: ClientCommand {
         static let configuration = CommandConfiguration(
             abstract: "Report the card of a device, as its app would.",
-            discussion: "How it is reached from now on, or with --ended that it is gone: nothing is sent then."
+            discussion: "Says how Tally reaches the card from now on. With --ended, Tally sends nothing more to it."
         )
 
         @Argument(help: "The activity.") var id: Checked<ActivityID>

@@ -15,7 +15,7 @@ extension Devices {
         @Option(help: "Whose device it is.") var user: Checked<UserID>?
         @Option(
             help:
-                "An activity whose card may be reported; repeat. Without any: those that the device is in the audience of."
+                "An activity whose card may be reported; repeat. Default: every activity whose audience has the device."
         )
         var activity: [Checked<ActivityID>] = []
         @Option(help: "How many seconds it lives, at most 86400.") var seconds: Int64 = 3_600

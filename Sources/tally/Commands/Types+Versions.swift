@@ -23,8 +23,8 @@ extension Types {
         static let configuration = CommandConfiguration(
             abstract: "Let a version of a type hold nothing back any more.",
             discussion: """
-                Content that phones of this version cannot decode is then accepted and withheld from them, instead of \
-                refused. What they can decode they are still sent.
+                Tally then accepts content that phones of this version cannot decode, and withholds it from them. They still \
+                get what they can decode.
                 """
         )
 

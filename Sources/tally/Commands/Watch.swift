@@ -10,8 +10,8 @@ extension Activities {
         static let configuration = CommandConfiguration(
             abstract: "Follow an activity live: a line for every step that its newest state makes.",
             discussion: """
-                Ends by itself when the activity has ended and every phone has heard of it; with --until-current, when every \
-                phone has the newest state. While the server is away it goes on trying.
+                Stops when the activity has ended and every phone has heard of it. With --until-current, stops when every \
+                phone has the newest state. Keeps trying while the server is away.
 
                 Exit codes: 0 that came, 2 it did not come within --timeout. With --json, each line is an activity as \
                 `activities show --json` prints it.
@@ -19,7 +19,7 @@ extension Activities {
         )
 
         @Argument(help: "The activity.") var id: Checked<ActivityID>
-        @Option(help: "Seconds between two looks while nothing is told of it.") var interval = 5.0
+        @Option(help: "Seconds between two looks while no event comes.") var interval = 5.0
         @Option(help: "Seconds after which to stop; without it, as long as it takes.") var timeout: Double?
         @Flag(help: "Stop as soon as every phone has the newest state.") var untilCurrent = false
         @OptionGroup var app: AppOption

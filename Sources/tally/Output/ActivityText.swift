@@ -75,7 +75,7 @@ extension ChangeAnswer: Presentable {
         switch self {
         case .accepted(let id, let revision, _, unchanged: false): "\(id): revision \(revision) accepted."
         case .accepted(let id, let revision, _, unchanged: true):
-            "\(id): equal to revision \(revision), nothing is sent."
+            "\(id): equal to revision \(revision), so Tally sends nothing."
         case .scheduled(let scheduleID): "Scheduled: \(scheduleID)."
         }
     }

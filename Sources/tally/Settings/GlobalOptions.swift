@@ -39,7 +39,7 @@ struct PageOptions: ParsableArguments {
     @Option(help: "The most to show, 1 to 1000.")
     var limit = 100
 
-    @Option(help: "Goes on where the list before ended.")
+    @Option(help: "The next_cursor of the page before.")
     var cursor: String?
 
     func validate() throws {

@@ -6,7 +6,7 @@ import SwiftImporter
 
 /// Options for making schemas from Swift files.
 struct SwiftReadingOptions: ParsableArguments {
-    @Option(help: "Which ActivityAttributes struct, where there are several.") var type: Checked<ActivityTypeName>?
+    @Option(help: "Which ActivityAttributes struct, if there are several.") var type: Checked<ActivityTypeName>?
     @OptionGroup var supplied: SuppliedSchemaOptions
 
     /// The schemas made from the files.

@@ -51,7 +51,7 @@ struct Health: AsyncParsableCommand {
         guard port > 0 else {
             throw ConfigurationError(
                 key: ConfigurationKey.httpPort.name,
-                message: "is 0, so that nobody knows the port: give --url"
+                message: "is 0, so the port is unknown: give --url"
             )
         }
         return host.contains(":") ? "http://[\(host)]:\(port)" : "http://\(host):\(port)"

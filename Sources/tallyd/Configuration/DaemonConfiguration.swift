@@ -83,7 +83,7 @@ extension DaemonConfiguration {
         if let word = reader.text(.logLevel) {
             guard let level = Logger.Level(rawValue: word) else {
                 let levels = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
-                throw ConfigurationError(key: ConfigurationKey.logLevel.name, message: "is none of \(levels)")
+                throw ConfigurationError(key: ConfigurationKey.logLevel.name, message: "is not one of \(levels)")
             }
             logLevel = level
         }

@@ -169,7 +169,11 @@ struct OpenAPIExampleTests {
         try await api.send("listAudit", query: "?action=app_changed&since=2026-01-01T00:00:00Z")
         try await api.send("examine", "all")
         try await api.send("examine", "app")
-        for operation in ["live", "ready", "metrics", "openapi"] { try await api.send(operation) }
+        for operation in ["live", "ready", "metrics", "openapi", "docs", "docsStyle", "docsErrors"] {
+            try await api.send(operation)
+        }
+        try await api.send("docsError", nil, ["code": "late_event"])
+        try await api.send("docsError", nil, ["code": "no_code"], status: 404)
         try await api.send("endActivity", "as_it_is", Self.activity("opening"), status: 202)
         try await api.send("deleteDevice", nil, Self.device("phone-2"), status: 204)
         try await api.send("eraseUser", nil, Self.app.merging(["user_id": "ada"]) { $1 }, status: 204)

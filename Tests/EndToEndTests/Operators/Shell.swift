@@ -43,8 +43,13 @@ enum DocumentBlock {
     /// Expects what the page shows below `<!-- shows: NAME -->` in what its commands have printed: each line in its turn,
     /// other lines between them. `…` stands for anything, and one blank for many.
     static func expect(_ name: String, in page: String, of output: String) throws {
+        try expect(shown: read(marked: "shows: \(name)", in: page), in: page, of: output)
+    }
+
+    /// The same for lines that the page shows elsewhere.
+    static func expect(shown: String, in page: String, of output: String) throws {
         var rest = output.split(separator: "\n").map(plain)[...]
-        for shown in try read(marked: "shows: \(name)", in: page).split(separator: "\n").map(plain) {
+        for shown in shown.split(separator: "\n").map(plain) {
             let place = rest.firstIndex { matches($0, shown) }
             guard let place else {
                 let left = rest.joined(separator: "\n")

@@ -124,7 +124,7 @@ struct DeviceVerdictTests {
             $0.start = start(.withheld, "activities_disabled", fellBack: true)
         },
         Case("no start token", "withheld", "no start token") { $0.start = start(.withheld, "no_start_token") },
-        Case("start budget", "withheld", "used up", "started at \(noonText)") {
+        Case("start budget", "withheld", "used up", "Tally starts it at \(noonText)") {
             $0.start = start(.withheld, "start_budget", dueAt: noon)
         },
         Case("refused", "start_failed", "413 PayloadTooLarge") { $0.start = start(.failed, "413 PayloadTooLarge") },

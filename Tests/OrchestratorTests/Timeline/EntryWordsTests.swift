@@ -56,7 +56,7 @@ struct EntryWordsTests {
             $0.priority = 10
             $0.latencyMilliseconds = 120.4
         },
-        Case("push", "The ordinary alert in the stead of a card was accepted by APNs.") {
+        Case("push", "The ordinary alert instead of a card was accepted by APNs.") {
             $0.event = "alert"
             $0.revision = 1
             $0.outcome = "accepted"
@@ -76,7 +76,7 @@ struct EntryWordsTests {
     ]
 
     static let others = [
-        Case("accepted", "Revision 4 was accepted: end, critical, with an alert, to be delivered by itself.") {
+        Case("accepted", "Revision 4 was accepted: end, critical, with an alert, must be delivered.") {
             $0.event = "end"
             $0.revision = 4
             $0.urgency = .critical

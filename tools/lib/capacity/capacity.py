@@ -45,6 +45,22 @@ def report(plan, said):
     yield f"  disk                       {size(said.disk_bytes)}, {said.rows:,} rows; and {said.rows_per_day:,.0f} rows of a day with one such event"
 
 
+def sizing(said):
+    """The table of docs/reference/figures.md: one activity with an update a minute, all phones by token, in Markdown."""
+    yield "| phones | daemons of 4 cores | memory of each | cores of Postgres | disk | a change reaches all in | all are started in |"
+    yield "|---:|---:|---:|---:|---:|---:|---:|"
+    costs = Costs.measured(said["costs"])
+    for devices in (10_000, 100_000, 1_000_000, 10_000_000):
+        plan = Plan(devices=devices, start_minutes=15)
+        found = need(costs, plan)
+        memory = said["growth"][str(devices)]["memory_mib"]
+        started = duration(max(found.primary_minutes, found.claim_minutes) * 60)
+        yield (
+            f"| {devices:,} | {found.daemons} | {memory:.0f} MiB | {found.postgres_cores} | {size(found.disk_bytes)} |"
+            f" {duration(found.reach_seconds)} | {started} |"
+        )
+
+
 def limits(plan, said):
     if said.postgres_cores > plan.postgres_cores:
         yield (
@@ -87,6 +103,7 @@ def main():
     parser.add_argument("--round-trip", type=float, default=100, help="milliseconds to APNs and back (default 100)")
     parser.add_argument("--costs", default=measured.PATH, help="measured costs (default tools/lib/capacity/measured.json)")
     parser.add_argument("--check", action="store_true", help="print what is predicted beside what was measured")
+    parser.add_argument("--table", action="store_true", help="print the table of docs/reference/figures.md")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args()
     try:
@@ -97,6 +114,9 @@ def main():
         parser.error(f"--costs {options.costs} is not what `tools/bench scale` writes: {error!r}")
     if options.check:
         return check(said, options.json)
+    if options.table:
+        print("\n".join(sizing(said)))
+        return
     try:
         plan = Plan(
             devices=options.devices, activities=options.activities, updates_per_minute=options.updates,

@@ -1,7 +1,10 @@
 """The arithmetic of the capacity model, on costs that can be reckoned with in the head."""
 
 import unittest
+from pathlib import Path
 
+import measured
+from capacity import sizing
 from model import Costs, Plan, need
 
 
@@ -121,6 +124,10 @@ class ModelTests(unittest.TestCase):
     def test_disk_is_what_devices_starts_and_reports_leave(self):
         said = need(costs(), Plan(devices=1_000_000))
         self.assertAlmostEqual(said.disk_bytes, 10e6 + 600e6 + 200e6 + 100e6)
+
+    def test_the_page_of_figures_has_what_the_model_says(self):
+        page = Path(__file__).resolve().parents[3] / "docs" / "reference" / "figures.md"
+        self.assertIn("\n".join(sizing(measured.read(measured.PATH))), page.read_text(encoding="utf-8"))
 
     def test_numbers_that_mean_nothing_are_refused(self):
         for wrong in ({"devices": 0}, {"devices": 1, "on_channels": 1.1}, {"devices": 1, "busy": 0}, {"devices": 1, "minutes": 0}):

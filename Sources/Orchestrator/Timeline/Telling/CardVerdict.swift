@@ -33,13 +33,13 @@ struct CardVerdict {
         case .expired:
             Verdict(
                 code: "expired",
-                text: "The card was started at \(card.startedAt), more than 8 hours ago: the system has ended it, and "
-                    + "nothing is sent any more."
+                text: "The card was started at \(card.startedAt), more than 8 hours ago. The system has ended it, and "
+                    + "Tally sends nothing more."
             )
         case .environmentChanged:
             Verdict(
                 code: "other_environment",
-                text: "The device was installed anew in the other environment, so its card is gone."
+                text: "The app was reinstalled in the other environment, so its card is gone."
             )
         case .channelLost:
             Verdict(
@@ -59,7 +59,7 @@ struct CardVerdict {
                 text: "Another device has reported this card's update token since. Tally sends to that device alone."
             )
         case nil:
-            Verdict(code: "card_gone", text: "The phone reported that its card is gone. Nothing is sent any more.")
+            Verdict(code: "card_gone", text: "The phone reported that its card is gone. Tally sends nothing more.")
         }
     }
 
@@ -80,7 +80,7 @@ struct CardVerdict {
             code: "token_dead",
             text:
                 "APNs said\(time) that the update token is no longer active (\(reason(push))): the card is gone, or the "
-                + "token has changed. Nothing is sent until the app reports a new one."
+                + "token has changed. Tally waits until the app reports a new one."
         )
     }
 
@@ -88,7 +88,7 @@ struct CardVerdict {
         Verdict(
             code: "token_rejected",
             text: "APNs does not take the update token here (\(reason(story.lastPush))): it may belong to the other "
-                + "environment or to another app. Nothing is sent until the app reports it again."
+                + "environment or to another app. Tally waits until the app reports it again."
         )
     }
 
@@ -96,8 +96,8 @@ struct CardVerdict {
         Verdict(
             code: "incompatible_version",
             text:
-                "\(newestWords) is not sent: the app on the device\(appVersion) could not decode it. What comes next is, if "
-                + "it can, or when the app was updated."
+                "\(newestWords) is not sent: the app on the device\(appVersion) could not decode it. The next "
+                + "state is sent if the app can decode it, or when the app is updated."
         )
     }
 
@@ -120,7 +120,7 @@ struct CardVerdict {
                     + "changes out."
             )
         }
-        let has = card.sentRevision > 0 ? " What it has been sent is revision \(card.sentRevision)." : ""
+        let has = card.sentRevision > 0 ? " It was last sent revision \(card.sentRevision)." : ""
         return Verdict(code: "pending", text: "\(newestWords) is about to be sent to this phone.\(has)")
     }
 

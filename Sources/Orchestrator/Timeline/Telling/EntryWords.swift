@@ -35,7 +35,7 @@ enum EntryWords {
         var parts = [entry.event ?? "change"]
         if let urgency = entry.urgency, urgency != .routine { parts.append(urgency.rawValue) }
         if entry.hasAlert == true { parts.append("with an alert") }
-        if entry.mustDeliver == true { parts.append("to be delivered by itself") }
+        if entry.mustDeliver == true { parts.append("must be delivered") }
         let text = "\(revision(entry)) was accepted: \(parts.joined(separator: ", "))."
         guard let merged = entry.mergedInto else { return text }
         return text + " Before APNs accepted an update with it, it was merged into revision \(merged)."
@@ -87,7 +87,7 @@ enum EntryWords {
         let number = entry.revision.map { " with revision \($0)" } ?? ""
         let way = entry.segment == -1 ? "The broadcast of the" : "The"
         return switch entry.event {
-        case "alert": "The ordinary alert in the stead of a card"
+        case "alert": "The ordinary alert instead of a card"
         case "wake": "The wake-up of the app"
         case "end" where entry.revision == nil: "The end, without the state that the app could not decode,"
         case let event?: "\(way) \(event)\(number)"

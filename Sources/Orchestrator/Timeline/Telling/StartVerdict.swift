@@ -21,8 +21,8 @@ struct StartVerdict {
         case .failed:
             Verdict(
                 code: "start_failed",
-                text: "APNs refused the start: \(start.reason ?? "no reason is known"). It is tried again when the "
-                    + "device registers anew."
+                text: "APNs refused the start: \(start.reason ?? "no reason is known"). Tally tries again when the "
+                    + "device registers again."
             )
         case .cancelled: cancelled
         }
@@ -84,8 +84,8 @@ struct StartVerdict {
                 + "It is when a state comes that it can, or when the app was updated."
         case .noStartToken: return "its app has reported no start token that is alive for this activity type."
         case .startBudget:
-            return "the starts that a phone accepts within the window are used up. It is started"
-                + (start.dueAt.map { " at \($0)." } ?? " when it registers anew.")
+            return "the starts that a phone accepts within the window are used up. Tally starts it"
+                + (start.dueAt.map { " at \($0)." } ?? " when it registers again.")
         case .notInAudience, .environmentChanged, nil: return "\(reason)."
         }
     }
@@ -105,7 +105,7 @@ struct StartVerdict {
         case .environmentChanged:
             Verdict(
                 code: "other_environment",
-                text: "The device was installed anew in the other environment, so its start was given up."
+                text: "The app was reinstalled in the other environment, so Tally gave the start up."
             )
         case _ where story.activity.state == .ended:
             Verdict(code: "ended", text: "The activity ended before the device could be started.")
@@ -123,7 +123,7 @@ extension Verdict {
         Verdict(
             code: "halted",
             text:
-                "Nothing is sent for this app in this environment: APNs rejected too many tokens, so that a wrong key, "
+                "Tally has halted sending for this app in this environment: APNs rejected too many tokens. A wrong key, "
                 + "host or topic is likely. An operator has to look."
         )
     }

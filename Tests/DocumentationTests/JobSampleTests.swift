@@ -1,0 +1,82 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+/// The files in docs/samples/jobs, read by the programs that they are for where these are installed.
+@Suite("Samples of scheduled jobs")
+struct JobSampleTests {
+    private static let folder = "docs/samples/jobs"
+
+    private static func text(_ ending: String) throws -> String {
+        try Document(path: "\(folder)/tally-end-silent\(ending)").text()
+    }
+
+    @Test("the guide names every file, and shows a part of the script as it is")
+    func guide() throws {
+        let page = Document(path: "docs/guides/scheduled-end.md")
+        let files = Document.files(in: Self.folder, ending: "")
+        #expect(files.count == 5)
+        for file in files { #expect(try page.text().contains("(../\(file.dropFirst(5)))"), "\(file)") }
+        let excerpts = try page.blocks().filter { $0.mark == "excerpt: \(Self.folder)/tally-end-silent" }
+        #expect(excerpts.count == 1)
+        for excerpt in excerpts { #expect(try Self.text("").contains(excerpt.text + "\n")) }
+    }
+
+    @Test("the line for cron has five times, a user, and a command that sh can read")
+    func cron() async throws {
+        let line = try #require(try Self.text(".cron").split(separator: "\n").first { !$0.hasPrefix("#") })
+        let fields = line.split(separator: " ", maxSplits: 6)
+        #expect(fields.count == 7)
+        for field in fields.prefix(5) { #expect(field.wholeMatch(of: /\*(\/\d+)?|\d+/) != nil, "\(field)") }
+        #expect(fields[5] == "tally-jobs")
+        #expect(!fields[6].contains("%"), "cron would end the line there")
+        let checked = try await Program("sh").run(["-n", "-c", String(fields[6])])
+        #expect(checked.status == 0, "\(checked.text)")
+        #expect(try Self.text(".cron").hasSuffix("\n"), "cron ignores a last line without an end")
+    }
+
+    @Test("systemd takes the service and its timer")
+    func systemd() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "tally-units-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        // What is left is in the temporary folder.
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let script = Document.root.appending(path: "\(Self.folder)/tally-end-silent").path
+        #expect(FileManager.default.isExecutableFile(atPath: script))
+        let service = try Self.text(".service")
+        #expect(service.contains("\nExecStart=/usr/local/bin/tally-end-silent\n"))
+        try Data(service.replacing("/usr/local/bin/tally-end-silent", with: script).utf8)
+            .write(to: folder.appending(path: "tally-end-silent.service"))
+        try Data(Self.text(".timer").utf8).write(to: folder.appending(path: "tally-end-silent.timer"))
+        // Containers have no systemd, and the test has nobody to ask there.
+        guard let verifier = try? Program("systemd-analyze") else { return }
+        let units = ["service", "timer"].map { folder.appending(path: "tally-end-silent.\($0)").path }
+        let checked = try await verifier.run(["verify"] + units)
+        #expect(checked.status == 0 && checked.text.isEmpty, "\(checked.text)")
+    }
+
+    @Test("the CronJob mounts the script and gets the settings that the script asks for")
+    func kubernetes() async throws {
+        let reading = "import json, sys, yaml; print(json.dumps(yaml.safe_load(open(sys.argv[1]))))"
+        let path = Document.root.appending(path: "\(Self.folder)/tally-end-silent.yaml").path
+        let output = try await Program.python().run(["-c", reading, path])
+        let job = try JSONValue(parsing: output.text)
+        #expect(job["apiVersion"] == "batch/v1")
+        #expect(job["kind"] == "CronJob")
+        #expect(job["spec"]?["concurrencyPolicy"] == "Forbid")
+        let pod = try #require(job["spec"]?["jobTemplate"]?["spec"]?["template"]?["spec"])
+        #expect(pod["restartPolicy"] == "Never")
+        let container = try #require(pod["containers"]?.array?.first)
+        let mount = try #require(container["volumeMounts"]?.array?.first)
+        #expect(container["command"]?.array?.last?.string == "\(mount["mountPath"]?.string ?? "")/tally-end-silent")
+        #expect(pod["volumes"]?.array?.first?["name"] == mount["name"])
+        #expect(pod["volumes"]?.array?.first?["configMap"]?["name"] == "tally-end-silent")
+        let secret = container["envFrom"]?.array?.first?["secretRef"]?["name"]?.string ?? ""
+        let guide = try Document(path: "docs/guides/scheduled-end.md").text()
+        #expect(guide.contains("kubectl create secret generic \(secret) "))
+        for match in try Self.text("").matches(of: /environ\['([A-Z_]+)'\]/) {
+            #expect(guide.contains("--from-literal=\(match.output.1)="), "\(match.output.1)")
+        }
+    }
+}
