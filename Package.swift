@@ -19,15 +19,11 @@ let mechanismSettings = swiftSettings + [.strictMemorySafety()]
 
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
-let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
-let hummingbirdCore: Target.Dependency = .product(name: "HummingbirdCore", package: "hummingbird")
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioEmbedded: Target.Dependency = .product(name: "NIOEmbedded", package: "swift-nio")
 let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
-let nioHTTPTypes: Target.Dependency = .product(name: "NIOHTTPTypes", package: "swift-nio-extras")
-let nioHTTPTypesHTTP1: Target.Dependency = .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
 let metricsTestKit: Target.Dependency = .product(name: "MetricsTestKit", package: "swift-metrics")
@@ -49,14 +45,12 @@ let package = Package(
         .executable(name: "tally-import", targets: ["tally-import"]),
     ],
     dependencies: [
-        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
-        .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1"),
@@ -166,7 +160,7 @@ let package = Package(
         // HTTP/1 connections as the daemon and the simulator serve them: what of a head is refused, and how one ends.
         .target(
             name: "HTTP1Server",
-            dependencies: [hummingbirdCore, httpTypes, nioCore, nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1, logging],
+            dependencies: [httpTypes, nioCore, nioHTTP1, nioPosix, serviceLifecycle],
             swiftSettings: swiftSettings
         ),
 
@@ -189,8 +183,7 @@ let package = Package(
             name: "HTTPAPI",
             dependencies: [
                 "APITypes", "ActivityModel", "Cryptography", "HTTP1Server", "JSON", "Orchestrator",
-                hummingbird, hummingbirdCore, httpTypes, nioCore, nioHTTP1, nioPosix, logging, metrics, coreMetrics,
-                serviceLifecycle,
+                httpTypes, nioCore, nioHTTP1, logging, metrics, coreMetrics, serviceLifecycle,
             ],
             // A link to the page in docs/.
             resources: [.embedInCode("Documents/openapi.yaml")],
@@ -209,7 +202,7 @@ let package = Package(
                 "APITypes", "ActivityModel", "Cryptography", "HTTP1Server", "HTTP2Engine", "JSON", "Reactor",
                 "TLSEngine",
                 "TallyClient",
-                hummingbird, hummingbirdCore, httpTypes, nioCore, logging, serviceLifecycle,
+                httpTypes, nioCore, logging, serviceLifecycle,
             ],
             swiftSettings: swiftSettings
         ),
@@ -333,7 +326,7 @@ let package = Package(
                 "APITypes", "ActivityKit", "ActivityModel", "HTTPAPI", "JSON", "TallyClient", "TestSupport", "UIKit",
                 "apns-sim",
                 "tally", "tally-chaos", "tallyd",
-                argumentParser, hummingbird,
+                argumentParser,
             ],
             swiftSettings: swiftSettings
         ),
@@ -383,7 +376,9 @@ let package = Package(
         ),
         .testTarget(
             name: "HTTP1ServerTests",
-            dependencies: ["HTTP1Server", nioCore, nioEmbedded, nioHTTP1],
+            dependencies: [
+                "HTTP1Server", httpTypes, nioCore, nioEmbedded, nioHTTP1, nioPosix, logging, serviceLifecycle,
+            ],
             swiftSettings: swiftSettings
         ),
         .testTarget(
@@ -391,7 +386,7 @@ let package = Package(
             dependencies: [
                 "APITypes", "ActivityModel", "Cryptography", "HTTP1Server", "HTTPAPI", "JSON", "Orchestrator",
                 "OrchestratorTestSupport", "Postgres", "Schema", "TestSupport",
-                hummingbird, httpTypes, nioCore, nioEmbedded, nioHTTP1, nioPosix, logging, metrics, coreMetrics,
+                httpTypes, nioCore, nioEmbedded, nioHTTP1, nioPosix, logging, metrics, coreMetrics,
                 serviceLifecycle,
             ],
             swiftSettings: swiftSettings

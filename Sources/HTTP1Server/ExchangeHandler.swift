@@ -65,6 +65,17 @@ final class ExchangeHandler: ChannelDuplexHandler {
         context.fireChannelRead(data)
     }
 
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if event is ChannelShouldQuiesceEvent { quiesce(context) }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    /// The server stops: the connection closes after the open requests.
+    private func quiesce(_ context: ChannelHandlerContext) {
+        guard !open.isEmpty, !isOver else { return context.close(promise: nil) }
+        open[open.index(before: open.endIndex)].isLast = true
+    }
+
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         // This answers bytes that were not HTTP, so no request belongs to it.
         guard !open.isEmpty else { return context.write(data, promise: promise) }

@@ -1,4 +1,6 @@
-import Hummingbird
+import FoundationEssentials
+import HTTP1Server
+import HTTPTypes
 import Logging
 import Orchestrator
 
@@ -6,31 +8,18 @@ import Orchestrator
 ///
 /// A class, because each step gets it, and copying a struct would retain each of its many fields.
 final class AskedRequest: Sendable {
-    let request: Request
-    /// The path as the caller sent it.
-    let path: String
+    let call: HTTPCall
     let fields: RequestFields
     /// Identifies the request in the log and in the answer's `X-Request-Id`. If the caller's own id is harmless text,
     /// Tally uses it, so that both sides know the request by one id.
     let id: String
     /// The trace that the caller gave.
     let trace: TraceParent?
-    /// Sends `100 Continue` to a caller that waits for it; nil without a connection.
-    let proceed: (@Sendable () async throws -> Void)?
-    /// Closes the connection immediately; nil without a connection.
-    let hangUp: (@Sendable () -> Void)?
 
-    init(
-        _ request: Request,
-        proceed: (@Sendable () async throws -> Void)?,
-        hangUp: (@Sendable () -> Void)?
-    ) {
-        self.request = request
-        self.proceed = proceed
-        self.hangUp = hangUp
-        path = request.uri.path
-        fields = RequestFields(request.headers)
-        id = fields.requestID.flatMap(Self.harmless) ?? RequestID().description
+    init(_ call: HTTPCall) {
+        self.call = call
+        fields = RequestFields(call.head.headerFields)
+        id = fields.requestID.flatMap(Self.harmless) ?? UUID().uuidString.lowercased()
         trace = fields.traceParent.flatMap { TraceParent($0) }
     }
 

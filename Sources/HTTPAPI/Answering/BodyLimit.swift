@@ -1,5 +1,6 @@
 import APITypes
-import Hummingbird
+import HTTP1Server
+import HTTPTypes
 import NIOCore
 
 /// The rules for request bodies: their form and their size.
@@ -29,9 +30,9 @@ struct BodyLimit: Sendable {
     func read(_ asked: AskedRequest, _ route: Route) async throws -> [UInt8] {
         let limit = limit(of: route)
         do {
-            if asked.fields.awaitsContinue { try await asked.proceed?() }
-            return Array(try await asked.request.body.collect(upTo: limit).readableBytesView)
-        } catch is NIOTooManyBytesError {
+            if asked.fields.awaitsContinue { try await asked.call.proceed() }
+            return Array(try await asked.call.body(upTo: limit).readableBytesView)
+        } catch is BodyTooLarge {
             throw Problem.bodyTooLarge(limit: limit)
         } catch {
             throw BodyReadError(cause: error)

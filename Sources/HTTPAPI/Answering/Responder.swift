@@ -1,6 +1,6 @@
 import APITypes
+import HTTP1Server
 import HTTPTypes
-import Hummingbird
 import JSON
 import Logging
 import Orchestrator
@@ -33,22 +33,14 @@ struct Responder: Sendable {
         self.logger = logger
     }
 
-    /// Answers a request, whether it succeeds or fails.
+    /// Answers a request, whether it succeeds or fails. Its body may not have arrived yet.
     ///
-    /// - Parameters:
-    ///   - request: its body may not have arrived yet.
-    ///   - proceed: sends `100 Continue` to a caller that waits for it; nil without a connection.
-    ///   - hangUp: closes the connection immediately, for a peer that does not read; nil without a connection.
     /// - Returns: The answer. A refused request gets one, too.
     /// - Throws: Only the reason why a body could not be read to its end. Nobody can get an answer then.
-    func respond(
-        to request: Request,
-        proceed: (@Sendable () async throws -> Void)? = nil,
-        hangUp: (@Sendable () -> Void)? = nil
-    ) async throws -> Response {
+    func respond(to call: HTTPCall) async throws -> HTTPAnswer {
         let began = ContinuousClock.now
-        let asked = AskedRequest(request, proceed: proceed, hangUp: hangUp)
-        let match = table.match(request.method, path: asked.path)
+        let asked = AskedRequest(call)
+        let match = table.match(call.head.method, path: call.path)
         let answer = try await outcome(of: asked, match)
         match.meter.record(status: answer.status.code, began.duration(to: .now))
         // Checked first, because building the log metadata costs time.
@@ -56,25 +48,17 @@ struct Responder: Sendable {
             asked.logger(logger).debug(
                 "request answered",
                 metadata: [
-                    LogKey.method: .string(request.method.rawValue),
+                    LogKey.method: .string(call.head.method.rawValue),
                     LogKey.route: .string(match.route?.path ?? MetricLabel.unmatched),
-                    LogKey.path: .string(asked.path),
+                    LogKey.path: .string(call.path),
                     LogKey.status: .stringConvertible(answer.status.code),
                 ]
             )
         }
         var headers = answer.headers
         headers.append(HTTPField(name: .requestID, value: asked.id))
-        let response = Response(status: answer.status, headers: headers, body: answer.body)
-        return request.method == .head ? Self.withoutBody(response) : response
-    }
-
-    /// The answer to `HEAD`: that of `GET`, without the body.
-    private static func withoutBody(_ response: Response) -> Response {
-        var head = response.createHeadResponse()
-        // A stream has no known length, and the answer must not declare it to be 0.
-        if response.body.contentLength == nil { head.headers[.contentLength] = nil }
-        return head
+        let response = HTTPAnswer(status: answer.status, headers: headers, body: answer.body)
+        return call.head.method == .head ? response.withoutBody : response
     }
 
     /// Runs the checks in an order that reveals as little as possible before the caller is known and permitted.
@@ -88,11 +72,11 @@ struct Responder: Sendable {
         defer { withExtendedLifetime(place) {} }
         guard let route = match.route else { throw Self.refusal(match.methods) }
         try route.access.check(principal, match.segments)
-        let query = try route.readQuery(asked.request.uri.query)
+        let query = try route.readQuery(asked.call.query)
         try match.segments.check()
         let call = RouteCall(
             method: route.method.rawValue,
-            path: asked.path,
+            path: asked.call.path,
             principal: principal,
             segments: match.segments,
             query: query,
@@ -102,7 +86,7 @@ struct Responder: Sendable {
                 accept: asked.fields.accept,
                 lastEventID: asked.fields.lastEventID,
                 authenticateAgain: { [authentication] in try await authentication.again(asked.fields) },
-                hangUp: asked.hangUp
+                hangUp: { asked.call.hangUp() }
             )
         )
         let caller = principal.map { Caller(keyID: $0.keyID, requestID: asked.id, trace: asked.trace) }

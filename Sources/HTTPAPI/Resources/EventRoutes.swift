@@ -36,7 +36,7 @@ extension Route {
                     streaming: [.contentType: "text/event-stream", .cacheControl: "no-store", .accelBuffering: "no"]
                 ) { writer in
                     defer { withExtendedLifetime(slot) {} }
-                    try await stream.write(to: &writer)
+                    try await stream.write(to: writer)
                 }
             }
         ]

@@ -1,4 +1,5 @@
 import APITypes
+import HTTP1Server
 
 /// The percent-decoded values of a path's segments in braces.
 struct PathSegments: Sendable {

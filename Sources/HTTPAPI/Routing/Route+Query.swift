@@ -1,4 +1,5 @@
 import APITypes
+import HTTP1Server
 
 extension Route {
     /// The names and values of a query.

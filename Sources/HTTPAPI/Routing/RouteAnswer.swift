@@ -1,6 +1,6 @@
 import APITypes
+import HTTP1Server
 import HTTPTypes
-import Hummingbird
 import JSON
 import NIOCore
 
@@ -8,23 +8,23 @@ import NIOCore
 struct RouteAnswer: Sendable {
     let status: HTTPResponse.Status
     private(set) var headers: HTTPFields
-    let body: ResponseBody
+    let body: HTTPAnswer.Body
 
     /// An answer with a body of that media type, or without a body.
     init(status: HTTPResponse.Status, content: (type: String, bytes: ByteBuffer)? = nil) {
         self.status = status
         headers = content.map { [.contentType: $0.type] } ?? [:]
-        body = content.map { ResponseBody(byteBuffer: $0.bytes) } ?? ResponseBody()
+        body = .bytes(content?.bytes ?? ByteBuffer())
     }
 
     /// 200 with a streamed body. `write` writes it until its end.
     init(
         streaming headers: HTTPFields,
-        _ write: @escaping @Sendable @concurrent (inout any ResponseBodyWriter) async throws -> Void
+        _ write: @escaping @Sendable @concurrent (any BodyWriter) async throws -> Void
     ) {
         status = .ok
         self.headers = headers
-        body = ResponseBody(write)
+        body = .stream(write)
     }
 
     static func json(_ value: JSONValue, status: HTTPResponse.Status = .ok) -> RouteAnswer {

@@ -1,7 +1,6 @@
 import APITypes
 import ActivityModel
 import Cryptography
-import Hummingbird
 import JSON
 import Orchestrator
 

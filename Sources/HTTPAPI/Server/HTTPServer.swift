@@ -1,10 +1,8 @@
 import HTTP1Server
 import HTTPTypes
-import HummingbirdCore
 package import Logging
 import NIOCore
 import NIOHTTP1
-import NIOPosix
 import ServiceLifecycle
 
 /// The HTTP API as a service: routes over a ``TallyService``, on one listener, with an optional second one for metrics.
@@ -71,18 +69,14 @@ package struct HTTPServer: Service, CustomStringConvertible {
             limits: limits,
             logger: logger
         )
-        let server = LoopChannel(connection: connection(responder)).server(
-            configuration: ServerConfiguration(
-                address: .hostname(host, port: port),
-                backlog: 1024,
-                availableConnectionsDelegate: MaximumAvailableConnections(configuration.maximumConnections)
-            ),
-            onServerRunning: { [onListening] channel in
-                await onListening(ListeningAddress(purpose, host: host, port: channel.localAddress?.port ?? port))
-            },
-            eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
-            logger: logger
-        )
+        let server = HTTP1Listener(
+            host: host,
+            port: port,
+            maximumConnections: configuration.maximumConnections,
+            connection: connection(responder)
+        ) { [onListening] port in
+            await onListening(ListeningAddress(purpose, host: host, port: port))
+        }
         return Listener(address: ListeningAddress(purpose, host: host, port: port), server: server)
     }
 
@@ -93,19 +87,10 @@ package struct HTTPServer: Service, CustomStringConvertible {
         limits.maxHeaderFieldCount = 100
         let times = configuration.connectionTimes
         let date = DateHeader()
-        return HTTP1Connection(limits: limits, handlers: { [ConnectionDeadlines(times)] }) { request, writer, channel in
-            var response = try await responder.respond(
-                to: request,
-                proceed: { try await HTTP1Connection.proceed(on: channel) },
-                hangUp: { channel.close(promise: nil) }
-            )
-            response.headers.append(HTTPField(name: .date, value: date.now))
-            do {
-                try await writer.write(response: response.head, body: response.body)
-            } catch let error as HTTPParserError {
-                // Wrapped, because the server would otherwise send a second answer.
-                throw BodyReadError(cause: error)
-            }
+        return HTTP1Connection(limits: limits, handlers: { [ConnectionDeadlines(times)] }) { call in
+            var answer = try await responder.respond(to: call)
+            answer.headers.append(HTTPField(name: .date, value: date.now))
+            return answer
         }
     }
 }

@@ -1,5 +1,5 @@
 import APITypes
-import Hummingbird
+import HTTP1Server
 import JSON
 import NIOCore
 import Orchestrator
@@ -27,7 +27,7 @@ struct EventStream: Sendable {
 
     /// Writes until the stream ends. The reader may then reconnect immediately.
     @concurrent
-    func write(to writer: inout any ResponseBodyWriter) async throws {
+    func write(to writer: any BodyWriter) async throws {
         let watch = WriteWatch(patience: times.patience)
         // A child task, so that the watch ends with the stream. The watch is the child because a writer must stay in
         // its task.
@@ -49,7 +49,6 @@ struct EventStream: Sendable {
         }
         watch.end()
         await watching
-        try await writer.finish(nil)
     }
 
     /// The next page. Nil if the stream must end, because the daemon stops or cannot read events.

@@ -1,4 +1,3 @@
-import Hummingbird
 import TallyClient
 
 /// A message of the feed of fixtures.
@@ -13,11 +12,17 @@ struct Goal: Decodable, Sendable {
     /// The feed's own id of the message. It may send the message again.
     var messageID: String
     var scorer: String
-    var state: MatchController.GameAttributes.ContentState
+    var state: MatchBackend.GameAttributes.ContentState
 }
 
-/// Keeps the cards of matches up to date, and gives tickets to the app.
-struct MatchController: Sendable {
+/// The answer to a request of the feed or the app.
+struct Answer: Sendable {
+    var status: Int
+    var text = ""
+}
+
+/// Keeps the cards of matches up to date, and gives tickets to the app. Each function answers one route.
+struct MatchBackend: Sendable {
     /// The struct of the app, without ActivityKit.
     struct GameAttributes: Codable, Hashable, Sendable {
         struct ContentState: Codable, Hashable, Sendable {
@@ -42,18 +47,7 @@ struct MatchController: Sendable {
 
     let tally: TallyBackend
 
-    func addRoutes(to router: Router<some RequestContext>) {
-        router.post("matches/:id/kick-off", use: kickOff)
-        router.post("matches/:id/goals", use: goal)
-        router.post("matches/:id/full-time", use: fullTime)
-        router.put("users/:user/matches/:id", use: follow)
-        router.post("users/:user/devices/:device/ticket", use: ticket)
-        router.delete("users/:user", use: leave)
-    }
-
-    @Sendable func kickOff(_ request: Request, context: some RequestContext) async throws -> HTTPResponse.Status {
-        let fixture = try await request.decode(as: Fixture.self, context: context)
-        let id = try context.parameters.require("id")
+    func kickOff(_ fixture: Fixture, match id: String) async throws -> Answer {
         let match = GameAttributes(
             homeTeam: fixture.homeTeam,
             awayTeam: fixture.awayTeam,
@@ -73,76 +67,68 @@ struct MatchController: Sendable {
                 contentState: state,
                 options: options
             )
-            return .accepted
+            return Answer(status: 202)
         }
     }
 
-    @Sendable func goal(_ request: Request, context: some RequestContext) async throws -> HTTPResponse.Status {
-        let goal = try await request.decode(as: Goal.self, context: context)
+    func goal(_ goal: Goal, match id: String) async throws -> Answer {
         var options = UpdateOptions()
         options.urgency = .notable
         options.alert = ChangeAlert(title: "Goal!", body: goal.scorer, sound: "default")
         return try await answer {
+            // The feed may repeat a message. With its id as key, Tally takes it once.
             try await tally.update(
-                try context.parameters.require("id"),
+                id,
                 contentState: goal.state,
                 options: options,
-                // The feed may repeat a message. With its id as key, Tally takes it once.
                 idempotencyKey: goal.messageID
             )
-            return .accepted
+            return Answer(status: 202)
         }
     }
 
-    @Sendable func fullTime(_ request: Request, context: some RequestContext) async throws -> HTTPResponse.Status {
+    func fullTime(match id: String) async throws -> Answer {
         var options = EndOptions()
         options.dismissAfterSeconds = 3_600
         return try await answer {
-            try await tally.end(try context.parameters.require("id"), options: options)
-            return .accepted
+            try await tally.end(id, options: options)
+            return Answer(status: 202)
         }
     }
 
     // Below, `user` is the signed-in user: put your own authentication before these three.
 
     /// Starts the match on the user's phones, also on those that register later.
-    @Sendable func follow(_ request: Request, context: some RequestContext) async throws -> HTTPResponse.Status {
-        let user = try context.parameters.require("user")
-        return try await answer {
-            try await tally.changeAudience(
-                of: try context.parameters.require("id"),
-                adding: ActivityAudience(users: [user])
-            )
-            return .accepted
+    func follow(match id: String, user: String) async throws -> Answer {
+        try await answer {
+            try await tally.changeAudience(of: id, adding: ActivityAudience(users: [user]))
+            return Answer(status: 202)
         }
     }
 
     /// The ticket that the app gets at launch and reports with.
-    @Sendable func ticket(_ request: Request, context: some RequestContext) async throws -> String {
+    func ticket(device: String, user: String) async throws -> Answer {
         try await answer {
-            try await tally.ticket(
-                forDevice: try context.parameters.require("device"),
-                user: try context.parameters.require("user")
-            ).text
+            Answer(status: 200, text: try await tally.ticket(forDevice: device, user: user).text)
         }
     }
 
     /// Erases the user in Tally when the account is deleted here.
-    @Sendable func leave(_ request: Request, context: some RequestContext) async throws -> HTTPResponse.Status {
+    func leave(user: String) async throws -> Answer {
         try await answer {
-            try await tally.eraseUser(try context.parameters.require("user"))
-            return .noContent
+            try await tally.eraseUser(user)
+            return Answer(status: 204)
         }
     }
 
     /// Passes Tally's answer on. 202 means that the change is stored.
-    private func answer<Answer>(_ call: () async throws -> Answer) async throws -> Answer {
+    private func answer(_ call: () async throws -> Answer) async throws -> Answer {
         do {
             return try await call()
         } catch let error as TallyError {
             // After 503 the feed sends the message again. After another answer it may drop it.
             let comesLater = error.isUnknown || error.isRetryable
-            throw HTTPError(comesLater ? .serviceUnavailable : .conflict, message: error.description)
+            return Answer(status: comesLater ? 503 : 409, text: error.description)
         }
     }
 }

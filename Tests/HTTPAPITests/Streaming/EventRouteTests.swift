@@ -1,7 +1,6 @@
 import APITypes
 import ActivityModel
 import HTTPTypes
-import Hummingbird
 import JSON
 import Orchestrator
 import Testing
@@ -156,8 +155,7 @@ struct EventRouteTests {
             let service = RecordingService()
             service.tell([page])
             let collector = BodyCollector()
-            var writer: any ResponseBodyWriter = collector
-            try await stream(service, heartbeat: .zero) { reader }.write(to: &writer)
+            try await stream(service, heartbeat: .zero) { reader }.write(to: collector)
             #expect(collector.text.contains("id: 7-1") == hears)
             #expect(collector.text.contains("id: 0-0"))
         }
@@ -168,16 +166,14 @@ struct EventRouteTests {
     )
     func ends() async throws {
         let quiet = RecordingService()
-        var writer: any ResponseBodyWriter = BodyCollector()
-        try await stream(quiet, heartbeat: .seconds(15)) { Self.reader }.write(to: &writer)
+        try await stream(quiet, heartbeat: .seconds(15)) { Self.reader }.write(to: BodyCollector())
         #expect(quiet.patiences == [.seconds(15)])
         let failing = RecordingService()
         failing.fail(with: RecordingService.Outage())
-        try await stream(failing, heartbeat: .seconds(15)) { Self.reader }.write(to: &writer)
+        try await stream(failing, heartbeat: .seconds(15)) { Self.reader }.write(to: BodyCollector())
         failing.fail(with: RecordingService.Mistake(description: "none"))
         await #expect(throws: RecordingService.Mistake.self) {
-            var writer: any ResponseBodyWriter = BodyCollector()
-            try await stream(failing, heartbeat: .seconds(15)) { Self.reader }.write(to: &writer)
+            try await stream(failing, heartbeat: .seconds(15)) { Self.reader }.write(to: BodyCollector())
         }
     }
 

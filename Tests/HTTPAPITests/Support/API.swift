@@ -1,5 +1,5 @@
+import HTTP1Server
 import HTTPTypes
-import Hummingbird
 import JSON
 import Logging
 import NIOCore
@@ -51,14 +51,18 @@ struct API {
             if !fields.contains(.contentLength) { fields[.contentLength] = String(body.utf8.count) }
             if !fields.contains(.contentType) { fields[.contentType] = "application/json" }
         }
-        let request = Request(
+        let call = HTTPCall(
             head: HTTPRequest(method: method, scheme: "http", authority: "tally", path: path, headerFields: fields),
-            body: RequestBody(buffer: ByteBuffer(string: body ?? ""))
+            body: ByteBuffer(string: body ?? "")
         )
-        let response = try await responder.respond(to: request)
+        let answer = try await responder.respond(to: call)
         let writer = BodyCollector()
-        try await response.body.write(writer)
-        return Answer(status: response.status.code, headers: response.headers, body: writer.text)
+        switch answer.body {
+        case .bytes(let bytes): try await writer.write(bytes)
+        case .stream(let write): try await write(writer)
+        case .none: break
+        }
+        return Answer(status: answer.status.code, headers: answer.headers, body: writer.text)
     }
 }
 
@@ -77,7 +81,7 @@ struct Answer {
 }
 
 /// What is written of a body.
-final class BodyCollector: ResponseBodyWriter {
+final class BodyCollector: BodyWriter {
     private let buffer = Mutex(ByteBuffer())
 
     var text: String { buffer.withLock { String(buffer: $0) } }
@@ -85,6 +89,4 @@ final class BodyCollector: ResponseBodyWriter {
     func write(_ part: ByteBuffer) async throws {
         buffer.withLock { _ = $0.writeImmutableBuffer(part) }
     }
-
-    func finish(_ trailingHeaders: HTTPFields?) async throws {}
 }

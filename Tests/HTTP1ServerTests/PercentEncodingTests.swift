@@ -1,6 +1,6 @@
 import Testing
 
-@testable import HTTPAPI
+@testable import HTTP1Server
 
 @Suite("Percent-encoding")
 struct PercentEncodingTests {

@@ -1,7 +1,7 @@
 /// Percent-encoding of path segments and query values (RFC 3986 §2.1).
-enum PercentEncoding {
+package enum PercentEncoding {
     /// Decodes `encoded`. Returns nil if a `%` lacks two hex digits, or if the bytes are not UTF-8.
-    static func decode(_ encoded: some StringProtocol) -> String? {
+    package static func decode(_ encoded: some StringProtocol) -> String? {
         guard encoded.utf8.contains(UInt8(ascii: "%")) else { return String(encoded) }
         var bytes: [UInt8] = []
         var rest = encoded.utf8.makeIterator()

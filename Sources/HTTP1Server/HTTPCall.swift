@@ -1,0 +1,71 @@
+package import HTTPTypes
+package import NIOCore
+
+/// One request. Its body may not have arrived yet.
+package struct HTTPCall: Sendable {
+    package let head: HTTPRequest
+    /// The path as the caller sent it, without the query.
+    package let path: String
+    /// What follows the `?`; nil without one.
+    package let query: String?
+    private let source: any BodySource
+
+    /// A request whose body is in memory already, and which has no connection.
+    package init(head: HTTPRequest, body: ByteBuffer = ByteBuffer()) {
+        self.init(head: head, source: WholeBody(bytes: body))
+    }
+
+    init(head: HTTPRequest, source: any BodySource) {
+        self.head = head
+        self.source = source
+        (path, query) = Self.parts(of: head.path ?? "/")
+    }
+
+    /// Reads the whole body. To be called once.
+    ///
+    /// - Throws: ``BodyTooLarge`` for more than `limit` bytes, whatever else the caller sends; another error if the
+    ///   connection broke or was no HTTP any more.
+    package func body(upTo limit: Int) async throws -> ByteBuffer { try await source.collect(upTo: limit) }
+
+    /// Sends `100 Continue` to a caller that waits for it.
+    package func proceed() async throws { try await source.proceed() }
+
+    /// Closes the connection immediately.
+    package func hangUp() { source.hangUp() }
+
+    /// Splits a request target (RFC 9112 §3.2), which may be a whole address.
+    static func parts(of target: String) -> (path: String, query: String?) {
+        var rest = target[...]
+        if rest.first != "/", let scheme = rest.firstRange(of: "://") {
+            rest = rest[scheme.upperBound...]
+            rest = rest[(rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex)...]
+        }
+        let path = rest.prefix { $0 != "?" }
+        let query = rest.dropFirst(path.count + 1).prefix { $0 != "#" }
+        return (path.isEmpty ? "/" : String(path), path.endIndex == rest.endIndex ? nil : String(query))
+    }
+}
+
+/// The body has more bytes than its reader takes.
+package struct BodyTooLarge: Error {
+    package let limit: Int
+}
+
+/// Where the body of a request comes from.
+protocol BodySource: Sendable {
+    func collect(upTo limit: Int) async throws -> ByteBuffer
+    func proceed() async throws
+    func hangUp()
+}
+
+private struct WholeBody: BodySource {
+    let bytes: ByteBuffer
+
+    func collect(upTo limit: Int) async throws -> ByteBuffer {
+        guard bytes.readableBytes <= limit else { throw BodyTooLarge(limit: limit) }
+        return bytes
+    }
+
+    func proceed() async throws {}
+    func hangUp() {}
+}
