@@ -164,12 +164,22 @@ let package = Package(
             swiftSettings: swiftSettings
         ),
 
+        // The rooms of the engine, each above those that it imports.
+        .target(
+            name: "Store",
+            dependencies: [
+                "APITypes", "ActivityModel", "APNSTransport", "Cryptography", "JSON", "Postgres", "Schema",
+                logging, metrics, serviceLifecycle,
+            ],
+            swiftSettings: swiftSettings
+        ),
+
         // Application: services, routes, the typed client.
         .target(
             name: "Orchestrator",
             dependencies: [
                 "APITypes", "ActivityModel", "APNSTransport", "Cryptography", "JSON", "JSONSchema", "Postgres",
-                "Schema", "SwiftContent", "SwiftImporter",
+                "Store", "SwiftContent", "SwiftImporter",
                 logging, metrics, serviceLifecycle,
             ],
             swiftSettings: swiftSettings
@@ -182,7 +192,7 @@ let package = Package(
         .target(
             name: "HTTPAPI",
             dependencies: [
-                "APITypes", "ActivityModel", "Cryptography", "HTTP1Server", "JSON", "Orchestrator",
+                "APITypes", "ActivityModel", "Cryptography", "HTTP1Server", "JSON", "Orchestrator", "Store",
                 httpTypes, nioCore, nioHTTP1, logging, metrics, coreMetrics, serviceLifecycle,
             ],
             // A link to the page in docs/.
@@ -212,7 +222,7 @@ let package = Package(
             name: "tallyd",
             dependencies: [
                 "APITypes", "APNSSimulator", "APNSTransport", "ActivityModel", "Cryptography", "HTTPAPI", "JSON",
-                "LocalPostgres", "Orchestrator", "Postgres", "TallyClient",
+                "LocalPostgres", "Orchestrator", "Postgres", "Store", "TallyClient",
                 argumentParser, configuration, logging, metrics, serviceLifecycle, systemPackage, unixSignals,
             ],
             swiftSettings: swiftSettings
@@ -361,7 +371,7 @@ let package = Package(
             name: "OrchestratorTests",
             dependencies: [
                 "APITypes", "APNSTransport", "ActivityModel", "Cryptography", "JSON", "Orchestrator",
-                "OrchestratorTestSupport", "Postgres", "Schema", "TestSupport", "tally-import", logging,
+                "OrchestratorTestSupport", "Postgres", "Schema", "Store", "TestSupport", "tally-import", logging,
                 metrics, metricsTestKit, serviceLifecycle,
             ],
             swiftSettings: swiftSettings
@@ -370,7 +380,7 @@ let package = Package(
             name: "SimulationTests",
             dependencies: [
                 "APITypes", "APNSTransport", "ActivityModel", "Cryptography", "JSON", "Orchestrator", "Postgres",
-                "Schema", "TestSupport", logging,
+                "Schema", "Store", "TestSupport", logging,
             ],
             swiftSettings: swiftSettings
         ),
@@ -385,7 +395,7 @@ let package = Package(
             name: "HTTPAPITests",
             dependencies: [
                 "APITypes", "ActivityModel", "Cryptography", "HTTP1Server", "HTTPAPI", "JSON", "Orchestrator",
-                "OrchestratorTestSupport", "Postgres", "Schema", "TestSupport",
+                "OrchestratorTestSupport", "Postgres", "Schema", "Store", "TestSupport",
                 httpTypes, nioCore, nioEmbedded, nioHTTP1, nioPosix, logging, metrics, coreMetrics,
                 serviceLifecycle,
             ],
@@ -445,7 +455,7 @@ if Context.environment["TALLY_BENCHES"] != nil {
             name: "bench-orchestrator",
             dependencies: [
                 "APITypes", "APNSTransport", "ActivityModel", "BenchSupport", "Cryptography", "JSON", "LocalPostgres",
-                "Orchestrator", "Postgres", "Schema", logging, metrics, serviceLifecycle,
+                "Orchestrator", "Postgres", "Schema", "Store", logging, metrics, serviceLifecycle,
             ],
             path: "tools/benches/orchestrator",
             swiftSettings: swiftSettings

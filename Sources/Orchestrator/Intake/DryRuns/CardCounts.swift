@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import Postgres
+import Store
 
 /// How many cards of an activity there are of each sort, by what a change may do to them. Counting takes a while where
 /// there are many, so it holds no lock.
