@@ -164,12 +164,22 @@ let package = Package(
             swiftSettings: swiftSettings
         ),
 
+        // The rooms of the engine, each above those that it imports.
+        .target(
+            name: "Store",
+            dependencies: [
+                "APITypes", "ActivityModel", "APNSTransport", "Cryptography", "JSON", "Postgres", "Schema",
+                logging, metrics, serviceLifecycle,
+            ],
+            swiftSettings: swiftSettings
+        ),
+
         // Application: services, routes, the typed client.
         .target(
             name: "Orchestrator",
             dependencies: [
                 "APITypes", "ActivityModel", "APNSTransport", "Cryptography", "JSON", "JSONSchema", "Postgres",
-                "Schema", "SwiftContent", "SwiftImporter",
+                "Store", "SwiftContent", "SwiftImporter",
                 logging, metrics, serviceLifecycle,
             ],
             swiftSettings: swiftSettings
@@ -182,7 +192,7 @@ let package = Package(
         .target(
             name: "HTTPAPI",
             dependencies: [
-                "APITypes", "ActivityModel", "Cryptography", "HTTP1Server", "JSON", "Orchestrator",
+                "APITypes", "ActivityModel", "Cryptography", "HTTP1Server", "JSON", "Orchestrator", "Store",
                 httpTypes, nioCore, nioHTTP1, logging, metrics, coreMetrics, serviceLifecycle,
             ],
             // Links to docs/, and the page that tools/reference makes.
@@ -215,7 +225,7 @@ let package = Package(
             name: "tallyd",
             dependencies: [
                 "APITypes", "APNSSimulator", "APNSTransport", "ActivityModel", "Cryptography", "HTTPAPI", "JSON",
-                "LocalPostgres", "Orchestrator", "Postgres", "TallyClient",
+                "LocalPostgres", "Orchestrator", "Postgres", "Store", "TallyClient",
                 argumentParser, configuration, logging, metrics, serviceLifecycle, systemPackage, unixSignals,
             ],
             swiftSettings: swiftSettings
@@ -364,7 +374,7 @@ let package = Package(
             name: "OrchestratorTests",
             dependencies: [
                 "APITypes", "APNSTransport", "ActivityModel", "Cryptography", "JSON", "Orchestrator",
-                "OrchestratorTestSupport", "Postgres", "Schema", "TestSupport", "tally-import", logging,
+                "OrchestratorTestSupport", "Postgres", "Schema", "Store", "TestSupport", "tally-import", logging,
                 metrics, metricsTestKit, serviceLifecycle,
             ],
             swiftSettings: swiftSettings
@@ -373,7 +383,7 @@ let package = Package(
             name: "SimulationTests",
             dependencies: [
                 "APITypes", "APNSTransport", "ActivityModel", "Cryptography", "JSON", "Orchestrator", "Postgres",
-                "Schema", "TestSupport", logging,
+                "Schema", "Store", "TestSupport", logging,
             ],
             swiftSettings: swiftSettings
         ),
@@ -388,7 +398,7 @@ let package = Package(
             name: "HTTPAPITests",
             dependencies: [
                 "APITypes", "ActivityModel", "Cryptography", "HTTP1Server", "HTTPAPI", "JSON", "Orchestrator",
-                "OrchestratorTestSupport", "Postgres", "Schema", "TestSupport",
+                "OrchestratorTestSupport", "Postgres", "Schema", "Store", "TestSupport",
                 httpTypes, nioCore, nioEmbedded, nioHTTP1, nioPosix, logging, metrics, coreMetrics,
                 serviceLifecycle,
             ],
@@ -448,7 +458,7 @@ if Context.environment["TALLY_BENCHES"] != nil {
             name: "bench-orchestrator",
             dependencies: [
                 "APITypes", "APNSTransport", "ActivityModel", "BenchSupport", "Cryptography", "JSON", "LocalPostgres",
-                "Orchestrator", "Postgres", "Schema", logging, metrics, serviceLifecycle,
+                "Orchestrator", "Postgres", "Schema", "Store", logging, metrics, serviceLifecycle,
             ],
             path: "tools/benches/orchestrator",
             swiftSettings: swiftSettings

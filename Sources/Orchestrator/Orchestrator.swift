@@ -1,8 +1,10 @@
+package import APITypes
 import Cryptography
 package import Logging
 package import Metrics
 package import Postgres
 package import ServiceLifecycle
+package import Store
 import SwiftImporter
 
 /// Accepts changes, keeps them, and gets every phone to show the newest one.
@@ -13,25 +15,19 @@ import SwiftImporter
 ///
 /// Operations throw `Problem` for what the caller did wrong and `PostgresError` when the database is away.
 package final class Orchestrator: Sendable {
-    package let database: Database
+    /// The room below all others.
+    let store: Store
     package let sender: any PushSender
-    /// Seal signing keys at rest and sign tickets.
-    package let masterKeys: MasterKeys
-    package let settings: OrchestratorSettings
-    package let logger: Logger
     let registry = RegistryCaches()
     /// The SHA-256 of the bootstrap key, if there is one.
     let bootstrapHash: [UInt8]?
     let wakeUps = WakeUps()
     let intake: Intake
-    let signing: SigningIdentities
     let segments: SegmentStore
     let changes: ChangeStore
     let ledger: BudgetLedger
     let halts: SendingHalts
-    let skews = ClockSkewWatch()
     let sweeps: ChannelSweepStore
-    let timeline: Timeline
     let deliveries: DeliveryTimes
     let channelGauges: ChannelGauges
     let heldConnections: HeldConnections
@@ -50,7 +46,7 @@ package final class Orchestrator: Sendable {
         logger: Logger,
         metrics: any MetricsFactory = MetricsSystem.factory
     ) {
-        self.database = database
+        store = Store(database: database, masterKeys: masterKeys, settings: settings, logger: logger)
         halts = SendingHalts(
             database: database,
             batchSize: settings.stretchSize,
@@ -59,11 +55,7 @@ package final class Orchestrator: Sendable {
             logger: logger
         )
         self.sender = sender
-        self.masterKeys = masterKeys
-        self.settings = settings
-        self.logger = logger
         bootstrapHash = settings.bootstrapKey.map { SHA256.hash($0) }
-        signing = SigningIdentities(database: database, masterKeys: masterKeys)
         // Twice, so that every other daemon has looked for work meanwhile.
         segments = SegmentStore(
             database: database,
@@ -71,11 +63,10 @@ package final class Orchestrator: Sendable {
             patience: settings.pollInterval * 2,
             crowd: settings.stretchSize
         )
-        intake = Intake(database: database, wakeUps: wakeUps, skews: skews, segments: segments, logger: logger)
-        changes = ChangeStore(database: database, skews: skews)
+        intake = Intake(database: database, wakeUps: wakeUps, skews: store.skews, segments: segments, logger: logger)
+        changes = ChangeStore(database: database, skews: store.skews)
         ledger = BudgetLedger(database: database)
         sweeps = ChannelSweepStore(database: database)
-        timeline = Timeline(database: database)
         deliveries = DeliveryTimes(factory: metrics)
         channelGauges = ChannelGauges(factory: metrics)
         heldConnections = HeldConnections(of: database.configuration.maximumConnections)
@@ -93,102 +84,33 @@ package final class Orchestrator: Sendable {
     package var services: [any Service] {
         [
             // Stops last: it writes what the others did to their end.
-            TimelineWriter(timeline: timeline, database: database, logger: logger),
+            store.timelineWriter,
             Dispatcher(orchestrator: self),
             WorkNotifications(orchestrator: self),
             ChannelSweeper(orchestrator: self),
             CardWatcher(orchestrator: self),
             ScheduleRunner(orchestrator: self),
             PushQueue(orchestrator: self),
-            ExpiryDuty(orchestrator: self),
-            PartitionDuty(orchestrator: self),
             RetentionDuty(orchestrator: self),
-            MasterKeyRotation(database: database, keys: masterKeys, logger: logger),
             HaltPatrol(orchestrator: self),
             WorkGauges(orchestrator: self),
             eventFeed,
             intake,
-        ]
+        ] + store.duties
     }
 }
 
-/// What an operator may set; all of it has defaults.
-package struct OrchestratorSettings: Sendable {
-    /// An admin key that is accepted as it is, for the first steps on a new installation. Secret.
-    package var bootstrapKey: String?
-    /// The longest wait between two tries of the same push (promise 2).
-    package var retryCap: Duration
-    /// How long leased work stays with a daemon that says nothing (promise 12).
-    package var lease: Duration
-    /// How long a push waits for its answer.
-    package var pushDeadline: Duration
-    /// How often the database is asked for work when nothing wakes the daemon.
-    package var pollInterval: Duration
-    /// Segments worked on at the same time.
-    package var concurrentSegments: Int
-    /// A ring with more destinations is divided, so that several daemons can carry its activity.
-    package var ringSize: Int
-    /// Rows of what may be many that one statement reads or writes: members of an audience, devices, starts, cards. Few
-    /// enough for what has to leave meanwhile.
-    package var stretchSize: Int
-    /// How long events and the timeline are kept at least.
-    package var eventRetention: Duration
-    /// How long an activity is kept after its end, at least a day, and at least as long as events; nil: for ever.
-    package var activityRetention: Duration?
-    /// How long it is kept what operators did; nil: for ever.
-    package var auditRetention: Duration?
-    /// How many changes may wait to be accepted before routine ones are refused; the others a little later.
-    package var intakeLimit: Int
-    /// How long they may have to wait for that, by the pace of the last moments.
-    package var intakeWait: Duration
-    /// Where in its range a delay before another try falls, from 0 to 1; asked each time.
-    package var jitter: @Sendable () -> Double
-    /// How long this daemon has run, by a clock that only goes on; for what is counted within a minute.
-    package var uptime: @Sendable () -> Duration
-    /// Returns after a time; throws when cancelled. For tries that are repeated.
-    package var pause: @Sendable (Duration) async throws -> Void
+// What the rooms above the store take of it by way of this hub.
+extension Orchestrator {
+    package var database: Database { store.database }
+    /// Seal signing keys at rest and sign tickets.
+    package var masterKeys: MasterKeys { store.masterKeys }
+    package var settings: OrchestratorSettings { store.settings }
+    package var logger: Logger { store.logger }
+    var signing: SigningIdentities { store.signing }
+    var timeline: Timeline { store.timeline }
+    var skews: ClockSkewWatch { store.skews }
 
-    package init(
-        bootstrapKey: String? = nil,
-        retryCap: Duration = .seconds(30),
-        lease: Duration = .seconds(4),
-        pushDeadline: Duration = .seconds(10),
-        pollInterval: Duration = .milliseconds(200),
-        concurrentSegments: Int = 8,
-        ringSize: Int = 50_000,
-        stretchSize: Int = 2_000,
-        eventRetention: Duration = .seconds(7 * 86_400),
-        activityRetention: Duration? = .seconds(30 * 86_400),
-        auditRetention: Duration? = .seconds(400 * 86_400),
-        intakeLimit: Int = 20_000,
-        intakeWait: Duration = .seconds(1),
-        jitter: @escaping @Sendable () -> Double = { .random(in: 0...1) },
-        uptime: @escaping @Sendable () -> Duration = Self.processTime,
-        pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
-    ) {
-        self.bootstrapKey = bootstrapKey
-        self.retryCap = retryCap
-        self.lease = lease
-        self.pushDeadline = pushDeadline
-        self.pollInterval = pollInterval
-        self.concurrentSegments = concurrentSegments
-        self.ringSize = ringSize
-        self.stretchSize = stretchSize
-        self.eventRetention = eventRetention
-        self.activityRetention = activityRetention
-        self.auditRetention = auditRetention
-        self.intakeLimit = intakeLimit
-        self.intakeWait = intakeWait
-        self.jitter = jitter
-        self.uptime = uptime
-        self.pause = pause
-    }
-
-    private static let beginning = ContinuousClock.now
-
-    /// Since the process has first asked.
-    @Sendable package static func processTime() -> Duration { beginning.duration(to: .now) }
-
-    /// The waits between tries of the same push.
-    var backoff: Backoff { Backoff(cap: retryCap, jitter: jitter) }
+    /// What a caller is told of an error that is not its own fault (``Store/problem(for:)``).
+    package func problem(for error: any Error) -> Problem? { Store.problem(for: error) }
 }

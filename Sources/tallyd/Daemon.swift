@@ -8,6 +8,7 @@ import Orchestrator
 import Postgres
 import ServiceLifecycle
 import UnixSignals
+import Store
 
 /// All services of one daemon in one group, in order of their dependencies. The first service stops last.
 struct Daemon: Sendable {

@@ -3,6 +3,7 @@ import APITypes
 import ActivityModel
 import HTTPTypes
 import JSON
+import Store
 import TestSupport
 import Testing
 

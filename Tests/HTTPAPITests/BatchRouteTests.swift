@@ -7,6 +7,7 @@ import Orchestrator
 import Testing
 
 @testable import HTTPAPI
+import Store
 
 @Suite("The batch route")
 struct BatchRouteTests {

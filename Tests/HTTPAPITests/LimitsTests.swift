@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 
 @testable import HTTPAPI
+import Store
 
 @Suite("Limits of the server", .timeLimit(.minutes(2)))
 struct LimitsTests {

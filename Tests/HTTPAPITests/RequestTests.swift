@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import HTTPAPI
+import Store
 
 @Suite("Requests")
 struct RequestTests {

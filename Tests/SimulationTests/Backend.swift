@@ -4,6 +4,7 @@ import JSON
 import Postgres
 
 @testable import Orchestrator
+@testable import Store
 
 /// A change as the backend posts it.
 struct Post: Sendable, CustomStringConvertible {

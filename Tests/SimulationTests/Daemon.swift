@@ -4,6 +4,7 @@ import Postgres
 import Synchronization
 
 @testable import Orchestrator
+@testable import Store
 
 /// One run of `tallyd`, from its start to its death. Its connections are those of all daemons: what was open on one
 /// when its daemon died is rolled back, as the server does where a connection breaks.

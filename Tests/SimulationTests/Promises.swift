@@ -1,5 +1,6 @@
 import ActivityModel
 import Postgres
+import Store
 
 @testable import Orchestrator
 

@@ -3,6 +3,7 @@ import ActivityModel
 import Postgres
 
 @testable import Orchestrator
+@testable import Store
 
 extension Universe {
     /// What may happen next, and how often.

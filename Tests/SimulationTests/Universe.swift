@@ -7,6 +7,7 @@ import Synchronization
 import TestSupport
 
 @testable import Orchestrator
+@testable import Store
 
 /// One run of the simulation: daemons on one database, Apple, phones, and a backend that posts.
 final class Universe {

@@ -3,6 +3,7 @@ import HTTP1Server
 import HTTPTypes
 import Logging
 import Orchestrator
+import Store
 
 /// A request with the values read from its head.
 ///

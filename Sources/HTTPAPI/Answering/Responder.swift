@@ -4,6 +4,7 @@ import HTTPTypes
 import JSON
 import Logging
 import Orchestrator
+import Store
 
 /// Answers requests with the steps that all routes share.
 struct Responder: Sendable {

@@ -4,6 +4,7 @@ import Cryptography
 import HTTPTypes
 import JSON
 import Orchestrator
+import Store
 
 extension Route {
     /// `…/batch`: many operations, each answered like a request to its equivalent route.

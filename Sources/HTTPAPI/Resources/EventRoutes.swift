@@ -3,6 +3,7 @@ import ActivityModel
 import CoreMetrics
 import HTTPTypes
 import Orchestrator
+import Store
 
 extension Route {
     /// `/v1/events`: a live stream of events, or pages of them for callers that accept `application/json`.

@@ -3,6 +3,7 @@ import ActivityModel
 import Cryptography
 import JSON
 import Orchestrator
+import Store
 
 /// One request as its handler gets it: authenticated, with its query checked and its body read.
 struct RouteCall: Sendable {

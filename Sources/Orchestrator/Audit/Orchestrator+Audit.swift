@@ -2,6 +2,7 @@ package import APITypes
 package import ActivityModel
 import JSON
 import Postgres
+import Store
 
 extension Orchestrator {
     /// What operators did, the newest first; with `only`, to that app.

@@ -1,5 +1,6 @@
 import ActivityModel
 import Postgres
+import Store
 
 /// The cards that listen to a channel, a batch at a time: no statement and no lock grows with how many they are.
 struct ChannelCards: Sendable {

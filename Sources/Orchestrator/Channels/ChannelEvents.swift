@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import JSON
+import Store
 
 extension Event {
     static func channelLost(

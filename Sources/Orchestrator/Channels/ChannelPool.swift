@@ -2,6 +2,7 @@ import APNSTransport
 import ActivityModel
 import Logging
 import Postgres
+import Store
 
 /// Channels that are made before an activity needs them, so that its start does not wait for Apple. They have never
 /// been used; one that was used is never put back.

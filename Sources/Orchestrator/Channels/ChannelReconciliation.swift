@@ -3,6 +3,7 @@ import APNSTransport
 import ActivityModel
 import Logging
 import Postgres
+import Store
 
 /// Compares the channels of an app in one environment with Apple's list, and does what ``ChannelComparison`` decides.
 struct ChannelReconciliation: Sendable {

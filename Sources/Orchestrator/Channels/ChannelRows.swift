@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import Postgres
+import Store
 
 /// The statements by which channels change hands.
 enum ChannelRows {

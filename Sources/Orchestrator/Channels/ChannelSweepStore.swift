@@ -1,5 +1,6 @@
 import ActivityModel
 import Postgres
+import Store
 
 /// The right to sweep the channels of one app in one environment, for a while.
 struct ChannelSweepLease: Sendable {

@@ -3,6 +3,7 @@ import ActivityModel
 import Logging
 import Postgres
 import ServiceLifecycle
+import Store
 
 /// Keeps pools filled, compares channels with Apple's list, and deletes what has served its time (promise 11).
 ///

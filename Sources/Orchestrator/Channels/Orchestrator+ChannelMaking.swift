@@ -3,6 +3,7 @@ import APNSTransport
 import ActivityModel
 import Logging
 import Postgres
+import Store
 import Synchronization
 
 extension Orchestrator {

@@ -2,6 +2,7 @@ import APNSTransport
 package import APITypes
 package import ActivityModel
 import Postgres
+package import Store
 
 extension Orchestrator {
     /// Makes a channel ahead of the activity that will use it.

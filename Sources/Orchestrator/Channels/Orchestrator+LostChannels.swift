@@ -3,6 +3,7 @@ import APNSTransport
 import ActivityModel
 import Logging
 import Postgres
+import Store
 
 /// What came of asking Apple for a channel that it seems not to have.
 enum ChannelLoss: Sendable {
@@ -75,7 +76,7 @@ extension Orchestrator {
         var statements: [Query] = []
         if let activityKey, isRunning {
             statements += ChannelRows.assignment(to: activityKey, app: app, environment, try .stored(word))
-            statements.append(SegmentStore.wake(activityKeys: [activityKey]))
+            statements.append(SegmentRows.wake(activityKeys: [activityKey]))
         }
         let event = Event.channelLost(
             id,

@@ -1,6 +1,7 @@
 package import APITypes
 package import ActivityModel
 import Postgres
+package import Store
 
 extension Orchestrator {
     /// Compares the channels of an app with Apple's list, and mends what differs; or only looks, in a dry run.

@@ -1,5 +1,6 @@
 import APITypes
 import Postgres
+import Store
 
 /// The database's clock beside this machine's.
 struct ClockComparison: Sendable, Hashable {

@@ -1,5 +1,6 @@
 import APITypes
 import Postgres
+import Store
 
 extension Examination {
     /// The database itself: what it is, how it is set, what its disk has to hold, what time it has, which schema.

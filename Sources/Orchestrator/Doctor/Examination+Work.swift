@@ -1,5 +1,6 @@
 import APITypes
 import Postgres
+import Store
 
 extension Examination {
     /// Leases, due work, stamps, halts.

@@ -2,6 +2,7 @@ import Logging
 import Metrics
 import Postgres
 import ServiceLifecycle
+import Store
 
 /// Tells the metrics system how the work stands and what the clocks say, for alerts: the same from every daemon, but
 /// for the way from there to the database.

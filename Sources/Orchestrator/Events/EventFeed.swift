@@ -1,5 +1,6 @@
 import Logging
 import ServiceLifecycle
+import Store
 import Synchronization
 
 /// Tells many readers of new events with one reading of the database, and only while somebody wants to know.

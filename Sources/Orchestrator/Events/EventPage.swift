@@ -1,6 +1,7 @@
 package import APITypes
 package import ActivityModel
 package import JSON
+package import Store
 
 /// An event as it is read.
 package struct EventRecord: Sendable, Hashable {

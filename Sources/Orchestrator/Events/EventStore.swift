@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import JSON
 import Postgres
+import Store
 
 /// Reads events in their order: the rows of `events`, and those of `changes`, which are events of their own.
 struct EventStore: Sendable {

@@ -1,4 +1,5 @@
 package import APITypes
+import Store
 
 extension Orchestrator {
     /// A page of events from the oldest on that is kept. It may be short, or empty, and still not be the last: reading

@@ -2,6 +2,7 @@ import ActivityModel
 import Logging
 import Postgres
 import ServiceLifecycle
+import Store
 
 /// Tells this daemon what is halted, and sees to it that a probe finds something to send when its time has come.
 struct HaltPatrol: Service, CustomStringConvertible {
@@ -65,7 +66,7 @@ struct HaltPatrol: Service, CustomStringConvertible {
         var statements: [Query] = []
         for (app, environment, key, device) in try rows.decoded(as: (String, String, Int64?, Int64?).self) {
             halted.insert(HaltScope(app: BundleID(stored: app), environment: try .stored(environment)))
-            if let key { statements.append(SegmentStore.wake(activityKey: key, ringOf: device)) }
+            if let key { statements.append(SegmentRows.wake(activityKey: key, ringOf: device)) }
         }
         orchestrator.halts.notice(halted)
         guard !statements.isEmpty else { return }

@@ -1,6 +1,7 @@
 import APITypes
 package import ActivityModel
 import Postgres
+import Store
 
 extension Orchestrator {
     /// Lets sending for an app and environment go on that was halted because APNs rejected too many tokens (promise 9).

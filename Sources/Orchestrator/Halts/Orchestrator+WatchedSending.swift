@@ -1,5 +1,6 @@
 import APNSTransport
 import ActivityModel
+import Store
 
 extension Orchestrator {
     /// Sends a batch with an eye on what APNs answers: the one way by which pushes to tokens leave.

@@ -1,5 +1,6 @@
 import ActivityModel
 import Postgres
+import Store
 
 /// Gives tokens back that were rejected on the way to a halt and since: suspects, of which nothing is known yet.
 ///
@@ -63,7 +64,7 @@ struct Revival {
             WHERE s.activity_key = r.activity_key AND s.device_key = r.device_key AND s.state = 'rejected'
             RETURNING s.activity_key, s.device_key, s.state
         ), told AS (
-            \(unescaped: SegmentStore.announcement(ofDueAmong: "revived")) HAVING \(only == nil)
+            \(unescaped: SegmentRows.announcement(ofDueAmong: "revived")) HAVING \(only == nil)
         )
         SELECT (SELECT count(*) FROM revived), (SELECT max(rejected_at) FROM suspects)
         """

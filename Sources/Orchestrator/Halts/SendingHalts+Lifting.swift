@@ -3,6 +3,7 @@ import ActivityModel
 import JSON
 import Logging
 import Postgres
+import Store
 
 /// How sending goes on: the halt is marked, its tokens are revived a batch at a time, and it ends with the last batch.
 ///

@@ -5,13 +5,8 @@ import JSON
 import Logging
 import Metrics
 import Postgres
+import Store
 import Synchronization
-
-/// What a halt is for.
-struct HaltScope: Hashable, Sendable {
-    let app: BundleID
-    let environment: APNSEnvironment
-}
 
 /// A halt as a worker sees it.
 struct SendingHalt: Sendable, Hashable {

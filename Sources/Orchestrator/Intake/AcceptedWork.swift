@@ -1,6 +1,7 @@
 import ActivityModel
 import FoundationEssentials
 import Postgres
+import Store
 
 /// What accepted changes give the segments of their activities to do: the statement that ends the transaction which
 /// accepts them.
@@ -105,7 +106,7 @@ struct AcceptedWork {
         SET completed_revision = CASE WHEN \(unescaped: Self.isEmpty) THEN w.revision ELSE s.completed_revision END,
             unsent_after = CASE WHEN NOT \(unescaped: Self.isEmpty) THEN s.unsent_after END,
             due_at = CASE WHEN \(unescaped: Self.isEmpty) THEN s.due_at WHEN w.is_end THEN least(s.due_at, w.now)
-                ELSE \(unescaped: SegmentStore.dueNow("s", now: "w.now")) END,
+                ELSE \(unescaped: SegmentRows.dueNow("s", now: "w.now")) END,
             retry_at = CASE WHEN NOT w.is_end AND NOT \(unescaped: Self.isTaken) THEN s.retry_at END,
             wakes = CASE WHEN \(unescaped: Self.isEmpty) THEN s.wakes ELSE s.wakes + 1 END,
             lease_owner = CASE WHEN \(unescaped: Self.isTaken) THEN w.owner ELSE s.lease_owner END,

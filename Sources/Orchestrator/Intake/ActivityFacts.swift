@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import JSON
 import Postgres
+import Store
 
 /// What never changes of an activity once it has been accepted, until it is deleted.
 ///

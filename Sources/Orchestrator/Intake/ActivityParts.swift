@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import JSON
 import Postgres
+import Store
 
 /// What belongs to activities and stands in other tables: counts, channels, schedules.
 struct ActivityParts: Sendable {
@@ -103,7 +104,7 @@ struct ActivityParts: Sendable {
                    count(*) FILTER (WHERE s.mode = 'token' AND s.state = 'riding' AND (
                        s.known_revision >= a.revision OR g.completed_revision >= a.revision
                        OR (g.lap_revision >= a.revision
-                           AND \(unescaped: SegmentStore.hasPassed("s.device_key", since: "g.lap_origin"))))),
+                           AND \(unescaped: SegmentRows.hasPassed("s.device_key", since: "g.lap_origin"))))),
                    count(*) FILTER (WHERE s.mode = 'token' AND s.state = 'waiting_for_token'),
                    count(*) FILTER (WHERE s.mode = 'token' AND s.state = 'dead'),
                    count(*) FILTER (WHERE s.mode = 'token' AND s.state IN ('withheld', 'rejected'))
@@ -111,7 +112,7 @@ struct ActivityParts: Sendable {
                 SELECT activity_key, device_key, mode, state, known_revision FROM subscriptions
                 WHERE activity_key = p.activity_key AND device_key > p.after
                 ORDER BY device_key LIMIT \(limit)
-            ) AS s LEFT JOIN segments AS g ON \(unescaped: SegmentStore.isRing(of: "s"))
+            ) AS s LEFT JOIN segments AS g ON \(unescaped: SegmentRows.isRing(of: "s"))
         ) AS c
         """
     }
@@ -159,7 +160,7 @@ struct ActivityParts: Sendable {
         """
         SELECT a.activity_key, g.completed_revision >= a.revision
         FROM activities AS a JOIN segments AS g USING (activity_key)
-        WHERE a.activity_key = ANY(\(keys)) AND g.segment = \(SegmentLease.channelSegment)
+        WHERE a.activity_key = ANY(\(keys)) AND g.segment = \(SegmentRows.channelSegment)
         """
     }
 

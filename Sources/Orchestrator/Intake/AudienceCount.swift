@@ -1,5 +1,6 @@
 import APITypes
 import Postgres
+import Store
 
 /// Counts how many an audience reaches now, stretch by stretch: no statement takes long, however many they are.
 enum AudienceCount {

@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import Postgres
+import Store
 
 /// The rows of `audience_members`.
 enum AudienceRows {
@@ -23,16 +24,6 @@ enum AudienceRows {
             """
         }
     }
-
-    /// The condition that the audience of the activity `a` covers the device `d`. A device that was removed is not
-    /// covered, nor one whose user has signed out, nor one that is in the other environment now.
-    static let coverage = """
-        (d.environment = a.environment AND (a.audience_all
-         OR EXISTS (SELECT FROM audience_members AS m
-                    WHERE m.activity_key = a.activity_key AND m.kind = 'device' AND m.member_id = d.device_id)
-         OR EXISTS (SELECT FROM audience_members AS m
-                    WHERE m.activity_key = a.activity_key AND m.kind = 'user' AND m.member_id = d.user_id)))
-        """
 
     /// The keys of the devices that the audience of the activity `a` reaches now, each once.
     static let reached = """
@@ -71,7 +62,7 @@ enum AudienceRows {
         ), recalled AS MATERIALIZED (
             SELECT s.device_key FROM removed JOIN starts AS s ON s.activity_key = \(activityKey) AND s.device_key = removed.device_key
             JOIN devices AS d ON d.device_key = s.device_key JOIN activities AS a ON a.activity_key = s.activity_key
-            WHERE s.due_at > clock_timestamp() AND s.state NOT IN ('claimed', 'unknown') AND NOT \(unescaped: coverage)
+            WHERE s.due_at > clock_timestamp() AND s.state NOT IN ('claimed', 'unknown') AND NOT \(unescaped: AudienceCoverage.condition)
             ORDER BY s.device_key FOR NO KEY UPDATE OF s
         )
         UPDATE starts AS s SET due_at = clock_timestamp()

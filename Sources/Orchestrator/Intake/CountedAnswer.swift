@@ -1,6 +1,7 @@
 import APITypes
 import JSON
 import Postgres
+import Store
 
 /// An answer that tells how many an audience reaches.
 protocol AudienceAnswer: APIAnswer {

@@ -3,6 +3,7 @@ import ActivityModel
 import Logging
 import Postgres
 import ServiceLifecycle
+import Store
 
 /// Accepts updates, ends and reports of cards in groups, and reads in groups what has to be known of their activities.
 final class Intake: Service, CustomStringConvertible {

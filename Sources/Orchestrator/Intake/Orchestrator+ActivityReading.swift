@@ -2,6 +2,7 @@ package import APITypes
 package import ActivityModel
 import JSON
 import Postgres
+import Store
 
 extension Orchestrator {
     /// One activity with the progress of its newest change.

@@ -2,6 +2,7 @@ package import APITypes
 package import ActivityModel
 import JSON
 import Postgres
+package import Store
 
 extension Orchestrator {
     /// Adds to and removes from the audience of an activity. Whoever was started stays started; a start that has not
@@ -92,7 +93,7 @@ private struct AudienceChange: Sendable {
         if let removed {
             statements.append(AudienceRows.recall(removed, activityKey: facts.key))
         }
-        statements.append(SegmentStore.wake(activityKeys: [facts.key], segments: .rings))
+        statements.append(SegmentRows.wake(activityKeys: [facts.key], segments: .rings))
         _ = try await connection.pipeline(statements)
     }
 

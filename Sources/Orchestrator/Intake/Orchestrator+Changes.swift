@@ -1,6 +1,7 @@
 package import APITypes
 package import ActivityModel
 import Postgres
+package import Store
 
 extension Orchestrator {
     /// Accepts a new state of an activity, or schedules it.

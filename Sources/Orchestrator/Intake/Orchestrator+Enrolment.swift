@@ -1,5 +1,6 @@
 import ActivityModel
 import Postgres
+import Store
 
 extension Orchestrator {
     /// Turns the next stretch of an audience that has changed into starts that are due now.
@@ -144,7 +145,7 @@ extension Orchestrator {
             )
             let keys = try rows.decoded(as: Int64.self)
             if !keys.isEmpty {
-                _ = try await connection.execute(SegmentStore.announce(activityKeys: keys))
+                _ = try await connection.execute(SegmentRows.announce(activityKeys: keys))
             }
             return !keys.isEmpty
         }

@@ -1,6 +1,7 @@
 import ActivityModel
 import JSON
 import Postgres
+import Store
 
 /// An activity as it stands under the lock of those who are about to change it, with its newest change and one of its
 /// rings. An activity has a row for each of its rings, or one without a ring.

@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import Postgres
+import Store
 
 /// Answers to starts, of which the audience is still to be counted.
 enum StartDraft {

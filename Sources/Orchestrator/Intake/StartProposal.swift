@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import JSON
 import Postgres
+import Store
 
 /// A start that is valid by itself, and how it is written.
 struct StartProposal: Sendable {
@@ -215,7 +216,7 @@ struct StartProposal: Sendable {
         ChannelRows.assignment(to: activityKey, app: app, environment, policy.channelStorage) + [
             """
             INSERT INTO segments (activity_key, segment, completed_revision, due_at)
-            SELECT activity_key, \(SegmentLease.channelSegment), 1, CASE WHEN state = 'live' THEN clock_timestamp() END
+            SELECT activity_key, \(SegmentRows.channelSegment), 1, CASE WHEN state = 'live' THEN clock_timestamp() END
             FROM activities WHERE activity_key = \(activityKey)
             """
         ]

@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import JSON
 import Postgres
+import Store
 
 /// An activity whose id a start asks for again.
 struct StoredStart {

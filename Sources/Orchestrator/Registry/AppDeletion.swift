@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import JSON
 import Postgres
+import Store
 
 /// Forgets an app with all that belongs to it: what may be a million rows in short transactions, the app itself last.
 ///

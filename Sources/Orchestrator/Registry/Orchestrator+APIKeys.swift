@@ -3,6 +3,7 @@ package import ActivityModel
 import Cryptography
 import JSON
 import Postgres
+import Store
 
 extension Orchestrator {
     /// Makes a key; the answer alone holds its secret.

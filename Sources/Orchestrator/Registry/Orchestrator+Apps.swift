@@ -3,6 +3,7 @@ package import ActivityModel
 import Cryptography
 import JSON
 import Postgres
+import Store
 
 extension Orchestrator {
     /// Makes an app or changes it.

@@ -1,6 +1,7 @@
 package import APITypes
 package import ActivityModel
 import Postgres
+import Store
 
 extension Orchestrator {
     /// One device; its tokens are masked.

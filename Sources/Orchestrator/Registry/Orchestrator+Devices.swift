@@ -3,6 +3,7 @@ package import ActivityModel
 import Cryptography
 import JSON
 import Postgres
+import Store
 
 extension Orchestrator {
     /// Takes what an app reports of its installation; what the report leaves out keeps what is stored.

@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import JSON
 import Postgres
+import Store
 
 extension Orchestrator {
     /// Refuses a request whose `expires_at` is over by the database's clock.

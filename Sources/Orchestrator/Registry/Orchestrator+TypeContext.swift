@@ -2,6 +2,7 @@ import APITypes
 package import ActivityModel
 import JSON
 import Postgres
+import Store
 
 extension Orchestrator {
     /// An activity type with all its versions, compiled; believed for a second.

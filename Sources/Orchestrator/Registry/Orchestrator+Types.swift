@@ -3,6 +3,7 @@ package import ActivityModel
 import JSON
 import JSONSchema
 import Postgres
+import Store
 
 extension Orchestrator {
     /// Registers a type, or a new version of it.

@@ -1,4 +1,5 @@
 import ActivityModel
+import Store
 
 /// What the registry keeps in memory for a moment, so that not every request asks the database who calls and what a
 /// type is.

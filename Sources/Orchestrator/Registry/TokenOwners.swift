@@ -1,4 +1,5 @@
 import Postgres
+import Store
 
 /// One token belongs to one device (promise 7): the newest report takes it from the rows of others, within an app and an
 /// environment. An app that was installed anew under another id leaves such a row behind.

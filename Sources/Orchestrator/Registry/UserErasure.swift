@@ -1,6 +1,7 @@
 import ActivityModel
 import JSON
 import Postgres
+import Store
 
 /// Takes a user, and the devices of that user, out of what activities remember of their audiences.
 enum UserErasure {

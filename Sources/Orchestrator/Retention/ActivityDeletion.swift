@@ -1,5 +1,6 @@
 import ActivityModel
 import Postgres
+import Store
 
 /// A few activities that have ended, deleted in one transaction; of those with many devices a part.
 ///

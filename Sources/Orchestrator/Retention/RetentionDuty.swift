@@ -2,6 +2,7 @@ import Logging
 import Metrics
 import Postgres
 import ServiceLifecycle
+import Store
 
 /// Deletes activities with all that belongs to them when they have been over for as long as they are kept; one daemon
 /// at a time.

@@ -2,6 +2,7 @@ package import APITypes
 package import ActivityModel
 import JSON
 import Postgres
+import Store
 
 extension Orchestrator {
     /// Keeps a valid change until its time. Its content must be decodable by those who follow now; it is judged again

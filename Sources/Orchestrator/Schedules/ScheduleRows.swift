@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import Postgres
+import Store
 
 /// The rows of `schedules`.
 enum ScheduleRows {

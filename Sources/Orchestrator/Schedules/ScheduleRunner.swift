@@ -4,6 +4,7 @@ import JSON
 import Logging
 import Postgres
 import ServiceLifecycle
+import Store
 
 /// Runs what is due: starts, updates and ends at their time. What was missed while no daemon ran is run once, late.
 ///
@@ -217,7 +218,7 @@ struct ScheduleRunner: Service, CustomStringConvertible {
                 ), \(unescaped: ScheduledStart.passing("begun"))
                 SELECT FROM run
                 """,
-                SegmentStore.wake(activityKeys: [activityKey]),
+                SegmentRows.wake(activityKeys: [activityKey]),
             ])
             if !results[1].isEmpty, !record.isEmpty { _ = try await connection.pipeline(record) }
         }

@@ -1,3 +1,5 @@
+import Store
+
 /// What an activity accepts before its time while nobody has a card of it: nobody is owed any of that but the newest
 /// state, which the starts carry. So it is no barrier (promise 4), and the segments are past it when the activity
 /// begins.

@@ -1,6 +1,7 @@
 import ActivityModel
 import JSON
 import Postgres
+import Store
 
 /// What a worker has to know of an activity before each batch.
 struct ActivitySnapshot: Sendable {
@@ -97,7 +98,7 @@ extension ActivitySnapshot {
     /// of it, too, nothing does: neither may move on with the clock.
     private static let lastPush = """
         (CASE WHEN s.pushed_at <= clock_timestamp()
-             THEN least(s.pushed_at, CASE s.segment WHEN \(SegmentLease.channelSegment) THEN min(c.accepted_at) END)
+             THEN least(s.pushed_at, CASE s.segment WHEN \(SegmentRows.channelSegment) THEN min(c.accepted_at) END)
          WHEN s.pushed_at IS NOT NULL AND min(c.accepted_at) <= clock_timestamp() THEN min(c.accepted_at) END)
         """
 
@@ -139,5 +140,11 @@ extension ActivitySnapshot {
             )
         }
         return nil
+    }
+}
+
+extension ActivitySnapshot {
+    var names: ActivityNames {
+        ActivityNames(key: key, app: bundleID, environment: environment, id: activityID)
     }
 }

@@ -1,11 +1,7 @@
 import ActivityModel
 import JSON
 import Postgres
-
-/// Which phones share a priority-10 budget: all of a class get the same pushes.
-enum BudgetClass: String, Sendable, Hashable {
-    case ordinary, frequent, channel
-}
+import Store
 
 /// What the ledger decides by, apart from the change.
 struct PriorityCase: Hashable, Sendable {

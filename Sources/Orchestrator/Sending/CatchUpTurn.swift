@@ -1,5 +1,6 @@
 import ActivityModel
 import Postgres
+import Store
 
 /// Destinations that are served by their own row instead of the ring: late joiners, rotated tokens, retries.
 ///

@@ -1,6 +1,7 @@
 import ActivityModel
 import JSON
 import Postgres
+import Store
 
 /// The rows of `changes` as a sender sees them: stamped, and those that were skipped marked as merged.
 struct ChangeStore: Sendable {

@@ -1,6 +1,7 @@
 import ActivityModel
 import JSON
 import Postgres
+import Store
 
 /// A change with the stamp under which it leaves.
 struct ChangeToSend: Sendable {

@@ -1,5 +1,6 @@
 import Logging
 import ServiceLifecycle
+import Store
 import Synchronization
 
 /// Finds segments that are due, leases them, and lets a bounded number of workers serve them in groups

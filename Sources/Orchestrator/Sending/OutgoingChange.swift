@@ -1,5 +1,6 @@
 import APNSTransport
 import ActivityModel
+import Store
 
 /// A change on its way to update tokens: what its pushes have in common, whoever they go to.
 struct OutgoingChange: Sendable {

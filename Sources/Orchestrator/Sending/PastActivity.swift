@@ -1,4 +1,5 @@
 import Postgres
+import Store
 
 /// An activity whose end lies so far back that no phone can show it any more. Whatever is still owed to one is given
 /// up, so that nothing is retried for ever.
@@ -16,7 +17,7 @@ struct PastActivity: Sendable {
         let count = try await orchestrator.database.withYieldingTransaction { connection in
             try await connection.commit([.planningOnce, self.cards])[1].count
         }
-        guard lease.segment <= SegmentLease.firstRing else { return count > 0 }
+        guard lease.segment <= SegmentRows.firstRing else { return count > 0 }
         _ = try await orchestrator.database.pipeline([
             """
             UPDATE channels SET delete_at = clock_timestamp()

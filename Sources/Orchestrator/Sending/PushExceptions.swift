@@ -2,6 +2,7 @@ import APNSTransport
 import ActivityModel
 import Logging
 import Postgres
+import Store
 
 /// The pushes of a batch that were not accepted, and what becomes of their destinations.
 struct PushExceptions: Sendable {
@@ -172,18 +173,6 @@ extension PushOutcome.Class {
         switch self {
         case .requestInvalid, .channelGone: true
         case .accepted, .tokenDead, .tokenRejected, .retry, .credential, .unknown, .notSent: false
-        }
-    }
-}
-
-extension PushOutcome {
-    /// The answer in words that are safe to keep and to log.
-    var words: String {
-        switch (status, reason) {
-        case (let status?, let reason?): "\(status) \(reason)"
-        case (let status?, nil): "\(status)"
-        case (nil, let reason?): reason
-        case (nil, nil): detail ?? "no answer"
         }
     }
 }

@@ -1,22 +1,18 @@
 import ActivityModel
 import Postgres
+import Store
 
 /// A segment that this daemon works on until the lease runs out.
 struct SegmentLease: Hashable, Sendable {
-    /// The segment number of an activity's channel; rings are numbered from 0.
-    static let channelSegment: Int16 = -1
-    /// The ring that every activity has from its beginning; the starts are its work, too.
-    static let firstRing: Int16 = 0
-
     let activityKey: Int64
     let segment: Int16
     /// This piece of work, not the daemon: the same segment leased again has another owner.
     let owner: String
 
-    var isChannel: Bool { segment == Self.channelSegment }
-    var isFirstRing: Bool { segment == Self.firstRing }
+    var isChannel: Bool { segment == SegmentRows.channelSegment }
+    var isFirstRing: Bool { segment == SegmentRows.firstRing }
     /// A further ring, of an activity that has several.
-    var isFurtherRing: Bool { segment > Self.firstRing }
+    var isFurtherRing: Bool { segment > SegmentRows.firstRing }
 }
 
 /// The device keys that a ring holds: those after one, and up to another.
@@ -42,6 +38,3 @@ struct SegmentProgress: Sendable {
     /// Of a ring: the timestamp under which it was last sent an alert.
     let alertStamp: Timestamp?
 }
-
-/// The lease is gone: another daemon may be at work. Nothing more may be sent for this segment.
-struct LeaseLost: Error, Sendable {}

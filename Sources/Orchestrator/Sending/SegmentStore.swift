@@ -1,6 +1,7 @@
 import ActivityModel
 import FoundationEssentials
 import Postgres
+import Store
 
 /// The rows of `segments`: claiming, walking on, going to rest.
 ///
@@ -16,7 +17,7 @@ struct SegmentStore: Sendable {
     /// Tells this daemon's leases from those of others.
     let daemon = UUID()
 
-    /// Gives the segments work that was announced with ``announce(activityKeys:)`` or ``announce(cards:)``: of several
+    /// Gives the segments work that was announced with ``SegmentRows``: of several
     /// rings only those that hold the cards.
     func takeAnnouncements() async throws {
         _ = try await database.execute(
@@ -34,34 +35,10 @@ struct SegmentStore: Sendable {
                 )
                 ORDER BY activity_key, segment FOR NO KEY UPDATE
             )
-            UPDATE segments AS s SET due_at = \(unescaped: Self.dueNow("s")), wakes = s.wakes + 1
+            UPDATE segments AS s SET due_at = \(unescaped: SegmentRows.dueNow("s")), wakes = s.wakes + 1
             FROM woken WHERE s.activity_key = woken.activity_key AND s.segment = woken.segment
             """
         )
-    }
-
-    /// The statement that announces work without a queue for one row; for transactions of which there are many at once.
-    static func announce(activityKeys: [Int64]) -> Query {
-        "INSERT INTO wake_ups (activity_key) SELECT * FROM unnest(\(activityKeys))"
-    }
-
-    /// The same for work that is about cards: one announcement for each activity.
-    static func announce(cards: [CardKey]) -> Query {
-        let devices = Dictionary(grouping: cards, by: \.activityKey).mapValues { $0.count == 1 ? $0[0].deviceKey : nil }
-        let keys = devices.keys.sorted()
-        return """
-            INSERT INTO wake_ups (activity_key, device_key)
-            SELECT * FROM unnest(\(keys), \(keys.map { devices[$0] ?? nil }))
-            """
-    }
-
-    /// The same for those of the rows of a table that are due: it has the columns of cards.
-    static func announcement(ofDueAmong cards: String) -> String {
-        """
-        INSERT INTO wake_ups (activity_key, device_key)
-        SELECT activity_key, CASE count(*) WHEN 1 THEN min(device_key) END FROM \(cards)
-        WHERE state = 'due' GROUP BY activity_key
-        """
     }
 
     /// An SQL condition: nobody has leased the segment `s`, or its lease has run out. One that would last for much
@@ -348,61 +325,5 @@ struct SegmentStore: Sendable {
         WHERE activity_key = \(lease.activityKey) AND segment = \(lease.segment)
           AND lease_owner = \(lease.owner)::uuid
         """
-    }
-
-    /// An SQL expression: when the segment `s` becomes due if it gets work now. New work does not cut the pause after a
-    /// failure short (promise 2). A pause of more than two hours means that the clock was set back, and does not count.
-    static func dueNow(_ s: String, now: String = "clock_timestamp()") -> String {
-        """
-        least(\(s).due_at, greatest(\(now), CASE WHEN \(s).retry_at < \(now) + interval '2 hours' THEN \(s).retry_at END))
-        """
-    }
-
-    /// The statement that gives segments work that is due now; for the transaction that makes the work.
-    ///
-    /// Whoever wakes several segments locks them in one order, so that two never wait for each other.
-    static func wake(activityKeys: [Int64], segments: WakeTarget = .all) -> Query {
-        """
-        WITH woken AS MATERIALIZED (
-            SELECT activity_key, segment FROM segments
-            WHERE activity_key = ANY(\(activityKeys)) AND (\(segments == .all) OR segment >= 0)
-            ORDER BY activity_key, segment FOR NO KEY UPDATE
-        )
-        UPDATE segments AS s SET due_at = \(unescaped: dueNow("s")), wakes = s.wakes + 1
-        FROM woken WHERE s.activity_key = woken.activity_key AND s.segment = woken.segment
-        """
-    }
-
-    /// The statement that gives the ring work that holds a device; without one, the first.
-    static func wake(activityKey: Int64, ringOf deviceKey: Int64?) -> Query {
-        """
-        UPDATE segments AS s SET due_at = \(unescaped: dueNow("s")), wakes = s.wakes + 1
-        WHERE activity_key = \(activityKey) AND segment >= 0
-          AND CASE WHEN \(deviceKey)::bigint IS NULL THEN segment = 0 ELSE \(deviceKey) > after_key AND \(deviceKey) <= through_key END
-        """
-    }
-
-    /// The condition that the segment `g` is the ring that holds a card.
-    static func isRing(of card: String) -> String {
-        """
-        (g.activity_key = \(card).activity_key AND g.segment >= 0
-         AND \(card).device_key > g.after_key AND \(card).device_key <= g.through_key)
-        """
-    }
-
-    /// The condition that a walk has passed a destination since its cursor stood at an origin; null without an origin.
-    /// The segment's row is `g`.
-    static func hasPassed(_ deviceKey: String, since origin: String) -> String {
-        """
-        (CASE WHEN g.cursor >= \(origin) THEN \(deviceKey) > \(origin) AND \(deviceKey) <= g.cursor
-         WHEN g.cursor < \(origin) THEN \(deviceKey) > \(origin) OR \(deviceKey) <= g.cursor END)
-        """
-    }
-
-    /// Which segments of an activity are woken.
-    enum WakeTarget: Sendable {
-        case all
-        /// The rings only: work that concerns tokens.
-        case rings
     }
 }

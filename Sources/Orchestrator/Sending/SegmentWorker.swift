@@ -1,6 +1,7 @@
 import ActivityModel
 import Logging
 import ServiceLifecycle
+import Store
 
 /// Works on one leased segment until it has nothing to do, and keeps the lease alive meanwhile.
 ///

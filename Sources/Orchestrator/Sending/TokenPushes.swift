@@ -1,6 +1,7 @@
 import APNSTransport
 import ActivityModel
 import Postgres
+import Store
 
 /// Sends changes to lists of update tokens: one body per alert, one set of headers per priority.
 struct TokenPushes: Sendable {

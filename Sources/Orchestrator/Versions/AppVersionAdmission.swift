@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import JSON
 import Postgres
+import Store
 
 /// Makes sure that it is known, before devices have cards, whether their apps can decode what the activities send.
 ///
@@ -148,7 +149,7 @@ struct AppVersionAdmission {
         let cards = keys.map { CardKey(activityKey: $0, deviceKey: deviceKey) }
         _ = try await connection.pipeline([
             AppVersionRows.alignment(cards),
-            SegmentStore.announce(cards: cards),
+            SegmentRows.announce(cards: cards),
         ])
     }
 }

@@ -1,5 +1,6 @@
 import ActivityModel
 import Postgres
+import Store
 
 /// The rows of `activity_app_versions`: which app versions follow an activity, and whether the newest state may go to
 /// them.
@@ -236,7 +237,7 @@ enum AppVersionRows {
         WHERE s.mode = 'token' AND CASE
             WHEN c.is_withheld THEN s.state IN ('riding', 'due', 'rejected')
             WHEN s.state = 'withheld' THEN s.reason = '\(reason)'
-            WHEN s.state = 'riding' THEN \(ReportRows.sentOnRing) < c.decodes_from
+            WHEN s.state = 'riding' THEN \(SegmentRows.sentOnRing) < c.decodes_from
             ELSE false END
         """
 
@@ -249,9 +250,9 @@ enum AppVersionRows {
         SET state = (CASE WHEN c.is_withheld THEN 'withheld' WHEN \(isRejected) THEN 'rejected' ELSE 'due' END)::subscription_state,
             reason = CASE WHEN c.is_withheld THEN '\(reason)' WHEN s.state = 'rejected' THEN s.reason END,
             due_at = CASE WHEN NOT c.is_withheld AND NOT \(isRejected) THEN coalesce(s.due_at, clock_timestamp()) END,
-            known_revision = CASE s.state WHEN 'riding' THEN \(ReportRows.sentOnRing) ELSE s.known_revision END,
+            known_revision = CASE s.state WHEN 'riding' THEN \(SegmentRows.sentOnRing) ELSE s.known_revision END,
             heard_revision = greatest(
-                CASE s.state WHEN 'riding' THEN \(ReportRows.heardOnRing) ELSE s.heard_revision END,
+                CASE s.state WHEN 'riding' THEN \(SegmentRows.heardOnRing) ELSE s.heard_revision END,
                 CASE WHEN s.state = 'withheld' AND NOT c.is_withheld THEN c.decodes_from - 1 END
             )
         FROM cards AS c WHERE s.activity_key = c.activity_key AND s.device_key = c.device_key

@@ -2,6 +2,7 @@ package import APITypes
 package import ActivityModel
 import JSON
 import Postgres
+import Store
 
 extension Orchestrator {
     /// Retires a version of a type, or takes that back.

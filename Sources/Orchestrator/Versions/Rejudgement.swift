@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import JSON
 import Postgres
+import Store
 
 /// Judges the newest states of running activities anew, for apps that decode another version than before: a version was
 /// registered, retired, or is understood by other apps.
@@ -66,7 +67,7 @@ struct Rejudgement: Sendable {
             )
         }
         return [AppVersionRows.change(changed)] + (events.isEmpty ? [] : [EventRows.insertion(events)])
-            + [SegmentStore.announce(activityKeys: Array(Set(changed.map(\.activityKey))).sorted())]
+            + [SegmentRows.announce(activityKeys: Array(Set(changed.map(\.activityKey))).sorted())]
     }
 
     // MARK: Judging

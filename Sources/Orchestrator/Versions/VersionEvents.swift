@@ -1,5 +1,6 @@
 import JSON
 import ActivityModel
+import Store
 
 extension Event {
     /// `appVersion` is empty for apps that do not say theirs.

@@ -1,4 +1,5 @@
 import Postgres
+import Store
 
 /// Takes cards off a ring that could not decode the newest state, and brings those back that can again, before it sends
 /// anything: an accepted change only says which app versions are concerned, however many cards they have.

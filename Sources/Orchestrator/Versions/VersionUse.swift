@@ -1,4 +1,5 @@
 import Postgres
+import Store
 
 /// An app version by which phones follow an activity.
 struct Follower: Sendable, Hashable {

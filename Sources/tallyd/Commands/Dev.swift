@@ -8,6 +8,7 @@ import LocalPostgres
 import Logging
 import Orchestrator
 import Postgres
+import Store
 
 /// `tallyd dev`: runs Tally with the simulator and its own Postgres cluster, for development.
 struct Dev: AsyncParsableCommand {

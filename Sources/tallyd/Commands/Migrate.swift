@@ -2,6 +2,7 @@ import ArgumentParser
 import Logging
 import Orchestrator
 import Postgres
+import Store
 
 /// `tallyd migrate`: brings the database to this version's schema.
 struct Migrate: AsyncParsableCommand {

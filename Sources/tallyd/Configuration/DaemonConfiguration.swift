@@ -5,6 +5,7 @@ import Cryptography
 import Logging
 import Orchestrator
 import Postgres
+import Store
 
 /// All settings of the daemon. They are read and checked before anything starts.
 struct DaemonConfiguration: Sendable {

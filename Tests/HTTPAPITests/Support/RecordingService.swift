@@ -4,6 +4,7 @@ import Orchestrator
 import Synchronization
 
 @testable import HTTPAPI
+import Store
 
 /// A service that writes down what routes call and answers what a test gave it.
 ///

@@ -13,6 +13,7 @@ import Testing
 
 @testable import HTTPAPI
 @testable import Orchestrator
+@testable import Store
 
 /// The real service on a real database, with two apps that must not hear of each other.
 @Suite("Tenancy", .timeLimit(.minutes(2)))

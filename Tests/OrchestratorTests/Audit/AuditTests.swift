@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import Orchestrator
+@testable import Store
 
 @Suite("Audit log", .timeLimit(.minutes(2)))
 struct AuditTests {
@@ -262,12 +263,12 @@ struct AuditTests {
             }
             func kept(for retention: Duration?) async throws -> Int {
                 let settings = OrchestratorSettings(auditRetention: retention)
-                _ = try await ExpiryDuty(orchestrator: world.sibling(settings: settings).orchestrator)
+                _ = try await ExpiryDuty(store: world.sibling(settings: settings).orchestrator.store)
                     .forgetSome(.auditEntries)
                 return try await entries(world.orchestrator).count
             }
             #expect(try await kept(for: nil) == 4)
-            _ = try await ExpiryDuty(orchestrator: world.orchestrator).forgetSome(.auditEntries)
+            _ = try await ExpiryDuty(store: world.orchestrator.store).forgetSome(.auditEntries)
             #expect(try await entries(world.orchestrator).count == 3)
             #expect(try await kept(for: .seconds(30 * 86_400)) == 2)
             #expect(try await kept(for: .seconds(86_400)) == 1)
@@ -281,7 +282,7 @@ struct AuditTests {
                 _ = try await world.orchestrator.createAPIKey(APIKeyRequest(name: "old", scopes: [.read]))
             }
             _ = try await world.database.execute("UPDATE audit_log SET at = at - interval '401 days'")
-            let duty = Task { await ExpiryDuty(orchestrator: world.orchestrator).run() }
+            let duty = Task { await ExpiryDuty(store: world.orchestrator.store).run() }
             defer { duty.cancel() }
             try await eventually("the entry is forgotten") { try await entries(world.orchestrator).isEmpty }
             duty.cancel()
@@ -305,7 +306,7 @@ struct AuditTests {
                 guard device == "first" else { continue }
                 _ = try await world.database.execute("UPDATE audit_log SET at = at - interval '8 days'")
             }
-            #expect(try await ExpiryDuty(orchestrator: world.orchestrator).forgetSome(.issuedTickets) == 1)
+            #expect(try await ExpiryDuty(store: world.orchestrator.store).forgetSome(.issuedTickets) == 1)
             let left = try await entries(world.orchestrator).map(\.action)
             #expect(left == ["api_key_created", "ticket_issued", "api_key_created"])
         }

@@ -6,6 +6,7 @@ import Postgres
 import Testing
 
 @testable import Orchestrator
+@testable import Store
 
 extension World {
     /// Compares with Apple's list, as an operator asks for it.

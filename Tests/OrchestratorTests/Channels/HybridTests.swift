@@ -6,6 +6,7 @@ import Postgres
 import Testing
 
 @testable import Orchestrator
+@testable import Store
 
 extension World {
     fileprivate func mode(_ device: String) async throws -> String? {
@@ -183,7 +184,7 @@ struct HybridTests {
                 "SELECT string_agg(revision || ' into ' || merged_into, ', ' ORDER BY revision) FROM changes"
             try await world.update(score: 1)
             try await world.update(score: 2)
-            try await work(SegmentLease.channelSegment, in: world)
+            try await work(SegmentRows.channelSegment, in: world)
             // The ring may still come to it.
             #expect(try await world.word(merged) == nil)
             try await world.database.execute("UPDATE segments SET due_at = now()")
@@ -192,7 +193,7 @@ struct HybridTests {
             // The channel alone sends 4, the ring alone 5; over 6 both jump. Stamps are not to run ahead of the clock.
             try await world.pass(10)
             try await world.update(score: 3)
-            try await work(SegmentLease.channelSegment, in: world)
+            try await work(SegmentRows.channelSegment, in: world)
             try await world.update(score: 4)
             try await work(0, in: world)
             try await world.pass(10)
@@ -219,7 +220,7 @@ struct HybridTests {
             // As if nobody had been left on the ring when its worker came.
             try await world.database.execute("UPDATE segments SET completed_revision = 2 WHERE segment = 0")
             try await world.update(score: 2)
-            try await work(SegmentLease.channelSegment, in: world)
+            try await work(SegmentRows.channelSegment, in: world)
             #expect(try await world.number("SELECT merged_into FROM changes WHERE revision = 2") == 3)
         }
     }

@@ -6,6 +6,7 @@ import Postgres
 import Testing
 
 @testable import Orchestrator
+@testable import Store
 
 @Suite("Channels that Apple knows no more", .timeLimit(.minutes(2)))
 struct LostChannelTests {

@@ -5,6 +5,7 @@ import Postgres
 import Testing
 
 @testable import Orchestrator
+@testable import Store
 
 /// Requests for channels, made by hand, that Apple does not answer for a while.
 @Suite("Requests for channels while Apple is silent", .timeLimit(.minutes(2)))

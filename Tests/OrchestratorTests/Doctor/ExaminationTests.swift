@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 
 @testable import Orchestrator
+@testable import Store
 
 /// What the doctor finds in a real database, before and after somebody has broken something.
 @Suite("The doctor's examination")

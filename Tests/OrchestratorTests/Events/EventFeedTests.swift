@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import Orchestrator
+@testable import Store
 
 @Suite("Following events", .timeLimit(.minutes(2))) struct EventFeedTests {
     private static let far = ContinuousClock.now + .seconds(600)

@@ -1,5 +1,6 @@
 import APITypes
 import ActivityModel
+import Store
 import Testing
 
 @testable import Orchestrator

@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 
 @testable import Orchestrator
+@testable import Store
 
 @Suite("Events", .timeLimit(.minutes(2))) struct EventTests {
     @Test("A dead token is reported once, with its device and the reason")

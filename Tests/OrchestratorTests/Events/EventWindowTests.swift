@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import Orchestrator
+@testable import Store
 
 @Suite("The window of new events") struct EventWindowTests {
     private static func event(_ number: Int64, device: String? = nil) -> EventRecord {

@@ -2,6 +2,7 @@ import Postgres
 import Testing
 
 @testable import Orchestrator
+@testable import Store
 
 @Suite("Partitions") struct PartitionTests {
     private let table = PartitionedTable(name: "events", retention: .seconds(7 * 86_400))

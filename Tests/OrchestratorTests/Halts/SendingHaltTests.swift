@@ -7,6 +7,7 @@ import Synchronization
 import Testing
 
 @testable import Orchestrator
+@testable import Store
 
 @Suite("Mass rejections")
 struct SendingHaltTests {

@@ -6,6 +6,7 @@ import Synchronization
 import Testing
 
 @testable import Orchestrator
+@testable import Store
 
 @Suite("Counts in answers that are kept for a key", .timeLimit(.minutes(2)))
 struct CountedAnswerTests {

@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import Orchestrator
+@testable import Store
 
 @Suite("Idempotency keys", .timeLimit(.minutes(2)))
 struct IdempotencyTests {
@@ -92,7 +93,7 @@ struct IdempotencyTests {
             #expect(try await world.update(score: 1, key: key("a")).revision == 2)
             try await world.pass(120)
             #expect(try await world.update(score: 1, key: key("a")).revision == 4)
-            #expect(try await ExpiryDuty(orchestrator: world.orchestrator).forgetSome(.keptAnswers) == 1)
+            #expect(try await ExpiryDuty(store: world.orchestrator.store).forgetSome(.keptAnswers) == 1)
             #expect(try await world.number("SELECT (answer ->> 'revision')::int8 FROM idempotency_keys") == 4)
         }
     }
@@ -210,7 +211,7 @@ struct IdempotencyTests {
             #expect(try await world.number("SELECT count(*) FROM idempotency_keys") == Int64(keys))
             #expect(try await world.show().revision == 1)
             try await world.pass(24 * 3600 + 60)
-            let expiry = ExpiryDuty(orchestrator: world.orchestrator)
+            let expiry = ExpiryDuty(store: world.orchestrator.store)
             #expect(try await expiry.forgetSome(.keptAnswers) == keys)
             #expect(try await world.number("SELECT count(*) FROM idempotency_keys") == 0)
         }

@@ -5,6 +5,7 @@ import Postgres
 import Testing
 
 @testable import Orchestrator
+@testable import Store
 
 @Suite("Limits of the intake", .timeLimit(.minutes(2)))
 struct IntakeLimitTests {

@@ -6,6 +6,7 @@ import Synchronization
 import Testing
 
 @testable import Orchestrator
+@testable import Store
 
 @Suite("Deleting an app beside other work", .timeLimit(.minutes(2)))
 struct AppDeletionTests {

@@ -7,6 +7,7 @@ import Synchronization
 import Testing
 
 @testable import Orchestrator
+@testable import Store
 
 @Suite("Apps in the registry", .timeLimit(.minutes(2)))
 struct AppTests {

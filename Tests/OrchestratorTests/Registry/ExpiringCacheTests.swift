@@ -2,6 +2,7 @@ import Synchronization
 import Testing
 
 @testable import Orchestrator
+@testable import Store
 
 @Suite("Expiring cache")
 struct ExpiringCacheTests {

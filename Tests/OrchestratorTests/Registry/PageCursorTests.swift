@@ -4,6 +4,7 @@ import JSON
 import Testing
 
 @testable import Orchestrator
+@testable import Store
 
 @Suite("Page cursors")
 struct PageCursorTests {

@@ -9,6 +9,7 @@ import Schema
 import TestSupport
 
 @testable import Orchestrator
+@testable import Store
 
 /// Lends an orchestrator on a fresh database with the app `com.example.app` in production.
 func withRegistry(

@@ -6,6 +6,7 @@ import Postgres
 import Testing
 
 @testable import Orchestrator
+@testable import Store
 
 @Suite("Registration tickets", .timeLimit(.minutes(2)))
 struct TicketTests {

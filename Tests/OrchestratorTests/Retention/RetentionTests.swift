@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import Orchestrator
+@testable import Store
 
 @Suite("How long activities are kept", .timeLimit(.minutes(2)))
 struct RetentionTests {

@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import Orchestrator
+@testable import Store
 
 @Suite("Cards that get on their ring in the transaction of their report", .timeLimit(.minutes(2)))
 struct BoardingTests {

@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 
 @testable import Orchestrator
+@testable import Store
 
 @Suite("Audiences become starts a stretch at a time", .timeLimit(.minutes(2)))
 struct EnrolmentTests {

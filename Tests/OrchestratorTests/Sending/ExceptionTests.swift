@@ -5,6 +5,7 @@ import Postgres
 import Testing
 
 @testable import Orchestrator
+@testable import Store
 
 @Suite("What becomes of a push that is not accepted", .timeLimit(.minutes(2)))
 struct ExceptionTests {

@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 
 @testable import Orchestrator
+@testable import Store
 
 @Suite("Leases of segments", .timeLimit(.minutes(2)))
 struct LeaseTests {
@@ -113,7 +114,7 @@ struct LeaseTests {
             #expect(try await segments.rest(lease, wakesSeen: seen) == false)
             #expect(try await segments.pause(lease, wakesSeen: seen, for: .seconds(1)) == false)
             let before = try await segments.renew(lease).wakes
-            try await world.database.execute(SegmentStore.announce(activityKeys: [lease.activityKey]))
+            try await world.database.execute(SegmentRows.announce(activityKeys: [lease.activityKey]))
             try await segments.takeAnnouncements()
             #expect(try await segments.rest(lease, wakesSeen: before) == false)
             #expect(try await segments.rest(lease, wakesSeen: segments.renew(lease).wakes))

@@ -2,6 +2,7 @@ import APNSTransport
 import ActivityModel
 import JSON
 import Postgres
+import Store
 import Testing
 
 @testable import Orchestrator
@@ -214,7 +215,7 @@ struct MergeTests {
             try await world.settle()
             #expect(try await world.word(Self.merged) == "2 into 3")
             let key = try #require(try await world.number("SELECT activity_key FROM activities"))
-            let lease = SegmentLease(activityKey: key, segment: SegmentLease.firstRing, owner: "")
+            let lease = SegmentLease(activityKey: key, segment: SegmentRows.firstRing, owner: "")
             // As if a ring had stood before them all the time.
             _ = try await world.database.pipeline(ChangeStore.merge(under: lease, after: 1, before: 3, into: 3))
             #expect(try await world.events(.changesMerged).count == 1)

@@ -5,6 +5,7 @@ import Postgres
 import Testing
 
 @testable import Orchestrator
+@testable import Store
 
 /// Pauses of an hour and more, so that none ends while a test runs.
 @Suite("The pause after a failure", .timeLimit(.minutes(2)))

@@ -7,6 +7,7 @@ import Postgres
 import Testing
 
 @testable import Orchestrator
+@testable import Store
 
 @Suite("Ordinary pushes", .timeLimit(.minutes(2)))
 struct PushQueueTests {

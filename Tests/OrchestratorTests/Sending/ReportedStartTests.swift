@@ -4,6 +4,7 @@ import Postgres
 import Testing
 
 @testable import Orchestrator
+@testable import Store
 
 @Suite("A start whose card the phone has reported", .timeLimit(.minutes(2)))
 struct ReportedStartTests {

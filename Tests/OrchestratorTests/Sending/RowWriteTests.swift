@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 @testable import Orchestrator
+@testable import Store
 
 @Suite("What a change costs the database", .timeLimit(.minutes(3)))
 struct RowWriteTests {

@@ -3,6 +3,7 @@ import APITypes
 import ActivityModel
 import JSON
 import Postgres
+import Store
 import Testing
 
 @testable import Orchestrator

@@ -7,6 +7,7 @@ import Synchronization
 import Testing
 
 @testable import Orchestrator
+@testable import Store
 
 @Suite("The slots of workers", .timeLimit(.minutes(2)))
 struct WorkerSlotTests {

@@ -1,4 +1,5 @@
 import Logging
+import Store
 import Synchronization
 import TestSupport
 import Testing

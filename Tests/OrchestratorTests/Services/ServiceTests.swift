@@ -6,6 +6,7 @@ import ServiceLifecycle
 import Testing
 
 @testable import Orchestrator
+@testable import Store
 
 @Suite("Daemons that run", .timeLimit(.minutes(2)))
 struct ServiceTests {

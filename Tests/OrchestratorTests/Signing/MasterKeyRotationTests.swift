@@ -6,6 +6,7 @@ import Postgres
 import Testing
 
 @testable import Orchestrator
+@testable import Store
 
 @Suite("Replacing the master key", .timeLimit(.minutes(2)))
 struct MasterKeyRotationTests {

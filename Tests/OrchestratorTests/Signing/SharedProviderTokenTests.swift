@@ -6,6 +6,7 @@ import Postgres
 import Testing
 
 @testable import Orchestrator
+@testable import Store
 
 @Suite("Provider tokens of several daemons", .timeLimit(.minutes(2)))
 struct SharedProviderTokenTests {

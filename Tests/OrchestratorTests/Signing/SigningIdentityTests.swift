@@ -7,6 +7,7 @@ import Testing
 
 @testable import Cryptography
 @testable import Orchestrator
+@testable import Store
 
 @Suite("The keys that pushes are signed with", .timeLimit(.minutes(2)))
 struct SigningIdentityTests {

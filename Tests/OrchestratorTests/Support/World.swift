@@ -12,6 +12,7 @@ import TestSupport
 import Testing
 
 @testable import Orchestrator
+@testable import Store
 
 /// An orchestrator on a database of its own, with the app `com.example.app` and the type `Game`; its segments are
 /// worked on when the test says so, and time passes when the test says so.
@@ -26,7 +27,7 @@ struct World: Sendable {
 
     /// An activity as its first ring sees it.
     func snapshot(of activityKey: Int64) async throws -> ActivitySnapshot? {
-        let rows = try await database.query(ActivitySnapshot.selection(activityKey, for: SegmentLease.firstRing))
+        let rows = try await database.query(ActivitySnapshot.selection(activityKey, for: SegmentRows.firstRing))
         return try ActivitySnapshot.read(activityKey, rows)
     }
 

@@ -5,6 +5,7 @@ import Postgres
 import Testing
 
 @testable import Orchestrator
+@testable import Store
 
 @Suite("The timeline of an activity", .timeLimit(.minutes(3)))
 struct TimelineTests {

@@ -7,6 +7,7 @@ import ServiceLifecycle
 import Testing
 
 @testable import Orchestrator
+@testable import Store
 
 @Suite("What the timeline takes down", .timeLimit(.minutes(3)))
 struct TimelineWritingTests {

@@ -9,6 +9,7 @@ import TestSupport
 import Testing
 
 @testable import Orchestrator
+@testable import Store
 
 /// A database that programs of an older version have filled is migrated while they go on, and serves this version then.
 @Suite("Upgrades", .serialized, .timeLimit(.minutes(5)))

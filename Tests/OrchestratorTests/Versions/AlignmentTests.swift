@@ -7,6 +7,7 @@ import Synchronization
 import Testing
 
 @testable import Orchestrator
+@testable import Store
 
 @Suite("Cards are brought in line with what their app can decode", .timeLimit(.minutes(2)))
 struct AlignmentTests {

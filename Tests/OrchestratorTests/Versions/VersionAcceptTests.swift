@@ -6,6 +6,7 @@ import Postgres
 import Testing
 
 @testable import Orchestrator
+@testable import Store
 
 @Suite("Content for several versions of the app", .timeLimit(.minutes(2)))
 struct VersionAcceptTests {

@@ -5,6 +5,7 @@ import Postgres
 import Testing
 
 @testable import Orchestrator
+@testable import Store
 
 @Suite("What an app could not decode is withheld from it", .timeLimit(.minutes(2)))
 struct WithheldTests {

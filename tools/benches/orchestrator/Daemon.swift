@@ -7,6 +7,7 @@ import Metrics
 import Orchestrator
 import Postgres
 import ServiceLifecycle
+import Store
 
 /// The services of one daemon, wired and set as `tallyd serve` does it without configuration; but without the HTTP API.
 struct Daemon: Sendable {

@@ -18,7 +18,7 @@ accept.statement("accepted-is-forgotten-within-a-group", GROUP, "place.accepted(
 accept.expression("least-ring-is-not-asked", GROUP, "row.completed < known.completed", "row.completed > known.completed")
 
 idempotency = Area("idempotency", "^OrchestratorTests[.](Idempot|Batch|CountedAnswer|GroupedWork|ActivityDeletion)")
-KEPT = "Orchestrator/Intake/KeptAnswers.swift"
+KEPT = "Store/Requests/KeptAnswers.swift"
 idempotency.expression("other-body-is-answered", KEPT, "kept.bodyHash == key.bodyHash", "true")
 idempotency.expression("old-answers-are-given", KEPT, "isKept", "true", at="guard isKept else {")
 idempotency.query("answers-are-kept-for-no-time", KEPT, "interval '24 hours'", "interval '0 hours'", at="i.created_at > clock_timestamp() - interval '24 hours'")

@@ -70,7 +70,7 @@ rings.expression("walks-on-over-the-end", f"{SENDING}/Rings/RingWalk.swift", "lo
 WINDOW = f"{SENDING}/Rings/RingWindow.swift"
 rings.expression("stores-when-nobody-was-reached", WINDOW, "part.exceptions.areAll", "false")
 rings.statement("stores-over-a-gap", WINDOW, "break", "continue", at="guard let some = slice.exceptions else { break }")
-rings.string("passed-is-all-behind-the-origin", STORE, "\\(deviceKey) > \\(origin) AND \\(deviceKey) <= g.cursor", "\\(deviceKey) > \\(origin)")
+rings.string("passed-is-all-behind-the-origin", "Store/Fragments/SegmentRows.swift", "\\(deviceKey) > \\(origin) AND \\(deviceKey) <= g.cursor", "\\(deviceKey) > \\(origin)")
 
 merges = Area("merges", "^OrchestratorTests[.](Merge|Ring|Timeline|CatchUp|Pacing)")
 merges.string("merged-may-be-sent", CHANGES, "c.merged_into IS NULL AND NOT c.is_sent", "c.merged_into IS NULL")
@@ -172,7 +172,7 @@ failures.query("new-token-dies", EXCEPTIONS, " AND s.update_token = d.token", ""
                at="AS d(device_key, token, reason, dead_at, delay, heard)\n            WHERE s.activity_key = \\(activityKey) AND s.device_key = d.device_key AND s.update_token = d.token")
 failures.query("new-token-is-rejected", EXCEPTIONS, " AND s.update_token = d.token", "",
                at="AS d(device_key, token, reason, heard)\n        WHERE s.activity_key = \\(activityKey) AND s.device_key = d.device_key AND s.update_token = d.token")
-DEVICE_TOKENS = "Orchestrator/Database/DeviceTokens.swift"
+DEVICE_TOKENS = "Store/Database/DeviceTokens.swift"
 failures.query("younger-device-token-dies", DEVICE_TOKENS, "d.updated_at <= 'epoch'", "d.updated_at >= 'epoch'")
 failures.query("other-device-token-dies", DEVICE_TOKENS, " AND d.device_token = r.token", "")
 failures.query("caught-up-forgets-a-new-token", DESTINATION, "AND s.update_token = d.token ", "",

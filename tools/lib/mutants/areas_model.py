@@ -140,7 +140,7 @@ answers.expression("server-error-is-final", RULES, ".retry", ".requestInvalid", 
 answers.expression("expired-provider-token-stays", RULES, ".renewToken", ".keep", at='"ExpiredProviderToken", .credential, .renewToken')
 
 pace = Area("pace", "^OrchestratorTests[.](Pacing|Lease|Exception|Start)")
-BACKOFF = "Orchestrator/Sending/Backoff.swift"
+BACKOFF = "Store/Backoff.swift"
 pace.expression("no-cap", BACKOFF, "min(doubled, cap)", "doubled")
 pace.expression("no-doubling", BACKOFF, "(1 << min(max(failures, 1) - 1, 20))", "1")
 pace.expression("first-pause-is-double", BACKOFF, "max(failures, 1) - 1", "max(failures, 1)")

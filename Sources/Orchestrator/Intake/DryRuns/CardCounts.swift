@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import Postgres
+import Store
 
 /// How many cards of an activity there are of each sort, by what a change may do to them. A dry run counts them before
 /// its transaction, so counting holds no lock.

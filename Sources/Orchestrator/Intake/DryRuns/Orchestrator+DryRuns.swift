@@ -1,6 +1,7 @@
 package import APITypes
 package import ActivityModel
 import Postgres
+import Store
 
 // A dry run takes the way of the real request up to its commit: the change is decided and written, what would be sent
 // is rendered from what was written, and the transaction is rolled back. So the two can never say different things.

@@ -3,6 +3,7 @@ import APNSTransport
 import ActivityModel
 import JSON
 import Postgres
+import Store
 
 /// What the newest change of an activity would be sent as, read within the transaction that has written it.
 struct PushPlan {
@@ -17,7 +18,7 @@ struct PushPlan {
         guard let change = try await ChangeStore.preview(revision, of: key, on: connection),
             let activity = try await ActivitySnapshot.read(
                 key,
-                connection.query(ActivitySnapshot.selection(key, for: SegmentLease.firstRing, begun: revision))
+                connection.query(ActivitySnapshot.selection(key, for: SegmentRows.firstRing, begun: revision))
             )
         else { throw Problem.notFound("the activity") }
         return PushPlan(change: change, activity: activity)
@@ -129,7 +130,7 @@ struct PushPlan {
             pushes.append(push(change.kind, to: .updateTokens, count, budgetClass, decision, body))
         }
         if let channel = try await channel(on: connection), let identity {
-            let (body, decision) = try await content(segment: SegmentLease.channelSegment, .channel, on: connection)
+            let (body, decision) = try await content(segment: SegmentRows.channelSegment, .channel, on: connection)
             pushes.append(broadcast(to: channel, identity, decision, body))
         }
         return (pushes, withheld)

@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import Postgres
+import Store
 
 /// How many devices of each sort an audience reaches now, by what they would be started with. A dry run of a start
 /// counts them before its transaction, so counting holds no lock.

@@ -2,6 +2,7 @@ import APITypes
 import Logging
 import Postgres
 import ServiceLifecycle
+import Store
 import Synchronization
 
 /// Carries out in groups what many ask for: what arrives while groups are under way makes up the next one.

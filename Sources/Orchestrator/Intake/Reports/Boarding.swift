@@ -1,4 +1,5 @@
 import Postgres
+import Store
 
 /// Cards that show the newest state get on their ring in the transaction that stores them, where nobody serves the
 /// ring: no worker has to be woken to find that nothing is owed to them.
@@ -25,7 +26,7 @@ enum Boarding {
                 WHERE d.activity_key = r.activity_key AND d.device_key = r.device_key OFFSET 0
             ) AS s
             JOIN activities AS a ON a.activity_key = s.activity_key
-            JOIN segments AS g ON \(unescaped: SegmentStore.isRing(of: "s"))
+            JOIN segments AS g ON \(unescaped: SegmentRows.isRing(of: "s"))
             WHERE s.mode = 'token' AND s.state = 'due' AND NOT s.leaving AND a.state = 'live'
               AND least(s.known_revision, s.confirmed_revision) >= greatest(a.revision, g.completed_revision)
               AND g.lease_owner IS NULL AND (g.due_at IS NULL OR g.due_at > clock_timestamp())

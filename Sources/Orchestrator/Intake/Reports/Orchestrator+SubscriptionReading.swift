@@ -1,6 +1,7 @@
 package import APITypes
 package import ActivityModel
 import Postgres
+import Store
 
 extension Orchestrator {
     /// The cards of an activity in the order in which their devices were first registered: all, or those in one state.
@@ -47,9 +48,9 @@ extension Orchestrator {
         """
         SELECT s.device_key, d.device_id, s.mode::text, s.state::text, s.reason,
                CASE WHEN s.state <> 'riding' THEN s.known_revision
-                    WHEN s.mode = 'token' THEN \(unescaped: ReportRows.sentOnRing)
+                    WHEN s.mode = 'token' THEN \(unescaped: SegmentRows.sentOnRing)
                     ELSE (SELECT greatest(s.known_revision, g.completed_revision) FROM segments AS g
-                          WHERE g.activity_key = s.activity_key AND g.segment = \(SegmentLease.channelSegment)) END,
+                          WHERE g.activity_key = s.activity_key AND g.segment = \(SegmentRows.channelSegment)) END,
                s.update_token, s.started_at, s.registered_at, s.due_at
         FROM subscriptions AS s JOIN devices AS d USING (device_key)
         WHERE s.activity_key = \(activity) AND s.device_key > \(part.after) AND s.device_key <= \(part.through)

@@ -2,6 +2,7 @@ package import APITypes
 package import ActivityModel
 import JSON
 import Postgres
+import Store
 
 extension Orchestrator {
     /// Takes what an app reports of one card. What the card lacks is sent at once (promise 7).
@@ -103,7 +104,7 @@ extension Orchestrator {
             WHERE s.activity_key = \(activityKey) AND s.device_key = \(deviceKey)
             """,
             AppVersionRows.alignment([card]),
-            SegmentStore.announce(cards: [card]),
+            SegmentRows.announce(cards: [card]),
         ])
         return true
     }

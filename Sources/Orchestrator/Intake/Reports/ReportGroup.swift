@@ -2,6 +2,7 @@ import APITypes
 import ActivityModel
 import JSON
 import Postgres
+import Store
 
 /// One transaction of reports, of as many devices. Each is judged on its own; one that is refused changes nothing and
 /// does not disturb the others.
@@ -441,7 +442,7 @@ struct ReportGroup {
             JOIN activities AS a USING (activity_key)
             LEFT JOIN subscriptions AS s ON s.activity_key = r.activity_key AND s.device_key = r.device_key
         ), announced AS (
-            \(unescaped: SegmentStore.announcement(ofDueAmong: "cards"))
+            \(unescaped: SegmentRows.announcement(ofDueAmong: "cards"))
         )
         SELECT activity_key, device_key, mode::text, state::text, generation, revision, activity_state::text FROM cards
         """

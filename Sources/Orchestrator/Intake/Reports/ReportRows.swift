@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import Postgres
+import Store
 
 /// The statements that store reports of cards of one kind: `subscriptions` has one row for each card.
 struct ReportRows {
@@ -123,7 +124,7 @@ struct ReportRows {
                         CASE WHEN \(unescaped: Self.isPausing) THEN s.due_at ELSE EXCLUDED.due_at END END,
                     CASE WHEN is_same OR ((NOT is_news OR has_token) AND NOT is_other AND s.mode = 'token') THEN
                             greatest(
-                                CASE WHEN s.state = 'riding' AND NOT is_same THEN \(unescaped: Self.sentOnRing)
+                                CASE WHEN s.state = 'riding' AND NOT is_same THEN \(unescaped: SegmentRows.sentOnRing)
                                     ELSE s.known_revision END,
                                 CASE WHEN is_news THEN EXCLUDED.known_revision END
                             )
@@ -133,7 +134,7 @@ struct ReportRows {
                         CASE WHEN is_other OR s.mode <> 'token' THEN EXCLUDED.heard_revision
                             WHEN s.state IN ('due', 'rejected') OR (s.state = 'dead' AND (is_named OR has_token))
                                 THEN s.heard_revision
-                            WHEN s.state = 'riding' THEN \(unescaped: Self.heardOnRing)
+                            WHEN s.state = 'riding' THEN \(unescaped: SegmentRows.heardOnRing)
                             WHEN s.state = 'withheld' THEN \(unescaped: Self.heardWithheld)
                             ELSE EXCLUDED.heard_revision END,
                         CASE WHEN is_news THEN EXCLUDED.known_revision END
@@ -180,23 +181,6 @@ struct ReportRows {
          OR (s.state = 'over' AND s.reason IS DISTINCT FROM '\(OverReason.expired.rawValue)')
          OR (\(WatchedCard.isExpired) AND coalesce(s.update_token <> EXCLUDED.update_token, false)
              AND NOT coalesce(s.activitykit_id = EXCLUDED.activitykit_id, false)))
-        """
-
-    /// What a rider `s` of the ring has been sent at least.
-    static let sentOnRing = """
-        (SELECT greatest(s.known_revision, g.completed_revision, CASE
-             WHEN \(SegmentStore.hasPassed("s.device_key", since: "g.lap_origin")) THEN g.lap_revision END)
-         FROM segments AS g WHERE \(SegmentStore.isRing(of: "s")))
-        """
-
-    /// What a rider `s` of the ring has heard: that depends on whether the walk has passed it.
-    static let heardOnRing = """
-        (SELECT greatest(s.known_revision, CASE
-             WHEN g.lap_revision IS NULL THEN g.completed_revision
-             WHEN \(SegmentStore.hasPassed("s.device_key", since: "g.lap_origin")) THEN g.lap_revision
-             WHEN NOT \(SegmentStore.hasPassed("s.device_key", since: "g.alert_origin")) THEN g.alert_revision - 1
-             ELSE g.lap_revision - 1 END)
-         FROM segments AS g WHERE \(SegmentStore.isRing(of: "s")))
         """
 
     /// What a card `s` has heard that is withheld: nothing is owed to it of what its app could not decode, also before

@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import Postgres
+import Store
 
 /// One report of a card as an app made it.
 struct ReportedCard: Sendable {

@@ -2,6 +2,7 @@ package import APITypes
 package import ActivityModel
 import JSON
 import Postgres
+import Store
 
 extension Orchestrator {
     /// Makes a ticket with which an app may report one device and its cards.

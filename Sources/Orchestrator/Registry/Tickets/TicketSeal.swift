@@ -1,5 +1,6 @@
 import Cryptography
 import JSON
+import Store
 
 /// Registration tickets as texts: what is allowed, and an HMAC over it, so that none has to be stored.
 ///

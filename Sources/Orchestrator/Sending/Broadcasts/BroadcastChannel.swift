@@ -1,6 +1,7 @@
 import APITypes
 import ActivityModel
 import Postgres
+import Store
 
 /// The channel of an activity as the worker of its segment sees it.
 struct BroadcastChannel: Sendable {
@@ -30,15 +31,15 @@ extension BroadcastChannel {
         """
         SELECT c.channel_id::text, c.apns_channel_id, c.storage::text, c.state::text,
                owed.due_now + (SELECT count(*) FROM segments AS g
-                  WHERE g.activity_key = c.activity_key AND g.segment = \(SegmentLease.channelSegment)
+                  WHERE g.activity_key = c.activity_key AND g.segment = \(SegmentRows.channelSegment)
                     AND c.starts_until <= now() AND c.starts_from < g.completed_revision),
                owed.due > \(crowd),
                clock_timestamp(),
                coalesce(c.ready_at < clock_timestamp() - \(Duration.seconds(ChannelComparison.settlingTime)), false),
                (SELECT g.alert_stamp FROM segments AS g
-                WHERE g.activity_key = c.activity_key AND g.segment = \(SegmentLease.channelSegment)),
+                WHERE g.activity_key = c.activity_key AND g.segment = \(SegmentRows.channelSegment)),
                (SELECT clock_timestamp() - g.pushed_at FROM segments AS g
-                WHERE g.activity_key = c.activity_key AND g.segment = \(SegmentLease.channelSegment))
+                WHERE g.activity_key = c.activity_key AND g.segment = \(SegmentRows.channelSegment))
         FROM channels AS c CROSS JOIN LATERAL (
             SELECT count(*) AS due, count(*) FILTER (WHERE s.due_at <= now()) AS due_now
             FROM (

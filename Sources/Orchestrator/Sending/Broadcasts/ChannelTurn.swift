@@ -3,6 +3,7 @@ import APNSTransport
 import ActivityModel
 import Logging
 import Postgres
+import Store
 
 /// The channel of an activity: made when it is needed, then sent each newest change.
 struct ChannelTurn: Sendable {
@@ -69,7 +70,7 @@ struct ChannelTurn: Sendable {
                 statements.append(EventRows.insertion([refusal]))
             }
             if activity.delivery == .hybrid {
-                statements.append(SegmentStore.wake(activityKeys: [activity.key], segments: .rings))
+                statements.append(SegmentRows.wake(activityKeys: [activity.key], segments: .rings))
             }
             if !statements.isEmpty { _ = try await connection.pipeline(statements) }
         }
@@ -94,7 +95,7 @@ struct ChannelTurn: Sendable {
                     channel.storage
                 ) { try await connection.query($0) }
             }
-            _ = try await connection.execute(SegmentStore.wake(activityKeys: [activity.key], segments: .rings))
+            _ = try await connection.execute(SegmentRows.wake(activityKeys: [activity.key], segments: .rings))
         }
     }
 

@@ -3,6 +3,7 @@ import ActivityModel
 import JSON
 import Logging
 import Postgres
+import Store
 
 /// Background pushes that wake the apps of one activity to report the update tokens of their cards (policy
 /// `wake_after_seconds`).

@@ -4,6 +4,7 @@ import Logging
 import Metrics
 import Postgres
 import ServiceLifecycle
+import Store
 import Synchronization
 
 /// Looks after cards as time passes: reports update tokens that do not come, wakes the apps that should report them,

@@ -1,6 +1,7 @@
 import ActivityModel
 import JSON
 import Postgres
+import Store
 
 /// A card for which time gives something to do.
 struct WatchedCard: Sendable {

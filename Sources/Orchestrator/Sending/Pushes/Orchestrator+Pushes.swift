@@ -2,6 +2,7 @@ package import APITypes
 package import ActivityModel
 import JSON
 import Postgres
+package import Store
 
 extension Orchestrator {
     /// Accepts an ordinary push: it is stored with the answer, and ``PushQueue`` sends it.

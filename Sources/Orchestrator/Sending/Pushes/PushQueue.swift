@@ -3,6 +3,7 @@ import ActivityModel
 import Logging
 import Postgres
 import ServiceLifecycle
+import Store
 
 /// Sends the ordinary pushes that were accepted, until APNs has taken or refused each or its deadline has passed.
 ///

@@ -2,6 +2,7 @@ import APNSTransport
 import ActivityModel
 import JSON
 import Postgres
+import Store
 
 /// What is written when pushes were answered: what is settled leaves the table as an event, the rest is tried again.
 struct PushSettlement: Sendable {

@@ -1,6 +1,7 @@
 import APNSTransport
 import ActivityModel
 import Postgres
+import Store
 
 /// One row of `pushes` that was taken to be sent.
 struct QueuedPush: Sendable {

@@ -1,4 +1,5 @@
 import Postgres
+import Store
 import Synchronization
 
 /// Divides a ring that holds too much into several, so that several daemons can carry its activity.

@@ -1,5 +1,6 @@
 import APNSTransport
 import ActivityModel
+import Store
 
 /// The forms in which a change leaves along a ring, each made when it is first needed.
 struct RingForms {

@@ -1,5 +1,6 @@
 import ActivityModel
 import Postgres
+import Store
 
 /// What stays the same on the way from the cursor to where the lap, or the ring, ends.
 struct RingPass: Sendable {

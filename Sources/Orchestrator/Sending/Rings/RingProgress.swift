@@ -1,5 +1,6 @@
 import ActivityModel
 import Postgres
+import Store
 import Synchronization
 
 /// How far a walk has come, and the storing of it while the walk goes on.

@@ -1,3 +1,5 @@
+import Store
+
 /// What a ring holds, page by page; ``RingDivision`` finds in it where to cut the ring.
 struct RingRiders: Sendable {
     private struct Mark: Sendable {

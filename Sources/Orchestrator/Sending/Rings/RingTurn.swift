@@ -1,5 +1,6 @@
 import ActivityModel
 import Postgres
+import Store
 
 /// One pass of the carousel: the newest change to the next update tokens of a ring, until the lap or the ring ends or
 /// something else is to be done.

@@ -1,6 +1,7 @@
 import APNSTransport
 import ActivityModel
 import ServiceLifecycle
+import Store
 
 /// Sends one change along a ring: slice after slice, each under a look of its own, while those before are on their way
 /// and those before them are being stored. So the wire never waits for the database.

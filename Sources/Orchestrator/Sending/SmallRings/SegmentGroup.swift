@@ -2,6 +2,7 @@ import APNSTransport
 import ActivityModel
 import Logging
 import Postgres
+import Store
 
 /// Segments that were leased together: the small rings among them are served together, one of the others by a worker of
 /// its own, and what is left is given back for other workers.

@@ -2,6 +2,7 @@ import ActivityModel
 import FoundationEssentials
 import JSON
 import Postgres
+import Store
 
 /// A leased ring, the only one of its activity, whose whole work is one routine change to a few riders, with all that
 /// its push needs.

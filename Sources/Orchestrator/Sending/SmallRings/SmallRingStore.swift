@@ -1,5 +1,6 @@
 import ActivityModel
 import Postgres
+import Store
 
 extension SegmentStore {
     /// Looks which of the leased segments are small rings.

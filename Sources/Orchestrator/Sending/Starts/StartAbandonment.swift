@@ -1,4 +1,5 @@
 import Postgres
+import Store
 
 /// What is left of the starts and of the audience of an activity that is over, given up in parts: nobody who has to
 /// hear of the end waits for it, however many they are.

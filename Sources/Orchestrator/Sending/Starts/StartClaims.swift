@@ -1,5 +1,6 @@
 import ActivityModel
 import Postgres
+import Store
 
 /// A start that this worker may send, or an alert in its stead.
 struct ClaimedStart: Sendable {
@@ -171,7 +172,7 @@ struct StartClaims: Sendable {
         let rows = try await connection.query(
             """
             SELECT s.device_key, s.state::text, s.attempts, s.failures, s.fell_back, t.token, d.os_version,
-                   d.activities_enabled, d.frequent_pushes_enabled, d.device_token, \(unescaped: AudienceRows.coverage),
+                   d.activities_enabled, d.frequent_pushes_enabled, d.device_token, \(unescaped: AudienceCoverage.condition),
                    spent.times, spent.counts, clock_timestamp(), \(unescaped: AppVersionRows.appVersion), v.is_withheld,
                    v.decodes_from, \(unescaped: Self.isReported)
             FROM starts AS s JOIN devices AS d USING (device_key) JOIN activities AS a USING (activity_key)

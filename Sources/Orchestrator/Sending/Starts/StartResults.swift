@@ -1,6 +1,7 @@
 import APNSTransport
 import ActivityModel
 import Postgres
+import Store
 
 /// What became of a batch of claimed starts.
 struct StartResults: Sendable {
@@ -92,7 +93,7 @@ struct StartResults: Sendable {
         if !started.isEmpty {
             statements.append(subscriptions(started, activity))
             if started.contains(where: { $0.mode == "channel" }) {
-                statements.append(SegmentStore.announce(activityKeys: [activity.key]))
+                statements.append(SegmentRows.announce(activityKeys: [activity.key]))
             }
         }
         _ = try await connection.pipeline(statements)

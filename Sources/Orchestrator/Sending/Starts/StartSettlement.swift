@@ -2,6 +2,7 @@ import ActivityModel
 import Logging
 import Postgres
 import ServiceLifecycle
+import Store
 
 /// Stores what became of a batch of claimed starts.
 ///

@@ -1,6 +1,7 @@
 import APNSTransport
 import ActivityModel
 import Postgres
+import Store
 
 /// One batch of starts: claimed by row before they leave, settled by row when they are answered (promise 6).
 struct StartTurn: Sendable {

@@ -5,6 +5,7 @@ import Postgres
 import Testing
 
 @testable import Orchestrator
+@testable import Store
 
 @Suite("Several rings of one activity", .timeLimit(.minutes(3)))
 struct DivisionTests {

@@ -1,4 +1,5 @@
 import Postgres
+import Store
 import Synchronization
 import Testing
 

@@ -5,6 +5,7 @@ import Postgres
 import Testing
 
 @testable import Orchestrator
+@testable import Store
 
 @Suite("Sending around the ring", .timeLimit(.minutes(2)))
 struct RingTests {

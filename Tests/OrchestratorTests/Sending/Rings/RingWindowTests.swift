@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Orchestrator
+@testable import Store
 
 @Suite("What a walk has sent and not stored")
 struct RingWindowTests {

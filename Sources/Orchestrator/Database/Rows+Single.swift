@@ -1,8 +1,0 @@
-import Postgres
-
-extension Rows {
-    /// The first column of the first row; nil if there is no row.
-    func single<Value: PostgresDecodable>(_ type: Value.Type) throws -> Value? {
-        try first.map { try $0.decode(type, at: 0) }
-    }
-}

@@ -1,0 +1,237 @@
+import APITypes
+import APNSTransport
+import ActivityModel
+import Store
+
+/// Why a card shows what it shows.
+struct CardVerdict {
+    let story: DeviceStory
+    let card: DeviceStory.Card
+
+    private var newest: Revision { story.activity.newest }
+    /// What is newest, as the beginning of a sentence.
+    private var newestWords: String {
+        story.activity.state == .ended ? "The end (revision \(newest))" : "Revision \(newest)"
+    }
+
+    var verdict: Verdict {
+        switch card.state {
+        case .over: over
+        case .waitingForToken: waiting
+        case .dead: dead
+        case .rejected: rejected
+        case .withheld: withheld
+        case .riding where card.mode == .channel: onChannel
+        case .riding where card.sentRevision >= newest: delivered
+        case .riding, .due: pending
+        }
+    }
+
+    // MARK: Not sent to
+
+    private var over: Verdict {
+        switch card.reason.flatMap(OverReason.init) {
+        case .expired:
+            Verdict(
+                code: "expired",
+                text: "The card was started at \(card.startedAt), more than 8 hours ago. The system has ended it, and "
+                    + "Tally sends nothing more."
+            )
+        case .environmentChanged:
+            Verdict(
+                code: "other_environment",
+                text: "The app was reinstalled in the other environment, so its card is gone."
+            )
+        case .channelLost:
+            Verdict(
+                code: "channel_gone",
+                text:
+                    "Apple has lost the activity's channel. A card cannot move to another one, so this one hears nothing any "
+                    + "more."
+            )
+        case .channelDeleted:
+            Verdict(
+                code: "channel_gone",
+                text: "The activity's channel was deleted before this phone could be told the newest state."
+            )
+        case .tokenMoved:
+            Verdict(
+                code: "token_moved",
+                text: "Another device has reported this card's update token since. Tally sends to that device alone."
+            )
+        case nil:
+            Verdict(code: "card_gone", text: "The phone reported that its card is gone. Tally sends nothing more.")
+        }
+    }
+
+    private var waiting: Verdict {
+        let late = card.isOverdue ? "That is longer than it should take. " : ""
+        let woken = card.isWoken ? "The app was woken to report it. " : ""
+        return Verdict(
+            code: card.isOverdue ? "token_overdue" : "waiting_for_token",
+            text: "The card was started at \(card.startedAt), and the app has not reported its update token since. "
+                + late + woken + "\(newestWords) goes out the moment it does."
+        )
+    }
+
+    private var dead: Verdict {
+        let push = story.lastPush.flatMap { $0.outcome == .tokenDead ? $0 : nil }
+        let time = push.map { " at \($0.at)" } ?? ""
+        return Verdict(
+            code: "token_dead",
+            text:
+                "APNs said\(time) that the update token is no longer active (\(reason(push))): the card is gone, or the "
+                + "token has changed. Tally waits until the app reports a new one."
+        )
+    }
+
+    private var rejected: Verdict {
+        Verdict(
+            code: "token_rejected",
+            text: "APNs does not take the update token here (\(reason(story.lastPush))): it may belong to the other "
+                + "environment or to another app. Tally waits until the app reports it again."
+        )
+    }
+
+    private var withheld: Verdict {
+        Verdict(
+            code: "incompatible_version",
+            text:
+                "\(newestWords) is not sent: the app on the device\(appVersion) could not decode it. The next "
+                + "state is sent if the app can decode it, or when the app is updated."
+        )
+    }
+
+    // MARK: On the way
+
+    private var pending: Verdict {
+        if story.activity.isHalted { return .halted }
+        if let reason = card.reason {
+            return Verdict(
+                code: "retrying",
+                text: "\(newestWords) has not reached APNs yet: \(reason). It is tried again"
+                    + (card.dueAt.map { " at \($0)." } ?? ".")
+            )
+        }
+        if let time = story.activity.heldUntil {
+            return Verdict(
+                code: "held_back",
+                text:
+                    "\(newestWords) is held back until \(time): it is routine, and a rule of the type's policy spaces such "
+                    + "changes out."
+            )
+        }
+        let has = card.sentRevision > 0 ? " It was last sent revision \(card.sentRevision)." : ""
+        return Verdict(code: "pending", text: "\(newestWords) is about to be sent to this phone.\(has)")
+    }
+
+    // MARK: Sent
+
+    private var delivered: Verdict {
+        if let push = story.lastPush, push.outcome == .requestInvalid, push.revision == newest {
+            return Verdict(
+                code: "refused",
+                text:
+                    "APNs refused \(newestWords.lowercasedFirst) for good: \(push.words). The next change may be better."
+            )
+        }
+        return accepted(by: "")
+    }
+
+    private var onChannel: Verdict {
+        guard let channel = story.channel, channel.state != .creating else {
+            return Verdict(
+                code: "channel_missing",
+                text: "The activity has no channel at APNs yet"
+                    + (story.channel?.reason.map { ": \($0)." } ?? ".")
+            )
+        }
+        guard channel.sentRevision >= newest else {
+            if story.activity.isHalted { return .halted }
+            return Verdict(
+                code: "pending",
+                text:
+                    "\(newestWords) is about to be broadcast; the channel has been sent revision \(channel.sentRevision)."
+            )
+        }
+        let offline =
+            channel.storage == .none
+            ? "The channel stores nothing: a phone that was offline at that moment missed it, until the next broadcast."
+            : "The channel stores it for phones that are offline."
+        return accepted(by: " for the channel").adding(offline)
+    }
+
+    private func accepted(by way: String) -> Verdict {
+        guard let spending = story.spending else {
+            return Verdict(
+                code: "current",
+                text: "The card has \(newestWords.lowercasedFirst): its start carried it, or its app reported it."
+            )
+        }
+        if let push = story.lastPush, push.revision == newest, push.outcome == .accepted,
+            let priority = push.priority, priority != spending.priority
+        {
+            return acceptedApart(at: priority)
+        }
+        let text = "\(newestWords) was accepted by APNs\(way) at priority \(spending.priority)"
+        guard spending.priority == PushPriority.ten.rawValue else {
+            let why = PriorityDecision.Reason(rawValue: spending.reason).map(EntryWords.words) ?? spending.reason
+            return Verdict(
+                code: "sent_low_priority",
+                text: "\(text): \(why). The phone may show it later, to save power."
+            )
+        }
+        let budget =
+            "\(spending.spent) of \(spending.units) such pushes within \(Self.words(seconds: spending.windowSeconds))"
+        guard spending.spent > spending.units else {
+            return Verdict(
+                code: "sent",
+                text: "\(text), within the budget (\(budget)). A phone that is online and still has the card shows it."
+            )
+        }
+        return Verdict(
+            code: "sent_over_budget",
+            text:
+                "\(text); this phone's budget was likely used up (\(budget)), so that it may show it late or not at all."
+        )
+    }
+
+    /// The push to this phone had another priority than the revision has for most of its class.
+    private func acceptedApart(at priority: Int) -> Verdict {
+        let text = "\(newestWords) was accepted by APNs at priority \(priority)"
+        if priority == PushPriority.ten.rawValue {
+            return Verdict(
+                code: "sent",
+                text: "\(text): it brought the alert of an earlier revision, which has that priority. A phone that is "
+                    + "online and still has the card shows it."
+            )
+        }
+        return Verdict(
+            code: "sent_low_priority",
+            text:
+                "\(text): it was sent to this phone later than to the others, which takes nothing of their budget. The phone "
+                + "may show it later, to save power."
+        )
+    }
+
+    // MARK: Parts
+
+    /// The version of the app, as part of a sentence.
+    private var appVersion: String {
+        story.device?.appVersion.map { " (version \($0))" } ?? ", which does not say its version,"
+    }
+
+    private func reason(_ push: DeviceStory.Push?) -> String {
+        card.reason ?? push?.words ?? "no reason is known"
+    }
+
+    private static func words(seconds: Int) -> String {
+        if seconds > 0, seconds.isMultiple(of: 3600) { return "\(seconds / 3600) h" }
+        return seconds > 0 && seconds.isMultiple(of: 60) ? "\(seconds / 60) min" : "\(seconds) s"
+    }
+}
+
+extension String {
+    /// For the middle of a sentence.
+    fileprivate var lowercasedFirst: String { prefix(1).lowercased() + dropFirst() }
+}

@@ -1,0 +1,111 @@
+package import Postgres
+
+/// SQL over the rows of `segments` and `wake_ups` that several rooms share: whoever makes work gives it to the segments
+/// in its own transaction.
+package enum SegmentRows {
+    /// The segment number of an activity's channel; rings are numbered from 0.
+    package static let channelSegment: Int16 = -1
+    /// The ring that every activity has from its beginning; the starts are its work, too.
+    package static let firstRing: Int16 = 0
+
+    // MARK: Giving work
+
+    /// The statement that announces work without a queue for one row; for transactions of which there are many at once.
+    package static func announce(activityKeys: [Int64]) -> Query {
+        "INSERT INTO wake_ups (activity_key) SELECT * FROM unnest(\(activityKeys))"
+    }
+
+    /// The same for work that is about cards: one announcement for each activity.
+    package static func announce(cards: [CardKey]) -> Query {
+        let devices = Dictionary(grouping: cards, by: \.activityKey).mapValues { $0.count == 1 ? $0[0].deviceKey : nil }
+        let keys = devices.keys.sorted()
+        return """
+            INSERT INTO wake_ups (activity_key, device_key)
+            SELECT * FROM unnest(\(keys), \(keys.map { devices[$0] ?? nil }))
+            """
+    }
+
+    /// The same for those of the rows of a table that are due: it has the columns of cards.
+    package static func announcement(ofDueAmong cards: String) -> String {
+        """
+        INSERT INTO wake_ups (activity_key, device_key)
+        SELECT activity_key, CASE count(*) WHEN 1 THEN min(device_key) END FROM \(cards)
+        WHERE state = 'due' GROUP BY activity_key
+        """
+    }
+
+    /// An SQL expression: when the segment `s` becomes due if it gets work now. New work does not cut the pause after a
+    /// failure short (promise 2). A pause of more than two hours means that the clock was set back, and does not count.
+    package static func dueNow(_ s: String, now: String = "clock_timestamp()") -> String {
+        """
+        least(\(s).due_at, greatest(\(now), CASE WHEN \(s).retry_at < \(now) + interval '2 hours' THEN \(s).retry_at END))
+        """
+    }
+
+    /// The statement that gives segments work that is due now; for the transaction that makes the work.
+    ///
+    /// Whoever wakes several segments locks them in one order, so that two never wait for each other.
+    package static func wake(activityKeys: [Int64], segments: WakeTarget = .all) -> Query {
+        """
+        WITH woken AS MATERIALIZED (
+            SELECT activity_key, segment FROM segments
+            WHERE activity_key = ANY(\(activityKeys)) AND (\(segments == .all) OR segment >= 0)
+            ORDER BY activity_key, segment FOR NO KEY UPDATE
+        )
+        UPDATE segments AS s SET due_at = \(unescaped: dueNow("s")), wakes = s.wakes + 1
+        FROM woken WHERE s.activity_key = woken.activity_key AND s.segment = woken.segment
+        """
+    }
+
+    /// The statement that gives the ring work that holds a device; without one, the first.
+    package static func wake(activityKey: Int64, ringOf deviceKey: Int64?) -> Query {
+        """
+        UPDATE segments AS s SET due_at = \(unescaped: dueNow("s")), wakes = s.wakes + 1
+        WHERE activity_key = \(activityKey) AND segment >= 0
+          AND CASE WHEN \(deviceKey)::bigint IS NULL THEN segment = 0 ELSE \(deviceKey) > after_key AND \(deviceKey) <= through_key END
+        """
+    }
+
+    /// Which segments of an activity are woken.
+    package enum WakeTarget: Sendable {
+        case all
+        /// The rings only: work that concerns tokens.
+        case rings
+    }
+
+    // MARK: Cards on a ring
+
+    /// The condition that the segment `g` is the ring that holds a card.
+    package static func isRing(of card: String) -> String {
+        """
+        (g.activity_key = \(card).activity_key AND g.segment >= 0
+         AND \(card).device_key > g.after_key AND \(card).device_key <= g.through_key)
+        """
+    }
+
+    /// The condition that a walk has passed a destination since its cursor stood at an origin; null without an origin.
+    /// The segment's row is `g`.
+    package static func hasPassed(_ deviceKey: String, since origin: String) -> String {
+        """
+        (CASE WHEN g.cursor >= \(origin) THEN \(deviceKey) > \(origin) AND \(deviceKey) <= g.cursor
+         WHEN g.cursor < \(origin) THEN \(deviceKey) > \(origin) OR \(deviceKey) <= g.cursor END)
+        """
+    }
+
+    /// What a rider `s` of the ring has been sent at least.
+    package static let sentOnRing = """
+        (SELECT greatest(s.known_revision, g.completed_revision, CASE
+             WHEN \(hasPassed("s.device_key", since: "g.lap_origin")) THEN g.lap_revision END)
+         FROM segments AS g WHERE \(isRing(of: "s")))
+        """
+
+    /// What a rider `s` of the ring has heard: that depends on whether the walk has passed it.
+    package static let heardOnRing = """
+        (SELECT greatest(s.known_revision, CASE
+             WHEN g.lap_revision IS NULL THEN g.completed_revision
+             WHEN \(hasPassed("s.device_key", since: "g.lap_origin")) THEN g.lap_revision
+             WHEN NOT \(hasPassed("s.device_key", since: "g.alert_origin")) THEN g.alert_revision - 1
+             ELSE g.lap_revision - 1 END)
+         FROM segments AS g WHERE \(isRing(of: "s")))
+        """
+}

@@ -1,0 +1,34 @@
+package import APITypes
+import Postgres
+
+extension Store {
+    /// What a caller is told of an error that is not its own fault.
+    ///
+    /// - Returns: 503 where the database is away, overloaded or in the way of itself, so that the same request may
+    ///   succeed in a moment; nil for a mistake of this program.
+    package static func problem(for error: any Error) -> Problem? {
+        guard let error = error as? PostgresError else { return nil }
+        switch error.code {
+        case .unreachable, .poolExhausted, .closed:
+            return .unavailable()
+        case .connectionLost, .timedOut, .cancelled, .commitUnknown:
+            return .outcomeUnknown()
+        case .server where isPassing(sqlState: error.sqlState ?? ""):
+            return .unavailable("The database could not carry out the request now.")
+        default:
+            return nil
+        }
+    }
+
+    /// Whether a SQLSTATE says that the same statement may succeed later (PostgreSQL, appendix A).
+    private static func isPassing(sqlState: String) -> Bool {
+        switch sqlState {
+        case "40001", "40P01": true  // serialization failure, deadlock
+        case "55P03": true  // lock not available
+        case "25P03": true  // this daemon was silent for too long in the transaction
+        case "57014": true  // query cancelled, by its time limit
+        case "57P01", "57P02", "57P03": true  // the server stops, crashed, starts
+        default: sqlState.hasPrefix("53") || sqlState.hasPrefix("08")  // out of resources; connection lost
+        }
+    }
+}

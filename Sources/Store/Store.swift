@@ -1,0 +1,54 @@
+package import Logging
+package import Postgres
+package import ServiceLifecycle
+
+/// The room below all others: what every room writes, and what every room needs to write it.
+///
+/// Start here for events, the timeline, the audit log, kept answers, signing keys, and the SQL that several rooms share.
+///
+/// - **What it does.** It writes what happened (`Events`, `Timeline`, `Audit`), keeps answers to requests with an
+///   `Idempotency-Key` and reads callers and page cursors (`Requests`), opens and seals signing keys (`Signing`),
+///   translates between rows and values (`Database`), and forgets old rows. `Fragments` has the SQL by which other rooms
+///   give the sender work.
+/// - **Who calls it.** All rooms. It calls none of them.
+/// - **Tables that it alone writes.** `events`, `timeline`, `audit_log`, `idempotency_keys`, `provider_tokens`.
+///   Devices that are deleted take their rows of `events` and `timeline` with them (`TimelineErasure`).
+///
+/// One value for the whole daemon, handed to each room.
+package struct Store: Sendable {
+    package let database: Database
+    /// Seal signing keys at rest and sign tickets.
+    package let masterKeys: MasterKeys
+    /// What the operator has set, and the clock.
+    package let settings: OrchestratorSettings
+    package let logger: Logger
+    /// Opens the keys that pushes are signed with.
+    package let signing: SigningIdentities
+    /// Takes down what became of pushes.
+    package let timeline: Timeline
+    /// Knows when it was last reported that the database's clock stepped back.
+    package let skews = ClockSkewWatch()
+
+    package init(database: Database, masterKeys: MasterKeys, settings: OrchestratorSettings, logger: Logger) {
+        self.database = database
+        self.masterKeys = masterKeys
+        self.settings = settings
+        self.logger = logger
+        signing = SigningIdentities(database: database, masterKeys: masterKeys)
+        timeline = Timeline(database: database)
+    }
+
+    /// Writes what the timeline has taken down. It has to stop after everything that records.
+    package var timelineWriter: any Service {
+        TimelineWriter(timeline: timeline, database: database, logger: logger)
+    }
+
+    /// What the store does by itself: it makes and drops partitions, forgets old rows, and seals secrets anew.
+    package var duties: [any Service] {
+        [
+            ExpiryDuty(store: self),
+            PartitionDuty(store: self),
+            MasterKeyRotation(database: database, keys: masterKeys, logger: logger),
+        ]
+    }
+}
