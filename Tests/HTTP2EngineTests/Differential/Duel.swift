@@ -2,9 +2,11 @@ import TestSupport
 
 @testable import HTTP2Engine
 
-/// A random conversation that both client sessions have in lockstep, each with its own strict server.
+/// A random conversation that client sessions have in lockstep, each with its own strict server.
 ///
-/// The servers say the same. So what the sessions do, and what they report, must be the same as well.
+/// The servers say the same. So what the sessions do, and what they report, must be the same as well. Only the turns of
+/// bodies in the connection's window are their own. So two sessions have as much of it as they want, and a session
+/// alone has little.
 final class Duel {
     private var random: SeededRandom
     private let both: [Duellist]
@@ -15,9 +17,9 @@ final class Duel {
     private var cancelled: Set<UInt64> = []
     private(set) var complaints: [String] = []
 
-    init(seed: UInt64) throws {
+    init(seed: UInt64, _ implementations: [HTTP2Implementation] = HTTP2Implementation.allCases) throws {
         random = SeededRandom(seed: seed)
-        both = try HTTP2Implementation.allCases.map { try Duellist($0) }
+        both = try implementations.map { try Duellist($0) }
         shared = try (0..<4).map { number in
             try SharedHeaders(
                 method: number == 3 ? "DELETE" : number == 2 ? "GET" : "POST",
@@ -37,6 +39,7 @@ final class Duel {
     /// Runs the whole conversation.
     func run() throws {
         say { $0.settings([]) }
+        if both.count > 1 { say { $0.grant(1 << 30) } }
         for _ in 0..<Int.random(in: 5...60, using: &random) {
             try step()
             if chance(2, of: 3) { settle() }
@@ -55,7 +58,7 @@ final class Duel {
         case 4: announce()
         case 5:
             let increment = UInt32.random(in: 1...100_000, using: &random)
-            say { $0.grant(increment) }
+            if both.count == 1 { say { $0.grant(increment) } }
         case 6:
             guard let stream = openStream() else { return }
             let increment = UInt32.random(in: 1...100_000, using: &random)
@@ -68,6 +71,8 @@ final class Duel {
             say { $0.goAway(last: last) }
         }
     }
+
+    private var last: Duellist { both[both.count - 1] }
 
     // MARK: The client's owner
 
@@ -82,7 +87,7 @@ final class Duel {
         let request = OutgoingRequest(headers: headers, extra: extra, body: body)
         let path = Array(("/" + String(repeating: "\(tag % 10)", count: length)).utf8)
         let numbers = try both.map { try $0.submit(request, tag: tag, path: path) }
-        require(numbers[0] == numbers[1], "stream \(numbers)")
+        require(numbers[0] == numbers[numbers.count - 1], "stream \(numbers)")
         streams[tag] = numbers[0]
     }
 
@@ -107,7 +112,7 @@ final class Duel {
     /// A stream that both servers have open.
     private func openStream() -> UInt32? {
         let open = both.map { client in Set(client.server.requests.filter { $0.value.isOpen }.keys) }
-        return open[0].intersection(open[1]).sorted().randomElement(using: &random)
+        return open.reduce(open[0]) { $0.intersection($1) }.sorted().randomElement(using: &random)
     }
 
     private func answer() {
@@ -162,9 +167,11 @@ final class Duel {
     private func say(_ words: (StrictServer) -> [UInt8]) {
         let said = both.map { words($0.server) }
         var rest = said[0][...]
-        let largest = [1, 13, 100_000].randomElement(using: &random) ?? 1
+        // Not byte by byte: libnghttp2 counts the pieces of a CONTINUATION's head as so many frames, of which it allows
+        // eight.
+        let largest = [4, 20, 100_000].randomElement(using: &random) ?? 4
         while !rest.isEmpty {
-            let piece = Array(rest.prefix(Int.random(in: 1...largest, using: &random)))
+            let piece = Array(rest.prefix(Int.random(in: 4...largest, using: &random)))
             rest = rest.dropFirst(piece.count)
             for client in both { client.receive(piece) }
         }
@@ -182,24 +189,26 @@ final class Duel {
             complaints += client.complaints.map { "\(client.implementation): \($0)" }
             complaints += client.server.violations.map { "\(client.implementation): \($0)" }
         }
-        require(both[0].session.acceptsRequests == both[1].session.acceptsRequests, "one accepts requests")
-        require(both[0].limits == both[1].limits, "limits \(both.map(\.limits))")
+        require(both[0].session.acceptsRequests == last.session.acceptsRequests, "one accepts requests")
+        // After a GOAWAY, a session without streams reads nothing more.
+        let isOver = both.contains { $0.session.isFinished }
+        require(isOver || both[0].limits == last.limits, "limits \(both.map(\.limits))")
         require(both[0].session.violation == nil, "violation \(both[0].session.violation ?? "")")
         let requests = both.map { Set($0.server.requests.keys) }
-        require(requests[0] == requests[1], "HEADERS \(requests[0].symmetricDifference(requests[1]))")
+        require(requests.allSatisfy { $0 == requests[0] }, "HEADERS \(requests.map { $0.sorted() })")
     }
 
     /// The servers open everything and answer what is open. Then nothing may be left.
     private func finish() {
         settle()
         say { $0.settings([(1, 4096), (3, 1000), (4, 1 << 20), (5, 16_384)]) }
-        say { $0.grant(1 << 28) }
+        if both.count == 1 { say { $0.grant(1 << 30) } }
         settle()
         while complaints.isEmpty {
             let open = both.map { client in
                 Set(client.server.requests.filter { $0.value.isOpen && !$0.value.isAnswered }.keys)
             }
-            require(open[0] == open[1], "open \(open)")
+            require(open.allSatisfy { $0 == open[0] }, "open \(open)")
             guard !open[0].isEmpty, complaints.isEmpty else { break }
             for stream in open[0].sorted() {
                 say { server in
@@ -219,16 +228,20 @@ final class Duel {
     private func compare() {
         for tag in streams.keys.sorted() where streams[tag] != nil {
             let outcomes = both.map { $0.outcomes[tag] }
-            require(outcomes[0] == outcomes[1], "request \(tag): \(outcomes)")
-            require(outcomes[0] != nil || cancelled.contains(tag), "request \(tag) was forgotten")
+            // Whether an answered request has sent its body when it is cancelled is a matter of turns.
+            let isOpen = cancelled.contains(tag) && outcomes.contains(nil)
+            require(isOpen || outcomes.allSatisfy { $0 == outcomes[0] }, "request \(tag): \(outcomes)")
+            require(isOpen || outcomes[0] != nil, "request \(tag) was forgotten")
         }
+        let cancelledStreams = Set(cancelled.compactMap { streams[$0].map { UInt32($0) } })
         for (stream, request) in both[0].server.requests {
-            guard let other = both[1].server.requests[stream] else { continue }
+            guard let other = last.server.requests[stream] else { continue }
             require(request.fields == other.fields, "the fields of stream \(stream)")
             // How far a body gets before its stream ends is a matter of turns.
             let common = min(request.body.count, other.body.count)
             require(request.body.prefix(common) == other.body.prefix(common), "the body of stream \(stream)")
-            require(request.resetCode == other.resetCode, "the reset of stream \(stream)")
+            let isSame = request.resetCode == other.resetCode || cancelledStreams.contains(stream)
+            require(isSame, "the reset of stream \(stream): \(both.map { $0.server.requests[stream]?.resetCode })")
         }
     }
 }

@@ -52,10 +52,7 @@ extension TallyClientSession {
             let fits = unsafe streams.slots[slot].header(name, value, limit: streams.maximumHeaders)
             if !fits { reset(slot, .internalError) }
         }
-        guard isWhole else {
-            if let slot = begun.slot { reset(slot, .compressionError) }
-            throw SessionFault(.compressionError, "a header block cannot be decoded")
-        }
+        guard isWhole else { throw SessionFault(.compressionError, "a header block cannot be decoded") }
         block = isLast ? nil : begun
         if isLast, let slot = begun.slot { endHeaders(slot, endsStream: begun.endsStream) }
     }

@@ -5,11 +5,14 @@ extension TallyClientSession {
 
     func nextOutput() throws(HTTP2Error) -> UnsafeRawBufferPointer? {
         output.removeAll()
-        if control.count > 0 || unsaidIncrement > 0 || !resets.isEmpty || !windowUpdates.isEmpty { writeControl() }
+        if control.count > 0 { writeControl() }
         if let fault {
+            // Nothing else matters to the peer any more.
             if !fault.isSaid { appendGoAway(fault.code, to: &output) }
             self.fault?.isSaid = true
         } else {
+            if !resets.isEmpty { writeResets() }
+            if unsaidIncrement > 0 || !windowUpdates.isEmpty { writeWindowUpdates() }
             // Bodies that have waited go before new requests, which would take their window.
             writeBodies()
             writeRequests()
@@ -22,12 +25,18 @@ extension TallyClientSession {
         control.removeAll()
         acknowledgements = 0
         refusals = 0
+    }
+
+    private func writeResets() {
         for (queued, code) in resets where flows[queued.slot].stream == queued.stream {
             guard flows[queued.slot].phase == .closing else { continue }
             appendReset(stream: queued.stream, code, to: &output)
             close(queued.slot, code)
         }
         resets.removeAll(keepingCapacity: true)
+    }
+
+    private func writeWindowUpdates() {
         if unsaidIncrement > 0 { appendWindowUpdate(stream: 0, unsaidIncrement, to: &output) }
         unsaidIncrement = 0
         for queued in windowUpdates where flows[queued.slot].stream == queued.stream {

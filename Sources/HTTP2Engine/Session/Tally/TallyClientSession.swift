@@ -105,7 +105,7 @@ final class TallyClientSession: ClientSession {
     }
 
     private var hasOutput: Bool {
-        if let fault, !fault.isSaid { return true }
+        if let fault { return !fault.isSaid || control.count > 0 }
         return control.count > 0 || !resets.isEmpty
     }
 
