@@ -18,6 +18,8 @@ final class ClientStreams {
     private var capacity = 64
     private var free: [Int] = []
     var notes: [Note] = []
+    /// The last stream whose HEADERS were encoded. Only libnghttp2's callbacks write it.
+    var lastEncoded: Int32 = 0
     /// The smallest last stream in a GOAWAY of the server.
     var lastProcessed = Int32.max
     /// The library's error about the last frame that it refused. It may concern one stream only.

@@ -6,6 +6,8 @@ final class NGHTTP2ClientSession: ClientSession {
     private let session: NGHTTP2Session
     private var list = HeaderList()
     private var goAwaySent = false
+    /// The last stream whose request was withdrawn from the queue.
+    private var lastWithdrawn: Int32 = 0
 
     /// Queues the connection preface and the client's SETTINGS.
     ///
@@ -95,6 +97,7 @@ final class NGHTTP2ClientSession: ClientSession {
     func cancel(stream: Int32) {
         // The library knows a stream only after its request was serialized. Before that, the search may be long.
         guard let slot = unsafe StreamKey.slot(session.raw, stream) ?? streams.search(stream: stream) else { return }
+        guard unsafe !streams.slots[slot].isCancelled else { return }
         unsafe streams.slots[slot].isCancelled = true
         session.reset(stream: stream, code: .cancel)
     }
@@ -102,10 +105,14 @@ final class NGHTTP2ClientSession: ClientSession {
     /// Withdraws requests that are submitted but not encoded. The library would keep them until there is room, possibly
     /// forever.
     private func withdrawQueued() {
+        // A limit of 0 may arrive twice before the first withdrawal is reported.
+        let first = max(streams.lastEncoded, lastWithdrawn)
         for slot in unsafe streams.slots.indices {
             let stream = unsafe streams.slots[slot].stream
-            guard stream != 0, unsafe StreamKey.slot(session.raw, stream) == nil else { continue }
-            session.reset(stream: stream, code: .cancel)
+            guard stream > first else { continue }
+            lastWithdrawn = max(lastWithdrawn, stream)
+            // A second reset of a queued request would be sent, and a server ends the connection for that.
+            if unsafe !streams.slots[slot].isCancelled { session.reset(stream: stream, code: .cancel) }
             streams.notes.append(.notSent(slot: slot, stream: stream))
         }
     }

@@ -32,10 +32,13 @@ final class Duellist {
         )
     }
 
-    /// Submits if a connection would; the number of the stream.
+    /// Whether a connection would submit a request.
+    var hasRoom: Bool { session.acceptsRequests && session.openStreams < session.maximumConcurrentStreams }
+
+    /// Submits a request if there is room; the number of its stream.
+    @discardableResult
     func submit(_ request: OutgoingRequest, tag: UInt64, path: [UInt8]) throws -> Int32? {
-        guard session.acceptsRequests, session.openStreams < session.maximumConcurrentStreams else { return nil }
-        return try session.submit(request, tag: tag, pathSuffix: path.span)
+        hasRoom ? try session.submit(request, tag: tag, pathSuffix: path.span) : nil
     }
 
     func receive(_ bytes: [UInt8]) {

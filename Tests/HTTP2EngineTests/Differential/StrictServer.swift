@@ -92,8 +92,9 @@ final class StrictServer {
             bytes.removeFirst(RawFrame.preface.count)
             hasPreface = true
         }
-        for frame in RawFrame.split(bytes) {
-            bytes.removeFirst(frame.count)
+        let frames = RawFrame.split(bytes)
+        bytes.removeFirst(frames.reduce(0) { $0 + $1.count })
+        for frame in frames {
             let stream = frame[5..<9].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
             take(type: frame[3], flags: frame[4], stream: stream, Array(frame.dropFirst(9)))
         }
@@ -139,13 +140,23 @@ final class StrictServer {
     private func finishBlock() {
         guard let block else { return violations.append("CONTINUATION without HEADERS") }
         self.block = nil
-        var rest = block.bytes
+        var offset = 0
         while true {
             var field = nghttp2_nv()
             var flags: Int32 = 0
-            let taken = nghttp2_hd_inflate_hd2(inflater, &field, &flags, rest, rest.count, 1)
+            let taken = block.bytes.withUnsafeBufferPointer { bytes in
+                let rest = bytes[offset...]
+                return nghttp2_hd_inflate_hd2(
+                    inflater,
+                    &field,
+                    &flags,
+                    UnsafeBufferPointer(rebasing: rest).baseAddress,
+                    rest.count,
+                    1
+                )
+            }
             guard taken >= 0 else { return violations.append("the block of \(block.stream) cannot be decoded") }
-            rest.removeFirst(taken)
+            offset += taken
             if flags & Int32(NGHTTP2_HD_INFLATE_EMIT.rawValue) != 0 {
                 let name = String(decoding: UnsafeBufferPointer(start: field.name, count: field.namelen), as: UTF8.self)
                 let value = String(
