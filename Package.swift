@@ -224,8 +224,8 @@ let package = Package(
         .executableTarget(
             name: "tallyd",
             dependencies: [
-                "APITypes", "APNSSimulator", "APNSTransport", "ActivityModel", "Cryptography", "HTTPAPI", "JSON",
-                "LocalPostgres", "Orchestrator", "Postgres", "Store", "TallyClient",
+                "APITypes", "APNSSimulator", "APNSTransport", "ActivityModel", "Cryptography", "HTTP2Engine", "HTTPAPI",
+                "JSON", "LocalPostgres", "Orchestrator", "Postgres", "Store", "TallyClient",
                 argumentParser, configuration, logging, metrics, serviceLifecycle, systemPackage, unixSignals,
             ],
             swiftSettings: swiftSettings
@@ -298,9 +298,18 @@ let package = Package(
             dependencies: ["COpenSSL", "Cryptography", "TLSEngine", "TestSupport"],
             swiftSettings: swiftSettings
         ),
+        // As TestSupport, for the tests that run with both client sessions.
+        .target(
+            name: "HTTP2TestSupport",
+            dependencies: ["HTTP2Engine"],
+            path: "Tests/HTTP2TestSupport",
+            swiftSettings: swiftSettings
+        ),
         .testTarget(
             name: "HTTP2EngineTests",
-            dependencies: ["CNGHTTP2", "Cryptography", "HTTP2Engine", "Reactor", "TLSEngine", "TestSupport"],
+            dependencies: [
+                "CNGHTTP2", "Cryptography", "HTTP2Engine", "HTTP2TestSupport", "Reactor", "TLSEngine", "TestSupport",
+            ],
             swiftSettings: swiftSettings
         ),
         // The whole system as processes, for the tests from end to end and for chaos; and the judge of its promises.
@@ -359,8 +368,8 @@ let package = Package(
         .testTarget(
             name: "APNSTransportTests",
             dependencies: [
-                "APNSTransport", "ActivityModel", "Cryptography", "HTTP2Engine", "JSON", "Reactor", "TLSEngine",
-                "TestSupport",
+                "APNSTransport", "ActivityModel", "Cryptography", "HTTP2Engine", "HTTP2TestSupport", "JSON", "Reactor",
+                "TLSEngine", "TestSupport",
                 logging, metrics, metricsTestKit, serviceLifecycle,
             ],
             swiftSettings: swiftSettings

@@ -84,6 +84,7 @@ struct Daemon: Sendable {
 
     private func client(on database: Database, _ masterKeys: MasterKeys, _ logger: Logger) throws -> APNSClient {
         var transport = APNSClientConfiguration()
+        transport.http2 = configuration.apnsHTTP2
         // A push also waits for its connection, so reconnecting has the same longest delay as retrying.
         transport.maximumReconnectDelay = configuration.apnsRetryMaximum
         return try APNSClient(

@@ -69,9 +69,17 @@ let package = Package(
             dependencies: ["COpenSSL", "Cryptography", "TLSEngine", "TestSupport"],
             swiftSettings: swiftSettings
         ),
+        .target(
+            name: "HTTP2TestSupport",
+            dependencies: ["HTTP2Engine"],
+            path: "Tests/HTTP2TestSupport",
+            swiftSettings: swiftSettings
+        ),
         .testTarget(
             name: "HTTP2EngineTests",
-            dependencies: ["CNGHTTP2", "Cryptography", "HTTP2Engine", "Reactor", "TLSEngine", "TestSupport"],
+            dependencies: [
+                "CNGHTTP2", "Cryptography", "HTTP2Engine", "HTTP2TestSupport", "Reactor", "TLSEngine", "TestSupport",
+            ],
             swiftSettings: swiftSettings
         ),
     ]

@@ -1,5 +1,9 @@
+package import HTTP2Engine
+
 /// The limits and timeouts of the transport.
 package struct APNSClientConfiguration: Sendable, Hashable {
+    /// Who writes and reads the frames of the connections.
+    package var http2 = HTTP2Implementation.tally
     /// The maximum number of concurrent connections for one (endpoint, team, key), 1 to 64.
     ///
     /// They are opened on demand. With Apple's usual 1,000 streams and a round trip of 50 ms, sixteen connections carry

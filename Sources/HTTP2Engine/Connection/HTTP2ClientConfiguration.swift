@@ -1,5 +1,7 @@
 /// Limits of a client connection.
 package struct HTTP2ClientConfiguration: Sendable {
+    /// Who writes and reads the frames.
+    package var implementation = HTTP2Implementation.tally
     /// The limit for name lookup, TCP, TLS and the server's first SETTINGS, all together.
     package var connectTimeout: Duration = .seconds(10)
     /// How long ``HTTP2ClientConnection/close()`` waits for open streams before it fails them.

@@ -246,6 +246,7 @@ package final class HTTP2ClientConnection {
                 throw HTTP2Error(error.code == .timedOut ? .timedOut : .unreachable, host, cause: error)
             }
             let session = try FrameSessions.client(
+                configuration.implementation,
                 maximumBody: configuration.maximumResponseBody,
                 maximumHeaders: configuration.maximumResponseHeaders
             )

@@ -114,6 +114,7 @@ final class Wire {
     func submitted() {
         submissions += 1
         if submissions >= Self.submissionsPerRound, state == .open {
+            // A record that is not full waits for the rest of the pass.
             do throws(HTTP2Error) { try encode() } catch { end(.orderly(error)) }
         }
         schedule()
@@ -252,7 +253,10 @@ final class Wire {
     private func flush() -> HTTP2Error? {
         do throws(HTTP2Error) {
             while true {
-                if state == .open { try encode() }
+                if state == .open {
+                    try encode()
+                    try sealRest()
+                }
                 // Encoding stops at the high-water mark, so there may be more after the socket has taken everything.
                 guard tls.outputCount > 0, try send() else { return nil }
             }
@@ -261,7 +265,8 @@ final class Wire {
         }
     }
 
-    /// Moves frames from the session through TLS, combined into full records.
+    /// Moves frames from the session through TLS, combined into full records. The last one may be incomplete:
+    /// ``sealRest()``.
     private func encode() throws(HTTP2Error) {
         submissions = 0
         // Checked once per record, because the output grows by whole records.
@@ -269,26 +274,37 @@ final class Wire {
         while room > 0, let frame = try unsafe session.nextOutput() {
             var rest = unsafe frame
             while rest.count > 0 {
+                if gathered == 0, rest.count >= Self.recordSize {
+                    try unsafe seal(UnsafeRawBufferPointer(rebasing: rest.prefix(Self.recordSize)))
+                    unsafe rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(Self.recordSize))
+                    room = Self.highWater - tls.outputCount
+                    continue
+                }
                 let count = min(rest.count, Self.recordSize - gathered)
                 let part = unsafe UnsafeRawBufferPointer(rebasing: rest.prefix(count))
                 unsafe UnsafeMutableRawBufferPointer(rebasing: record[gathered...]).copyMemory(from: part)
                 gathered += count
                 unsafe rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
                 if gathered == Self.recordSize {
-                    try seal()
+                    try sealRest()
                     room = Self.highWater - tls.outputCount
                 }
             }
         }
-        try seal()
     }
 
-    private func seal() throws(HTTP2Error) {
-        var start = 0
-        defer { gathered = 0 }
-        while start < gathered {
-            switch unsafe tls.write(UnsafeRawBufferPointer(rebasing: record[start..<gathered])) {
-            case .complete(let count): start += count
+    /// Encrypts what is gathered.
+    private func sealRest() throws(HTTP2Error) {
+        let count = gathered
+        gathered = 0
+        try unsafe seal(UnsafeRawBufferPointer(rebasing: record.prefix(count)))
+    }
+
+    private func seal(_ bytes: UnsafeRawBufferPointer) throws(HTTP2Error) {
+        var rest = unsafe bytes
+        while rest.count > 0 {
+            switch unsafe tls.write(rest) {
+            case .complete(let count): unsafe rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
             case .wantsMore, .closed: throw HTTP2Error(.tls, "the TLS session takes no data")
             case .failed(let error): throw HTTP2Error(.tls, "write", cause: error)
             }
@@ -352,6 +368,8 @@ final class Wire {
 
     /// Writes the bytes that wait for the socket, then close_notify or an alert.
     private func writeLast() {
+        // Frames that are encoded leave, so that the peer knows of them. If TLS has failed, nothing leaves.
+        if state == .open { try? sealRest() }
         let hadFrames = tls.outputCount > 0
         if state == .open { tls.close() }
         guard tls.outputCount > 0 else { return }

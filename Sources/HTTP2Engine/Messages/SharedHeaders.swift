@@ -58,6 +58,17 @@ package final class SharedHeaders: Sendable {
         unsafe storage.deallocate()
     }
 
+    /// Checks the path of a request: visible characters that begin with a slash.
+    ///
+    /// - Throws: ``HTTP2Error/Code/invalidRequest`` if the path is not allowed.
+    func checkPath(suffix: Span<UInt8>) throws(HTTP2Error) {
+        let first = pathPrefix.first ?? (suffix.isEmpty ? 0 : suffix[0])
+        let isVisible = unsafe suffix.withUnsafeBufferPointer { unsafe HeaderRules.isVisible($0) }
+        guard first == UInt8(ascii: "/"), isVisible else {
+            throw HTTP2Error(.invalidRequest, ":path is not allowed in a request")
+        }
+    }
+
     /// Names and values; valid as long as this object lives.
     var buffer: UnsafeBufferPointer<UInt8> { unsafe UnsafeBufferPointer(storage) }
 }

@@ -111,6 +111,12 @@ enum ClientCallbacks {
     private static let frameSent: nghttp2_on_frame_send_callback = { _, frame, context in
         guard let frame = unsafe frame else { return 0 }
         switch unsafe nghttp2_frame_type(rawValue: UInt32(frame.pointee.hd.type)) {
+        case NGHTTP2_HEADERS:
+            let stream = unsafe frame.pointee.hd.stream_id
+            return unsafe with(context) { streams in
+                streams.lastEncoded = stream
+                return 0
+            }
         case NGHTTP2_RST_STREAM:
             return unsafe with(context) { streams in
                 // The fault concerned one stream, which has ended with it.

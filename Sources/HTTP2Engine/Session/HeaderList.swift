@@ -32,16 +32,13 @@ struct HeaderList: ~Copyable {
         _ headers: SharedHeaders,
         pathSuffix: Span<UInt8>
     ) throws(HTTP2Error) -> UnsafeBufferPointer<nghttp2_nv> {
+        try headers.checkPath(suffix: pathSuffix)
         if current !== headers { rebuild(headers) }
         let start = headers.pathPrefix.count
         let end = start + pathSuffix.count
         if unsafe end > path.count { growPath(to: 2 * end, keeping: start) }
-        let isVisible = unsafe pathSuffix.withUnsafeBufferPointer { suffix in
+        unsafe pathSuffix.withUnsafeBufferPointer { suffix in
             _ = unsafe path[start..<end].update(fromContentsOf: suffix)
-            return unsafe HeaderRules.isVisible(suffix)
-        }
-        guard isVisible, unsafe end > 0 && path[0] == UInt8(ascii: "/") else {
-            throw HTTP2Error(.invalidRequest, ":path is not allowed in a request")
         }
         unsafe entries[SharedHeaders.pseudoHeaders].value = path.baseAddress
         unsafe entries[SharedHeaders.pseudoHeaders].valuelen = end

@@ -6,6 +6,8 @@ final class NGHTTP2ClientSession: ClientSession {
     private let session: NGHTTP2Session
     private var list = HeaderList()
     private var goAwaySent = false
+    /// The last stream whose request was withdrawn from the queue.
+    private var lastWithdrawn: Int32 = 0
 
     /// Queues the connection preface and the client's SETTINGS.
     ///
@@ -95,6 +97,7 @@ final class NGHTTP2ClientSession: ClientSession {
     func cancel(stream: Int32) {
         // The library knows a stream only after its request was serialized. Before that, the search may be long.
         guard let slot = unsafe StreamKey.slot(session.raw, stream) ?? streams.search(stream: stream) else { return }
+        guard unsafe !streams.slots[slot].isCancelled else { return }
         unsafe streams.slots[slot].isCancelled = true
         session.reset(stream: stream, code: .cancel)
     }
@@ -102,10 +105,14 @@ final class NGHTTP2ClientSession: ClientSession {
     /// Withdraws requests that are submitted but not encoded. The library would keep them until there is room, possibly
     /// forever.
     private func withdrawQueued() {
+        // A limit of 0 may arrive twice before the first withdrawal is reported.
+        let first = max(streams.lastEncoded, lastWithdrawn)
         for slot in unsafe streams.slots.indices {
             let stream = unsafe streams.slots[slot].stream
-            guard stream != 0, unsafe StreamKey.slot(session.raw, stream) == nil else { continue }
-            session.reset(stream: stream, code: .cancel)
+            guard stream > first else { continue }
+            lastWithdrawn = max(lastWithdrawn, stream)
+            // A second reset of a queued request would be sent, and a server ends the connection for that.
+            if unsafe !streams.slots[slot].isCancelled { session.reset(stream: stream, code: .cancel) }
             streams.notes.append(.notSent(slot: slot, stream: stream))
         }
     }
@@ -131,53 +138,10 @@ final class NGHTTP2ClientSession: ClientSession {
 
     @discardableResult
     func takeEvents(_ body: (ClientEvent) -> Void) -> Bool {
-        var index = 0
-        var ended = false
-        // Handlers may submit during the loop, which may add notes. None is removed meanwhile.
-        while index < streams.notes.count {
-            switch streams.notes[index] {
-            case .settings(let limit):
-                if limit == 0 { withdrawQueued() }
-                body(.settings(maximumConcurrentStreams: limit))
-            case .goAway(let last, let code, let data):
-                body(.goAway(lastStreamID: last, code: HTTP2ErrorCode(rawValue: code), debugData: data))
-            case .pong(let number): body(.pong(number))
-            case .closed(let slot, let stream, let code):
-                guard unsafe streams.slots[slot].stream == stream else { break }
-                let last = streams.lastProcessed
-                ended = true
-                finish(slot, body) { unsafe streams.slots[slot].outcome(code: code, lastProcessed: last) }
-            case .notSent(let slot, let stream):
-                guard unsafe streams.slots[slot].stream == stream else { break }
-                ended = true
-                finish(slot, body) { unsafe streams.slots[slot].failure(.notProcessed) }
-            }
-            index += 1
-        }
-        streams.notes.removeAll(keepingCapacity: true)
-        return ended
+        streams.takeEvents(body) { withdrawQueued() }
     }
 
     func failOpenStreams(lastWritten: Int32, _ body: (ClientEvent) -> Void) {
-        let open = unsafe streams.slots.indices.map { unsafe (slot: $0, stream: streams.slots[$0].stream) }
-        for (slot, stream) in open.filter({ $0.stream != 0 }).sorted(by: { $0.stream < $1.stream }) {
-            let never = stream > lastWritten || stream > streams.lastProcessed
-            finish(slot, body) { unsafe streams.slots[slot].failure(never ? .notProcessed : .connectionLost) }
-        }
-    }
-
-    /// Removes the stream from the count before its owner is called, so that the owner sees the free room.
-    ///
-    /// The event must be released before the slot is recycled. While it holds the response, the slot's memory cannot be
-    /// reused.
-    private func finish(_ slot: Int, _ body: (ClientEvent) -> Void, event: () -> ClientEvent?) {
-        let ended = event()
-        streams.retire(slot)
-        Self.hand(ended, to: body)
-        streams.recycle(slot)
-    }
-
-    private static func hand(_ event: consuming ClientEvent?, to body: (ClientEvent) -> Void) {
-        if let event { body(event) }
+        streams.failOpenStreams(lastWritten: lastWritten, body)
     }
 }

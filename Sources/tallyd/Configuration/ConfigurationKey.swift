@@ -65,6 +65,10 @@ struct ConfigurationKey: Sendable {
         "TALLY_APNS_CA_FILE",
         "PEM file of further trust roots for APNs; default none"
     )
+    static let apnsHTTP2 = ConfigurationKey(
+        "TALLY_APNS_HTTP2",
+        "who speaks HTTP/2 to APNs: tally, or nghttp2 for the library libnghttp2; default tally"
+    )
     static let apnsRetryMaximum = ConfigurationKey(
         "TALLY_APNS_RETRY_MAX_SECONDS",
         "longest wait between two tries of a push, or to connect to APNs, 1 to 3600; default 30"

@@ -2,6 +2,7 @@ import APNSTransport
 import ActivityModel
 import Configuration
 import Cryptography
+import HTTP2Engine
 import Logging
 import Orchestrator
 import Postgres
@@ -28,6 +29,7 @@ struct DaemonConfiguration: Sendable {
     var bootstrapKey: String?
     var endpoints = APNSEndpoints()
     var apnsCAFile: String?
+    var apnsHTTP2 = HTTP2Implementation.tally
     var apnsRetryMaximum = Self.standard.retryCap
     var eventRetention = Self.standard.eventRetention
     /// Nil: forever.
@@ -77,6 +79,12 @@ extension DaemonConfiguration {
             throw ConfigurationError(key: ConfigurationKey.bootstrapKey.name, message: "has fewer than 16 characters")
         }
         apnsCAFile = reader.text(.apnsCAFile)
+        if let word = reader.text(.apnsHTTP2) {
+            guard let implementation = HTTP2Implementation(rawValue: word) else {
+                throw ConfigurationError(key: ConfigurationKey.apnsHTTP2.name, message: "is neither tally nor nghttp2")
+            }
+            apnsHTTP2 = implementation
+        }
         if let seconds = try reader.integer(.apnsRetryMaximum, in: 1...3600) { apnsRetryMaximum = .seconds(seconds) }
         if let days = try reader.integer(.eventRetention, in: 1...365) { eventRetention = .seconds(days * 86_400) }
         activityRetention = try Self.retention(reader, .activityRetention, default: activityRetention)
@@ -159,7 +167,8 @@ extension DaemonConfiguration {
             .databaseURL, .databaseConnections, .httpHost, .httpPort, .metricsHost, .metricsPort, .httpRateLimit,
             .intakeLimit, .intakeWait, .ringSize,
             .masterKey, .previousMasterKey, .bootstrapKey, .apnsCAFile,
-            .apnsRetryMaximum, .eventRetention, .activityRetention, .auditRetention, .logLevel, .logFormat, .drainDelay,
+            .apnsHTTP2, .apnsRetryMaximum, .eventRetention, .activityRetention, .auditRetention, .logLevel, .logFormat,
+            .drainDelay,
         ]
             + APNSEnvironment.allCases.flatMap { environment in
                 APNSAPI.allCases.map { ConfigurationKey.apnsURL(environment.rawValue, $0.rawValue) }

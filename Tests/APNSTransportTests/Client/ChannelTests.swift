@@ -1,9 +1,10 @@
 import APNSTransport
 import ActivityModel
 import HTTP2Engine
+import HTTP2TestSupport
 import Testing
 
-@Suite("Broadcasts and channels", .timeLimit(.minutes(1)))
+@Suite("Broadcasts and channels", .timeLimit(.minutes(1)), .bothSessions)
 struct ChannelTests {
     private let bundleID: BundleID
     private let channelID: APNSChannelID

@@ -1,5 +1,6 @@
 import APNSTransport
 import ActivityModel
+import HTTP2TestSupport
 import Logging
 import Metrics
 import MetricsTestKit
@@ -107,6 +108,7 @@ extension APNSClientConfiguration {
     /// Short waits between attempts, long ones for answers.
     static var quick: APNSClientConfiguration {
         var configuration = APNSClientConfiguration()
+        configuration.http2 = BothSessions.implementation
         configuration.reconnectDelay = .milliseconds(5)
         configuration.refusalPause = .milliseconds(5)
         // A busy machine must not look like a slow server.

@@ -1,9 +1,10 @@
 import APNSTransport
 import ActivityModel
 import HTTP2Engine
+import HTTP2TestSupport
 import Testing
 
-@Suite("The life of connections", .timeLimit(.minutes(1)))
+@Suite("The life of connections", .timeLimit(.minutes(1)), .bothSessions)
 struct ConnectionTests {
     @Test("a server that answers once and then ends the connection is not called without a pause")
     func shortLives() async throws {

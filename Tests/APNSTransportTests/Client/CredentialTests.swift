@@ -1,9 +1,10 @@
 import APNSTransport
 import ActivityModel
+import HTTP2TestSupport
 import Synchronization
 import Testing
 
-@Suite("Keys and provider tokens in use", .timeLimit(.minutes(1)))
+@Suite("Keys and provider tokens in use", .timeLimit(.minutes(1)), .bothSessions)
 struct CredentialTests {
     @Test("a wrong key is found by one request; the rest of the batch does not leave")
     func invalidToken() async throws {

@@ -1,10 +1,11 @@
 import APNSTransport
 import ActivityModel
 import HTTP2Engine
+import HTTP2TestSupport
 import MetricsTestKit
 import Testing
 
-@Suite("What the transport tells of itself", .timeLimit(.minutes(1)))
+@Suite("What the transport tells of itself", .timeLimit(.minutes(1)), .bothSessions)
 struct MetricsTests {
     @Test("answers are counted per app, status and reason; words that Apple does not know are one")
     func answers() async throws {

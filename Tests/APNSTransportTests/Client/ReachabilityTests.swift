@@ -1,13 +1,14 @@
 import APNSTransport
 import ActivityModel
 import HTTP2Engine
+import HTTP2TestSupport
 import Logging
 import MetricsTestKit
 import Reactor
 import ServiceLifecycle
 import Testing
 
-@Suite("Servers that cannot be reached", .timeLimit(.minutes(1)))
+@Suite("Servers that cannot be reached", .timeLimit(.minutes(1)), .bothSessions)
 struct ReachabilityTests {
     @Test("a certificate under a foreign authority is named, at once, and nothing is sent")
     func foreignAuthority() async throws {

@@ -2,9 +2,10 @@ import APNSTransport
 import ActivityModel
 import Cryptography
 import HTTP2Engine
+import HTTP2TestSupport
 import Testing
 
-@Suite("Sending to tokens", .timeLimit(.minutes(1)))
+@Suite("Sending to tokens", .timeLimit(.minutes(1)), .bothSessions)
 struct SendingTests {
     @Test("each token gets one request with the shared header fields and body")
     func everyTokenOnce() async throws {

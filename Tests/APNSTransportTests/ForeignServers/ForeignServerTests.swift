@@ -1,11 +1,12 @@
 import APNSTransport
 import ActivityModel
 import Cryptography
+import HTTP2TestSupport
 import Logging
 import TestSupport
 import Testing
 
-@Suite("Servers that others made", .timeLimit(.minutes(1)))
+@Suite("Servers that others made", .timeLimit(.minutes(1)), .bothSessions)
 struct ForeignServerTests {
     private static let longestBody = Array((#"{"aps":{}}"# + String(repeating: " ", count: 4086)).utf8)
 

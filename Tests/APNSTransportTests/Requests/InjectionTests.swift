@@ -1,10 +1,11 @@
 import APNSTransport
 import ActivityModel
 import HTTP2Engine
+import HTTP2TestSupport
 import Testing
 
 /// Texts that would say more than one thing, if they came into a path or a header field of a request to Apple.
-@Suite("Injection into requests to APNs", .timeLimit(.minutes(1)))
+@Suite("Injection into requests to APNs", .timeLimit(.minutes(1)), .bothSessions)
 struct InjectionTests {
     static let texts = [
         "a\r\napns-topic: com.example.other", "a\nb", "a\rb", "a\0b", "a/../../3/device/00", "../a", "/", "a/b",

@@ -1,5 +1,6 @@
 import Glibc
 import HTTP2Engine
+import HTTP2TestSupport
 import Reactor
 import Synchronization
 import TLSEngine
@@ -8,7 +9,7 @@ import Testing
 /// A server that keeps every request open.
 private let silent: TestServer.Answer = { _, _ in }
 
-@Suite("What can go wrong on a connection", .timeLimit(.minutes(1)))
+@Suite("What can go wrong on a connection", .timeLimit(.minutes(1)), .bothSessions)
 struct FaultTests {
     @Test("nobody listens: unreachable, and nothing else is told")
     func refused() async throws {

@@ -1,11 +1,12 @@
 import Foundation
 import Glibc
 import HTTP2Engine
+import HTTP2TestSupport
 import Reactor
 import TestSupport
 import Testing
 
-@Suite("Other people's clients and servers", .timeLimit(.minutes(1)))
+@Suite("Other people's clients and servers", .timeLimit(.minutes(1)), .bothSessions)
 struct ForeignPeerTests {
     @Test("our client and nghttpd agree")
     func clientAgainstNghttpd() async throws {

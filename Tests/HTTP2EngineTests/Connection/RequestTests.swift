@@ -1,8 +1,9 @@
 import HTTP2Engine
+import HTTP2TestSupport
 import Reactor
 import Testing
 
-@Suite("Requests over TLS on loopback", .timeLimit(.minutes(1)))
+@Suite("Requests over TLS on loopback", .timeLimit(.minutes(1)), .bothSessions)
 struct RequestTests {
     @Test("a request arrives as it was sent, and so does its answer")
     func roundTrip() async throws {

@@ -1,8 +1,9 @@
+import HTTP2TestSupport
 import Testing
 
 @Suite("Attacks by name")
 struct AttackTests {
-    @Test("frames that are wrong at both ends, against a client", arguments: FrameAttacks.all)
+    @Test("frames that are wrong at both ends, against a client", .bothSessions, arguments: FrameAttacks.all)
     func client(attack: Attack) throws {
         try attack.run(against: .client)
     }
@@ -12,7 +13,7 @@ struct AttackTests {
         try attack.run(against: .server)
     }
 
-    @Test("a hostile server", arguments: ClientAttacks.all)
+    @Test("a hostile server", .bothSessions, arguments: ClientAttacks.all)
     func hostileServer(attack: Attack) throws {
         try attack.run(against: .client)
     }

@@ -1,9 +1,10 @@
+import HTTP2TestSupport
 import Testing
 
 @testable import HTTP2Engine
 
 /// Frames that are each allowed, without end: what we keep stays bounded whether or not the peer reads our answers.
-@Suite("Floods")
+@Suite("Floods", .bothSessions)
 struct FloodTests {
     /// One kind of frame again and again, with the number of the repetition.
     struct Flood: Sendable, CustomTestStringConvertible {
@@ -114,6 +115,7 @@ struct FloodTests {
         }
         victim.feed(bytes)
         #expect(victim.memory.peak < Self.bound)
+        #expect(victim.waitingBytes < Self.bound)
         #expect(victim.slots <= Victim.maximumStreams)
         #expect(victim.keptBytes <= Victim.maximumStreams * (Victim.maximumBody + Victim.maximumHeaders))
         #expect(victim.end() == [])

@@ -1,15 +1,19 @@
+import HTTP2TestSupport
 import TestSupport
 import Testing
 
 @testable import HTTP2Engine
 
 /// Conversations with random damage. What fails says its seed; `tools/fuzz --seed N` replays it.
-@Suite("Conversations with random damage", .timeLimit(.minutes(10)))
+@Suite("Conversations with random damage", .timeLimit(.minutes(10)), .bothSessions)
 struct FuzzTests {
     /// The library's memory for one connection of at most 100 streams, with whatever one piece of 64 KiB brings.
     private static let memoryBound = 4 << 20
     /// Every slot may hold one message as large as allowed.
     private static let keptBound = Victim.maximumStreams * (Victim.maximumBody + Victim.maximumHeaders)
+
+    /// The output of one round, one incomplete frame, and the answers that a peer may leave unread.
+    private static let waitingBound = 256 * 1024
 
     @Test("nothing crashes, leaks, grows without bound or is told twice", arguments: Victim.Role.allCases)
     func damaged(role: Victim.Role) throws {
@@ -59,6 +63,7 @@ struct FuzzTests {
             for piece in mutator.pieces(of: frames) where !victim.isOver {
                 victim.feed(piece)
                 fed += piece.count
+                if victim.waitingBytes > Self.waitingBound { complaints.append("\(victim.waitingBytes) bytes wait") }
                 if victim.keptBytes > Self.keptBound { complaints.append("\(victim.keptBytes) bytes are kept") }
             }
             if victim.sent.count > 64 * 1024 + 4 * fed {

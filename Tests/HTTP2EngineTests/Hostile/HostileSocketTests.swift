@@ -1,11 +1,12 @@
 import Dispatch
+import HTTP2TestSupport
 import Reactor
 import TLSEngine
 import Testing
 
 @testable import HTTP2Engine
 
-@Suite("Hostile peers on real sockets", .timeLimit(.minutes(2)))
+@Suite("Hostile peers on real sockets", .timeLimit(.minutes(2)), .bothSessions)
 struct HostileSocketTests {
     /// A server's frames that end a client's connection, and the code of the error it is told.
     struct Case: Sendable, CustomTestStringConvertible {

@@ -1,3 +1,4 @@
+import HTTP2TestSupport
 @testable import HTTP2Engine
 
 /// One of our sessions at the mercy of a peer: what it is fed, what it says, what it tells its owner, what it keeps.
@@ -13,7 +14,9 @@ final class Victim {
 
     let role: Role
     let memory: CountedMemory
-    private var client: NGHTTP2ClientSession?
+    private var client: (any ClientSession)?
+    /// The client's streams, whichever session it has.
+    private var clientStreams: ClientStreams?
     private var server: NGHTTP2ServerSession?
     /// Whether the peer reads what we have to say.
     var peerReads = true
@@ -33,16 +36,6 @@ final class Victim {
         let memory = CountedMemory()
         self.role = role
         self.memory = memory
-        client =
-            role != .client
-            ? nil
-            : try memory.withAllocator { allocator in
-                try NGHTTP2ClientSession(
-                    maximumBody: Self.maximumBody,
-                    maximumHeaders: Self.maximumHeaders,
-                    memory: allocator
-                )
-            }
         server =
             role != .server
             ? nil
@@ -54,6 +47,31 @@ final class Victim {
                     memory: allocator
                 )
             }
+        if role == .client { try makeClient() }
+    }
+
+    /// The client of the current run: ``BothSessions``.
+    private func makeClient() throws {
+        try memory.withAllocator { allocator in
+            switch BothSessions.implementation {
+            case .tally:
+                let session = try TallyClientSession(
+                    maximumBody: Self.maximumBody,
+                    maximumHeaders: Self.maximumHeaders,
+                    memory: allocator
+                )
+                client = session
+                clientStreams = session.streams
+            case .nghttp2:
+                let session = try NGHTTP2ClientSession(
+                    maximumBody: Self.maximumBody,
+                    maximumHeaders: Self.maximumHeaders,
+                    memory: allocator
+                )
+                client = session
+                clientStreams = session.streams
+            }
+        }
     }
 
     deinit {
@@ -149,12 +167,15 @@ final class Victim {
 
     /// Bytes of messages that are kept for the owner; the library's own memory is in ``memory``.
     var keptBytes: Int {
-        let received = client?.streams.slots.reduce(0) { $0 + $1.received.count + $1.fields.byteCount } ?? 0
+        let received = clientStreams?.slots.reduce(0) { $0 + $1.received.count + $1.fields.byteCount } ?? 0
         return received + (server?.streams.slots.reduce(0) { $0 + $1.body.count + $1.fields.byteCount } ?? 0)
     }
 
+    /// Bytes that our own session keeps beside messages: frames that are incomplete, and answers that wait.
+    var waitingBytes: Int { (client as? TallyClientSession)?.keptBytes ?? 0 }
+
     /// Slots that were ever needed at once.
-    var slots: Int { client?.streams.slots.count ?? server?.streams.slots.count ?? 0 }
+    var slots: Int { clientStreams?.slots.count ?? server?.streams.slots.count ?? 0 }
 
     /// The connection ends: open requests fail. Afterwards every request was told of once.
     func end() -> [String] {

@@ -1,8 +1,9 @@
+import HTTP2TestSupport
 import Testing
 
 @testable import HTTP2Engine
 
-@Suite("The client's session, in memory")
+@Suite("The client's session, in memory", .bothSessions)
 struct ClientSessionTests {
     @Test("the shared fields of interleaved batches stay with their requests")
     func interleavedBatches() throws {
@@ -58,7 +59,7 @@ struct ClientSessionTests {
 
     @Test("interim answers are skipped and trailers are kept with the fields")
     func interimAndTrailers() throws {
-        let client = try FrameSessions.client(maximumBody: 100, maximumHeaders: 1000)
+        let client = try FrameSessions.client(BothSessions.implementation, maximumBody: 100, maximumHeaders: 1000)
         let request = OutgoingRequest(headers: try SharedHeaders(authority: "a", fields: []), body: nil)
         let stream = UInt32(try client.submit(request, tag: 9, pathSuffix: Array("/".utf8).span))
         while try client.nextOutput() != nil {}
@@ -87,7 +88,7 @@ struct ClientSessionTests {
 
     @Test("a stream closed with NO_ERROR before its answer was complete has failed")
     func truncatedAnswer() throws {
-        let client = try FrameSessions.client(maximumBody: 100, maximumHeaders: 1000)
+        let client = try FrameSessions.client(BothSessions.implementation, maximumBody: 100, maximumHeaders: 1000)
         let request = OutgoingRequest(headers: try SharedHeaders(authority: "a", fields: []), body: nil)
         let stream = UInt32(try client.submit(request, tag: 9, pathSuffix: Array("/".utf8).span))
         while try client.nextOutput() != nil {}
@@ -102,7 +103,7 @@ struct ClientSessionTests {
 
     @Test("a complete answer counts although the server then resets the rest of the request")
     func earlyAnswer() throws {
-        let client = try FrameSessions.client(maximumBody: 100, maximumHeaders: 1000)
+        let client = try FrameSessions.client(BothSessions.implementation, maximumBody: 100, maximumHeaders: 1000)
         let body = SharedBytes([UInt8](repeating: 0, count: 200_000))
         let request = OutgoingRequest(headers: try SharedHeaders(authority: "a", fields: []), body: body)
         let stream = UInt32(try client.submit(request, tag: 9, pathSuffix: Array("/".utf8).span))

@@ -1,11 +1,12 @@
+import HTTP2TestSupport
 import Testing
 
 @testable import HTTP2Engine
 
-@Suite("Peers that break the protocol or mean no good, in memory")
+@Suite("Peers that break the protocol or mean no good, in memory", .bothSessions)
 struct HostilePeerTests {
     private func client() throws -> any ClientSession {
-        let client = try FrameSessions.client(maximumBody: 1000, maximumHeaders: 1000)
+        let client = try FrameSessions.client(BothSessions.implementation, maximumBody: 1000, maximumHeaders: 1000)
         while try client.nextOutput() != nil {}
         return client
     }

@@ -1,3 +1,5 @@
+import HTTP2TestSupport
+
 @testable import HTTP2Engine
 
 /// A client's and a server's session with nothing between them.
@@ -8,7 +10,12 @@ final class MemoryPair {
     var requests: [HTTP2Request] = []
 
     init(limit: Int = 100, maximumBody: Int = 1 << 24, firstStream: Int32 = 1) throws {
-        client = try FrameSessions.client(maximumBody: maximumBody, maximumHeaders: 4096, firstStream: firstStream)
+        client = try FrameSessions.client(
+            BothSessions.implementation,
+            maximumBody: maximumBody,
+            maximumHeaders: 4096,
+            firstStream: firstStream
+        )
         server = try FrameSessions.server(
             maximumConcurrentStreams: limit,
             maximumBody: maximumBody,

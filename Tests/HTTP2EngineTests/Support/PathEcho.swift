@@ -1,3 +1,4 @@
+import HTTP2TestSupport
 import HTTP2Engine
 import Reactor
 import TLSEngine
@@ -29,14 +30,18 @@ final class PathEcho: HTTP2ClientHandler {
     static func run(count: Int, loop: EventLoop, context: TLSContext, port: UInt16) async throws -> Answers {
         let headers = try SharedHeaders(authority: "localhost", pathPrefix: "/3/", fields: [])
         let done = Mailbox<Answers>()
+        let implementation = BothSessions.implementation
         try await loop.perform {
             let echo = PathEcho(count: count, headers: headers, done: done)
             echo.keepAlive = echo
+            var configuration = HTTP2ClientConfiguration()
+            configuration.implementation = implementation
             let connection = HTTP2ClientConnection(
                 loop: loop,
                 context: context,
                 host: "localhost",
                 port: port,
+                configuration: configuration,
                 handler: echo
             )
             echo.connection = connection

@@ -1,3 +1,4 @@
+import HTTP2TestSupport
 import HTTP2Engine
 import Reactor
 import Synchronization
@@ -86,6 +87,9 @@ final class TestClient: Sendable {
     ) async throws {
         self.loop = loop
         let mailbox = mailbox
+        var configuration = configuration
+        configuration.implementation = BothSessions.implementation
+        let chosen = configuration
         parts = try await loop.perform {
             let handler = Handler(mailbox, onResponse: onResponse)
             let connection = HTTP2ClientConnection(
@@ -93,7 +97,7 @@ final class TestClient: Sendable {
                 context: context,
                 host: host,
                 port: port,
-                configuration: configuration,
+                configuration: chosen,
                 handler: handler
             )
             connection.connect()
