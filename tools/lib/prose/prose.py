@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[3]
 # Everything that users read. In Swift: help, messages, lint texts, log lines, the help of metrics.
 READ = {
     "pages": [
-        "README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/README.md", "docs/tutorials/*.md", "docs/guides/*.md",
+        "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs/README.md", "docs/tutorials/*.md", "docs/guides/*.md",
         "docs/reference/*.md", "docs/concepts/*.md",
     ],
     "the API's document": ["docs/openapi.yaml"],
