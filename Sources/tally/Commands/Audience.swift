@@ -12,7 +12,8 @@ extension Activities {
                 Who is added is started with the newest state, now or when a device registers; who is taken out is not \
                 started any more, and keeps a card that is there already. Starts that leave from now on tell the alert, \
                 if one is given.
-                """
+                """,
+            examples: "tally activities audience match-1 --add-user ada --remove-device phone-2"
         )
 
         @Argument(help: "The activity.") var id: Checked<ActivityID>
@@ -60,6 +61,9 @@ extension AudienceCounts: Presentable {
 
     /// The names and values to print.
     var lines: [(String, String?)] {
-        [("devices", String(devices)), ("unknown users", unknownUsers == 0 ? nil : String(unknownUsers))]
+        [
+            ("devices", String(devices)), ("unknown users", unknownUsers == 0 ? nil : String(unknownUsers)),
+            ("unknown devices", unknownDevices == 0 ? nil : String(unknownDevices)),
+        ]
     }
 }
