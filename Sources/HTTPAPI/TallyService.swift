@@ -22,10 +22,14 @@ package protocol TallyService: Sendable {
     // MARK: Apps and API keys
 
     func putApp(_ id: BundleID, _ request: AppRequest) async throws -> AppResource
+    /// Changes only what the merge patch names.
+    func patchApp(_ id: BundleID, _ patch: AppPatch) async throws -> AppResource
     func app(_ id: BundleID) async throws -> AppResource
     /// All apps sorted by id, or only the app of a bound key.
     func apps(_ page: PageRequest, only: BundleID?) async throws -> Page<AppResource>
     func deleteApp(_ id: BundleID) async throws
+    /// The environments of an app for which sending is halted.
+    func halts(of app: BundleID, _ page: PageRequest) async throws -> Page<HaltResource>
     /// Resumes halted sending. `reviving` decides whether tokens that were rejected meanwhile are tried again.
     func liftHalt(_ app: BundleID, _ environment: APNSEnvironment, reviving: Bool) async throws
 
@@ -49,6 +53,8 @@ package protocol TallyService: Sendable {
         _ request: TypeRequest,
         force: Bool
     ) async throws -> TypeRegistration
+    /// Changes only what the merge patch names.
+    func patchType(_ app: BundleID, _ name: ActivityTypeName, _ patch: TypePatch) async throws -> TypeResource
     func types(_ app: BundleID, _ page: PageRequest) async throws -> Page<TypeResource>
     func type(_ app: BundleID, _ name: ActivityTypeName) async throws -> TypeResource
     func typeVersions(
@@ -77,6 +83,8 @@ package protocol TallyService: Sendable {
     func devices(_ app: BundleID, user: UserID?, _ page: PageRequest) async throws -> Page<DeviceResource>
     func device(_ app: BundleID, _ id: DeviceID) async throws -> DeviceResource
     func deleteDevice(_ app: BundleID, _ id: DeviceID) async throws
+    /// The devices, cards and activities of a user.
+    func user(_ app: BundleID, _ id: UserID) async throws -> UserResource
     func eraseUser(_ app: BundleID, _ id: UserID) async throws
 
     /// Makes a ticket. Only this answer contains it.
@@ -129,6 +137,8 @@ package protocol TallyService: Sendable {
         _ request: AudienceRequest,
         idempotency: IdempotencyKey?
     ) async throws -> AudienceCounts
+    /// The users and devices that the audience names.
+    func audience(_ app: BundleID, _ id: ActivityID, _ page: PageRequest) async throws -> AudiencePage
     func activity(_ app: BundleID, _ id: ActivityID) async throws -> ActivityResource
     func activities(
         _ app: BundleID,

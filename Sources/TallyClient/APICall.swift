@@ -14,7 +14,7 @@ struct APICall {
     }
 
     var method: String
-    /// The path. Identifiers in it need no escaping.
+    /// The path, percent-encoded.
     var path: String
     var query: [(name: String, value: String)] = []
     var body: JSONValue?
@@ -32,25 +32,30 @@ struct APICall {
     /// Whether it changes anything.
     var hasEffect: Bool { method != "GET" }
 
-    static func get(_ path: String, query: [(name: String, value: String?)] = []) -> APICall {
-        APICall(method: "GET", path: path, query: query.compactMap { name, value in value.map { (name, $0) } })
+    static func get(_ path: APIPath, query: [(name: String, value: String?)] = []) -> APICall {
+        APICall(method: "GET", path: path.text, query: query.compactMap { name, value in value.map { (name, $0) } })
     }
 
-    static func put(_ path: String, _ body: some APIRequest) -> APICall {
-        APICall(method: "PUT", path: path, body: body.json)
+    static func put(_ path: APIPath, _ body: some APIRequest) -> APICall {
+        APICall(method: "PUT", path: path.text, body: body.json)
     }
 
-    static func delete(_ path: String, query: [(name: String, value: String?)] = []) -> APICall {
-        APICall(method: "DELETE", path: path, query: query.compactMap { name, value in value.map { (name, $0) } })
+    /// A merge patch. It may be repeated: it sets values, whatever they were.
+    static func patch(_ path: APIPath, _ body: some APIRequest) -> APICall {
+        APICall(method: "PATCH", path: path.text, body: body.json)
     }
 
-    static func post(_ path: String, _ body: some APIRequest, key: String) -> APICall {
-        APICall(method: "POST", path: path, body: body.json, repeating: .byKey(key))
+    static func delete(_ path: APIPath, query: [(name: String, value: String?)] = []) -> APICall {
+        APICall(method: "DELETE", path: path.text, query: query.compactMap { name, value in value.map { (name, $0) } })
+    }
+
+    static func post(_ path: APIPath, _ body: some APIRequest, key: String) -> APICall {
+        APICall(method: "POST", path: path.text, body: body.json, repeating: .byKey(key))
     }
 
     /// A POST that does no harm if it is carried out twice.
-    static func post(_ path: String, harmless body: some APIRequest) -> APICall {
-        APICall(method: "POST", path: path, body: body.json)
+    static func post(_ path: APIPath, harmless body: some APIRequest) -> APICall {
+        APICall(method: "POST", path: path.text, body: body.json)
     }
 
     /// Path and query, percent-encoded.

@@ -1,5 +1,6 @@
 import APNSSimulator
 import ArgumentParser
+import Foundation
 
 /// Compares what phones show with the recorded posts.
 struct ReportCommand: AsyncParsableCommand {
@@ -28,11 +29,12 @@ struct ReportCommand: AsyncParsableCommand {
     }
 }
 
-/// Prints JSON from the control API.
+/// Draws a phone, or prints JSON from the control API.
 struct ShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Print what the simulator knows as JSON: summary, channels, faults, or one phone."
+        abstract: "Show a phone with its cards, or the summary, channels or faults as JSON.",
+        discussion: "A phone is drawn on a terminal, and is JSON elsewhere."
     )
 
     @OptionGroup var simulator: ControlOptions
@@ -40,8 +42,23 @@ struct ShowCommand: AsyncParsableCommand {
     @Argument(help: "summary, channels, faults, or the id of a phone.")
     var what = "summary"
 
+    @Option(name: [.customShort("o"), .long], help: "How to show a phone: card or json.")
+    var output: PhoneOutput?
+
     func run() async throws {
-        let path = ["summary", "channels", "faults"].contains(what) ? "/\(what)" : "/phones/\(what)"
-        print(try await ControlClient(url: try simulator.url()).text(of: path))
+        let client = ControlClient(url: try simulator.url())
+        guard !["summary", "channels", "faults"].contains(what) else {
+            return print(try await client.text(of: "/\(what)"))
+        }
+        switch output ?? (isatty(STDOUT_FILENO) == 1 ? .card : .json) {
+        case .card: print(try await client.drawing(ofPhone: what))
+        case .json: print(try await client.text(of: "/phones/\(what)"))
+        }
     }
+}
+
+/// A form of a phone.
+enum PhoneOutput: String, CaseIterable, ExpressibleByArgument {
+    case card
+    case json
 }

@@ -9,13 +9,9 @@ struct Tally: AsyncParsableCommand {
         abstract: "Keep Live Activities on phones up to date, through a Tally server.",
         discussion: """
             The server and the API key come from --url and --key, from TALLY_URL and TALLY_API_KEY, or from a profile \
-            in ~/.config/tally/config.json (TALLY_CONFIG names another file):
+            that 'tally profile add' saved.
 
-              { "default": "local", "profiles": { "local": { "url": "http://127.0.0.1:8080", "key": "…", "app": "com.example.app" } } }
-
-            Only its owner may be able to read that file (chmod 600).
-
-            --url, --key, --profile, --ca-file, --app and --json stand before or after the command.
+            --url, --key, --profile, --ca-file, --app, --output and --json stand before or after the command.
 
             Exit codes: 0 done, 1 refused or failed, 3 no connection or unknown outcome, 64 wrong usage. `doctor` and \
             `activities watch` have one more each.
@@ -24,12 +20,19 @@ struct Tally: AsyncParsableCommand {
             """,
         version: ProgramVersion.current,
         subcommands: [
-            Apps.self, Keys.self, Types.self, Devices.self, Activities.self, Channels.self,
-            Schedules.self, Events.self, Audit.self, Send.self, Payload.self, Replay.self, Doctor.self,
+            Status.self, Apply.self, Apps.self, Keys.self, Types.self, PolicyCommand.self, Devices.self, Users.self,
+            Activities.self,
+            Channels.self, Schedules.self, Halts.self, Events.self, Audit.self, Send.self, Payload.self, Replay.self,
+            Doctor.self, Profiles.self,
         ]
     )
 
     static func main() async {
-        await main(GlobalOptionOrder.behindCommand(Array(CommandLine.arguments.dropFirst())))
+        let words = GlobalOptionOrder.behindCommand(Array(CommandLine.arguments.dropFirst()))
+        if let unknown = UnknownCommand(words) {
+            Console.printError(unknown.text)
+            exit(withError: ExitCode.validationFailure)
+        }
+        await main(words)
     }
 }

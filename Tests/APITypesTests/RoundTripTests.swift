@@ -302,8 +302,8 @@ func samples() throws -> [any APIValue & Hashable] {
             starts: StartProgress(
                 pending: 1,
                 sent: 2,
-                unknown: 3,
-                settled: 4,
+                unanswered: 3,
+                confirmed: 4,
                 repeated: 5,
                 withheld: 6,
                 failed: 7,

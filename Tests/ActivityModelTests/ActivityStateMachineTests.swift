@@ -118,7 +118,11 @@ struct ActivityStateMachineTests {
         #expect(machine.end(contentState: nil, now: 1_000) == .accept(revision: 5, timestamp: 1_001))
         #expect(machine.state == .ended)
         #expect(machine.standing.contentState == Self.first)
-        #expect(machine.end(contentState: nil, now: 1_001) == .refuseEnded(revision: 5))
+        let ended = machine
+        #expect(machine.end(contentState: nil, now: 1_001) == .repeated(revision: 5))
+        #expect(machine.end(contentState: Self.first, now: 1_001) == .repeated(revision: 5))
+        #expect(machine.end(contentState: ["score": 7], now: 1_001) == .refuseEnded)
+        #expect(machine == ended)
 
         var other = Self.machine(.live) { $0.lastTimestamp = 1_010 }
         #expect(other.end(contentState: ["score": 3], now: 1_000) == .accept(revision: 5, timestamp: nil))

@@ -71,6 +71,26 @@ struct CommandSampleTests {
         #expect(Self.error(["TALLY_DATABASE_URL=x", "tallyd", "config"]) == nil)
     }
 
+    @Test("the help of every command of tally has an example that the program takes")
+    func examples() {
+        func check(_ command: any ParsableCommand.Type, _ words: [String]) {
+            let configuration = command.configuration
+            guard configuration.subcommands.isEmpty else {
+                for next in configuration.subcommands { check(next, words + [next._commandName]) }
+                return
+            }
+            let lines = configuration.discussion.split(separator: "\n").filter { $0.hasPrefix("  tally ") }
+            #expect(!lines.isEmpty, "\(words.joined(separator: " "))")
+            for line in lines {
+                for example in ShellWords.commands(in: String(line)) {
+                    #expect(Array(example.prefix(words.count)) == words)
+                    #expect(Self.error(example) == nil, "\(line)")
+                }
+            }
+        }
+        check(Tally.self, ["tally"])
+    }
+
     @Test("the reader of scripts takes quotes, comments and lines that go on as a shell does")
     func words() {
         let script = """

@@ -51,8 +51,8 @@ struct BackendReadingTests {
                 starts: StartProgress(
                     pending: 1,
                     sent: 2,
-                    unknown: 3,
-                    settled: 4,
+                    unanswered: 3,
+                    confirmed: 4,
                     repeated: 5,
                     withheld: 6,
                     failed: 7,
@@ -90,7 +90,7 @@ struct BackendReadingTests {
             #expect(progress.destinations == 6 && progress.current == 1 && progress.pending == 2)
             #expect(progress.waitingForToken == 3 && progress.dead == 4 && progress.withheld == 5)
             let starts = status.starts
-            #expect(starts.pending == 1 && starts.sent == 2 && starts.unknown == 3 && starts.settled == 4)
+            #expect(starts.pending == 1 && starts.sent == 2 && starts.unanswered == 3 && starts.confirmed == 4)
             #expect(starts.repeated == 5 && starts.withheld == 6 && starts.failed == 7)
             #expect(starts.reasons == ["needs_ios_18": 6])
             let schedule = try #require(status.schedules.first)

@@ -45,11 +45,15 @@ extension FieldType where Value == PushToken {
 }
 
 extension FieldType where Value == OSVersion {
-    package static var osVersion: Self { text("A version of dotted numbers, such as '18.1',") { OSVersion($0) } }
+    package static var osVersion: Self {
+        text("A version of 1 to 128 printable ASCII characters, such as '18.1',") { OSVersion($0) }
+    }
 }
 
 extension FieldType where Value == AppVersion {
-    package static var appVersion: Self { text("A version of dotted numbers, such as '2.10.1',") { AppVersion($0) } }
+    package static var appVersion: Self {
+        text("A version of 1 to 128 printable ASCII characters, such as '2.10.1',") { AppVersion($0) }
+    }
 }
 
 extension FieldType where Value == Instant {
@@ -93,7 +97,7 @@ extension FieldType where Value == Policy {
 }
 
 /// The form of the caller's own ids, for messages.
-let callerIDCharacters = "1 to 128 characters out of A-Z a-z 0-9 . _ : ~ -, other than '.' and '..',"
+let callerIDCharacters = "1 to 128 printable ASCII characters, other than '.' and '..',"
 /// The form of an activity type's name, for messages.
 let typeNameForm = "The name of a Swift type (letters, digits and '_', no digit first)"
 

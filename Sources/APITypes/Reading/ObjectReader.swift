@@ -57,6 +57,14 @@ package struct ObjectReader {
         }
     }
 
+    /// Whether the field is there and null. In a merge patch that removes it.
+    func isNull(_ key: String) -> Bool { object[key]?.isNull == true }
+
+    /// Records an error if the field is null: a merge patch cannot remove it.
+    mutating func refuseNull(_ key: String) {
+        if isNull(key) { refuse(key, code: FieldError.invalidValue, message: "'\(key)' cannot be removed.") }
+    }
+
     /// Records an error that the caller found, such as two fields that exclude each other.
     package mutating func refuse(_ key: String? = nil, code: String, message: String) {
         if let key { known.append(key) }

@@ -105,9 +105,9 @@ package struct StartProgress: Sendable, Hashable {
     /// Accepted by Apple, but not yet reported by the phone.
     package var sent: Int
     /// Sent without an answer: the start may have arrived.
-    package var unknown: Int
+    package var unanswered: Int
     /// Reported by the phone.
-    package var settled: Int
+    package var confirmed: Int
     /// Starts that were sent a second time. They are also counted in one of the other fields.
     package var repeated: Int
     /// Cannot be sent, either for now or until the device registers again.
@@ -120,8 +120,8 @@ package struct StartProgress: Sendable, Hashable {
     package init(
         pending: Int = 0,
         sent: Int = 0,
-        unknown: Int = 0,
-        settled: Int = 0,
+        unanswered: Int = 0,
+        confirmed: Int = 0,
         repeated: Int = 0,
         withheld: Int = 0,
         failed: Int = 0,
@@ -129,8 +129,8 @@ package struct StartProgress: Sendable, Hashable {
     ) {
         self.pending = pending
         self.sent = sent
-        self.unknown = unknown
-        self.settled = settled
+        self.unanswered = unanswered
+        self.confirmed = confirmed
         self.repeated = repeated
         self.withheld = withheld
         self.failed = failed
@@ -243,19 +243,20 @@ extension StartProgress: APIAnswer {
     package init?(reader: inout ObjectReader) {
         let pending = reader.required("pending", .int)
         let sent = reader.required("sent", .int)
-        let unknown = reader.required("unknown", .int)
-        let settled = reader.required("settled", .int)
+        let unanswered = reader.required("unanswered", .int)
+        let confirmed = reader.required("confirmed", .int)
         let repeated = reader.required("repeated", .int)
         let withheld = reader.required("withheld", .int)
         let failed = reader.required("failed", .int)
         let reasons = reader.optional("reasons", .counts)
-        guard reader.finish(), let pending, let sent, let unknown, let settled, let repeated, let withheld, let failed
+        guard reader.finish(), let pending, let sent, let unanswered, let confirmed, let repeated, let withheld,
+            let failed
         else { return nil }
         self.init(
             pending: pending,
             sent: sent,
-            unknown: unknown,
-            settled: settled,
+            unanswered: unanswered,
+            confirmed: confirmed,
             repeated: repeated,
             withheld: withheld,
             failed: failed,
@@ -267,8 +268,8 @@ extension StartProgress: APIAnswer {
         var fields = ObjectWriter()
         fields.add("pending", pending)
         fields.add("sent", sent)
-        fields.add("unknown", unknown)
-        fields.add("settled", settled)
+        fields.add("unanswered", unanswered)
+        fields.add("confirmed", confirmed)
         fields.add("repeated", repeated)
         fields.add("withheld", withheld)
         fields.add("failed", failed)

@@ -41,8 +41,7 @@ extension AppRequest: APIRequest {
     package init?(reader: inout ObjectReader) {
         let teamID = reader.required("team_id", .teamID)
         let channelsExclusive = reader.optional("channels_exclusive", .bool)
-        // Apple's quota per app and environment.
-        let channelPool = reader.optional("channel_pool", .int.within(0...10_000))
+        let channelPool = reader.optional("channel_pool", Self.channelPools)
         let environments = reader.required("environments", .byEnvironment(.object(SigningKeyRequest.self)))
         guard reader.finish(), let teamID, let environments else { return nil }
         self.init(
@@ -52,6 +51,9 @@ extension AppRequest: APIRequest {
             environments: environments
         )
     }
+
+    /// Up to Apple's quota per app and environment.
+    static var channelPools: FieldType<Int> { .int.within(0...10_000) }
 
     package var json: JSONValue {
         var fields = ObjectWriter()

@@ -81,10 +81,13 @@ package struct AudienceCounts: Sendable, Hashable {
     package var devices: Int
     /// Named users without a registered device.
     package var unknownUsers: Int
+    /// Named devices that are not registered.
+    package var unknownDevices: Int
 
-    package init(devices: Int, unknownUsers: Int) {
+    package init(devices: Int = 0, unknownUsers: Int = 0, unknownDevices: Int = 0) {
         self.devices = devices
         self.unknownUsers = unknownUsers
+        self.unknownDevices = unknownDevices
     }
 }
 
@@ -92,14 +95,17 @@ extension AudienceCounts: APIAnswer {
     package init?(reader: inout ObjectReader) {
         let devices = reader.required("devices", .int)
         let unknownUsers = reader.required("unknown_users", .int)
+        // Absent from answers that earlier daemons kept for an idempotency key.
+        let unknownDevices = reader.optional("unknown_devices", .int)
         guard reader.finish(), let devices, let unknownUsers else { return nil }
-        self.init(devices: devices, unknownUsers: unknownUsers)
+        self.init(devices: devices, unknownUsers: unknownUsers, unknownDevices: unknownDevices ?? 0)
     }
 
     package var json: JSONValue {
         var fields = ObjectWriter()
         fields.add("devices", devices)
         fields.add("unknown_users", unknownUsers)
+        fields.add("unknown_devices", unknownDevices)
         return fields.json
     }
 }

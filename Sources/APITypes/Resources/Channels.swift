@@ -46,11 +46,14 @@ package struct ChannelReference: Sendable, Hashable {
     /// Nil while the channel is being created.
     package var apnsChannelID: APNSChannelID?
     package var state: ChannelState
+    /// The cards on the channel that Tally knows. Nil in the answer to a start.
+    package var followers: Int?
 
-    package init(id: ChannelID, apnsChannelID: APNSChannelID?, state: ChannelState) {
+    package init(id: ChannelID, apnsChannelID: APNSChannelID?, state: ChannelState, followers: Int? = nil) {
         self.id = id
         self.apnsChannelID = apnsChannelID
         self.state = state
+        self.followers = followers
     }
 }
 
@@ -59,8 +62,9 @@ extension ChannelReference: APIAnswer {
         let id = reader.required("id", .channelID)
         let apnsChannelID = reader.optional("apns_channel_id", .apnsChannelID)
         let state = reader.required("state", .word(ChannelState.self))
+        let followers = reader.optional("followers", .int)
         guard reader.finish(), let id, let state else { return nil }
-        self.init(id: id, apnsChannelID: apnsChannelID, state: state)
+        self.init(id: id, apnsChannelID: apnsChannelID, state: state, followers: followers)
     }
 
     package var json: JSONValue {
@@ -68,6 +72,7 @@ extension ChannelReference: APIAnswer {
         fields.add("id", id.rawValue)
         fields.add("apns_channel_id", apnsChannelID.map { JSONValue.string($0.rawValue) } ?? .null)
         fields.add("state", state.rawValue)
+        fields.add("followers", followers)
         return fields.json
     }
 }
@@ -82,6 +87,8 @@ package struct ChannelResource: Sendable, Hashable {
     /// The activity that uses the channel. A channel serves one activity in its whole life; nil while it is in the
     /// pool.
     package var activityID: ActivityID?
+    /// The cards on the channel that Tally knows: started by Tally, or reported by their app.
+    package var followers: Int
     package var createdAt: Instant
     /// When it will be deleted.
     package var deleteAt: Instant?
@@ -98,6 +105,7 @@ package struct ChannelResource: Sendable, Hashable {
         storage: ChannelStorage,
         state: ChannelState,
         activityID: ActivityID? = nil,
+        followers: Int = 0,
         createdAt: Instant,
         deleteAt: Instant? = nil,
         deletedAt: Instant? = nil,
@@ -110,6 +118,7 @@ package struct ChannelResource: Sendable, Hashable {
         self.storage = storage
         self.state = state
         self.activityID = activityID
+        self.followers = followers
         self.createdAt = createdAt
         self.deleteAt = deleteAt
         self.deletedAt = deletedAt
@@ -126,6 +135,8 @@ extension ChannelResource: APIAnswer {
         let storage = reader.required("storage", .word(ChannelStorage.self))
         let state = reader.required("state", .word(ChannelState.self))
         let activityID = reader.optional("activity_id", .activityID)
+        // Absent from answers that earlier daemons kept for an idempotency key.
+        let followers = reader.optional("followers", .int)
         let createdAt = reader.required("created_at", .time)
         let deleteAt = reader.optional("delete_at", .time)
         let deletedAt = reader.optional("deleted_at", .time)
@@ -139,6 +150,7 @@ extension ChannelResource: APIAnswer {
             storage: storage,
             state: state,
             activityID: activityID,
+            followers: followers ?? 0,
             createdAt: createdAt,
             deleteAt: deleteAt,
             deletedAt: deletedAt,
@@ -155,6 +167,7 @@ extension ChannelResource: APIAnswer {
         fields.add("storage", storage.rawValue)
         fields.add("state", state.rawValue)
         fields.add("activity_id", activityID?.rawValue)
+        fields.add("followers", followers)
         fields.add("created_at", createdAt)
         fields.add("delete_at", deleteAt)
         fields.add("deleted_at", deletedAt)

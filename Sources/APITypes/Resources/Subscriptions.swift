@@ -147,10 +147,10 @@ package enum SubscriptionMode: String, Sendable, Hashable, CaseIterable {
 package enum SubscriptionState: String, Sendable, Hashable, CaseIterable {
     /// Started, but the phone has not reported its update token.
     case waitingForToken = "waiting_for_token"
-    /// Current: it gets pushes together with all others of the activity, or through its channel.
-    case riding
+    /// It gets every change together with all others of the activity, or through its channel.
+    case riding = "following"
     /// Behind: it gets pushes on its own, to catch up or to retry.
-    case due
+    case due = "catching_up"
     /// Gets no pushes, because its app version cannot decode the newest state.
     case withheld
     /// Gets no pushes, because Apple refused its token.
@@ -158,7 +158,7 @@ package enum SubscriptionState: String, Sendable, Hashable, CaseIterable {
     /// Gets no pushes, because Apple reported its token as gone.
     case dead
     /// The card is gone, or was sent the end.
-    case over
+    case over = "ended"
 }
 
 /// The answer to a report of a subscription, 200.

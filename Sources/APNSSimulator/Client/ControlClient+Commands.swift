@@ -117,6 +117,11 @@ extension ControlClient {
         try await send("GET", path).text
     }
 
+    /// What a phone shows, drawn as text.
+    package func drawing(ofPhone id: String) async throws(SimulatorError) -> String {
+        CardDrawing(phone: try await send("GET", "/phones/\(id)")).text
+    }
+
     /// Compares the phones with the posts in a JSON Lines file. Repeats this until all phones are right or the time is
     /// over.
     package func report(postsFile: String, waiting limit: Duration) async throws(SimulatorError) -> ReplayReport {

@@ -1,4 +1,5 @@
-/// The caller's own id of one real thing (a match, an order): `[A-Za-z0-9._:~-]{1,128}`, but not `.` or `..`.
+/// The caller's own id of one real thing (a match, an order): 1 to 128 printable characters,
+/// but not `.` or `..`.
 package struct ActivityID: TextIdentifier {
     package let rawValue: String
 
@@ -7,7 +8,7 @@ package struct ActivityID: TextIdentifier {
     package static func accepts(_ text: String) -> Bool { Alphabet.isCallerID(text) }
 }
 
-/// One installation of an app. The app chooses the id and keeps it: `[A-Za-z0-9._:~-]{1,128}`, but not `.` or `..`.
+/// One installation of an app. The app chooses the id and keeps it: 1 to 128 printable characters, but not `.` or `..`.
 package struct DeviceID: TextIdentifier {
     package let rawValue: String
 
@@ -16,7 +17,7 @@ package struct DeviceID: TextIdentifier {
     package static func accepts(_ text: String) -> Bool { Alphabet.isCallerID(text) }
 }
 
-/// The caller's own id of a user: `[A-Za-z0-9._:~-]{1,128}`. One user can have many devices.
+/// The caller's own id of a user: 1 to 128 printable characters, but not `.` or `..`. One user can have many devices.
 package struct UserID: TextIdentifier {
     package let rawValue: String
 

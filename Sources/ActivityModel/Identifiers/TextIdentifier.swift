@@ -35,16 +35,11 @@ enum Alphabet {
         (1...maximum).contains(text.utf8.count) && text.utf8.allSatisfy(fits)
     }
 
-    /// The grammar of ids that callers choose: `[A-Za-z0-9._:~-]{1,128}`, which needs no escaping in a URL path.
+    /// Whether the text has 1 to 128 printable ASCII characters. Others have several forms in Unicode that look equal.
+    static func isOpaque(_ text: String) -> Bool { consists(text, maximum: 128) { (0x20...0x7E).contains($0) } }
+
+    /// The grammar of ids that callers choose: any printable text, percent-encoded in a URL path.
     ///
     /// It excludes `.` and `..`. Clients resolve them as path steps and would request another resource.
-    static func isCallerID(_ text: String) -> Bool {
-        text != "." && text != ".."
-            && consists(text, maximum: 128) { byte in
-                switch byte {
-                case UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: ":"), UInt8(ascii: "~"), UInt8(ascii: "-"): true
-                default: isLetterOrDigit(byte)
-                }
-            }
-    }
+    static func isCallerID(_ text: String) -> Bool { text != "." && text != ".." && isOpaque(text) }
 }

@@ -1,18 +1,25 @@
-/// Dotted numbers (`17.2`, `5.12.0`), compared part by part. A missing part counts as zero, so `18` equals `18.0`.
+/// The first dotted numbers of a version (`17.2`, `5.12.0-beta.3`), compared part by part. A missing part counts as zero,
+/// so `18` equals `18.0`. The rest of the text does not count.
 struct DottedNumbers: Sendable {
     /// The original text.
     let text: String
     /// The numbers without trailing zeros, so that equal versions have equal parts.
     private let parts: [Int]
 
-    /// One to eight numbers of at most nine digits; `nil` for anything else.
+    /// Any printable text of at most 128 characters; `nil` for anything else. The dotted numbers begin at the first
+    /// digit, so `Version 18.1.1 (Build 22B91)` counts as 18.1.1. Text without a digit counts as 0.
     init?(_ text: String) {
+        guard Alphabet.isOpaque(text) else { return nil }
+        var rest = text.utf8.drop { !Alphabet.isDigit($0) }
         var parts: [Int] = []
-        for part in text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false) {
-            guard (1...9).contains(part.count), part.allSatisfy(Alphabet.isDigit) else { return nil }
-            parts.append(part.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) })
+        while let digit = rest.first, Alphabet.isDigit(digit) {
+            let digits = rest.prefix(while: Alphabet.isDigit)
+            rest = rest.dropFirst(digits.count)
+            // A number that is too large for an Int is larger than all others.
+            parts.append(Int(String(Substring(digits))) ?? .max)
+            guard rest.first == UInt8(ascii: ".") else { break }
+            rest = rest.dropFirst()
         }
-        guard parts.count <= 8 else { return nil }
         self.init(text: text, parts: parts)
     }
 
@@ -36,7 +43,7 @@ extension DottedNumbers: Hashable, Comparable {
     func hash(into hasher: inout Hasher) { hasher.combine(parts) }
 }
 
-/// The iOS version of a device, as dotted numbers.
+/// The iOS version of a device, compared by its first dotted numbers.
 package struct OSVersion: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The first version that can be started by push (Apple, ActivityKit).
     package static let pushToStart = OSVersion(17, 2)
@@ -45,7 +52,7 @@ package struct OSVersion: Hashable, Comparable, Sendable, CustomStringConvertibl
 
     private let numbers: DottedNumbers
 
-    /// Reads text such as `17.2` or `18.0.1`; `nil` for anything else.
+    /// Reads text such as `17.2` or `18.0.1 (22A3370)`; `nil` if it is not printable or too long.
     package init?(_ text: String) {
         guard let numbers = DottedNumbers(text) else { return nil }
         self.numbers = numbers
@@ -60,11 +67,11 @@ package struct OSVersion: Hashable, Comparable, Sendable, CustomStringConvertibl
     package static func < (left: OSVersion, right: OSVersion) -> Bool { left.numbers < right.numbers }
 }
 
-/// The version of an app on a device, as dotted numbers.
+/// The version of an app on a device, compared by its first dotted numbers.
 package struct AppVersion: Hashable, Comparable, Sendable, CustomStringConvertible {
     private let numbers: DottedNumbers
 
-    /// Reads text such as `5.12.0`; `nil` for anything else.
+    /// Reads text such as `5.12.0`; `nil` if it is not printable or too long.
     package init?(_ text: String) {
         guard let numbers = DottedNumbers(text) else { return nil }
         self.numbers = numbers

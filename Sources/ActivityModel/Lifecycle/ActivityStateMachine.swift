@@ -95,13 +95,18 @@ extension ActivityStateMachine {
     package enum EndAction: Sendable, Hashable {
         /// The last revision. If it has no stamp, the sender gives one. An activity that never started needs no stamp.
         case accept(revision: Revision, timestamp: Timestamp?)
-        /// The activity has already ended, and the end is final.
-        case refuseEnded(revision: Revision)
+        /// The activity has already ended like this, so nothing changes.
+        case repeated(revision: Revision)
+        /// The activity has already ended with another content state, and the end is final.
+        case refuseEnded
     }
 
     /// Handles a request for an end. Without a content state it carries the newest accepted one (promise 5).
     package mutating func end(contentState: JSONValue?, now: Timestamp) -> EndAction {
-        if state == .ended { return .refuseEnded(revision: standing.revision) }
+        if state == .ended {
+            let isSame = contentState == nil || contentState == standing.contentState
+            return isSame ? .repeated(revision: standing.revision) : .refuseEnded
+        }
         let stamp = add(contentState ?? standing.contentState, now: now)
         state = .ended
         return .accept(revision: standing.revision, timestamp: stamp)

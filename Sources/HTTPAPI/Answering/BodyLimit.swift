@@ -21,7 +21,7 @@ struct BodyLimit: Sendable {
             // RFC 9110 §15.5.16: name the coding that would be accepted.
             throw Refusal(problem: .unsupportedContentEncoding(), headers: [.acceptEncoding: "identity"])
         }
-        if !Self.isJSON(fields.contentType) { throw Problem.unsupportedMediaType() }
+        if !Self.isJSON(fields.contentType, route) { throw Problem.unsupportedMediaType() }
     }
 
     /// Reads the whole body. A caller that waits for `100 Continue` gets it first.
@@ -56,13 +56,15 @@ struct BodyLimit: Sendable {
         }
     }
 
-    /// `application/json`, with or without parameters. JSON is always UTF-8 (RFC 8259 §8.1).
-    private static func isJSON(_ contentType: String?) -> Bool {
+    /// `application/json`, with or without parameters; for a PATCH also the name of a merge patch (RFC 7396). JSON is
+    /// always UTF-8 (RFC 8259 §8.1).
+    private static func isJSON(_ contentType: String?, _ route: Route?) -> Bool {
         guard let contentType else { return false }
         // The fast path for nearly all callers. Without it, a post costs 1 % more.
         if contentType == "application/json" { return true }
         let type = contentType.prefix { $0 != ";" }
-        return type.filter { !$0.isWhitespace }.lowercased() == "application/json"
+        let name = type.filter { !$0.isWhitespace }.lowercased()
+        return name == "application/json" || (route?.method == .patch && name == "application/merge-patch+json")
     }
 }
 

@@ -15,7 +15,7 @@ extension Route {
                 let request = try call.request(StartRequest.self)
                 if try call.isDryRun() { return .ok(try await service.dryRunStart(app, activity, request)) }
                 let (answer, replay) = try await service.start(app, activity, request)
-                return replay ? .ok(answer) : .accepted(answer)
+                return (replay ? RouteAnswer.ok(answer) : .accepted(answer)).markingReplay(replay)
             },
             Route(.post, one + "/updates", .scope(.publish), query: dryRun, body: true) { call in
                 let app = try call.app()
@@ -23,7 +23,7 @@ extension Route {
                 let key = try call.idempotencyKey()
                 let request = try call.request(UpdateRequest.self)
                 if try call.isDryRun() { return .ok(try await service.dryRunUpdate(app, activity, request)) }
-                return .accepted(try await service.update(app, activity, request, idempotency: key))
+                return .accepted(try await service.update(app, activity, request, idempotency: key)).markingReplay()
             },
             Route(.post, one + "/end", .scope(.publish), query: dryRun, body: true) { call in
                 let app = try call.app()
@@ -31,14 +31,15 @@ extension Route {
                 let key = try call.idempotencyKey()
                 let request = try call.request(EndRequest.self)
                 if try call.isDryRun() { return .ok(try await service.dryRunEnd(app, activity, request)) }
-                return .accepted(try await service.end(app, activity, request, idempotency: key))
+                return .accepted(try await service.end(app, activity, request, idempotency: key)).markingReplay()
             },
             Route(.post, one + "/audience", .scope(.publish), body: true) { call in
                 let app = try call.app()
                 let activity = try call.activity()
                 let key = try call.idempotencyKey()
                 let request = try call.request(AudienceRequest.self)
-                return .accepted(try await service.changeAudience(app, activity, request, idempotency: key))
+                let counts = try await service.changeAudience(app, activity, request, idempotency: key)
+                return .accepted(counts).markingReplay()
             },
         ]
     }
@@ -58,6 +59,9 @@ extension Route {
             },
             Route(.get, one, .scope(.read)) { call in
                 .ok(try await service.activity(call.app(), call.activity()))
+            },
+            Route(.get, one + "/audience", .scope(.read), query: paging) { call in
+                .ok(try await service.audience(call.app(), call.activity(), call.page()))
             },
             Route(.get, one + "/timeline", .scope(.read), query: paging.union(["device_id"])) { call in
                 let device = try call.parameter("device_id", .deviceID)

@@ -10,6 +10,9 @@ extension Route {
             Route(.put, "/v1/apps/{bundle_id}", .unboundAdmin, body: true) { call in
                 .ok(try await service.putApp(call.app(), call.request(AppRequest.self)))
             },
+            Route(.patch, "/v1/apps/{bundle_id}", .unboundAdmin, body: true) { call in
+                .ok(try await service.patchApp(call.app(), call.request(AppPatch.self)))
+            },
             Route(.get, "/v1/apps", .scope(.read), query: paging) { call in
                 .ok(try await service.apps(call.page(), only: call.principal?.app))
             },
@@ -27,6 +30,9 @@ extension Route {
                 }
                 try await service.deleteApp(app)
                 return .noContent
+            },
+            Route(.get, "/v1/apps/{bundle_id}/halts", .scope(.read), query: paging) { call in
+                .ok(try await service.halts(of: call.app(), call.page()))
             },
             Route(
                 .delete,

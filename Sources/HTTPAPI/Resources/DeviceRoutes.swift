@@ -4,7 +4,7 @@ import HTTPTypes
 import Orchestrator
 
 extension Route {
-    /// `…/devices`, and the erasure of a user.
+    /// `…/devices`, and what is known of a user.
     static func devices(_ service: any TallyService) -> [Route] {
         [
             Route(.put, "/v1/apps/{bundle_id}/devices/{device_id}", .registration, body: true) { call in
@@ -27,6 +27,9 @@ extension Route {
             Route(.delete, "/v1/apps/{bundle_id}/devices/{device_id}", .scope(.register)) { call in
                 try await service.deleteDevice(call.app(), call.device())
                 return .noContent
+            },
+            Route(.get, "/v1/apps/{bundle_id}/users/{user_id}", .scope(.read)) { call in
+                .ok(try await service.user(call.app(), call.segment("user_id", .userID)))
             },
             Route(.delete, "/v1/apps/{bundle_id}/users/{user_id}", .scope(.register)) { call in
                 try await service.eraseUser(call.app(), call.segment("user_id", .userID))

@@ -12,6 +12,9 @@ extension Route {
                 let force = try call.flag("force")
                 return .ok(try await service.putType(app, name, call.request(TypeRequest.self), force: force))
             },
+            Route(.patch, "/v1/apps/{bundle_id}/types/{type}", .scope(.operate), body: true) { call in
+                .ok(try await service.patchType(call.app(), call.type(), call.request(TypePatch.self)))
+            },
             Route(.get, "/v1/apps/{bundle_id}/types", .scope(.read), query: paging) { call in
                 .ok(try await service.types(call.app(), call.page()))
             },

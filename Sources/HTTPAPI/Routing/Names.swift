@@ -30,5 +30,6 @@ extension HTTPField.Name {
     static let lastEventID = HTTPField.Name("Last-Event-ID") ?? .server
     static let accelBuffering = HTTPField.Name("X-Accel-Buffering") ?? .server
     static let idempotencyKey = HTTPField.Name("Idempotency-Key") ?? .server
+    static let idempotentReplayed = HTTPField.Name("Idempotent-Replayed") ?? .server
     static let traceParent = HTTPField.Name("traceparent") ?? .server
 }

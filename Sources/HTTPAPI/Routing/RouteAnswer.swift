@@ -3,6 +3,7 @@ import HTTP1Server
 import HTTPTypes
 import JSON
 import NIOCore
+import Orchestrator
 
 /// What a route's handler returns. ``Responder`` turns it into the HTTP response.
 struct RouteAnswer: Sendable {
@@ -39,6 +40,14 @@ struct RouteAnswer: Sendable {
 
     /// 202 with a body: the change is committed, and Tally will send it to the phones.
     static func accepted(_ answer: some APIAnswer) -> RouteAnswer { json(answer.json, status: .accepted) }
+
+    /// With the header `Idempotent-Replayed` if the caller gets the answer of an earlier request.
+    func markingReplay(_ isReplay: Bool = Caller.current?.replay.isSet == true) -> RouteAnswer {
+        guard isReplay else { return self }
+        var answer = self
+        answer.headers[.idempotentReplayed] = "true"
+        return answer
+    }
 
     static let noContent = RouteAnswer(status: .noContent)
 

@@ -93,7 +93,7 @@ extension Orchestrator {
         on connection: PostgresConnection
     ) async throws -> ChannelResource {
         let id = try await ChannelRows.insert(apnsID, app: app, environment, storage) { try await connection.query($0) }
-        let channel = try await channel(app, id, on: { try await connection.query($0) })
+        let channel = try await channel(app, id, on: { try await connection.query($0) }).channel
         try await AuditRows.record(.channelCreated, of: app, id.rawValue, after: channel.json, on: connection)
         return channel
     }
@@ -113,7 +113,7 @@ extension Orchestrator {
             """
         )
         if rows.isEmpty { try await requireApp(app) }
-        return .cut(try Self.channels(in: rows), limit: page.limit) {
+        return .cut(try await counted(Self.channels(in: rows)), limit: page.limit) {
             [String($0.createdAt.microseconds), $0.id.rawValue]
         }
     }
@@ -122,14 +122,25 @@ extension Orchestrator {
     ///
     /// - Throws: 404.
     package func channel(_ app: BundleID, _ id: ChannelID) async throws -> ChannelResource {
-        try await Self.channel(app, id, on: { try await database.query($0) })
+        let found = try await Self.channel(app, id, on: { try await database.query($0) })
+        return try await counted([found]).first ?? found.channel
+    }
+
+    /// The same channels with their followers.
+    private func counted(_ channels: [(key: Int64?, channel: ChannelResource)]) async throws -> [ChannelResource] {
+        let followers = try await ActivityParts.followers(of: channels.compactMap(\.key), from: database)
+        return channels.map { key, channel in
+            var channel = channel
+            channel.followers = key.flatMap { followers[$0] } ?? 0
+            return channel
+        }
     }
 
     private static func channel(
         _ app: BundleID,
         _ id: ChannelID,
         on query: (Query) async throws -> Rows
-    ) async throws -> ChannelResource {
+    ) async throws -> (key: Int64?, channel: ChannelResource) {
         let rows = try await query(
             """
             \(unescaped: channelRows)
@@ -154,7 +165,7 @@ extension Orchestrator {
                 """
             )
             if claimed > 0 {
-                let channel = try await Self.channel(app, id, on: { try await connection.query($0) })
+                let channel = try await Self.channel(app, id, on: { try await connection.query($0) }).channel
                 try await AuditRows.record(.channelDeleted, of: app, id.rawValue, before: channel.json, on: connection)
             }
             return claimed
@@ -210,19 +221,20 @@ extension Orchestrator {
     }
 
     private static let channelRows = """
-        SELECT c.channel_id::text, c.apns_channel_id, c.environment::text, c.storage::text, c.state::text,
+        SELECT CASE WHEN c.state IN ('creating', 'ready') THEN c.activity_key END, c.channel_id::text, c.apns_channel_id, c.environment::text, c.storage::text, c.state::text,
                a.activity_id, c.created_at, c.delete_at, c.deleted_at, c.lost_at, c.reason
         FROM channels AS c LEFT JOIN activities AS a USING (activity_key)
         """
 
-    private static func channels(in rows: Rows) throws -> [ChannelResource] {
+    /// Channels without their followers, with the keys of the activities that use them now.
+    private static func channels(in rows: Rows) throws -> [(key: Int64?, channel: ChannelResource)] {
         try rows.decoded(
             as: (
-                String, String?, String, String, String, String?, PGTimestamp, PGTimestamp?, PGTimestamp?, PGTimestamp?,
-                String?
+                Int64?, String, String?, String, String, String, String?, PGTimestamp, PGTimestamp?, PGTimestamp?,
+                PGTimestamp?, String?
             ).self
-        ).map { id, apnsID, environment, storage, state, activity, created, deleteAt, deleted, lost, reason in
-            ChannelResource(
+        ).map { key, id, apnsID, environment, storage, state, activity, created, deleteAt, deleted, lost, reason in
+            let channel = ChannelResource(
                 id: ChannelID(stored: id),
                 apnsChannelID: apnsID.map { APNSChannelID(stored: $0) },
                 environment: try .stored(environment),
@@ -235,6 +247,7 @@ extension Orchestrator {
                 lostAt: lost.map { Instant($0) },
                 reason: reason
             )
+            return (key, channel)
         }
     }
 }

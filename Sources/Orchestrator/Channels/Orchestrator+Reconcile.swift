@@ -18,7 +18,10 @@ extension Orchestrator {
     ) async throws -> ChannelReport {
         let environment = try await environment(request.environment, of: app)
         if request.dryRun { return try await reconcile(app, environment, under: nil) }
-        if let idempotency, let report = try await keptReport(idempotency) { return report }
+        if let idempotency, let report = try await keptReport(idempotency) {
+            Caller.current?.replay.set()
+            return report
+        }
         // The sweep is many transactions, told of by events; that it was wanted belongs to the first, which begins it.
         let record = AuditRows.entry(.channelsReconciled, of: app, environment.rawValue)
         guard let lease = try await sweeps.claim(app, environment, record: record) else {

@@ -1,4 +1,4 @@
-import APITypes
+package import APITypes
 package import ActivityModel
 import Postgres
 import Store
@@ -16,6 +16,33 @@ extension Orchestrator {
             throw Problem.notFound("the halt")
         }
         wakeUps.signal()
+    }
+
+    /// The environments of an app for which sending is halted.
+    ///
+    /// - Throws: 404 for an unknown app; 422 for a cursor of another list.
+    package func halts(of app: BundleID, _ page: PageRequest) async throws -> Page<HaltResource> {
+        let after = try page.position(APNSEnvironment.self)
+        let rows = try await database.query(
+            """
+            SELECT environment::text, halted_at, answers, rejections, probes, probe_at FROM sending_halts
+            WHERE bundle_id = \(app.rawValue) AND environment::text > \(after?.rawValue ?? "")
+            ORDER BY environment::text LIMIT \(page.limit + 1)
+            """
+        )
+        if rows.isEmpty { try await requireApp(app) }
+        let halts = try rows.decoded(as: (String, PGTimestamp, Int32, Int32, Int16, PGTimestamp).self)
+            .map { environment, halted, answers, rejections, probes, probe in
+                HaltResource(
+                    environment: try .stored(environment),
+                    haltedAt: Instant(halted),
+                    answers: Int(answers),
+                    rejections: Int(rejections),
+                    probes: Int(probes),
+                    nextProbeAt: Instant(probe)
+                )
+            }
+        return .cut(halts, limit: page.limit) { [$0.environment.rawValue] }
     }
 
     /// What operators should look at, although the daemon works; for `/health/ready`, which anybody may read: it names

@@ -9,12 +9,14 @@ struct ActivityParts: Sendable {
     private var progress: [Int64: DeliveryProgress] = [:]
     private var starts: [Int64: StartProgress] = [:]
     private var channels: [Int64: ChannelReference] = [:]
+    private var followers: [Int64: Int] = [:]
     private var schedules: [Int64: [ScheduleResource]] = [:]
 
     func complete(_ resource: inout ActivityResource, key: Int64) {
         resource.progress = progress[key] ?? DeliveryProgress()
         resource.starts = starts[key] ?? StartProgress()
         resource.channel = channels[key]
+        if resource.channel != nil { resource.channel?.followers = followers[key] ?? 0 }
         resource.schedules = schedules[key] ?? []
     }
 
@@ -32,6 +34,17 @@ struct ActivityParts: Sendable {
         try await eachPage(of: keys, pageSize, tokens, from: database) { try parts.add(tokens: $0, $1) }
         try await eachPage(of: keys, pageSize, starts, from: database) { try parts.add(starts: $0, $1) }
         return parts
+    }
+
+    /// The cards on the channels of these activities.
+    static func followers(
+        of keys: [Int64],
+        from database: Database,
+        pageSize: Int = 50_000
+    ) async throws -> [Int64: Int] {
+        var parts = ActivityParts()
+        try await eachPage(of: keys, pageSize, tokens, from: database) { try parts.add(tokens: $0, $1) }
+        return parts.followers
     }
 
     private static func readOthers(_ keys: [Int64], from database: Database) async throws -> ActivityParts {
@@ -107,7 +120,8 @@ struct ActivityParts: Sendable {
                            AND \(unescaped: SegmentRows.hasPassed("s.device_key", since: "g.lap_origin"))))),
                    count(*) FILTER (WHERE s.mode = 'token' AND s.state = 'waiting_for_token'),
                    count(*) FILTER (WHERE s.mode = 'token' AND s.state = 'dead'),
-                   count(*) FILTER (WHERE s.mode = 'token' AND s.state IN ('withheld', 'rejected'))
+                   count(*) FILTER (WHERE s.mode = 'token' AND s.state IN ('withheld', 'rejected')),
+                   count(*) FILTER (WHERE s.mode = 'channel' AND s.state <> 'over')
             FROM (
                 SELECT activity_key, device_key, mode, state, known_revision FROM subscriptions
                 WHERE activity_key = p.activity_key AND device_key > p.after
@@ -126,6 +140,7 @@ struct ActivityParts: Sendable {
         progress[key, default: DeliveryProgress()].waitingForToken += try row.decode(Int.self, at: 5)
         progress[key, default: DeliveryProgress()].dead += try row.decode(Int.self, at: 6)
         progress[key, default: DeliveryProgress()].withheld += try row.decode(Int.self, at: 7)
+        followers[key, default: 0] += try row.decode(Int.self, at: 8)
     }
 
     /// The starts of a page, by their state and the reason of those that were not sent.
@@ -192,9 +207,9 @@ extension StartProgress {
         self.repeated += repeated
         switch state {
         case .pending, .claimed: pending += count
-        case .unknown: unknown += count
+        case .unknown: unanswered += count
         case .sent: sent += count
-        case .settled: settled += count
+        case .settled: confirmed += count
         case .withheld: withheld += count
         case .failed: failed += count
         case .cancelled: break

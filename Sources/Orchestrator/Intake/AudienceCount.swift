@@ -10,18 +10,20 @@ enum AudienceCount {
         stretchSize: Int = 20_000,
         in database: Database
     ) async throws -> AudienceCounts {
-        var counts = AudienceCounts(devices: 0, unknownUsers: 0)
+        var counts = AudienceCounts()
         var place = AudienceStretch.Place()
         while true {
             let stretch = AudienceStretch(activityKey: activityKey, after: place, size: stretchSize)
             let rows = try await database.pipeline([.planningOnce, stretch.query(counting)])[1]
             guard
-                let (members, memberCount, devices, deviceCount, reached, unknownUsers) = try rows.first(
-                    as: (Int64?, Int64, Int64?, Int64, Int64, Int64).self
-                )
+                let (members, memberCount, devices, deviceCount, reached, unknownUsers, unknownDevices) =
+                    try rows.first(
+                        as: (Int64?, Int64, Int64?, Int64, Int64, Int64, Int64).self
+                    )
             else { return counts }
             counts.devices += Int(reached)
             counts.unknownUsers += Int(unknownUsers)
+            counts.unknownDevices += Int(unknownDevices)
             let extent = stretch.extent(members, memberCount, devices, deviceCount)
             if extent.isLast { return counts }
             place = extent.end
@@ -51,6 +53,11 @@ enum AudienceCount {
             SELECT count(*) FROM activity AS a CROSS JOIN members AS m
             WHERE m.kind = 'user' AND NOT EXISTS (
                 SELECT FROM devices AS d WHERE d.bundle_id = a.bundle_id AND d.user_id = m.member_id OFFSET 0
+            )
+        ), (
+            SELECT count(*) FROM activity AS a CROSS JOIN members AS m
+            WHERE m.kind = 'device' AND NOT EXISTS (
+                SELECT FROM devices AS d WHERE d.bundle_id = a.bundle_id AND d.device_id = m.member_id OFFSET 0
             )
         )
         """

@@ -44,7 +44,10 @@ enum ChangeGroup {
         for command in commands {
             judged.answers.append(
                 Result {
-                    if let key = command.idempotencyKey, let answer = try kept.answer(to: key) { return answer }
+                    if let key = command.idempotencyKey, let answer = try kept.answer(to: key) {
+                        command.replay?.set()
+                        return answer
+                    }
                     let answer = try desk.judge(command)
                     if let key = command.idempotencyKey { kept.keep(answer, for: key) }
                     return answer
@@ -142,9 +145,9 @@ private struct IntakeDesk {
 
         /// Takes the step of an end; without a content state it keeps the newest accepted one.
         ///
-        /// - Returns: What is to be written.
-        /// - Throws: 409 after the end.
-        mutating func end(_ command: ChangeCommand, with contentState: JSONValue?) throws(Problem) -> AcceptedChange {
+        /// - Returns: What is to be written; nil: the activity has ended like this already.
+        /// - Throws: 409 after an end with another content state.
+        mutating func end(_ command: ChangeCommand, with contentState: JSONValue?) throws(Problem) -> AcceptedChange? {
             let contentState = contentState ?? machine.standing.contentState
             switch machine.end(contentState: contentState, now: now) {
             case .accept(let revision, let timestamp):
@@ -158,6 +161,7 @@ private struct IntakeDesk {
                     timestamp: timestamp,
                     command: command
                 )
+            case .repeated: return nil
             case .refuseEnded: throw .activityEnded()
             }
         }
@@ -251,7 +255,16 @@ private struct IntakeDesk {
             }
             change = update
         case .end:
-            change = try place.end(command, with: settled?.content)
+            guard let end = try place.end(command, with: settled?.content) else {
+                command.replay?.set()
+                return .accepted(
+                    activityID: command.activityID,
+                    revision: place.machine.standing.revision,
+                    timestamp: place.timestamp,
+                    unchanged: false
+                )
+            }
+            change = end
         }
         try Self.checkSize(of: change, in: place)
         place.accepted(change)

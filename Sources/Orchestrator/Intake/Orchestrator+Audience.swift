@@ -31,10 +31,13 @@ extension Orchestrator {
             try await database.withYieldingTransaction { connection in
                 if let idempotency {
                     let kept = try await KeptAnswers<AudienceCounts>.read([idempotency], on: connection)
-                    if let known = try kept.known(idempotency) { return CountedAnswer(known, for: idempotency) }
+                    if let known = try kept.known(idempotency) {
+                        Caller.current?.replay.set()
+                        return CountedAnswer(known, for: idempotency)
+                    }
                 }
                 try await change.carryOut(on: connection)
-                let uncounted = AudienceCounts(devices: 0, unknownUsers: 0)
+                let uncounted = AudienceCounts()
                 return try await CountedAnswer.keeping(uncounted, of: facts.key, for: idempotency, on: connection)
             }
         }

@@ -61,7 +61,7 @@ enum StartDraft {
                     state: try .stored(channelState ?? "")
                 )
             },
-            audience: AudienceCounts(devices: 0, unknownUsers: 0)
+            audience: AudienceCounts()
         )
         return (key, answer)
     }

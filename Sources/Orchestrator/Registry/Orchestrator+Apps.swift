@@ -14,23 +14,54 @@ extension Orchestrator {
     /// - Throws: 422 for a private key that is not P-256, for an environment without any, and for an app without an
     ///   environment.
     package func putApp(_ id: BundleID, _ request: AppRequest) async throws -> AppResource {
-        let sealed = try sealedKeys(id, request)
-        let app = try await database.withTransaction { connection in
+        let change = AppPatch(
+            teamID: request.teamID,
+            channelsExclusive: request.channelsExclusive,
+            channelPool: request.channelPool,
+            environments: request.environments.mapValues { SigningKeyPatch(keyID: $0.keyID, privateKey: $0.privateKey) }
+        )
+        return try await changeApp(id, change) { exclusive, pool in
+            """
+            INSERT INTO apps (bundle_id, team_id, channels_exclusive, channel_pool)
+            VALUES (\(id.rawValue), \(request.teamID.rawValue), COALESCE(\(exclusive)::boolean, false),
+                    COALESCE(\(pool)::integer, 0))
+            ON CONFLICT (bundle_id) DO UPDATE
+            SET team_id = EXCLUDED.team_id,
+                channels_exclusive = COALESCE(\(exclusive), apps.channels_exclusive),
+                channel_pool = COALESCE(\(pool), apps.channel_pool), updated_at = now()
+            """
+        }
+    }
+
+    /// Changes the settings of an app that a merge patch names.
+    ///
+    /// - Throws: 404; 422 as ``putApp(_:_:)``.
+    package func patchApp(_ id: BundleID, _ patch: AppPatch) async throws -> AppResource {
+        try await changeApp(id, patch) { exclusive, pool in
+            """
+            UPDATE apps SET team_id = COALESCE(\(patch.teamID?.rawValue), team_id),
+                channels_exclusive = COALESCE(\(exclusive), channels_exclusive),
+                channel_pool = COALESCE(\(pool), channel_pool), updated_at = now()
+            WHERE bundle_id = \(id.rawValue)
+            """
+        }
+    }
+
+    /// Changes an app and its signing keys. `statement` writes the row of the app, by its `channels_exclusive` and
+    /// `channel_pool`.
+    private func changeApp(
+        _ id: BundleID,
+        _ change: AppPatch,
+        by statement: @Sendable (Bool?, Int32?) -> Query
+    ) async throws -> AppResource {
+        let sealed = try sealedKeys(id, change)
+        return try await database.withTransaction { connection in
             let before = try await Self.readApps(id: id, connection).first
-            let exclusive = request.channelsExclusive
-            let pool = request.channelPool.map(Int32.init)
-            _ = try await connection.execute(
-                """
-                INSERT INTO apps (bundle_id, team_id, channels_exclusive, channel_pool)
-                VALUES (\(id.rawValue), \(request.teamID.rawValue), COALESCE(\(exclusive)::boolean, false),
-                        COALESCE(\(pool)::integer, 0))
-                ON CONFLICT (bundle_id) DO UPDATE
-                SET team_id = EXCLUDED.team_id,
-                    channels_exclusive = COALESCE(\(exclusive), apps.channels_exclusive),
-                    channel_pool = COALESCE(\(pool), apps.channel_pool), updated_at = now()
-                """
+            let count = try await connection.execute(
+                statement(change.channelsExclusive, change.channelPool.map(Int32.init))
             )
-            for (environment, key) in request.environments {
+            guard count > 0 else { throw Problem.notFound("the app") }
+            for (environment, key) in change.environments {
                 try await Self.store(key, sealed[environment], id, environment, connection)
             }
             guard let app = try await Self.readApps(id: id, connection).first else {
@@ -53,7 +84,6 @@ extension Orchestrator {
             )
             return app
         }
-        return app
     }
 
     /// One app.
@@ -102,7 +132,7 @@ extension Orchestrator {
     // MARK: Signing keys
 
     /// The new keys of a request, checked and sealed, before the database is touched.
-    private func sealedKeys(_ id: BundleID, _ request: AppRequest) throws -> [APNSEnvironment: [UInt8]] {
+    private func sealedKeys(_ id: BundleID, _ request: AppPatch) throws -> [APNSEnvironment: [UInt8]] {
         var sealed: [APNSEnvironment: [UInt8]] = [:]
         var errors: [FieldError] = []
         for (environment, key) in request.environments {
@@ -139,17 +169,17 @@ extension Orchestrator {
     }
 
     private static func store(
-        _ key: SigningKeyRequest,
+        _ key: SigningKeyPatch,
         _ sealed: [UInt8]?,
         _ id: BundleID,
         _ environment: APNSEnvironment,
         _ connection: PostgresConnection
     ) async throws {
-        if let sealed {
+        if let sealed, let keyID = key.keyID {
             _ = try await connection.execute(
                 """
                 INSERT INTO signing_keys (bundle_id, environment, key_id, private_key_sealed)
-                VALUES (\(id.rawValue), \(environment.rawValue)::apns_environment, \(key.keyID.rawValue), \(sealed))
+                VALUES (\(id.rawValue), \(environment.rawValue)::apns_environment, \(keyID.rawValue), \(sealed))
                 ON CONFLICT (bundle_id, environment) DO UPDATE
                 SET key_id = EXCLUDED.key_id, private_key_sealed = EXCLUDED.private_key_sealed, updated_at = now()
                 """
@@ -158,13 +188,15 @@ extension Orchestrator {
         }
         let kept = try await connection.execute(
             """
-            UPDATE signing_keys SET key_id = \(key.keyID.rawValue), updated_at = now()
+            UPDATE signing_keys SET key_id = COALESCE(\(key.keyID?.rawValue), key_id),
+                private_key_sealed = COALESCE(\(sealed), private_key_sealed), updated_at = now()
             WHERE bundle_id = \(id.rawValue) AND environment = \(environment.rawValue)::apns_environment
             """
         )
         if kept == 0 {
+            let place = JSONPointer().appending("environments").appending(environment.rawValue)
             throw Problem.invalidRequest(
-                pointer: privateKeyPointer(environment),
+                pointer: place.appending(sealed == nil ? "private_key" : "key_id"),
                 code: FieldError.missing,
                 message: "no key is stored for this environment yet"
             )

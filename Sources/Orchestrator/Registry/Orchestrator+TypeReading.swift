@@ -83,7 +83,7 @@ extension Orchestrator {
         }
     }
 
-    private static func readTypes(
+    static func readTypes(
         _ app: BundleID,
         name: ActivityTypeName? = nil,
         after: String? = nil,

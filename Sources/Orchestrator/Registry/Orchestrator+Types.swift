@@ -82,7 +82,7 @@ extension Orchestrator {
     }
 
     /// A type as the audit log shows it. Its schemas are kept by version.
-    private static func auditJSON(_ version: Int, _ policy: Policy, _ minAppVersion: AppVersion?) -> JSONValue {
+    static func auditJSON(_ version: Int, _ policy: Policy, _ minAppVersion: AppVersion?) -> JSONValue {
         var type: JSONObject = ["version": .number(JSONNumber(version)), "policy": policy.json]
         type["min_app_version"] = minAppVersion.map { .string($0.description) }
         return .object(type)
@@ -188,7 +188,7 @@ extension Orchestrator {
 
     // MARK: Rows
 
-    private static func storePolicy(
+    static func storePolicy(
         _ policy: Policy,
         _ app: BundleID,
         _ name: ActivityTypeName,

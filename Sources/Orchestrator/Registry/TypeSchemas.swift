@@ -100,8 +100,13 @@ struct TypeSchemas {
     ///
     /// - Throws: 422 with the pointer into the policy.
     func check(_ policy: Policy) throws(Problem) {
+        try Self.check(policy, attributes: attributesDocument)
+    }
+
+    /// The same for a schema of attributes.
+    static func check(_ policy: Policy, attributes: JSONValue) throws(Problem) {
         guard let name = policy.idAttribute else { return }
-        guard attributesDocument[JSONPointer(tokens: ["properties", name])] == nil else { return }
+        guard attributes[JSONPointer(tokens: ["properties", name])] == nil else { return }
         throw .invalidRequest(
             pointer: JSONPointer(tokens: ["policy", "id_attribute"]),
             code: FieldError.invalidValue,

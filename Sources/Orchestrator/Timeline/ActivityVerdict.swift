@@ -35,7 +35,7 @@ enum ActivityVerdict {
         let counts = [
             (progress.waitingForToken, "waiting for an update token"), (progress.dead, "with a dead token"),
             (progress.withheld, "withheld or with a rejected token"), (starts.pending, "about to be started"),
-            (starts.unknown, "started without an answer"), (starts.withheld, "not started, for the time being"),
+            (starts.unanswered, "started without an answer"), (starts.withheld, "not started, for the time being"),
             (starts.failed, "whose start was refused"),
         ].filter { $0.0 > 0 }.map { "\(EntryWords.grouped($0)) \($1)" }
         return counts.isEmpty ? nil : "Not among them: \(counts.joined(separator: ", "))."

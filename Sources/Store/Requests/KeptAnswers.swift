@@ -51,7 +51,10 @@ package struct KeptAnswers<Answer: APIAnswer> {
     ) async throws -> Answer {
         guard let key else { return try await body() }
         var kept = try await read([key], status: status, on: connection)
-        if let answer = try kept.answer(to: key) { return answer }
+        if let answer = try kept.answer(to: key) {
+            Caller.current?.replay.set()
+            return answer
+        }
         let answer = try await body()
         kept.keep(answer, for: key)
         _ = try await connection.pipeline(kept.statements)

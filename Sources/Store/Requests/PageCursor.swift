@@ -80,6 +80,10 @@ extension CursorColumn where Self: TextIdentifier {
     init?(cursor text: String) { self.init(text) }
 }
 
+extension APNSEnvironment: CursorColumn {
+    init?(cursor text: String) { self.init(rawValue: text) }
+}
+
 extension BundleID: CursorColumn {}
 extension ActivityTypeName: CursorColumn {}
 extension ChannelID: CursorColumn {}

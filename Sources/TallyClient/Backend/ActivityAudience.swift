@@ -31,6 +31,14 @@ public struct AudienceSize: Sendable, Hashable {
     public let devices: Int
     /// Named users without a registered device.
     public let unknownUsers: Int
+    /// Named devices that are not registered.
+    public let unknownDevices: Int
+
+    init(_ counts: AudienceCounts) {
+        devices = counts.devices
+        unknownUsers = counts.unknownUsers
+        unknownDevices = counts.unknownDevices
+    }
 }
 
 extension TallyBackend {
@@ -63,8 +71,7 @@ extension TallyBackend {
             alert: alert?.content
         )
         return try await call { client throws(ClientError) in
-            let counts = try await client.changeAudience(app, id, request, idempotencyKey: idempotencyKey)
-            return AudienceSize(devices: counts.devices, unknownUsers: counts.unknownUsers)
+            AudienceSize(try await client.changeAudience(app, id, request, idempotencyKey: idempotencyKey))
         }
     }
 }

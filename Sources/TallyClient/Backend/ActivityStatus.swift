@@ -36,9 +36,9 @@ public struct ActivityStatus: Sendable, Hashable {
         /// Accepted by Apple, but not yet reported by the phone.
         public let sent: Int
         /// Sent without an answer: the start may have arrived.
-        public let unknown: Int
+        public let unanswered: Int
         /// Reported by the phone.
-        public let settled: Int
+        public let confirmed: Int
         /// Starts that were sent a second time. They are also counted in one of the other fields.
         public let repeated: Int
         /// Cannot be sent, either for now or until the device registers again.
@@ -135,8 +135,8 @@ extension ActivityStatus.Starts {
     init(_ starts: StartProgress) {
         pending = starts.pending
         sent = starts.sent
-        unknown = starts.unknown
-        settled = starts.settled
+        unanswered = starts.unanswered
+        confirmed = starts.confirmed
         repeated = starts.repeated
         withheld = starts.withheld
         failed = starts.failed

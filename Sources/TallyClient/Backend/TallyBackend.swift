@@ -141,7 +141,7 @@ public struct TallyBackend: Sendable {
     }
 
     static func activityID(_ text: String) throws(TallyError) -> ActivityID {
-        let form = "1 to 128 characters out of A-Z a-z 0-9 . _ : ~ -, other than '.' and '..'"
+        let form = "1 to 128 printable ASCII characters, other than '.' and '..'"
         return try checked(text, "the id of an activity: \(form)", ActivityID.init)
     }
 

@@ -29,6 +29,6 @@ extension TallyClient {
 
     /// Revokes a key permanently. `id` is the key's id, not its secret.
     package func revokeKey(_ id: String) async throws(ClientError) {
-        try await perform(.delete("/v1/api-keys/\(APICall.encoded(id))"))
+        try await perform(.delete("/v1/api-keys/\(id)"))
     }
 }

@@ -96,6 +96,15 @@ extension TallyClient {
         return try await answer(AudienceCounts.self, to: call)
     }
 
+    /// The users and devices that an audience names.
+    package func audience(
+        _ app: BundleID,
+        _ id: ActivityID,
+        _ page: PageRequest = PageRequest()
+    ) async throws(ClientError) -> AudiencePage {
+        try await answer(AudiencePage.self, to: .get("/v1/apps/\(app)/activities/\(id)/audience", query: page.query))
+    }
+
     /// One activity with the delivery progress of its newest state.
     package func activity(_ app: BundleID, _ id: ActivityID) async throws(ClientError) -> ActivityResource {
         try await answer(ActivityResource.self, to: .get("/v1/apps/\(app)/activities/\(id)"))

@@ -7,6 +7,11 @@ extension TallyClient {
         try await answer(AppResource.self, to: .put("/v1/apps/\(id)", request))
     }
 
+    /// Changes only the settings that the patch names.
+    package func patchApp(_ id: BundleID, _ patch: AppPatch) async throws(ClientError) -> AppResource {
+        try await answer(AppResource.self, to: .patch("/v1/apps/\(id)", patch))
+    }
+
     package func app(_ id: BundleID) async throws(ClientError) -> AppResource {
         try await answer(AppResource.self, to: .get("/v1/apps/\(id)"))
     }
@@ -25,6 +30,14 @@ extension TallyClient {
         _ = try await app(id)
         let patient = withPatience(Self.longestRequest).withDeadline(deadline).withRetries()
         try await patient.perform(.delete("/v1/apps/\(id)", query: [("confirm", id.rawValue)]))
+    }
+
+    /// The environments of an app for which sending is halted.
+    package func halts(
+        of app: BundleID,
+        _ page: PageRequest = PageRequest()
+    ) async throws(ClientError) -> Page<HaltResource> {
+        try await answer(Page<HaltResource>.self, to: .get("/v1/apps/\(app)/halts", query: page.query))
     }
 
     /// Resumes sending that was halted because APNs rejected too many tokens. With `leavingRejected`, the tokens

@@ -54,6 +54,11 @@ extension TallyClient {
         try await perform(.delete("/v1/apps/\(app)/devices/\(id)"))
     }
 
+    /// The devices, cards and activities of a user.
+    package func user(_ app: BundleID, _ id: UserID) async throws(ClientError) -> UserResource {
+        try await answer(UserResource.self, to: .get("/v1/apps/\(app)/users/\(id)"))
+    }
+
     /// Erases a user's devices, tokens and subscriptions.
     package func deleteUser(_ app: BundleID, _ id: UserID) async throws(ClientError) {
         try await perform(.delete("/v1/apps/\(app)/users/\(id)"))

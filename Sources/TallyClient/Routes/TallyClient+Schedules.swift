@@ -14,12 +14,12 @@ extension TallyClient {
     }
 
     package func schedule(_ app: BundleID, _ id: String) async throws(ClientError) -> ScheduleResource {
-        try await answer(ScheduleResource.self, to: .get("/v1/apps/\(app)/schedules/\(APICall.encoded(id))"))
+        try await answer(ScheduleResource.self, to: .get("/v1/apps/\(app)/schedules/\(id)"))
     }
 
     /// Cancels a pending schedule.
     package func cancelSchedule(_ app: BundleID, _ id: String) async throws(ClientError) {
-        try await perform(.delete("/v1/apps/\(app)/schedules/\(APICall.encoded(id))"))
+        try await perform(.delete("/v1/apps/\(app)/schedules/\(id)"))
     }
 
     /// Runs a schedule now instead of at its time. One that has already run is returned unchanged.

@@ -14,6 +14,15 @@ extension TallyClient {
         return try await answer(TypeRegistration.self, to: call)
     }
 
+    /// Changes only the parts of the policy that the patch names.
+    package func patchType(
+        _ app: BundleID,
+        _ name: ActivityTypeName,
+        _ patch: TypePatch
+    ) async throws(ClientError) -> TypeResource {
+        try await answer(TypeResource.self, to: .patch("/v1/apps/\(app)/types/\(name)", patch))
+    }
+
     /// One type with its newest version.
     package func type(_ app: BundleID, _ name: ActivityTypeName) async throws(ClientError) -> TypeResource {
         try await answer(TypeResource.self, to: .get("/v1/apps/\(app)/types/\(name)"))

@@ -8,14 +8,16 @@ struct Activities: AsyncParsableCommand {
         abstract: "Live Activities: matches, orders.",
         subcommands: [
             Start.self, Update.self, End.self, ChangeAudience.self, Subscribe.self, Unsubscribe.self,
-            Subscriptions.self, Show.self, List.self, Explain.self, Watch.self,
+            Subscriptions.self, Show.self, List.self, Explain.self, Watch.self, TestCard.self,
         ]
     )
 
     struct Start: ClientCommand {
         static let configuration = CommandConfiguration(
             abstract: "Start an activity, on phones too if an audience is given.",
-            discussion: "The same start again changes nothing."
+            discussion: "The same start again changes nothing.",
+            examples:
+                "tally activities start match-1 --type Game --attributes @match.json --content-state '{\"score\": 0}'"
         )
 
         @Argument(help: "Your own id of it.") var id: Checked<ActivityID>
@@ -32,7 +34,7 @@ struct Activities: AsyncParsableCommand {
         @Option(help: "routine, notable or critical.") var urgency: Urgency?
         @Option(help: "Start later, RFC 3339.") var startsAt: Checked<Instant>?
         @Option(help: "End it then without a request, RFC 3339.") var endsAt: Checked<Instant>?
-        @Option(help: "Seconds after which the phone shows it as out of date.") var staleAfter: Int64?
+        @Option(help: "How long until the phone shows it as out of date, such as 10m.") var staleAfter: Checked<Span>?
         @Option(help: "Decides which of several activities a phone shows.") var relevanceScore: Double?
         @Flag(help: "Only say what would be sent, to whom and why so; write and send nothing.") var dryRun = false
         @OptionGroup var app: AppOption
@@ -57,7 +59,7 @@ struct Activities: AsyncParsableCommand {
                 urgency: urgency,
                 startsAt: startsAt?.value,
                 endsAt: endsAt?.value,
-                staleAfterSeconds: staleAfter,
+                staleAfterSeconds: staleAfter?.value.wholeSeconds,
                 relevanceScore: relevanceScore
             )
         }
@@ -72,14 +74,17 @@ struct Activities: AsyncParsableCommand {
     }
 
     struct Update: ClientCommand {
-        static let configuration = CommandConfiguration(abstract: "Post a new state.")
+        static let configuration = CommandConfiguration(
+            abstract: "Post a new state.",
+            examples: "tally activities update match-1 --content-state '{\"score\": 1}'"
+        )
 
         @Argument(help: "The activity.") var id: Checked<ActivityID>
         @Option(help: "JSON, or @FILE.") var contentState: JSONArgument
         @OptionGroup var alert: AlertOptions
         @Option(help: "routine, notable or critical.") var urgency: Urgency?
         @Flag(help: "Every phone gets a push of its own for this change.") var mustDeliver = false
-        @Option(help: "Seconds after which the phone shows it as out of date.") var staleAfter: Int64?
+        @Option(help: "How long until the phone shows it as out of date, such as 10m.") var staleAfter: Checked<Span>?
         @Option(help: "Decides which of several activities a phone shows.") var relevanceScore: Double?
         @Option(help: "When it happened, RFC 3339; what is older than the newest is refused.")
         var eventTime: Checked<Instant>?
@@ -97,7 +102,7 @@ struct Activities: AsyncParsableCommand {
                 alert: try alert.content(),
                 urgency: urgency,
                 mustDeliver: mustDeliver,
-                staleAfterSeconds: staleAfter,
+                staleAfterSeconds: staleAfter?.value.wholeSeconds,
                 relevanceScore: relevanceScore,
                 eventTime: eventTime?.value,
                 at: at?.value,
@@ -115,13 +120,16 @@ struct Activities: AsyncParsableCommand {
     }
 
     struct End: ClientCommand {
-        static let configuration = CommandConfiguration(abstract: "End an activity for good.")
+        static let configuration = CommandConfiguration(
+            abstract: "End an activity for good.",
+            examples: "tally activities end match-1 --dismiss-after 15m"
+        )
 
         @Argument(help: "The activity.") var id: Checked<ActivityID>
         @Option(help: "The last state; JSON, or @FILE. Without it the newest one stays.")
         var contentState: JSONArgument?
         @OptionGroup var alert: AlertOptions
-        @Option(help: "Seconds that the card stays, 0 to 14400.") var dismissAfter: Int64?
+        @Option(help: "How long the card stays, such as 15m; at most 4h.") var dismissAfter: Checked<Span>?
         @Option(help: "When the card goes, RFC 3339.") var dismissAt: Checked<Instant>?
         @Option(help: "End it later, RFC 3339.") var at: Checked<Instant>?
         @Flag(help: "Only say what would be sent, to whom and why so; write and send nothing.") var dryRun = false
@@ -139,7 +147,8 @@ struct Activities: AsyncParsableCommand {
         func request() throws -> EndRequest {
             EndRequest(
                 contentState: try contentState?.object(of: "--content-state"),
-                dismissal: dismissAfter.map { .after(seconds: $0) } ?? dismissAt.map { .at($0.value) },
+                dismissal: dismissAfter.map { .after(seconds: $0.value.wholeSeconds) }
+                    ?? dismissAt.map { .at($0.value) },
                 alert: try alert.content(),
                 at: at?.value
             )
@@ -155,7 +164,10 @@ struct Activities: AsyncParsableCommand {
     }
 
     struct Show: ClientCommand {
-        static let configuration = CommandConfiguration(abstract: "One activity and how far its newest state has come.")
+        static let configuration = CommandConfiguration(
+            abstract: "One activity and how far its newest state has come.",
+            examples: "tally activities show match-1"
+        )
 
         @Argument(help: "The activity.") var id: Checked<ActivityID>
         @OptionGroup var app: AppOption
@@ -169,7 +181,10 @@ struct Activities: AsyncParsableCommand {
     }
 
     struct List: ClientCommand {
-        static let configuration = CommandConfiguration(abstract: "The activities of an app.")
+        static let configuration = CommandConfiguration(
+            abstract: "The activities of an app.",
+            examples: "tally activities list --state live"
+        )
 
         @Option(help: "Only those of one type.") var type: Checked<ActivityTypeName>?
         @Option(help: "Only those in one state: scheduled, live or ended.") var state: ActivityState?

@@ -15,7 +15,8 @@ struct Apps: AsyncParsableCommand {
             discussion: """
                 An option that you leave out keeps its stored value. A key id without its file keeps the private key. An \
                 environment that you leave out keeps its key.
-                """
+                """,
+            examples: "tally apps put com.example.app --team-id ABCDE12345 --production-key-id KEY1234567"
         )
 
         @Argument(help: "The bundle id.") var id: Checked<BundleID>
@@ -67,7 +68,10 @@ struct Apps: AsyncParsableCommand {
     }
 
     struct List: ClientCommand {
-        static let configuration = CommandConfiguration(abstract: "All apps that the key sees.")
+        static let configuration = CommandConfiguration(
+            abstract: "All apps that the key sees.",
+            examples: "tally apps list"
+        )
 
         @OptionGroup var page: PageOptions
         @OptionGroup var global: GlobalOptions
@@ -78,7 +82,10 @@ struct Apps: AsyncParsableCommand {
     }
 
     struct Show: ClientCommand {
-        static let configuration = CommandConfiguration(abstract: "One app.")
+        static let configuration = CommandConfiguration(
+            abstract: "One app.",
+            examples: "tally apps show com.example.app"
+        )
 
         @Argument(help: "The bundle id.") var id: Checked<BundleID>
         @OptionGroup var global: GlobalOptions
@@ -92,23 +99,26 @@ struct Apps: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Delete an app with all that belongs to it.",
             discussion:
-                "Takes minutes for a million devices. If it breaks off, run the same command again."
+                "Takes minutes for a million devices. If it breaks off, run the same command again.",
+            examples: "tally apps delete com.example.app"
         )
 
         @Argument(help: "The bundle id.") var id: Checked<BundleID>
-        @Option(help: "How many seconds to keep trying.") var deadline = 3_600
+        @Option(help: "How long to keep trying, such as 10m. Default: 1h.") var deadline: Checked<Span>?
         @OptionGroup var confirmation: ConfirmationOption
         @OptionGroup var global: GlobalOptions
 
         func validate() throws {
-            guard deadline > 0 else { throw ValidationError("--deadline must be over 0.") }
+            guard patience > .zero else { throw ValidationError("--deadline must be over 0.") }
         }
+
+        private var patience: Duration { .seconds(deadline?.value.seconds ?? 3_600) }
 
         func run(_ session: Session) async throws {
             let what = "the app \(id.value) at \(session.url) with all that belongs to it"
             try Confirmation().require(id.value.rawValue, of: what, given: confirmation)
             try await session.waiting(for: "Deleting \(id.value)") {
-                try await session.client.deleteApp(id.value, deadline: .seconds(deadline))
+                try await session.client.deleteApp(id.value, deadline: patience)
             }
             session.show(done: "\(id.value) is deleted.")
         }
@@ -117,7 +127,8 @@ struct Apps: AsyncParsableCommand {
     struct Resume: ClientCommand {
         static let configuration = CommandConfiguration(
             abstract: "Resume halted sending.",
-            discussion: "Sending halts when APNs rejects too many tokens. Mend key, host or topic first."
+            discussion: "Sending halts when APNs rejects too many tokens. Mend key, host or topic first.",
+            examples: "tally apps resume com.example.app --environment production"
         )
 
         @Argument(help: "The bundle id.") var id: Checked<BundleID>

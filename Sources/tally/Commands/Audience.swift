@@ -12,7 +12,8 @@ extension Activities {
                 Tally starts the activity with its newest state on the devices that you add, now or when they register. A \
                 device that you take out keeps a card that it has, and is not started any more. Starts that leave from now \
                 on carry the alert that you give.
-                """
+                """,
+            examples: "tally activities audience match-1 --add-user ada --remove-device phone-2"
         )
 
         @Argument(help: "The activity.") var id: Checked<ActivityID>
@@ -60,6 +61,9 @@ extension AudienceCounts: Presentable {
 
     /// The names and values to print.
     var lines: [(String, String?)] {
-        [("devices", String(devices)), ("unknown users", unknownUsers == 0 ? nil : String(unknownUsers))]
+        [
+            ("devices", String(devices)), ("unknown users", unknownUsers == 0 ? nil : String(unknownUsers)),
+            ("unknown devices", unknownDevices == 0 ? nil : String(unknownDevices)),
+        ]
     }
 }

@@ -8,13 +8,14 @@ struct Audit: ClientCommand {
     static let configuration = CommandConfiguration(
         abstract: "What operators did: who, what, when, and how it stood before and after.",
         discussion:
-            "The newest first. On a terminal and in text, the first differences are shown; --json has all of it."
+            "The newest first. On a terminal and in text, the first differences are shown; --json has all of it.",
+        examples: "tally audit --since 7d --action type_changed"
     )
 
     @Option(help: "Only actions of this kind.") var action: AuditAction?
     @Option(help: "Only what was done with this API key; its id.") var keyID: String?
-    @Option(help: "Only from then on, RFC 3339.") var since: Checked<Instant>?
-    @Option(help: "Only until then, RFC 3339.") var until: Checked<Instant>?
+    @Option(help: "Only from then on: RFC 3339, or how long ago, such as 10m.") var since: Checked<Moment>?
+    @Option(help: "Only until then: RFC 3339, or how long ago.") var until: Checked<Moment>?
     @OptionGroup var app: AppOption
     @OptionGroup var page: PageOptions
     @OptionGroup var global: GlobalOptions
@@ -26,8 +27,8 @@ struct Audit: ClientCommand {
             app: app.app == nil ? nil : try session.app(),
             action: action,
             keyID: keyID,
-            since: since?.value,
-            until: until?.value
+            since: since?.value.instant(),
+            until: until?.value.instant()
         )
         session.show(try await session.client.audit(filter, page.request))
     }

@@ -10,7 +10,10 @@ struct Channels: AsyncParsableCommand {
     )
 
     struct Create: ClientCommand {
-        static let configuration = CommandConfiguration(abstract: "Make a channel for the pool.")
+        static let configuration = CommandConfiguration(
+            abstract: "Make a channel for the pool.",
+            examples: "tally channels create --environment sandbox"
+        )
 
         @Option(help: "sandbox or production; by default production if the app has it.")
         var environment: APNSEnvironment?
@@ -27,7 +30,10 @@ struct Channels: AsyncParsableCommand {
     }
 
     struct List: ClientCommand {
-        static let configuration = CommandConfiguration(abstract: "The channels of an app.")
+        static let configuration = CommandConfiguration(
+            abstract: "The channels of an app.",
+            examples: "tally channels list -o wide"
+        )
 
         @OptionGroup var app: AppOption
         @OptionGroup var page: PageOptions
@@ -41,7 +47,10 @@ struct Channels: AsyncParsableCommand {
     }
 
     struct Show: ClientCommand {
-        static let configuration = CommandConfiguration(abstract: "One channel.")
+        static let configuration = CommandConfiguration(
+            abstract: "One channel.",
+            examples: "tally channels show 0d1b4f86-7f5c-4f0e-9d59-0a6f6e4f6c11"
+        )
 
         @Argument(help: "Tally's id of the channel, a UUID.") var id: Checked<ChannelID>
         @OptionGroup var app: AppOption
@@ -55,7 +64,10 @@ struct Channels: AsyncParsableCommand {
     }
 
     struct Delete: ClientCommand {
-        static let configuration = CommandConfiguration(abstract: "Delete a channel at Apple.")
+        static let configuration = CommandConfiguration(
+            abstract: "Delete a channel at Apple.",
+            examples: "tally channels delete 0d1b4f86-7f5c-4f0e-9d59-0a6f6e4f6c11"
+        )
 
         @Argument(help: "Tally's id of the channel, a UUID.") var id: Checked<ChannelID>
         @OptionGroup var app: AppOption
@@ -77,7 +89,8 @@ extension Channels {
             discussion: """
                 Channels that Apple has and Tally does not know are deleted only if the app is declared channels_exclusive \
                 and they have been seen for 24 hours.
-                """
+                """,
+            examples: "tally channels reconcile --dry-run"
         )
 
         @Flag(name: .long, help: "Only look: change nothing, neither here nor at Apple.") var dryRun = false

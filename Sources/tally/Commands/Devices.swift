@@ -12,7 +12,8 @@ struct Devices: AsyncParsableCommand {
     struct Put: ClientCommand {
         static let configuration = CommandConfiguration(
             abstract: "Report a device, as its app would.",
-            discussion: "An option that you leave out keeps its stored value."
+            discussion: "An option that you leave out keeps its stored value.",
+            examples: "tally devices put phone-1 --environment sandbox --user ada"
         )
 
         @Argument(help: "The id that the app chose for this installation.") var id: Checked<DeviceID>
@@ -58,7 +59,10 @@ struct Devices: AsyncParsableCommand {
     }
 
     struct List: ClientCommand {
-        static let configuration = CommandConfiguration(abstract: "The devices of an app.")
+        static let configuration = CommandConfiguration(
+            abstract: "The devices of an app.",
+            examples: "tally devices list --user ada"
+        )
 
         @Option(help: "Only those of one user.") var user: Checked<UserID>?
         @OptionGroup var app: AppOption
@@ -73,7 +77,10 @@ struct Devices: AsyncParsableCommand {
     }
 
     struct Show: ClientCommand {
-        static let configuration = CommandConfiguration(abstract: "One device; its tokens are masked.")
+        static let configuration = CommandConfiguration(
+            abstract: "One device; its tokens are masked.",
+            examples: "tally devices show phone-1"
+        )
 
         @Argument(help: "The device's id.") var id: Checked<DeviceID>
         @OptionGroup var app: AppOption
@@ -87,7 +94,10 @@ struct Devices: AsyncParsableCommand {
     }
 
     struct Delete: ClientCommand {
-        static let configuration = CommandConfiguration(abstract: "Forget a device and its tokens.")
+        static let configuration = CommandConfiguration(
+            abstract: "Forget a device and its tokens.",
+            examples: "tally devices delete phone-1"
+        )
 
         @Argument(help: "The device's id.") var id: Checked<DeviceID>
         @OptionGroup var app: AppOption
@@ -104,7 +114,8 @@ struct Devices: AsyncParsableCommand {
     struct EraseUser: ClientCommand {
         static let configuration = CommandConfiguration(
             abstract: "Erase a user: devices, tokens, cards, the story, and every mention in an audience.",
-            discussion: "May be repeated. Succeeds also for a user that Tally does not know."
+            discussion: "May be repeated. Succeeds also for a user that Tally does not know.",
+            examples: "tally devices erase-user ada"
         )
 
         @Argument(help: "The user's id.") var id: Checked<UserID>

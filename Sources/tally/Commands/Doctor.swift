@@ -11,7 +11,9 @@ struct Doctor: ClientCommand {
             except with --try-channels, which makes a channel at Apple for each app and environment and deletes it again.
 
             Exit codes: 0 all is well, 1 something is broken, 2 warnings only.
-            """
+            """,
+        examples: "tally doctor",
+        "tally doctor --app com.example.app --try-channels"
     )
 
     @Flag(help: "Try the broadcast capability by making and deleting a channel.") var tryChannels = false

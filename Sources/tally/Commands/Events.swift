@@ -12,23 +12,21 @@ struct Events: ClientCommand {
             Starts with the oldest event that is kept, or after --cursor or --since. With --follow, shows events as they happen, \
             from now on by default. It survives restarts of the server, and misses nothing. docs/reference/events.md lists the \
             kinds and their details. With --json, each line is an event as the API tells it.
-            """
+            """,
+        examples: "tally events --since 10m",
+        "tally events --follow --kind device_registered"
     )
 
     @Option(help: "Only events of this activity.") var activity: Checked<ActivityID>?
     @Option(help: "Only events of this device.") var device: Checked<DeviceID>?
     @Option(help: "Only events of this kind; repeat for several.") var kind: [String] = []
-    @Option(help: "Only events of the last so many seconds.") var since: Double?
+    @Option(help: "Only from then on: RFC 3339, or how long ago, such as 10m.") var since: Checked<Moment>?
     @Flag(help: "Wait for more.") var follow = false
     @OptionGroup var app: AppOption
     @OptionGroup var page: PageOptions
     @OptionGroup var global: GlobalOptions
 
     var appName: String? { app.app }
-
-    func validate() throws {
-        if let since, !(since >= 0 && since <= 1e9) { throw ValidationError("--since must not be negative.") }
-    }
 
     func run(_ session: Session) async throws {
         let query = EventQuery(
@@ -65,9 +63,7 @@ struct Events: ClientCommand {
     private static let beginning = "0-0"
 
     /// Earlier events are left out.
-    private var oldest: Instant? {
-        since.map { Instant(microseconds: Int64((Date().timeIntervalSince1970 - $0) * 1_000_000)) }
-    }
+    private var oldest: Instant? { since?.value.instant() }
 
     private static func show(_ events: ArraySlice<EventResource>, in session: Session) {
         for event in events { session.show(line: event.line(.standard), json: event.json) }

@@ -7,7 +7,8 @@ extension Activities {
     struct Explain: ClientCommand {
         static let configuration = CommandConfiguration(
             abstract: "Why phones show what they show: the story of an activity, or of one device's part in it.",
-            discussion: "The verdict first, then what happened, the newest at the end."
+            discussion: "The verdict first, then what happened, the newest at the end.",
+            examples: "tally activities explain match-1 --device phone-1"
         )
 
         @Argument(help: "The activity.") var id: Checked<ActivityID>

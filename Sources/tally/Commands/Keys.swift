@@ -15,7 +15,8 @@ struct Keys: AsyncParsableCommand {
             discussion: """
                 Scopes: admin (all), operate (types, channels, schedules), publish (activities), register (devices, \
                 subscriptions), read. operate and publish include read.
-                """
+                """,
+            examples: "tally keys create backend --scope publish"
         )
 
         @Argument(help: "A name for people.") var name: String
@@ -40,7 +41,10 @@ struct Keys: AsyncParsableCommand {
     }
 
     struct List: ClientCommand {
-        static let configuration = CommandConfiguration(abstract: "All keys, without their secrets.")
+        static let configuration = CommandConfiguration(
+            abstract: "All keys, without their secrets.",
+            examples: "tally keys list"
+        )
 
         @OptionGroup var page: PageOptions
         @OptionGroup var global: GlobalOptions
@@ -51,7 +55,10 @@ struct Keys: AsyncParsableCommand {
     }
 
     struct Revoke: ClientCommand {
-        static let configuration = CommandConfiguration(abstract: "End a key for good.")
+        static let configuration = CommandConfiguration(
+            abstract: "End a key for good.",
+            examples: "tally keys revoke 0d1b4f86-7f5c-4f0e-9d59-0a6f6e4f6c11"
+        )
 
         @Argument(help: "The key's id, not its secret.") var id: String
         @OptionGroup var global: GlobalOptions

@@ -9,7 +9,8 @@ struct Payload: ClientCommand {
         discussion: """
             Nothing is sent. Where a token or key belongs, the curl form has $AUTHENTICATION_TOKEN (a provider token) and \
             $ACTIVITY_PUSH_TOKEN; fill them in yourself. For a start, use `activities start … --dry-run --json`.
-            """
+            """,
+        examples: "tally payload match-1 --format simctl"
     )
 
     /// The kind of push to print.

@@ -13,7 +13,8 @@ struct Replay: ClientCommand {
 
             WHOM in --audience is all, none, @FILE (JSON as the API takes it), or a range of names such as \
             devices:phone-:1-500 or users:fan-:0001-0500.
-            """
+            """,
+        examples: "tally replay final.json --speed 60"
     )
 
     @Argument(help: "The recording.") var path: String
@@ -24,15 +25,18 @@ struct Replay: ClientCommand {
     @Option(parsing: .unconditional, help: "Appended to the activities' ids: an ended activity's id is used up.")
     var suffix = ""
     @Option(help: ArgumentHelp("Write a line of JSON for each accepted post.", valueName: "file")) var log: String?
-    @Option(help: "How many seconds to keep posting while the server is away.") var deadline = 60
+    @Option(help: "How long to keep posting while the server is away, such as 10m. Default: 60s.")
+    var deadline: Checked<Span>?
     @OptionGroup var app: AppOption
     @OptionGroup var global: GlobalOptions
 
     var appName: String? { app.app }
 
+    private var patience: Duration { .seconds(deadline?.value.seconds ?? 60) }
+
     func validate() throws {
         guard speed > 0, speed.isFinite else { throw ValidationError("--speed must be a number over 0.") }
-        guard deadline > 0 else { throw ValidationError("--deadline must be over 0.") }
+        guard patience > .zero else { throw ValidationError("--deadline must be over 0.") }
     }
 
     /// The recording, with the changes from the command line.
@@ -56,7 +60,7 @@ struct Replay: ClientCommand {
     func run(_ session: Session) async throws {
         let file = try file()
         let poster = ReplayPoster(
-            client: try session.patientClient(deadline: .seconds(deadline)),
+            client: try session.patientClient(deadline: patience),
             app: try app.app == nil ? file.app ?? session.app() : session.app(),
             file: file
         )

@@ -10,7 +10,10 @@ struct Schedules: AsyncParsableCommand {
     )
 
     struct List: ClientCommand {
-        static let configuration = CommandConfiguration(abstract: "The schedules of an app.")
+        static let configuration = CommandConfiguration(
+            abstract: "The schedules of an app.",
+            examples: "tally schedules list --state pending"
+        )
 
         @Option(help: "Only those in one state: pending, done, cancelled or failed.") var state: ScheduleState?
         @OptionGroup var app: AppOption
@@ -25,7 +28,10 @@ struct Schedules: AsyncParsableCommand {
     }
 
     struct Show: ClientCommand {
-        static let configuration = CommandConfiguration(abstract: "One schedule, and why it failed if it did.")
+        static let configuration = CommandConfiguration(
+            abstract: "One schedule, and why it failed if it did.",
+            examples: "tally schedules show 0d1b4f86-7f5c-4f0e-9d59-0a6f6e4f6c11"
+        )
 
         @Argument(help: "The schedule's id, a UUID.") var id: Checked<ScheduleName>
         @OptionGroup var app: AppOption
@@ -39,7 +45,10 @@ struct Schedules: AsyncParsableCommand {
     }
 
     struct Cancel: ClientCommand {
-        static let configuration = CommandConfiguration(abstract: "Let a pending schedule not happen.")
+        static let configuration = CommandConfiguration(
+            abstract: "Let a pending schedule not happen.",
+            examples: "tally schedules cancel 0d1b4f86-7f5c-4f0e-9d59-0a6f6e4f6c11"
+        )
 
         @Argument(help: "The schedule's id, a UUID.") var id: Checked<ScheduleName>
         @OptionGroup var app: AppOption
@@ -58,7 +67,8 @@ extension Schedules {
     struct Run: ClientCommand {
         static let configuration = CommandConfiguration(
             abstract: "Run a pending schedule now instead of at its time.",
-            discussion: "One that has run already is shown as it is."
+            discussion: "One that has run already is shown as it is.",
+            examples: "tally schedules run 0d1b4f86-7f5c-4f0e-9d59-0a6f6e4f6c11"
         )
 
         @Argument(help: "The schedule's id, a UUID.") var id: Checked<ScheduleName>

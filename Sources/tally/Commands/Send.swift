@@ -11,7 +11,8 @@ struct Send: ClientCommand {
             To a device, to all devices of a user, or to a token that Tally does not keep. It is stored and tried until APNs has \
             taken or refused it; `tally events --kind push_sent --kind push_failed` tells what came of it. Live Activities have \
             `tally activities`.
-            """
+            """,
+        examples: "tally send --user ada --title Hello --body World"
     )
 
     @Option(help: "The device to send it to.") var device: Checked<DeviceID>?

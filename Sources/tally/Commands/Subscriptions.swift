@@ -7,7 +7,8 @@ extension Activities {
     struct Subscribe: ClientCommand {
         static let configuration = CommandConfiguration(
             abstract: "Report the card of a device, as its app would.",
-            discussion: "Says how Tally reaches the card from now on. With --ended, Tally sends nothing more to it."
+            discussion: "Says how Tally reaches the card from now on. With --ended, Tally sends nothing more to it.",
+            examples: "tally activities subscribe match-1 phone-1 --update-token 80f4a6c1"
         )
 
         @Argument(help: "The activity.") var id: Checked<ActivityID>
@@ -65,7 +66,8 @@ extension Activities {
 
     struct Unsubscribe: ClientCommand {
         static let configuration = CommandConfiguration(
-            abstract: "End the card of one device on the phone, then forget it."
+            abstract: "End the card of one device on the phone, then forget it.",
+            examples: "tally activities unsubscribe match-1 phone-1"
         )
 
         @Argument(help: "The activity.") var id: Checked<ActivityID>
@@ -86,7 +88,8 @@ extension Activities {
     struct Subscriptions: ClientCommand {
         static let configuration = CommandConfiguration(
             abstract: "The cards of an activity, and why one is not sent to.",
-            discussion: "'tally activities explain --device' tells the story of one."
+            discussion: "'tally activities explain --device' tells the story of one.",
+            examples: "tally activities subscriptions match-1 --state rejected"
         )
 
         @Argument(help: "The activity.") var id: Checked<ActivityID>

@@ -7,7 +7,8 @@ extension Devices {
     struct Ticket: ClientCommand {
         static let configuration = CommandConfiguration(
             abstract: "Make a ticket with which an app may report one device and its cards, and nothing else.",
-            discussion: "Backends make them for their apps (docs/reference/tickets.md); this is for trying."
+            discussion: "Backends make them for their apps (docs/reference/tickets.md); this is for trying.",
+            examples: "tally devices ticket phone-1 --environment sandbox --ttl 10m"
         )
 
         @Argument(help: "The device.") var id: Checked<DeviceID>
@@ -18,7 +19,7 @@ extension Devices {
                 "An activity whose card may be reported; repeat. Default: every activity whose audience has the device."
         )
         var activity: [Checked<ActivityID>] = []
-        @Option(help: "How many seconds it lives, at most 86400.") var seconds: Int64 = 3_600
+        @Option(help: "How long it is good, such as 10m; at most 1d. Default: 1h.") var ttl: Checked<Span>?
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
 
@@ -26,9 +27,11 @@ extension Devices {
 
         func validate() throws {
             guard (1...RegistrationTicketRequest.maximumSeconds).contains(seconds) else {
-                throw ValidationError("--seconds must be from 1 to \(RegistrationTicketRequest.maximumSeconds).")
+                throw ValidationError("--ttl must be from 1s to 1d.")
             }
         }
+
+        private var seconds: Int64 { ttl?.value.wholeSeconds ?? 3_600 }
 
         var request: RegistrationTicketRequest {
             RegistrationTicketRequest(

@@ -14,7 +14,8 @@ extension Types {
                 One file is compared with the version that is registered, two with each other, the earlier one first. A file \
                 is a Swift file, or JSON with attributes_schema and content_state_schema, as types import --print and types \
                 show --json write it. Two files need no server.
-                """
+                """,
+            examples: "tally types diff old.swift new.swift"
         )
 
         @Argument(help: ArgumentHelp("A Swift or JSON file.", valueName: "file")) var file: String
@@ -34,7 +35,7 @@ extension Types {
                 } else {
                     report = DiffReport(from: try await registered(given.typeName), to: given)
                 }
-                global.json ? Console.print(json: report.json) : Console.print(report.text)
+                global.format == .json ? Console.print(json: report.json) : Console.print(report.text)
                 if report.breaksSomething { throw ExitCode.failure }
             } catch {
                 throw reported(error)

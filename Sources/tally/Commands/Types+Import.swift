@@ -14,7 +14,8 @@ extension Types {
             discussion: """
                 The files together declare an ActivityAttributes struct with its ContentState and the types that both \
                 hold. For a type that cannot be read, such as one with its own init(from:), supply a JSON Schema.
-                """
+                """,
+            examples: "tally types import GameAttributes.swift"
         )
 
         @Argument(help: ArgumentHelp("Swift files.", valueName: "file.swift")) var files: [String]
@@ -36,7 +37,7 @@ extension Types {
                 fields.add("type", imported.typeName)
                 fields.add("attributes_schema", imported.attributes)
                 fields.add("content_state_schema", imported.contentState)
-                global.json ? Console.print(json: fields.json) : Console.print(fields.json.indentedText)
+                global.format == .json ? Console.print(json: fields.json) : Console.print(fields.json.indentedText)
             } catch {
                 throw reported(error)
             }

@@ -11,7 +11,8 @@ extension Types {
             discussion: """
                 The files are Swift files, or one JSON file with attributes_schema and content_state_schema, as types \
                 import --print and types show --json write it.
-                """
+                """,
+            examples: "tally types lint GameAttributes.swift"
         )
 
         @Argument(help: ArgumentHelp("Swift files, or one JSON file.", valueName: "file")) var files: [String]
@@ -22,7 +23,7 @@ extension Types {
         mutating func run() async throws {
             do {
                 let report = LintReport(try await SchemaFiles.read(files, reading))
-                global.json ? Console.print(json: report.json) : Console.print(report.text)
+                global.format == .json ? Console.print(json: report.json) : Console.print(report.text)
                 if strict, !report.findings.isEmpty { throw ExitCode.failure }
             } catch {
                 throw reported(error)

@@ -5,7 +5,10 @@ import TallyClient
 
 extension Types {
     struct Versions: ClientCommand {
-        static let configuration = CommandConfiguration(abstract: "The versions of a type, newest first.")
+        static let configuration = CommandConfiguration(
+            abstract: "The versions of a type, newest first.",
+            examples: "tally types versions Game"
+        )
 
         @Argument(help: "The type's name.") var name: Checked<ActivityTypeName>
         @OptionGroup var app: AppOption
@@ -25,7 +28,8 @@ extension Types {
             discussion: """
                 Tally then accepts content that phones of this version cannot decode, and withholds it from them. They still \
                 get what they can decode.
-                """
+                """,
+            examples: "tally types retire Game 2"
         )
 
         @Argument(help: "The type's name.") var name: Checked<ActivityTypeName>

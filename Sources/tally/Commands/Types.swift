@@ -14,7 +14,10 @@ struct Types: AsyncParsableCommand {
     )
 
     struct Put: ClientCommand {
-        static let configuration = CommandConfiguration(abstract: "Register a type, or a new version of it.")
+        static let configuration = CommandConfiguration(
+            abstract: "Register a type, or a new version of it.",
+            examples: "tally types put Game --swift GameAttributes.swift --policy policy.json"
+        )
 
         @Argument(help: "The name of the Swift ActivityAttributes struct.") var name: Checked<ActivityTypeName>
         @Option(help: "A file with the JSON Schema of the attributes.") var attributesSchema: String?
@@ -57,7 +60,10 @@ struct Types: AsyncParsableCommand {
     }
 
     struct List: ClientCommand {
-        static let configuration = CommandConfiguration(abstract: "The types of an app.")
+        static let configuration = CommandConfiguration(
+            abstract: "The types of an app.",
+            examples: "tally types list"
+        )
 
         @OptionGroup var app: AppOption
         @OptionGroup var page: PageOptions
@@ -71,7 +77,10 @@ struct Types: AsyncParsableCommand {
     }
 
     struct Show: ClientCommand {
-        static let configuration = CommandConfiguration(abstract: "One type with its schemas and policy.")
+        static let configuration = CommandConfiguration(
+            abstract: "One type with its schemas and policy.",
+            examples: "tally types show Game"
+        )
 
         @Argument(help: "The type's name.") var name: Checked<ActivityTypeName>
         @OptionGroup var app: AppOption
@@ -86,7 +95,8 @@ struct Types: AsyncParsableCommand {
 
     struct Validate: ClientCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Judge content without sending it; exit code 1 if a phone could not decode it."
+            abstract: "Judge content without sending it; exit code 1 if a phone could not decode it.",
+            examples: "tally types validate Game --content-state '{\"score\": 1}'"
         )
 
         @Argument(help: "The type's name.") var name: Checked<ActivityTypeName>

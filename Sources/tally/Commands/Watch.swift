@@ -15,12 +15,14 @@ extension Activities {
 
                 Exit codes: 0 that came, 2 it did not come within --timeout. With --json, each line is an activity as \
                 `activities show --json` prints it.
-                """
+                """,
+            examples: "tally activities watch match-1 --until-current --timeout 1m"
         )
 
         @Argument(help: "The activity.") var id: Checked<ActivityID>
-        @Option(help: "Seconds between two looks while no event comes.") var interval = 5.0
-        @Option(help: "Seconds after which to stop; without it, as long as it takes.") var timeout: Double?
+        @Option(help: "How long to wait between two looks without an event, such as 10s. Default: 5s.")
+        var interval: Checked<Span>?
+        @Option(help: "When to give up, such as 10m. Default: never.") var timeout: Checked<Span>?
         @Flag(help: "Stop as soon as every phone has the newest state.") var untilCurrent = false
         @OptionGroup var app: AppOption
         @OptionGroup var global: GlobalOptions
@@ -28,10 +30,10 @@ extension Activities {
         var appName: String? { app.app }
 
         func validate() throws {
-            guard interval >= 0.1, interval <= 3_600 else {
-                throw ValidationError("--interval must be from 0.1 to 3600 seconds.")
+            guard (0.1...3_600).contains(interval?.value.seconds ?? 5) else {
+                throw ValidationError("--interval must be from 0.1s to 1h.")
             }
-            if let timeout, !(timeout > 0 && timeout <= 1e9) { throw ValidationError("--timeout must be over 0.") }
+            if let timeout, timeout.value.seconds == 0 { throw ValidationError("--timeout must be over 0.") }
         }
 
         func run(_ session: Session) async throws {
@@ -40,10 +42,10 @@ extension Activities {
                 session: session,
                 app: try session.app(),
                 id: id.value,
-                interval: .seconds(interval),
+                interval: .seconds(interval?.value.seconds ?? 5),
                 untilCurrent: untilCurrent
             )
-            let timeout = timeout.map { Duration.seconds($0) }
+            let timeout = timeout.map { Duration.seconds($0.value.seconds) }
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await watching.run() }
                 if let timeout {

@@ -47,9 +47,9 @@ extension DeliveryProgress {
 
 extension StartProgress {
     fileprivate var text: String {
-        let others = [("unknown", unknown), ("repeated", repeated), ("withheld", withheld), ("failed", failed)]
+        let others = [("unanswered", unanswered), ("repeated", repeated), ("withheld", withheld), ("failed", failed)]
         let reasons = reasons.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
-        return "\(settled) settled, \(sent) sent, \(pending) pending" + Count.text(others)
+        return "\(confirmed) confirmed, \(sent) sent, \(pending) pending" + Count.text(others)
             + (reasons.isEmpty ? "" : " (\(reasons))")
     }
 }

@@ -25,7 +25,7 @@ extension Session {
             Console.print(json: page.json)
             return
         }
-        Console.print(page.table.text(width: Console.outputWidth))
+        Console.print(page.table.text(width: format == .wide ? nil : Console.outputWidth))
         if let cursor = page.nextCursor { Console.printError("More follow: --cursor \(cursor)") }
     }
 

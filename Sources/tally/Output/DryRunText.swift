@@ -13,6 +13,7 @@ extension DryRunAnswer: Presentable {
             ("at", at?.description),
             ("devices", audience.map { String($0.devices) }),
             ("unknown users", audience.flatMap { $0.unknownUsers == 0 ? nil : String($0.unknownUsers) }),
+            ("unknown devices", audience.flatMap { $0.unknownDevices == 0 ? nil : String($0.unknownDevices) }),
             ("not sent to", withheldText),
         ]).text
         return ([card] + pushes.map(\.text)).joined(separator: "\n\n")

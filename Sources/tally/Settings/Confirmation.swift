@@ -22,4 +22,14 @@ struct Confirmation {
         ask("This deletes \(what), for good. Its id once more: ")
         guard answer() == id else { throw UsageError("That is not '\(id)'; nothing was done.") }
     }
+
+    /// Asks a question.
+    ///
+    /// - Throws: ``UsageError`` unless the answer is yes.
+    func agree(_ question: String, given yes: Bool) throws(UsageError) {
+        guard isTerminal, !yes else { return }
+        ask(question)
+        let answer = answer()?.lowercased()
+        guard answer == "y" || answer == "yes" else { throw UsageError("Nothing was done.") }
+    }
 }

@@ -24,6 +24,26 @@ enum Files {
         return try read(path)
     }
 
+    /// Replaces a file that only its owner may read. Makes its folder.
+    static func writePrivate(_ bytes: [UInt8], _ path: String) throws {
+        let file = URL(fileURLWithPath: path)
+        let draft = URL(fileURLWithPath: path + ".new")
+        do {
+            try FileManager.default.createDirectory(
+                at: file.deletingLastPathComponent(),
+                withIntermediateDirectories: true
+            )
+            // An earlier draft may have other permissions; usually there is none.
+            try? FileManager.default.removeItem(at: draft)
+            let attributes: [FileAttributeKey: Any] = [.posixPermissions: 0o600]
+            guard FileManager.default.createFile(atPath: draft.path, contents: Data(bytes), attributes: attributes),
+                rename(draft.path, file.path) == 0
+            else { throw CocoaError(.fileWriteUnknown) }
+        } catch {
+            throw UsageError("\(path) cannot be written: \(error.localizedDescription)")
+        }
+    }
+
     static func readText(_ path: String) throws -> String {
         guard let text = String(validating: try read(path), as: UTF8.self) else {
             throw UsageError("\(path) is not UTF-8 text.")

@@ -5,7 +5,7 @@ import ArgumentParser
 /// ArgumentParser accepts them only after the command's last word, so they are moved there.
 enum GlobalOptionOrder {
     /// The options of ``GlobalOptions`` and ``AppOption`` that take a value.
-    private static let options: Set = ["--url", "--key", "--profile", "--ca-file", "--app"]
+    private static let options: Set = ["--url", "--key", "--profile", "--ca-file", "--app", "--output", "-o"]
     private static let flags: Set = ["--json"]
 
     /// Moves global options behind the command's words.

@@ -24,8 +24,26 @@ struct GlobalOptions: ParsableArguments {
     )
     var caFile: String?
 
-    @Flag(help: "Print JSON, as the server answered it.")
+    @Option(
+        name: [.customShort("o"), .long],
+        help: "json, table, or wide: a table with all columns. Default: table."
+    )
+    var output: OutputFormat?
+
+    @Flag(help: "Print JSON, as the server answered it: -o json.")
     var json = false
+
+    /// How answers are printed.
+    var format: OutputFormat { json ? .json : output ?? .table }
+}
+
+/// A form of output.
+enum OutputFormat: String, CaseIterable, ExpressibleByArgument {
+    case json
+    /// Leaves out columns that do not fit the terminal.
+    case table
+    /// Has all columns.
+    case wide
 }
 
 /// The app that the command works on.

@@ -7,18 +7,20 @@ import TallyClient
 /// The settings and the API client of a command.
 struct Session {
     let client: TallyClient
-    /// Whether answers are printed as JSON.
-    let json: Bool
+    let format: OutputFormat
     private let settings: Settings
 
-    init(_ settings: Settings, json: Bool) throws {
+    init(_ settings: Settings, format: OutputFormat) throws {
         self.settings = settings
-        self.json = json
+        self.format = format
         // A person waits, so there are no retries unless a command asks for them.
         client = try TallyClient(.init(url: settings.url, key: settings.key, caFile: settings.caFile, retry: nil))
     }
 
     var url: String { settings.url }
+
+    /// Whether answers are printed as JSON.
+    var json: Bool { format == .json }
 
     /// The app that the command works on.
     func app() throws -> BundleID {
@@ -51,7 +53,7 @@ extension ReportingCommand {
     func reported(_ error: any Error) -> any Error {
         // ArgumentParser reports its own errors.
         guard let report = ErrorReport(error) else { return error }
-        Console.printError(global.json ? report.json.text : report.text)
+        Console.printError(global.format == .json ? report.json.text : report.text)
         return report.exitCode
     }
 
@@ -63,7 +65,7 @@ extension ReportingCommand {
             environment: ProcessInfo.processInfo.environment,
             readFile: Files.readPrivate
         )
-        return try Session(settings, json: global.json)
+        return try Session(settings, format: global.format)
     }
 }
 

@@ -46,12 +46,12 @@ struct Settings: Equatable {
         guard let url = options.url ?? source.url else {
             throw UsageError(
                 "Where is Tally? Give --url, or set TALLY_URL, such as http://127.0.0.1:8080; "
-                    + "or write a profile (tally --help)."
+                    + "or save a profile: tally profile add NAME --url … --key …"
             )
         }
         guard let key = options.key ?? source.key else {
             throw UsageError(
-                "Which API key? Give --key, or set TALLY_API_KEY and TALLY_URL; or write a profile (tally --help)."
+                "Which API key? Give --key, or set TALLY_API_KEY and TALLY_URL; or save a profile: tally profile add."
             )
         }
         self.url = url
@@ -131,7 +131,7 @@ struct Profile: Equatable {
         )
     }
 
-    private static func path(_ environment: [String: String]) -> String? {
+    static func path(_ environment: [String: String]) -> String? {
         if let path = environment["TALLY_CONFIG"] { return path }
         if let folder = environment["XDG_CONFIG_HOME"], !folder.isEmpty { return folder + "/tally/config.json" }
         return environment["HOME"].map { $0 + "/.config/tally/config.json" }

@@ -80,7 +80,7 @@ final class HonestyWorld: Sendable {
         try await eventually("the phone shows the running activity") {
             guard try await system.simulator.phone(Self.phone).state(of: Self.running) != nil else { return false }
             let activity = try await system.activity(running)
-            return activity.progress.current == 1 && activity.starts.settled == 1
+            return activity.progress.current == 1 && activity.starts.confirmed == 1
         }
         try await system.simulator.finishReports()
     }

@@ -279,7 +279,14 @@ extension Refusal {
             409,
             "activity_ended"
         ),
-        .json("a second end", "POST", "activities/ended/end", [:], 409, "activity_ended"),
+        .json(
+            "a second end with another state",
+            "POST",
+            "activities/ended/end",
+            ["content_state": HonestyWorld.content(minute: 91)],
+            409,
+            "activity_ended"
+        ),
     ]
 
     /// Keys that do not fit.

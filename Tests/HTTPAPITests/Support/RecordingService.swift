@@ -1,5 +1,6 @@
 @testable import APITypes
 import ActivityModel
+import JSON
 import Orchestrator
 import Synchronization
 
@@ -148,11 +149,17 @@ final class RecordingService: TallyService {
     }
 
     func putApp(_ id: BundleID, _ request: AppRequest) async throws -> AppResource { try reach("putApp \(id)") }
+    func patchApp(_ id: BundleID, _ patch: AppPatch) async throws -> AppResource {
+        try reach("patchApp \(id) \(patch.json.text)")
+    }
     func app(_ id: BundleID) async throws -> AppResource { try reach("app \(id)") }
     func apps(_ page: PageRequest, only: BundleID?) async throws -> Page<AppResource> {
         try reach("apps \(text(page)) only \(only?.rawValue ?? "-")")
     }
     func deleteApp(_ id: BundleID) async throws { try done("deleteApp \(id)") }
+    func halts(of app: BundleID, _ page: PageRequest) async throws -> Page<HaltResource> {
+        try reach("halts \(app) \(text(page))")
+    }
     func liftHalt(_ app: BundleID, _ environment: APNSEnvironment, reviving: Bool) async throws {
         try done("liftHalt \(app) \(environment.rawValue)\(reviving ? "" : " leaving")")
     }
@@ -182,6 +189,9 @@ final class RecordingService: TallyService {
         _ request: TypeRequest,
         force: Bool
     ) async throws -> TypeRegistration { try reach("putType \(app) \(name)\(force ? " force" : "")") }
+    func patchType(_ app: BundleID, _ name: ActivityTypeName, _ patch: TypePatch) async throws -> TypeResource {
+        try reach("patchType \(app) \(name) \(patch.json.text)")
+    }
     func types(_ app: BundleID, _ page: PageRequest) async throws -> Page<TypeResource> {
         try reach("types \(app) \(text(page))")
     }
@@ -219,6 +229,7 @@ final class RecordingService: TallyService {
     }
     func device(_ app: BundleID, _ id: DeviceID) async throws -> DeviceResource { try reach("device \(app) \(id)") }
     func deleteDevice(_ app: BundleID, _ id: DeviceID) async throws { try done("deleteDevice \(app) \(id)") }
+    func user(_ app: BundleID, _ id: UserID) async throws -> UserResource { try reach("user \(app) \(id)") }
     func eraseUser(_ app: BundleID, _ id: UserID) async throws { try done("eraseUser \(app) \(id)") }
 
     func createTicket(
@@ -289,6 +300,9 @@ final class RecordingService: TallyService {
     ) async throws -> AudienceCounts {
         keep(idempotency)
         return try reach("changeAudience \(app) \(id)")
+    }
+    func audience(_ app: BundleID, _ id: ActivityID, _ page: PageRequest) async throws -> AudiencePage {
+        try reach("audience \(app) \(id) \(text(page))")
     }
     func activity(_ app: BundleID, _ id: ActivityID) async throws -> ActivityResource {
         try reach("activity \(app) \(id)")

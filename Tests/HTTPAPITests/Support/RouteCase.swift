@@ -35,9 +35,17 @@ struct RouteCase: CustomTestStringConvertible, Sendable {
 
     private static let apps: [RouteCase] = [
         .init(.put, mine, .unboundAdmin, body: Bodies.app, "putApp com.example.mine"),
+        .init(
+            .patch,
+            mine,
+            .unboundAdmin,
+            body: #"{"channel_pool":null}"#,
+            #"patchApp com.example.mine {"channel_pool":0}"#
+        ),
         .init(.get, "/v1/apps", .scope(.read), "apps 100 - only -"),
         .init(.get, mine, .scope(.read), "app com.example.mine"),
         .init(.delete, mine + "?confirm=com.example.mine", .unboundAdmin, "deleteApp com.example.mine"),
+        .init(.get, mine + "/halts?limit=7", .scope(.read), "halts com.example.mine 7 -"),
         .init(.delete, mine + "/halts/production", .scope(.operate), "liftHalt com.example.mine production"),
         .init(
             .delete,
@@ -70,6 +78,13 @@ struct RouteCase: CustomTestStringConvertible, Sendable {
             body: Bodies.type,
             "putType com.example.mine Game force"
         ),
+        .init(
+            .patch,
+            mine + "/types/Game",
+            .scope(.operate),
+            body: #"{"policy":{"rules":[],"start_alert":null}}"#,
+            #"patchType com.example.mine Game {"policy":{"rules":[],"start_alert":null}}"#
+        ),
         .init(.get, mine + "/types", .scope(.read), "types com.example.mine 100 -"),
         .init(.get, mine + "/types/Game", .scope(.read), "type com.example.mine Game"),
         .init(.get, mine + "/types/Game/versions", .scope(.read), "typeVersions com.example.mine Game 100 -"),
@@ -95,6 +110,7 @@ struct RouteCase: CustomTestStringConvertible, Sendable {
         .init(.get, mine + "/devices?user_id=u1&cursor=abc", .scope(.read), "devices com.example.mine u1 100 abc"),
         .init(.get, mine + "/devices/d1", .scope(.read), "device com.example.mine d1"),
         .init(.delete, mine + "/devices/d1", .scope(.register), "deleteDevice com.example.mine d1"),
+        .init(.get, mine + "/users/u1", .scope(.read), "user com.example.mine u1"),
         .init(.delete, mine + "/users/u1", .scope(.register), "eraseUser com.example.mine u1"),
         .init(
             .post,
@@ -162,6 +178,12 @@ struct RouteCase: CustomTestStringConvertible, Sendable {
             .scope(.publish),
             body: Bodies.audience,
             "changeAudience com.example.mine a1"
+        ),
+        .init(
+            .get,
+            mine + "/activities/a1/audience?limit=7&cursor=abc",
+            .scope(.read),
+            "audience com.example.mine a1 7 abc"
         ),
         .init(.get, mine + "/activities", .scope(.read), "activities com.example.mine - - 100 -"),
         .init(

@@ -32,7 +32,7 @@ struct ActivityPartsTests {
                 first.progress
                     == DeliveryProgress(destinations: 2, current: 1, pending: 1, waitingForToken: 1)
             )
-            #expect(first.starts == StartProgress(sent: 1, settled: 2, failed: 1, reasons: ["400 BadDeviceToken": 1]))
+            #expect(first.starts == StartProgress(sent: 1, confirmed: 2, failed: 1, reasons: ["400 BadDeviceToken": 1]))
             #expect(other.progress == DeliveryProgress(destinations: 1, current: 1))
             #expect(other.starts == StartProgress())
         }

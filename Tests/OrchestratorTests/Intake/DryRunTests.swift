@@ -230,7 +230,11 @@ struct DryRunTests {
             #expect(same.unchanged)
             #expect(same.pushes.isEmpty)
             try await world.end()
-            let ended = try await problem { _ = try await orchestrator.dryRunEnd(world.app, id, EndRequest()) }
+            let again = try await orchestrator.dryRunEnd(world.app, id, EndRequest())
+            #expect(again.unchanged && again.pushes.isEmpty)
+            let ended = try await problem {
+                _ = try await orchestrator.dryRunEnd(world.app, id, EndRequest(contentState: World.state(9)))
+            }
             #expect(ended?.code == "activity_ended")
             let unknown = try await problem {
                 _ = try await orchestrator.dryRunEnd(world.app, ActivityID(stored: "none"), EndRequest())

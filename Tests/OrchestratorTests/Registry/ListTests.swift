@@ -20,6 +20,8 @@ struct ListTests {
         ("activities", "number", true, { _ = try await $0.activities($1, type: nil, state: nil, $2) }),
         ("cards", "number", true, { _ = try await $0.subscriptions($1, ActivityID(stored: "final"), $2) }),
         ("channels", "time uuid", true, { _ = try await $0.channels($1, $2) }),
+        ("audience", "number", true, { _ = try await $0.audience($1, ActivityID(stored: "final"), $2) }),
+        ("halts", "environment", true, { _ = try await $0.halts(of: $1, $2) }),
         ("schedules", "time uuid", true, { _ = try await $0.schedules($1, $2) }),
         ("keys", "time uuid", false, { _ = try await $0.apiKeys($2, only: nil) }),
         ("audit", "number", false, { _ = try await $0.audit(AuditFilter(), $2, only: nil) }),
@@ -30,12 +32,13 @@ struct ListTests {
     ]
 
     private static let good = [
-        "name": "ab", "number": "1", "time": "0", "uuid": "0d1b4f86-7f5c-4f0e-9d59-0a6f6e4f6c11",
+        "name": "ab", "number": "1", "environment": "production", "time": "0",
+        "uuid": "0d1b4f86-7f5c-4f0e-9d59-0a6f6e4f6c11",
     ]
     private static let bad: [String: [String]] = [
         "name": ["\0", "", "a b", "'"], "number": ["\0", "x", "", "1.5", "99999999999999999999"],
         "time": ["\0", "x", "9223372036854775807", "-9223372036854775808", "253402300800000000", "-62135596800000001"],
-        "uuid": ["\0", "", "x", "0d1b4f86"],
+        "uuid": ["\0", "", "x", "0d1b4f86"], "environment": ["\0", "", "x", "Production"],
     ]
 
     /// Cursors as somebody could make them up for a list with these columns: one column wrong, one too few, one too

@@ -166,7 +166,7 @@ struct StartTests {
             try await world.settle()
             #expect(world.recorder.take().isEmpty)
             let starts = try await world.show().starts
-            #expect(starts.unknown == 1)
+            #expect(starts.unanswered == 1)
             #expect(starts.repeated == 1)
             #expect(try await world.number("SELECT count(*) FROM segments WHERE due_at IS NOT NULL") == 0)
             // Nor does a new registration make it due.
@@ -195,7 +195,7 @@ struct StartTests {
             try await world.pass(1000)
             try await world.settle()
             #expect(world.recorder.take().isEmpty)
-            #expect(try await world.show().starts.unknown == 1)
+            #expect(try await world.show().starts.unanswered == 1)
         }
     }
 

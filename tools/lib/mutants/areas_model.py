@@ -20,7 +20,8 @@ stamps.expression("old-stamp-is-older", STAMPING, "30", "120", at="static let ma
 end = Area("end", "^ActivityModelTests[.].*StateMachine|^OrchestratorTests[.]Accept")
 MACHINE = f"{LIFECYCLE}/ActivityStateMachine.swift"
 end.statement("update-after-end", MACHINE, "if state == .ended { return .refuseEnded }")
-end.statement("second-end", MACHINE, "if state == .ended { return .refuseEnded(revision: standing.revision) }")
+end.expression("second-end", MACHINE, "isSame ? .repeated(revision: standing.revision) : .refuseEnded", "EndAction.refuseEnded")
+end.expression("another-end", MACHINE, "contentState == nil || contentState == standing.contentState", "true")
 end.statement("end-does-not-end", MACHINE, "state = .ended\n", "\n")
 end.expression("end-forgets-the-state", MACHINE, "contentState ?? standing.contentState", "contentState ?? .null")
 end.expression("same-event-time-is-late", MACHINE, "eventTime < newest", "eventTime <= newest")

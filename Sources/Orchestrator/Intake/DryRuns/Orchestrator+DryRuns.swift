@@ -75,6 +75,9 @@ extension Orchestrator {
     }
 
     private func dryRun(_ change: RequestedChange) async throws -> DryRunAnswer {
+        var change = change
+        let replay = ReplayMark()
+        change.replay = replay
         let facts = try await facts(change.app, change.id)
         var command = try change.command(facts, await typeContext(change.app, facts.typeName))
         command = command.knowing(unused: try await unusedVersions([command]), change)
@@ -82,7 +85,7 @@ extension Orchestrator {
         let cards = try await CardCounts.read(facts.key, pageSize: settings.stretchSize, from: database)
         let identity =
             facts.delivery.usesChannel ? try await signing.identity(of: change.app, facts.environment) : nil
-        return try await rollingBack { connection in
+        return try await rollingBack { [change, command] connection in
             // A watch of its own: what it has seen here was not written.
             let judged = try await ChangeGroup.judge(
                 [command],
@@ -96,7 +99,7 @@ extension Orchestrator {
             else {
                 throw Problem.internalError()
             }
-            if unchanged { return .unchanged(id, revision, timestamp) }
+            if unchanged || replay.isSet { return .unchanged(id, revision, timestamp) }
             let plan = try await PushPlan.read(
                 command.activity.key,
                 revision: revision,

@@ -38,7 +38,16 @@ extension Orchestrator {
 
     private typealias KeyedCard = (key: Int64, subscription: SubscriptionResource)
 
-    /// What a rider was sent says its ring, or its channel.
+    /// The columns of a card. What a rider was sent says its ring, or its channel.
+    static let cardColumns = """
+        d.device_id, s.mode::text, s.state::text, s.reason,
+        CASE WHEN s.state <> 'riding' THEN s.known_revision
+             WHEN s.mode = 'token' THEN \(SegmentRows.sentOnRing)
+             ELSE (SELECT greatest(s.known_revision, g.completed_revision) FROM segments AS g
+                   WHERE g.activity_key = s.activity_key AND g.segment = \(SegmentRows.channelSegment)) END,
+        s.update_token, s.started_at, s.registered_at, s.due_at
+        """
+
     private static func list(
         _ activity: Int64,
         _ state: SubscriptionState?,
@@ -46,37 +55,30 @@ extension Orchestrator {
         limit: Int
     ) -> Query {
         """
-        SELECT s.device_key, d.device_id, s.mode::text, s.state::text, s.reason,
-               CASE WHEN s.state <> 'riding' THEN s.known_revision
-                    WHEN s.mode = 'token' THEN \(unescaped: SegmentRows.sentOnRing)
-                    ELSE (SELECT greatest(s.known_revision, g.completed_revision) FROM segments AS g
-                          WHERE g.activity_key = s.activity_key AND g.segment = \(SegmentRows.channelSegment)) END,
-               s.update_token, s.started_at, s.registered_at, s.due_at
+        SELECT s.device_key, \(unescaped: cardColumns)
         FROM subscriptions AS s JOIN devices AS d USING (device_key)
         WHERE s.activity_key = \(activity) AND s.device_key > \(part.after) AND s.device_key <= \(part.through)
-          AND (\(state?.rawValue)::text IS NULL OR s.state::text = \(state?.rawValue))
+          AND (\(state?.storedWord)::text IS NULL OR s.state::text = \(state?.storedWord))
         ORDER BY s.device_key LIMIT \(limit)
         """
     }
 
     private static func subscriptions(_ rows: Rows) throws -> [KeyedCard] {
-        try rows.decoded(
-            as: (
-                Int64, String, String, String, String?, Int64?, [UInt8]?, PGTimestamp, PGTimestamp, PGTimestamp?
-            ).self
-        ).map { key, device, mode, state, reason, revision, token, started, registered, due in
-            let subscription = SubscriptionResource(
-                deviceID: DeviceID(stored: device),
-                mode: try .stored(mode),
-                state: try .stored(state),
-                reason: reason,
-                revision: revision ?? 0,
-                updateToken: token.flatMap { PushToken(bytes: $0) },
-                startedAt: Instant(started),
-                registeredAt: Instant(registered),
-                dueAt: due.map { Instant($0) }
-            )
-            return (key, subscription)
-        }
+        try rows.map { row in (try row.decode(at: 0), try card(in: row, from: 1)) }
+    }
+
+    /// Reads ``cardColumns``, which begin at a column.
+    static func card(in row: Row, from first: Int) throws -> SubscriptionResource {
+        SubscriptionResource(
+            deviceID: DeviceID(stored: try row.decode(at: first)),
+            mode: try .stored(row.decode(at: first + 1)),
+            state: try .stored(row.decode(at: first + 2)),
+            reason: try row.decode(at: first + 3),
+            revision: try row.decode(Int64?.self, at: first + 4) ?? 0,
+            updateToken: try row.decode([UInt8]?.self, at: first + 5).flatMap { PushToken(bytes: $0) },
+            startedAt: Instant(try row.decode(PGTimestamp.self, at: first + 6)),
+            registeredAt: Instant(try row.decode(PGTimestamp.self, at: first + 7)),
+            dueAt: try row.decode(PGTimestamp?.self, at: first + 8).map { Instant($0) }
+        )
     }
 }

@@ -428,7 +428,7 @@ struct ReportGroup {
             .decoded(as: (Int64, Int64, String?, String?, Int64?, Int64, String).self)
         {
             rows[CardKey(activityKey: activity, deviceKey: device)] = (mode, state, generation, revision, activityState)
-            if state == SubscriptionState.due.rawValue { givesWork = true }
+            if state == SubscriptionState.due.storedWord { givesWork = true }
         }
         return rows
     }

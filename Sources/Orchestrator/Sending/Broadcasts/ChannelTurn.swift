@@ -145,7 +145,7 @@ struct ChannelTurn: Sendable {
             ORDER BY device_key FOR NO KEY UPDATE
         )
         UPDATE subscriptions AS s
-        SET state = \(state.rawValue)::subscription_state, due_at = NULL, reason = coalesce(\(reason?.rawValue), s.reason),
+        SET state = \(state.storedWord)::subscription_state, due_at = NULL, reason = coalesce(\(reason?.rawValue), s.reason),
             known_revision = greatest(s.known_revision, \(revision)::bigint)
         FROM held WHERE s.activity_key = \(activityKey) AND s.device_key = held.device_key
         """

@@ -1,0 +1,72 @@
+package import ActivityModel
+package import JSON
+
+/// A page of the users and devices that an audience names, in the order in which they were added.
+package struct AudiencePage: Sendable, Hashable {
+    /// Whether every device with a start token for the type belongs to the audience.
+    package var allOfType: Bool
+    package var items: [AudienceMember]
+    package var nextCursor: String?
+
+    package init(allOfType: Bool, items: [AudienceMember], nextCursor: String? = nil) {
+        self.allOfType = allOfType
+        self.items = items
+        self.nextCursor = nextCursor
+    }
+}
+
+/// One user or device that an audience names.
+package struct AudienceMember: Sendable, Hashable {
+    package enum Name: Sendable, Hashable {
+        case user(UserID)
+        case device(DeviceID)
+    }
+
+    package var name: Name
+    /// Whether the device is registered, or the user has a registered device.
+    package var isKnown: Bool
+
+    package init(name: Name, isKnown: Bool) {
+        self.name = name
+        self.isKnown = isKnown
+    }
+}
+
+extension AudiencePage: APIAnswer {
+    package init?(reader: inout ObjectReader) {
+        let allOfType = reader.required("all_of_type", .bool)
+        let items = reader.required("items", .list(of: .object(AudienceMember.self)))
+        let nextCursor = reader.optional("next_cursor", .string)
+        guard reader.finish(), let allOfType, let items else { return nil }
+        self.init(allOfType: allOfType, items: items, nextCursor: nextCursor)
+    }
+
+    package var json: JSONValue {
+        var fields = ObjectWriter()
+        fields.add("all_of_type", allOfType)
+        fields.add("items", items)
+        fields.add("next_cursor", nextCursor.map { JSONValue.string($0) } ?? .null)
+        return fields.json
+    }
+}
+
+extension AudienceMember: APIAnswer {
+    package init?(reader: inout ObjectReader) {
+        let user = reader.optional("user_id", .userID)
+        let device = reader.optional("device_id", .deviceID)
+        let known = reader.required("known", .bool)
+        let name = user.map { Name.user($0) } ?? device.map { Name.device($0) }
+        guard reader.finish(), let name, let known else { return nil }
+        self.init(name: name, isKnown: known)
+    }
+
+    package var json: JSONValue {
+        var fields = ObjectWriter()
+        switch name {
+        case .user(let id): fields.add("user_id", id.rawValue)
+        case .device(let id): fields.add("device_id", id.rawValue)
+        }
+        fields.add("known", isKnown)
+        return fields.json
+    }
+}

@@ -1,0 +1,44 @@
+import APITypes
+import ActivityModel
+import ArgumentParser
+import TallyClient
+
+struct Halts: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Sending that stands still because APNs rejected too many tokens.",
+        subcommands: [List.self]
+    )
+
+    struct List: ClientCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "List halted sending of an app.",
+            discussion: "'tally apps resume' resumes it, once the key, host or topic is right.",
+            examples: "tally halts list"
+        )
+
+        @OptionGroup var app: AppOption
+        @OptionGroup var page: PageOptions
+        @OptionGroup var global: GlobalOptions
+
+        var appName: String? { app.app }
+
+        func run(_ session: Session) async throws {
+            session.show(try await session.client.halts(of: session.app(), page.request))
+        }
+    }
+}
+
+extension HaltResource: Listable {
+    static let columns: [Table.Column] = [
+        .init(title: "ENVIRONMENT"), .init(title: "HALTED"), .init(title: "REJECTIONS", isNumber: true),
+        .init(title: "ANSWERS", isNumber: true), .init(title: "PROBES", isNumber: true, isExtra: true),
+        .init(title: "NEXT PROBE", isExtra: true),
+    ]
+
+    var row: [String] {
+        [
+            environment.rawValue, haltedAt.description, String(rejections), String(answers), String(probes),
+            nextProbeAt.description,
+        ]
+    }
+}

@@ -1,0 +1,102 @@
+import APITypes
+import ActivityModel
+import ArgumentParser
+import Foundation
+import JSON
+import TallyClient
+
+struct PolicyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "policy",
+        abstract: "How Tally treats the activities of a type.",
+        discussion: "docs/reference/policy.md explains each key.",
+        subcommands: [Show.self, Edit.self]
+    )
+
+    struct Show: ClientCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Show the policy of a type, with its defaults.",
+            examples: "tally policy show Game"
+        )
+
+        @Argument(help: "The type's name.") var name: Checked<ActivityTypeName>
+        @OptionGroup var app: AppOption
+        @OptionGroup var global: GlobalOptions
+
+        var appName: String? { app.app }
+
+        func run(_ session: Session) async throws {
+            let policy = try await session.client.type(session.app(), name.value).policy.json
+            session.show(line: policy.indentedText, json: policy)
+        }
+    }
+
+    struct Edit: ClientCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Change parts of a policy, in your editor or with --set.",
+            discussion: """
+                Opens the policy in $VISUAL, $EDITOR or vi. What you change applies at once, to running activities as well. A \
+                key that you delete gets its default.
+                """,
+            examples: "tally policy edit Game",
+            "tally policy edit Game --set '{\"start_budget\": {\"count\": 5}}'"
+        )
+
+        @Argument(help: "The type's name.") var name: Checked<ActivityTypeName>
+        @Option(help: "The keys to change, as JSON or @FILE; null sets one back to its default.") var set: JSONArgument?
+        @OptionGroup var app: AppOption
+        @OptionGroup var global: GlobalOptions
+
+        var appName: String? { app.app }
+
+        func run(_ session: Session) async throws {
+            let app = try session.app()
+            let stored = try await session.client.type(app, name.value).policy.json
+            let patch = try set?.value(of: "--set") ?? PolicyEdit.patch(from: stored, to: Editor().edited(stored))
+            if patch.object?.entries.isEmpty == true { return session.show(done: "Nothing is changed.") }
+            let type = try await session.client.patchType(app, name.value, TypePatch(policy: patch))
+            let changes = DocumentDifference.between(stored, type.policy.json)
+            let text = changes.isEmpty ? "Nothing is changed." : changes.map(\.text).joined(separator: "\n")
+            session.show(line: text, json: type.policy.json)
+        }
+    }
+}
+
+/// What an edited policy changes.
+enum PolicyEdit {
+    /// The merge patch that makes `edited` of `stored`. A key that is missing gets its default.
+    static func patch(from stored: JSONValue, to edited: JSONValue) -> JSONValue {
+        guard let before = stored.object, let after = edited.object else { return edited }
+        var patch = JSONObject()
+        for (key, value) in before.entries where after[key] == nil && !value.isNull { patch[key] = .null }
+        for (key, value) in after.entries {
+            guard let old = before[key] else {
+                patch[key] = value
+                continue
+            }
+            if old != value { patch[key] = Self.patch(from: old, to: value) }
+        }
+        return .object(patch)
+    }
+}
+
+/// Lets a person edit JSON.
+private struct Editor {
+    func edited(_ value: JSONValue) throws -> JSONValue {
+        let file = FileManager.default.temporaryDirectory.appending(path: "tally-\(UUID().uuidString).json")
+        // It may be gone already; it holds no secret.
+        defer { try? FileManager.default.removeItem(at: file) }
+        try Data((value.indentedText + "\n").utf8).write(to: file)
+        let environment = ProcessInfo.processInfo.environment
+        let editor = environment["VISUAL"] ?? environment["EDITOR"] ?? "vi"
+        let process = Process()
+        process.executableURL = URL(filePath: "/bin/sh")
+        process.arguments = ["-c", "\(editor) \"$1\"", "sh", file.path]
+        try process.run()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else {
+            throw UsageError("The editor '\(editor)' failed. Set EDITOR, or give --set.")
+        }
+        return try Files.readJSON(file.path)
+    }
+}

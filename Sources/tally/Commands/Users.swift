@@ -1,0 +1,62 @@
+import APITypes
+import ActivityModel
+import ArgumentParser
+import TallyClient
+
+struct Users: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Users of an app: what they follow.",
+        subcommands: [Show.self]
+    )
+
+    struct Show: ClientCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Show the devices, cards and activities of a user.",
+            discussion: "'tally activities explain ID --device D' tells why a card shows what it shows.",
+            examples: "tally users show ada"
+        )
+
+        @Argument(help: "The user's id.") var id: Checked<UserID>
+        @OptionGroup var app: AppOption
+        @OptionGroup var global: GlobalOptions
+
+        var appName: String? { app.app }
+
+        func run(_ session: Session) async throws {
+            session.show(try await session.client.user(session.app(), id.value))
+        }
+    }
+}
+
+extension UserResource: Presentable {
+    var text: String {
+        let cardColumns: [Table.Column] = [
+            .init(title: "CARD OF"), .init(title: "TYPE", isExtra: true), .init(title: "ACTIVITY IS"),
+            .init(title: "DEVICE"), .init(title: "STATE"), .init(title: "REASON", isExtra: true),
+            .init(title: "REVISION", isNumber: true),
+        ]
+        let activityColumns: [Table.Column] = [
+            .init(title: "IN THE AUDIENCE OF"), .init(title: "TYPE"), .init(title: "STATE"),
+        ]
+        let tables = [
+            Table(columns: DeviceResource.columns, rows: devices.map(\.row)),
+            Table(columns: cardColumns, rows: cards.map(\.row)),
+            Table(
+                columns: activityColumns,
+                rows: activities.map { [$0.activityID.rawValue, $0.type.rawValue, $0.state.rawValue] }
+            ),
+        ]
+        let shown = tables.filter { !$0.rows.isEmpty }.map { $0.text(width: Console.outputWidth) }
+        let cut = isTruncated ? ["A list is cut after \(Self.limit) entries."] : []
+        return (["user  \(userID)"] + shown + cut).joined(separator: "\n\n")
+    }
+}
+
+extension UserCard {
+    fileprivate var row: [String] {
+        [
+            activityID.rawValue, type.rawValue, activityState.rawValue, card.deviceID.rawValue, card.state.rawValue,
+            card.reason ?? "", String(card.revision),
+        ]
+    }
+}
