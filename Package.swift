@@ -185,10 +185,17 @@ let package = Package(
             dependencies: ["ActivityModel", "JSON", "SwiftContent"],
             swiftSettings: swiftSettings
         ),
+        // The pages of the console, made of the API's answers.
+        .target(
+            name: "Console",
+            dependencies: ["APITypes", "ActivityModel", "Cryptography", "JSON"],
+            resources: ["console.css", "console.js", "icon.svg"].map { .embedInCode("Assets/\($0)") },
+            swiftSettings: swiftSettings
+        ),
         .target(
             name: "HTTPAPI",
             dependencies: [
-                "APITypes", "ActivityModel", "Cryptography", "HTTP1Server", "JSON", "Orchestrator",
+                "APITypes", "ActivityModel", "Console", "Cryptography", "HTTP1Server", "JSON", "Orchestrator",
                 hummingbird, hummingbirdCore, httpTypes, nioCore, nioHTTP1, nioPosix, logging, metrics, coreMetrics,
                 serviceLifecycle,
             ],
@@ -218,8 +225,8 @@ let package = Package(
         .executableTarget(
             name: "tallyd",
             dependencies: [
-                "APITypes", "APNSSimulator", "APNSTransport", "ActivityModel", "Cryptography", "HTTPAPI", "JSON",
-                "LocalPostgres", "Orchestrator", "Postgres", "TallyClient",
+                "APITypes", "APNSSimulator", "APNSTransport", "ActivityModel", "Console", "Cryptography", "HTTPAPI",
+                "JSON", "LocalPostgres", "Orchestrator", "Postgres", "TallyClient",
                 argumentParser, configuration, logging, metrics, serviceLifecycle, systemPackage, unixSignals,
             ],
             swiftSettings: swiftSettings
@@ -393,6 +400,15 @@ let package = Package(
                 "OrchestratorTestSupport", "Postgres", "Schema", "TestSupport",
                 hummingbird, httpTypes, nioCore, nioEmbedded, nioHTTP1, nioPosix, logging, metrics, coreMetrics,
                 serviceLifecycle,
+            ],
+            swiftSettings: swiftSettings
+        ),
+        // Over real HTTP, with a real database.
+        .testTarget(
+            name: "ConsoleTests",
+            dependencies: [
+                "APITypes", "ActivityModel", "Console", "Cryptography", "HTTPAPI", "JSON", "Orchestrator",
+                "OrchestratorTestSupport", "Postgres", "Schema", "TestSupport", logging, serviceLifecycle,
             ],
             swiftSettings: swiftSettings
         ),

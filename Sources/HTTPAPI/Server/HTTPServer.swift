@@ -1,3 +1,4 @@
+package import Console
 import HTTP1Server
 import HTTPTypes
 import HummingbirdCore
@@ -14,6 +15,7 @@ package struct HTTPServer: Service, CustomStringConvertible {
     private let service: any TallyService
     private let configuration: HTTPServerConfiguration
     private let metrics: PrometheusMetrics
+    private let console: Console?
     private let onListening: @Sendable (ListeningAddress) async -> Void
     private let logger: Logger
 
@@ -21,18 +23,21 @@ package struct HTTPServer: Service, CustomStringConvertible {
     ///   - service: carries out the requests.
     ///   - configuration: addresses and limits.
     ///   - metrics: the source of `/metrics`; this server also counts its requests here.
+    ///   - console: served at `/console`; nil: no console.
     ///   - onListening: called once for each listener, when it accepts connections.
     ///   - logger: gets one line for each failed request, without bodies, keys or tokens.
     package init(
         service: any TallyService,
         configuration: HTTPServerConfiguration,
         metrics: PrometheusMetrics,
+        console: Console? = nil,
         onListening: @escaping @Sendable (ListeningAddress) async -> Void = { _ in },
         logger: Logger
     ) {
         self.service = service
         self.configuration = configuration
         self.metrics = metrics
+        self.console = console
         self.onListening = onListening
         self.logger = logger
     }
@@ -71,7 +76,8 @@ package struct HTTPServer: Service, CustomStringConvertible {
             limits: limits,
             logger: logger
         )
-        let server = LoopChannel(connection: connection(responder)).server(
+        let mount = purpose == .api ? console.map { ConsoleMount(console: $0, responder: responder, service: service) } : nil
+        let server = LoopChannel(connection: connection(responder, mount)).server(
             configuration: ServerConfiguration(
                 address: .hostname(host, port: port),
                 backlog: 1024,
@@ -86,7 +92,7 @@ package struct HTTPServer: Service, CustomStringConvertible {
         return Listener(address: ListeningAddress(purpose, host: host, port: port), server: server)
     }
 
-    private func connection(_ responder: Responder) -> HTTP1Connection {
+    private func connection(_ responder: Responder, _ mount: ConsoleMount?) -> HTTP1Connection {
         var limits = NIOHTTPDecoderLimitConfiguration()
         limits.maxHeaderFieldSize = configuration.maximumHeaderSize
         limits.maxHeaderListSize = configuration.maximumHeaderSize
@@ -94,11 +100,15 @@ package struct HTTPServer: Service, CustomStringConvertible {
         let times = configuration.connectionTimes
         let date = DateHeader()
         return HTTP1Connection(limits: limits, handlers: { [ConnectionDeadlines(times)] }) { request, writer, channel in
-            var response = try await responder.respond(
-                to: request,
-                proceed: { try await HTTP1Connection.proceed(on: channel) },
-                hangUp: { channel.close(promise: nil) }
-            )
+            let hangUp: @Sendable () -> Void = { channel.close(promise: nil) }
+            var response: Response
+            if let mount, Console.serves(request.uri.path) {
+                let client = channel.remoteAddress?.ipAddress ?? ""
+                response = try await mount.respond(to: request, client: client, hangUp: hangUp)
+            } else {
+                let proceed: @Sendable () async throws -> Void = { try await HTTP1Connection.proceed(on: channel) }
+                response = try await responder.respond(to: request, proceed: proceed, hangUp: hangUp)
+            }
             response.headers.append(HTTPField(name: .date, value: date.now))
             do {
                 try await writer.write(response: response.head, body: response.body)

@@ -1,0 +1,146 @@
+import APITypes
+import Console
+import HTTPTypes
+import Hummingbird
+import JSON
+import NIOCore
+import Orchestrator
+import Synchronization
+
+/// Serves the console on the API's listener: turns HTTP requests into the console's, and its calls into the API's.
+///
+/// All that the console has to do with the HTTP layer is in this file.
+struct ConsoleMount: Sendable {
+    private static let maximumBodySize = 256 << 10
+
+    let console: Console
+    let responder: Responder
+    let service: any TallyService
+
+    func respond(to request: Request, client: String, hangUp: (@Sendable () -> Void)?) async throws -> Response {
+        let api = InProcessAPI(responder: responder, service: service, hangUp: hangUp)
+        let body: [UInt8]
+        do {
+            body = Array(try await request.body.collect(upTo: Self.maximumBodySize).readableBytesView)
+        } catch is NIOTooManyBytesError {
+            return Response(status: .contentTooLarge)
+        }
+        let isHead = request.method == .head
+        let headers = request.headers
+        let answer = await console.answer(
+            to: ConsoleRequest(
+                method: isHead ? "GET" : request.method.rawValue,
+                path: request.uri.path,
+                query: request.uri.query ?? "",
+                fields: ConsoleRequest.Fields(
+                    cookie: headers[.cookie],
+                    host: request.head.authority,
+                    origin: headers[.origin],
+                    fetchSite: headers[.fetchSite],
+                    forwardedProtocol: headers[.forwardedProtocol],
+                    lastEventID: headers[.lastEventID]
+                ),
+                body: body,
+                client: client,
+                now: .now
+            ),
+            over: api
+        )
+        let response = try await response(answer, api)
+        return isHead ? response.createHeadResponse() : response
+    }
+
+    private func response(_ answer: ConsoleAnswer, _ api: InProcessAPI) async throws -> Response {
+        var fields = HTTPFields()
+        for (name, value) in answer.fields {
+            // The console's names are all valid.
+            if let name = HTTPField.Name(name) { fields.append(HTTPField(name: name, value: value)) }
+        }
+        switch answer.body {
+        case .bytes(let bytes):
+            return Response(
+                status: HTTPResponse.Status(code: answer.status),
+                headers: fields,
+                body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
+            )
+        case .events(let call):
+            let stream = try await api.response(to: call)
+            var headers = stream.headers
+            for field in fields where !headers.contains(field.name) { headers.append(field) }
+            return Response(status: stream.status, headers: headers, body: stream.body)
+        }
+    }
+}
+
+/// The API within this process. Every call takes all steps of a request over HTTP.
+private struct InProcessAPI: ConsoleAPI {
+    let responder: Responder
+    let service: any TallyService
+    let hangUp: (@Sendable () -> Void)?
+
+    func owner(ofKey secret: String) async throws -> KeyOwner? {
+        do {
+            guard let principal = try await service.authenticate(secret: secret), principal.ticket == nil else {
+                return nil
+            }
+            return KeyOwner(keyID: principal.keyID, scopes: principal.scopes, app: principal.app)
+        } catch {
+            throw service.problem(for: error) ?? error
+        }
+    }
+
+    func answer(to call: APICall) async -> APIReply {
+        do {
+            let response = try await response(to: call)
+            let collector = Collector()
+            try await response.body.write(collector)
+            return APIReply(status: response.status.code, body: collector.bytes)
+        } catch {
+            let problem = service.problem(for: error) ?? .internalError()
+            return APIReply(status: problem.status, body: problem.json.serialized())
+        }
+    }
+
+    func response(to call: APICall) async throws -> Response {
+        var fields: HTTPFields = [
+            .authorization: "Bearer \(call.secret)", .accept: call.accept ?? "application/json",
+        ]
+        let body = call.body?.serialized() ?? []
+        if call.body != nil {
+            fields[.contentType] = "application/json"
+            fields[.contentLength] = String(body.count)
+        }
+        if let key = call.idempotencyKey { fields[.idempotencyKey] = key }
+        if let id = call.lastEventID { fields[.lastEventID] = id }
+        let head = HTTPRequest(
+            method: HTTPRequest.Method(call.method) ?? .get,
+            scheme: "http",
+            authority: "tally",
+            path: call.path.text,
+            headerFields: fields
+        )
+        return try await responder.respond(
+            to: Request(head: head, body: RequestBody(buffer: ByteBuffer(bytes: body))),
+            hangUp: hangUp
+        )
+    }
+}
+
+/// Keeps what is written of a body.
+private final class Collector: ResponseBodyWriter {
+    private let buffer = Mutex(ByteBuffer())
+
+    var bytes: [UInt8] { buffer.withLock { Array($0.readableBytesView) } }
+
+    func write(_ part: ByteBuffer) async throws {
+        buffer.withLock { _ = $0.writeImmutableBuffer(part) }
+    }
+
+    func finish(_ trailingHeaders: HTTPFields?) async throws {}
+}
+
+extension HTTPField.Name {
+    // The texts are valid field names, so these are never nil. The fallback avoids a crash after a typing mistake.
+    fileprivate static let fetchSite = HTTPField.Name("Sec-Fetch-Site") ?? .server
+    fileprivate static let forwardedProtocol = HTTPField.Name("X-Forwarded-Proto") ?? .server
+}
