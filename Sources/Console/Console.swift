@@ -36,7 +36,8 @@ package struct Console: Sendable {
         let entrance = Entrance(request: request, form: form, api: api, seal: seal, memory: memory)
         if let answer = await entrance.answer() { return answer }
         guard let route = ConsoleRoute.at(request.path) else {
-            return await entrance.admitted(orElse: { ErrorPage.alone(status: 404, "There is no such page.") }) { visit in
+            return await entrance.admitted(orElse: { ErrorPage.alone(status: 404, "There is no such page.") }) {
+                visit in
                 ErrorPage.within(visit, status: 404, "There is no such page.")
             }
         }

@@ -44,7 +44,9 @@ struct RunningConsole: Sendable {
         for (name, value) in headers { request.setValue(value, forHTTPHeaderField: name) }
         if let form {
             request.setValue("application/x-www-form-urlencoded", forHTTPHeaderField: "Content-Type")
-            request.httpBody = Data(form.map { Self.encode($0.0) + "=" + Self.encode($0.1) }.joined(separator: "&").utf8)
+            request.httpBody = Data(
+                form.map { Self.encode($0.0) + "=" + Self.encode($0.1) }.joined(separator: "&").utf8
+            )
         }
         let session = URLSession(configuration: .ephemeral, delegate: NoRedirects(), delegateQueue: nil)
         defer { session.invalidateAndCancel() }

@@ -40,7 +40,12 @@ struct SecurityTests {
                     let shown = try await console.send("GET", route.path + Self.query, cookie: cookie)
                     #expect(shown.status == 401, "\(route.path)")
                     #expect(!shown.text.contains("com.example.other"), "\(route.path)")
-                    let sent = try await console.send("POST", route.path + Self.query, cookie: cookie, form: [("x", "y")])
+                    let sent = try await console.send(
+                        "POST",
+                        route.path + Self.query,
+                        cookie: cookie,
+                        form: [("x", "y")]
+                    )
                     #expect(sent.status == 401, "\(route.path)")
                 }
             }
@@ -73,13 +78,19 @@ struct SecurityTests {
     func readOnly() async throws {
         try await RunningConsole.run { console in
             let cookie = try await console.signIn(try #require(console.bound[.read]))
-            let before = try await console.orchestrator.activity(.init(stored: RunningConsole.mine), .init(stored: Self.match))
+            let before = try await console.orchestrator.activity(
+                .init(stored: RunningConsole.mine),
+                .init(stored: Self.match)
+            )
             let request = #"{"content_state":{"score":9}}"#
             for path in ["/console/activity/change", "/console/activity/end"] {
                 let answer = try await console.post(path + Self.query, cookie, [("request", request), ("key", "k")])
                 #expect(answer.status == 403, "\(path)")
             }
-            let after = try await console.orchestrator.activity(.init(stored: RunningConsole.mine), .init(stored: Self.match))
+            let after = try await console.orchestrator.activity(
+                .init(stored: RunningConsole.mine),
+                .init(stored: Self.match)
+            )
             #expect(before.revision == after.revision)
             #expect(before.state == after.state)
         }
@@ -92,9 +103,8 @@ struct SecurityTests {
             let query = "?app=\(RunningConsole.other)&id=match-of-\(RunningConsole.other)&name=Game"
             for route in ConsoleRoute.all where route.path != "/console/events/stream" {
                 let shown = try await console.send("GET", route.path + query, cookie: cookie)
-                let text = shown.text.replacing(RunningConsole.hostile, with: "")
-                #expect(!text.contains("Ended") && !text.contains("\"score\""), "\(route.path)")
-                #expect(shown.status == 403 || shown.status == 303 || !text.contains("match-of-com.example.other</a>"))
+                #expect(!shown.text.contains(RunningConsole.other), "\(route.path)")
+                #expect(!shown.text.contains("&quot;score&quot;"), "\(route.path)")
             }
             let request = #"{"content_state":{"score":9}}"#
             let sent = try await console.post("/console/activity/change" + query, cookie, [("request", request)])
@@ -116,11 +126,16 @@ struct SecurityTests {
             let made = try await console.post("/console/api-keys", cookie, [("name", hostile), ("scope", "read")])
             #expect(made.status == 200)
             let encoded = RunningConsole.encode(hostile)
-            let names = ["app", "id", "q", "name", "kind", "activity", "device", "action", "key", "state", "cursor", "next", "link"]
+            let names = [
+                "app", "id", "q", "name", "kind", "activity", "device", "action", "key", "state", "cursor", "next",
+                "link",
+            ]
             for path in ConsoleRoute.all.map(\.path) + ["/console/sign-in", "/console/none"] {
                 var queries = names.map { "?\($0)=\(encoded)" }
                 queries.append(Self.query)
-                queries.append("?app=\(RunningConsole.mine)&" + names.dropFirst().map { "\($0)=\(encoded)" }.joined(separator: "&"))
+                queries.append(
+                    "?app=\(RunningConsole.mine)&" + names.dropFirst().map { "\($0)=\(encoded)" }.joined(separator: "&")
+                )
                 for query in queries where path != "/console/events/stream" {
                     let answer = try await console.send("GET", path + query, cookie: cookie)
                     #expect(!answer.text.contains("<script>alert"), "\(path)\(query)")
@@ -128,7 +143,9 @@ struct SecurityTests {
                     #expect(answer.fields["location"].map { $0.hasPrefix("/console") } ?? true, "\(path)\(query)")
                 }
             }
-            let form = names.map { ($0, hostile) } + ["content_state", "policy", "request", "field.note", "at", "alert_title"].map { ($0, hostile) }
+            let form =
+                names.map { ($0, hostile) }
+                + ["content_state", "policy", "request", "field.note", "at", "alert_title"].map { ($0, hostile) }
             for route in ConsoleRoute.all where route.post != nil {
                 let answer = try await console.post(route.path + Self.query, cookie, form)
                 #expect(!answer.text.contains("<script>alert"), "\(route.path)")
@@ -151,7 +168,10 @@ struct SecurityTests {
             let fields = [("name", "forged"), ("scope", "admin")]
             for token in ["", "x", foreign] {
                 let answer = try await console.send(
-                    "POST", "/console/api-keys", cookie: cookie, form: [("form_token", token)] + fields
+                    "POST",
+                    "/console/api-keys",
+                    cookie: cookie,
+                    form: [("form_token", token)] + fields
                 )
                 #expect(answer.status == 403)
             }
@@ -160,14 +180,21 @@ struct SecurityTests {
                 ["Origin": "null"],
             ] {
                 let answer = try await console.send(
-                    "POST", "/console/api-keys", cookie: cookie, form: [("form_token", own)] + fields, headers: headers
+                    "POST",
+                    "/console/api-keys",
+                    cookie: cookie,
+                    form: [("form_token", own)] + fields,
+                    headers: headers
                 )
                 #expect(answer.status == 403, "\(headers)")
             }
             let keys = try await console.orchestrator.apiKeys(PageRequest(), only: nil)
             #expect(!keys.items.contains { $0.name == "forged" })
             let answer = try await console.send(
-                "POST", "/console/api-keys", cookie: cookie, form: [("form_token", own)] + fields
+                "POST",
+                "/console/api-keys",
+                cookie: cookie,
+                form: [("form_token", own)] + fields
             )
             #expect(answer.status == 200)
         }
@@ -221,7 +248,10 @@ struct SecurityTests {
             let visitor = try #require(form.cookie("tally-visitor"))
             func attempt(_ key: String) async throws -> Reply {
                 try await console.send(
-                    "POST", "/console/sign-in", cookie: visitor, form: [("form_token", form.token), ("key", key)]
+                    "POST",
+                    "/console/sign-in",
+                    cookie: visitor,
+                    form: [("form_token", form.token), ("key", key)]
                 )
             }
             for _ in 0..<ConsoleMemory.wrongKeys { #expect(try await attempt("wrong").status == 401) }

@@ -6,7 +6,10 @@ enum BudgetDrawing {
     static func html(_ entries: [TimelineEntry], policy: Policy, now: Instant) -> HTML {
         let window = Int64(policy.budget.windowSeconds)
         let recent = entries.filter { $0.kind == "priority" && $0.at.unixSeconds > now.unixSeconds - window }
-        let classes = [("ordinary", policy.budget.ordinary), ("frequent", policy.budget.frequent), ("channel", policy.budget.ordinary)]
+        let classes = [
+            ("ordinary", policy.budget.ordinary), ("frequent", policy.budget.frequent),
+            ("channel", policy.budget.ordinary),
+        ]
         let rows = classes.compactMap { name, quota -> HTML? in
             let decisions = recent.filter { $0.budgetClass == name }
             guard let newest = decisions.first else { return nil }

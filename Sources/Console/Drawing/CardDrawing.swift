@@ -58,7 +58,8 @@ struct CardDrawing {
         let home = attributes.first { $0.key.hasPrefix("home") }
         let away = attributes.first { $0.key.hasPrefix("away") }
         let further = pairs.dropFirst().first
-        let keys = pairs.flatMap { ["home" + $0.suffix, "away" + $0.suffix] } + [home?.key, away?.key].compactMap { $0 }
+        let keys =
+            pairs.flatMap { ["home" + $0.suffix, "away" + $0.suffix] } + [home?.key, away?.key].compactMap { $0 }
         return [
             Pair(
                 left: (home?.value.string ?? "Home", score.left),

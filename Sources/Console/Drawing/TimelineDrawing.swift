@@ -54,7 +54,8 @@ struct TimelineDrawing {
         switch lane {
         case .changes:
             let radius = entry.hasAlert == true ? 7.0 : 4.5
-            return "<circle class=\"change\" cx=\"\(Drawing.number(x))\" cy=\"\(Drawing.number(y))\" r=\"\(Drawing.number(radius))\">\(title)</circle>"
+            return
+                "<circle class=\"change\" cx=\"\(Drawing.number(x))\" cy=\"\(Drawing.number(y))\" r=\"\(Drawing.number(radius))\">\(title)</circle>"
         case .pushes:
             let count = entry.counts.map { $0.values.reduce(0, +) } ?? 1
             let height = min(26, 6 + Double(String(count).count) * 5)

@@ -2,7 +2,7 @@
 struct Address: Sendable, Hashable {
     let text: String
 
-    /// - Parameter query: Pairs without a value are left out.
+    /// Pairs of the query without a value are left out.
     init(_ path: StaticString, _ query: KeyValuePairs<String, String?> = [:]) {
         var text = path.description
         var separator = "?"

@@ -41,8 +41,12 @@ enum APIKeysPage {
         let rows = page.items.map { key -> HTML in
             let revoke: HTML =
                 key.revokedAt == nil
-                ? Parts.action(visit, Address("/console/api-keys"), "Revoke", fields: [("revoke", key.id)], tone: .bad) : ""
-            let state = key.revokedAt != nil ? Parts.badge("revoked", .plain) : isExpired(key, visit) ? Parts.badge("expired", .warn) : Parts.badge("valid", .good)
+                ? Parts.action(visit, Address("/console/api-keys"), "Revoke", fields: [("revoke", key.id)], tone: .bad)
+                : ""
+            let state =
+                key.revokedAt != nil
+                ? Parts.badge("revoked", .plain)
+                : isExpired(key, visit) ? Parts.badge("expired", .warn) : Parts.badge("valid", .good)
             return """
                 <tr><td>\(key.name)</td><td><code>\(key.id)</code></td><td>\(key.scopes.map(\.rawValue).joined(separator: ", "))</td><td>\(key.bundleID?.rawValue ?? "all")</td>\
                 <td>\(state)</td><td>\(Parts.when(key.createdAt, now: visit.now))</td><td>\(Parts.when(key.lastUsedAt, now: visit.now))</td>\

@@ -71,7 +71,11 @@ enum ActivitiesPage {
     }
 
     /// A small drawing of the latest changes of each activity.
-    private static func changes(of activities: [ActivityResource], _ visit: Visit, _ app: String) async -> [String: HTML] {
+    private static func changes(
+        of activities: [ActivityResource],
+        _ visit: Visit,
+        _ app: String
+    ) async -> [String: HTML] {
         await withTaskGroup(of: (String, HTML).self) { group in
             for activity in activities.prefix(25) {
                 let id = activity.activityID.rawValue
@@ -147,7 +151,8 @@ struct ActivitySearch {
         let found = page.items.filter { $0.activityID.rawValue.contains(text) }
         return Found(
             activities: Array(found.prefix(100)),
-            note: page.nextCursor == nil ? nil : "Searched the first \(page.items.count) activities for a part of an id."
+            note: page.nextCursor == nil
+                ? nil : "Searched the first \(page.items.count) activities for a part of an id."
         )
     }
 }

@@ -29,9 +29,12 @@ enum AuditPage {
         }
         let options = ([""] + AuditAction.allCases.map(\.rawValue)).html { word in
             let selected: HTML = word == action ?? "" ? " selected" : ""
-            return "<option value=\"\(word)\"\(selected)>\(word.isEmpty ? "all" : word.replacing("_", with: " "))</option>"
+            return
+                "<option value=\"\(word)\"\(selected)>\(word.isEmpty ? "all" : word.replacing("_", with: " "))</option>"
         }
-        let older = page.nextCursor.map { Address("/console/audit", ["app": app, "action": action, "key": key, "cursor": $0]) }
+        let older = page.nextCursor.map {
+            Address("/console/audit", ["app": app, "action": action, "key": key, "cursor": $0])
+        }
         return Layout(visit: visit, title: "Audit", place: .audit, choice: choice).page(
             """
             <h1>Audit</h1>

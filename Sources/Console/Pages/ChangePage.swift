@@ -30,7 +30,9 @@ enum ChangePage {
                 DryRunDrawing(answer: answer).html + subject.confirmation(request, visit, answer)
             }
         } catch let problem as Problem where (400..<500).contains(problem.status) {
-            return subject.page(state: state, options: Self.options(form), status: problem.status) { Parts.problem(problem) }
+            return subject.page(state: state, options: Self.options(form), status: problem.status) {
+                Parts.problem(problem)
+            }
         }
     }
 
@@ -38,7 +40,10 @@ enum ChangePage {
         var request: JSONValue = ["content_state": .object(state)]
         if let urgency = form["urgency"] { request.set("urgency", .string(urgency)) }
         if let title = form["alert_title"] {
-            request.set("alert", ["title": .string(title), "body": .string(form["alert_body"] ?? ""), "sound": "default"])
+            request.set(
+                "alert",
+                ["title": .string(title), "body": .string(form["alert_body"] ?? ""), "sound": "default"]
+            )
         }
         if form["must_deliver"] != nil { request.set("must_deliver", true) }
         if form["force"] != nil { request.set("force", true) }
@@ -56,7 +61,8 @@ enum ChangePage {
         }
         func check(_ name: String, _ label: String) -> HTML {
             let checked: HTML = form[name] == nil ? "" : " checked"
-            return "<label class=\"check\"><input type=\"checkbox\" name=\"\(name)\" value=\"true\"\(checked)> \(label)</label>"
+            return
+                "<label class=\"check\"><input type=\"checkbox\" name=\"\(name)\" value=\"true\"\(checked)> \(label)</label>"
         }
         return """
             <div><label for="urgency">Urgency</label><select id="urgency" name="urgency">\(urgencies)</select></div>
@@ -78,7 +84,10 @@ enum ChangePage {
             self.visit = visit
             choice = try await visit.choice()
             activity = try await visit.get("/v1/apps/\(choice.id)/activities/\(visit.query["id"] ?? "")")
-            let type = try await visit.get("/v1/apps/\(choice.id)/types/\(activity.type.rawValue)", as: TypeResource.self)
+            let type = try await visit.get(
+                "/v1/apps/\(choice.id)/types/\(activity.type.rawValue)",
+                as: TypeResource.self
+            )
             form = ContentForm(type.contentStateSchema)
         }
 
@@ -117,7 +126,8 @@ enum ChangePage {
                 """
         }
 
-        func page(state: JSONObject, options: HTML, status: Int = 200, _ outcome: () -> HTML = { "" }) -> ConsoleAnswer {
+        func page(state: JSONObject, options: HTML, status: Int = 200, _ outcome: () -> HTML = { "" }) -> ConsoleAnswer
+        {
             let room = Address("/console/activity", ["app": choice.id, "id": id])
             let inputs: HTML =
                 form.map { $0.html(state) } ?? """

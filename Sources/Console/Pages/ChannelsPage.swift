@@ -33,14 +33,17 @@ enum ChannelsPage {
         )
         let metrics = MetricSamples(await text ?? "")
         let address = Address("/console/channels", ["app": app])
-        let compare = !visit.allows(.operate) ? "" : choice.environments.html { environment in
-            Parts.action(
-                visit,
-                address,
-                "Compare \(environment.rawValue) with Apple's list",
-                fields: [("environment", environment.rawValue)]
-            )
-        }
+        let compare =
+            !visit.allows(.operate)
+            ? ""
+            : choice.environments.html { environment in
+                Parts.action(
+                    visit,
+                    address,
+                    "Compare \(environment.rawValue) with Apple's list",
+                    fields: [("environment", environment.rawValue)]
+                )
+            }
         let older = list.nextCursor.map { Address("/console/channels", ["app": app, "cursor": $0]) }
         return Layout(visit: visit, title: "Channels", place: .channels, choice: choice).page(
             """

@@ -55,20 +55,23 @@ struct ContentForm {
             let name = Self.prefix + field.name
             let value = state[field.name]
             let required: HTML = field.isRequired ? " required" : ""
-            let label: HTML = "<label for=\"\(name)\">\(field.name) <small>\(field.note)\(field.isRequired ? "" : ", optional")</small></label>"
+            let label: HTML =
+                "<label for=\"\(name)\">\(field.name) <small>\(field.note)\(field.isRequired ? "" : ", optional")</small></label>"
             switch field.kind {
             case .text:
                 return "<div>\(label)<input id=\"\(name)\" name=\"\(name)\" value=\"\(value?.string ?? "")\"></div>"
             case .number:
                 let text = value?.number.map { JSONValue.number($0).text } ?? ""
-                return "<div>\(label)<input id=\"\(name)\" name=\"\(name)\" value=\"\(text)\" inputmode=\"decimal\"\(required)></div>"
+                return
+                    "<div>\(label)<input id=\"\(name)\" name=\"\(name)\" value=\"\(text)\" inputmode=\"decimal\"\(required)></div>"
             case .flag:
                 return "<div>\(label)\(select(name, [.bool(true), .bool(false)], value, field.isRequired))</div>"
             case .choice(let words):
                 return "<div>\(label)\(select(name, words, value, field.isRequired))</div>"
             case .json:
                 let text = value.map { Parts.pretty($0) } ?? ""
-                return "<div class=\"span\">\(label)<textarea id=\"\(name)\" name=\"\(name)\" rows=\"4\" spellcheck=\"false\"\(required)>\n\(text)</textarea></div>"
+                return
+                    "<div class=\"span\">\(label)<textarea id=\"\(name)\" name=\"\(name)\" rows=\"4\" spellcheck=\"false\"\(required)>\n\(text)</textarea></div>"
             }
         }
     }
@@ -78,7 +81,8 @@ struct ContentForm {
             let selected: HTML = word == value ? " selected" : ""
             return "<option value=\"\(word.text)\"\(selected)>\(word.string ?? word.text)</option>"
         }
-        return "<select id=\"\(name)\" name=\"\(name)\">\(isRequired ? "" : "<option value=\"\">–</option>" as HTML)\(options)</select>"
+        return
+            "<select id=\"\(name)\" name=\"\(name)\">\(isRequired ? "" : "<option value=\"\">–</option>" as HTML)\(options)</select>"
     }
 
     /// The content state that a form holds. Members that the schema does not name stay as they were.

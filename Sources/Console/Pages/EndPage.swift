@@ -22,7 +22,10 @@ enum EndPage {
             }
             var request: JSONValue = [:]
             if let minutes = visit.form["dismiss_minutes"] {
-                request.set("dismiss_after_seconds", Int(minutes).map { .number(JSONNumber($0 * 60)) } ?? .string(minutes))
+                request.set(
+                    "dismiss_after_seconds",
+                    Int(minutes).map { .number(JSONNumber($0 * 60)) } ?? .string(minutes)
+                )
             }
             let plan = try DryRunAnswer(json: try await visit.send("POST", path.with(["dry_run": "true"]), request))
             let confirmation: HTML = """
@@ -36,7 +39,12 @@ enum EndPage {
         }
     }
 
-    private static func page(_ visit: Visit, _ choice: AppChoice, outcome: HTML, status: Int = 200) async throws -> ConsoleAnswer {
+    private static func page(
+        _ visit: Visit,
+        _ choice: AppChoice,
+        outcome: HTML,
+        status: Int = 200
+    ) async throws -> ConsoleAnswer {
         let id = visit.query["id"] ?? ""
         let activity = try await visit.get("/v1/apps/\(choice.id)/activities/\(id)", as: ActivityResource.self)
         let room = Address("/console/activity", ["app": choice.id, "id": id])

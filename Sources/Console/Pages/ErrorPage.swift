@@ -22,7 +22,8 @@ enum ErrorPage {
         let seconds = max(2, min(30, problem.retryAfter ?? 3))
         // A form is not sent again by itself.
         let isSafe = request.method == "GET"
-        let text = isSafe ? " This page tries again every \(seconds) seconds." : " Go back and send the form again later."
+        let text =
+            isSafe ? " This page tries again every \(seconds) seconds." : " Go back and send the form again later."
         var answer = alone(
             status: problem.status,
             problem.detail + text,

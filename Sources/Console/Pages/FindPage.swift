@@ -17,7 +17,8 @@ enum FindPage {
         if !isFilter, await visit.text("/v1/apps/\(app)/devices/\(text)") != nil {
             return .redirect(Address("/console/phone", ["app": app, "id": text]))
         }
-        let devices = isFilter ? nil : await visit.text(APIPath("/v1/apps/\(app)/devices").with(["user_id": text, "limit": "1"]))
+        let devices =
+            isFilter ? nil : await visit.text(APIPath("/v1/apps/\(app)/devices").with(["user_id": text, "limit": "1"]))
         if let devices, devices.contains("\"device_id\"") {
             return .redirect(Address("/console/phones", ["app": app, "q": "user:" + text]))
         }

@@ -49,7 +49,8 @@ enum HaltsPage {
                 ? Parts.action(visit, address, "Resume, and try rejected tokens again", fields: fields)
                     + Parts.action(visit, address, "Resume, and leave them", fields: fields + [("revive", "no")])
                 : "Resuming needs the scope 'operate'."
-            return "<tr><td>\(halt.app)</td><td>\(halt.environment)</td><td>\(Parts.badge("halted", .bad))</td><td>\(acts)</td></tr>"
+            return
+                "<tr><td>\(halt.app)</td><td>\(halt.environment)</td><td>\(Parts.badge("halted", .bad))</td><td>\(acts)</td></tr>"
         }
         return Layout(
             visit: visit,

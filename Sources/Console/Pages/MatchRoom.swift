@@ -118,7 +118,12 @@ enum MatchRoom {
                 <td class="text">\(entry.text)\(entry.explanation.map { " <small>\($0)</small>" as HTML })</td></tr>
                 """
         }
-        return Parts.table("Entries", ["When", "Kind", "Revision", "Phone", "What"], rows, empty: "Nothing has happened yet.")
+        return Parts.table(
+            "Entries",
+            ["When", "Kind", "Revision", "Phone", "What"],
+            rows,
+            empty: "Nothing has happened yet."
+        )
     }
 
     private static func tone(_ entry: TimelineEntry) -> Parts.Tone {
@@ -150,7 +155,9 @@ enum MatchRoom {
             ["Phone", "State", "Reached by", "Revision", "Token", "Reported", "Why"],
             rows,
             empty: "No phone has reported a card. An app on a channel need not report one."
-        ) + (cards.nextCursor == nil ? "" : "<p class=\"hint\">The first \(rows.count) cards. Search for a phone to see another.</p>")
+        )
+            + (cards.nextCursor == nil
+                ? "" : "<p class=\"hint\">The first \(rows.count) cards. Search for a phone to see another.</p>")
     }
 
     /// The activity was deleted, or never was. Its events outlive it for some days.

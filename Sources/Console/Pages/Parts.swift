@@ -121,7 +121,13 @@ enum Parts {
     }
 
     /// A button that does something at once.
-    static func action(_ visit: Visit, _ address: Address, _ label: String, fields: [(String, String)], tone: Tone = .plain) -> HTML {
+    static func action(
+        _ visit: Visit,
+        _ address: Address,
+        _ label: String,
+        fields: [(String, String)],
+        tone: Tone = .plain
+    ) -> HTML {
         let hidden = fields.html { "<input type=\"hidden\" name=\"\($0.0)\" value=\"\($0.1)\">" }
         return """
             <form class="action" method="post" action="\(address)">\(visit.formToken.html)\(hidden)\

@@ -31,7 +31,8 @@ enum PhonePage {
         }
         let stories = try await stories(of: id, visit, app)
         let shown = stories.filter { $0.verdict.code != "not_followed" }
-        let chosen = visit.query["activity"].flatMap { name in stories.first { $0.activityID.rawValue == name } } ?? shown.first
+        let chosen =
+            visit.query["activity"].flatMap { name in stories.first { $0.activityID.rawValue == name } } ?? shown.first
         return layout.page(
             """
             <div class="title"><h1>\(id)</h1>\(Parts.badge(device.environment.rawValue, .plain))</div>
@@ -101,7 +102,8 @@ enum PhonePage {
     private static func tone(_ code: String) -> Parts.Tone {
         switch code {
         case "sent", "current": .good
-        case "pending", "retrying", "held_back", "start_pending", "start_in_flight", "start_retrying", "scheduled": .busy
+        case "pending", "retrying", "held_back", "start_pending", "start_in_flight", "start_retrying", "scheduled":
+            .busy
         case "sent_low_priority", "sent_over_budget", "waiting_for_token", "start_sent", "start_unknown": .warn
         case "ended", "card_gone", "card_forgotten", "expired": .plain
         default: .bad

@@ -65,14 +65,16 @@ enum PhonesPage {
             guard isToken else { return device.deviceID.rawValue.contains(word) }
             let masked = [device.deviceToken].compactMap { $0 } + device.startTokens.values.map(\.token)
             // A masked token shows its first digits only.
-            return !token.isEmpty && masked.contains { shown in
-                let digits = shown.prefix { $0.isHexDigit }
-                return !digits.isEmpty && (digits.hasPrefix(token) || token.hasPrefix(digits))
-            }
+            return !token.isEmpty
+                && masked.contains { shown in
+                    let digits = shown.prefix { $0.isHexDigit }
+                    return !digits.isEmpty && (digits.hasPrefix(token) || token.hasPrefix(digits))
+                }
         }
         return Found(
             devices: Array(devices.prefix(100)),
-            note: page.nextCursor == nil ? nil : "Searched the first \(page.items.count) phones. A whole id or user:ID finds any."
+            note: page.nextCursor == nil
+                ? nil : "Searched the first \(page.items.count) phones. A whole id or user:ID finds any."
         )
     }
 }

@@ -32,7 +32,8 @@ enum SchedulesPage {
         )
         let quick = ([nil] + ScheduleState.allCases.map(\.rawValue)).html { word in
             let current: HTML = word == state ? " aria-current=\"true\"" : ""
-            return "<a href=\"\(Address("/console/schedules", ["app": app, "state": word]))\"\(current)>\(word ?? "all")</a>"
+            return
+                "<a href=\"\(Address("/console/schedules", ["app": app, "state": word]))\"\(current)>\(word ?? "all")</a>"
         }
         let older = page.nextCursor.map { Address("/console/schedules", ["app": app, "state": state, "cursor": $0]) }
         return Layout(visit: visit, title: "Schedules", place: .schedules, choice: choice).page(
@@ -51,7 +52,13 @@ enum SchedulesPage {
             let buttons: HTML =
                 mayAct && schedule.state == .pending
                 ? Parts.action(visit, address, "Run now", fields: [("id", schedule.id), ("act", "run")])
-                    + Parts.action(visit, address, "Cancel", fields: [("id", schedule.id), ("act", "cancel")], tone: .bad)
+                    + Parts.action(
+                        visit,
+                        address,
+                        "Cancel",
+                        fields: [("id", schedule.id), ("act", "cancel")],
+                        tone: .bad
+                    )
                 : ""
             let activity = Address("/console/activity", ["app": app, "id": schedule.activityID.rawValue])
             return """
@@ -60,7 +67,12 @@ enum SchedulesPage {
                 <td class="text">\(schedule.reason ?? "")\(buttons)</td></tr>
                 """
         }
-        return Parts.table("Schedules", ["Due", "Change", "Activity", "State", ""], rows, empty: "Nothing is scheduled.")
+        return Parts.table(
+            "Schedules",
+            ["Due", "Change", "Activity", "State", ""],
+            rows,
+            empty: "Nothing is scheduled."
+        )
     }
 
     private static func tone(_ state: ScheduleState) -> Parts.Tone {

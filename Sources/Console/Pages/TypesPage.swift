@@ -62,7 +62,10 @@ enum TypePage {
     private static func page(_ visit: Visit, outcome: HTML, status: Int = 200) async throws -> ConsoleAnswer {
         let choice = try await visit.choice()
         let (app, name) = (choice.id, visit.query["name"] ?? "")
-        async let versions = visit.get("/v1/apps/\(app)/types/\(name)/versions?limit=50", as: Page<TypeVersionResource>.self)
+        async let versions = visit.get(
+            "/v1/apps/\(app)/types/\(name)/versions?limit=50",
+            as: Page<TypeVersionResource>.self
+        )
         let type = try await visit.get("/v1/apps/\(app)/types/\(name)", as: TypeResource.self)
         let lint = SchemaFinding.lint(attributes: type.attributesSchema, contentState: type.contentStateSchema)
         let findings = lint.html {
@@ -72,7 +75,8 @@ enum TypePage {
         let text = visit.form.raw("content_state") ?? "{\n  \n}"
         let edit: HTML =
             visit.allows(.operate)
-            ? "<p><a class=\"button\" href=\"\(Address("/console/type/policy", ["app": app, "name": name]))\">Change the policy</a></p>" : ""
+            ? "<p><a class=\"button\" href=\"\(Address("/console/type/policy", ["app": app, "name": name]))\">Change the policy</a></p>"
+            : ""
         return Layout(visit: visit, title: name, place: .types, choice: choice).page(
             """
             <div class="title"><h1>\(name)</h1>\(Parts.badge("version \(type.version)", .plain))</div>
@@ -107,7 +111,12 @@ enum TypePage {
                 <td>\(version.retiredAt.map { Parts.when($0, now: visit.now) } ?? Parts.badge("in use", .good))</td></tr>
                 """
         }
-        return Parts.table("Versions", ["Version", "App from", "Changed fields", "Made", "Retired"], rows, empty: "None.")
+        return Parts.table(
+            "Versions",
+            ["Version", "App from", "Changed fields", "Made", "Retired"],
+            rows,
+            empty: "None."
+        )
     }
 
     private static func differences(_ old: JSONValue, _ new: JSONValue) -> [String] {

@@ -76,7 +76,8 @@ package struct HTTPServer: Service, CustomStringConvertible {
             limits: limits,
             logger: logger
         )
-        let mount = purpose == .api ? console.map { ConsoleMount(console: $0, responder: responder, service: service) } : nil
+        let mount =
+            purpose == .api ? console.map { ConsoleMount(console: $0, responder: responder, service: service) } : nil
         let server = LoopChannel(connection: connection(responder, mount)).server(
             configuration: ServerConfiguration(
                 address: .hostname(host, port: port),

@@ -107,7 +107,9 @@ struct Dev: AsyncParsableCommand {
             print("listening on \(url)")
             print("simulator control on \(controlURL)")
             if let console {
-                print("console, signed in once with this link: \(url)\(try console.signInLink(secret: apiKey, now: .now))")
+                print(
+                    "console, signed in once with this link: \(url)\(try console.signInLink(secret: apiKey, now: .now))"
+                )
             }
             print(
                 "API key and addresses for your shell: set -a; . \(folder.path(DevFolder.File.environment.rawValue)); set +a"
