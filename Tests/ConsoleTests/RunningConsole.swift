@@ -7,12 +7,13 @@ import FoundationNetworking
 import HTTPAPI
 import JSON
 import Logging
-import Orchestrator
 import OrchestratorTestSupport
 import Postgres
 import Schema
 import ServiceLifecycle
 import TestSupport
+
+@testable import Orchestrator
 
 /// The console over real HTTP and a real database, with two apps and a key for each scope.
 struct RunningConsole: Sendable {

@@ -1,5 +1,7 @@
 import APITypes
+import ActivityModel
 import HTTPAPI
+import Orchestrator
 import Testing
 
 @testable import Console
@@ -63,12 +65,12 @@ struct SecurityTests {
             let cookie = try await console.signIn(key)
             for route in ConsoleRoute.all where route.path != "/console/events/stream" {
                 let shown = try await console.send("GET", route.path + Self.query, cookie: cookie)
-                let maySee = route.get != nil && [scope].allow(route.needs)
+                let maySee = route.get != nil && Set([scope]).allow(route.needs)
                 #expect((shown.status == 403) == !maySee, "\(scope) GET \(route.path): \(shown.status)")
                 #expect(!shown.text.contains(RunningConsole.other), "\(scope) GET \(route.path)")
                 guard route.post != nil else { continue }
                 let sent = try await console.post(route.path + Self.query, cookie, [("app", RunningConsole.mine)])
-                let mayChange = [scope].allow(route.needsToChange)
+                let mayChange = Set([scope]).allow(route.needsToChange)
                 #expect((sent.status == 403) == !mayChange, "\(scope) POST \(route.path): \(sent.status)")
             }
         }
