@@ -189,10 +189,18 @@ let package = Package(
             dependencies: ["ActivityModel", "JSON", "SwiftContent"],
             swiftSettings: swiftSettings
         ),
+        // The pages of the console, made of the API's answers.
+        .target(
+            name: "Console",
+            dependencies: ["APITypes", "ActivityModel", "Cryptography", "JSON"],
+            resources: ["console.css", "console.js", "icon.svg"].map { .embedInCode("Assets/\($0)") },
+            swiftSettings: swiftSettings
+        ),
         .target(
             name: "HTTPAPI",
             dependencies: [
-                "APITypes", "ActivityModel", "Cryptography", "HTTP1Server", "JSON", "Orchestrator", "Store",
+                "APITypes", "ActivityModel", "Console", "Cryptography", "HTTP1Server", "JSON", "Orchestrator",
+                "Store",
                 httpTypes, nioCore, nioHTTP1, logging, metrics, coreMetrics, serviceLifecycle,
             ],
             // Links to docs/, and the page that tools/reference makes.
@@ -224,8 +232,8 @@ let package = Package(
         .executableTarget(
             name: "tallyd",
             dependencies: [
-                "APITypes", "APNSSimulator", "APNSTransport", "ActivityModel", "Cryptography", "HTTP2Engine", "HTTPAPI",
-                "JSON", "LocalPostgres", "Orchestrator", "Postgres", "Store", "TallyClient",
+                "APITypes", "APNSSimulator", "APNSTransport", "ActivityModel", "Console", "Cryptography", "HTTP2Engine",
+                "HTTPAPI", "JSON", "LocalPostgres", "Orchestrator", "Postgres", "Store", "TallyClient",
                 argumentParser, configuration, logging, metrics, serviceLifecycle, systemPackage, unixSignals,
             ],
             swiftSettings: swiftSettings
@@ -410,6 +418,15 @@ let package = Package(
                 "OrchestratorTestSupport", "Postgres", "Schema", "Store", "TestSupport",
                 httpTypes, nioCore, nioEmbedded, nioHTTP1, nioPosix, logging, metrics, coreMetrics,
                 serviceLifecycle,
+            ],
+            swiftSettings: swiftSettings
+        ),
+        // Over real HTTP, with a real database.
+        .testTarget(
+            name: "ConsoleTests",
+            dependencies: [
+                "APITypes", "ActivityModel", "Console", "Cryptography", "HTTPAPI", "JSON", "Orchestrator",
+                "OrchestratorTestSupport", "Postgres", "Schema", "TestSupport", logging, serviceLifecycle,
             ],
             swiftSettings: swiftSettings
         ),

@@ -98,7 +98,8 @@ final class CallHandler: ChannelDuplexHandler {
         (hasWritten, isAnswered) = (false, false)
         if let ending { body?.fail(ending.error)?.resume() }
         let handler = NIOLoopBound(self, eventLoop: context.eventLoop)
-        call = HTTPCall(head: head, source: ConnectionBody(handler: handler, loop: context.eventLoop))
+        let source = ConnectionBody(handler: handler, loop: context.eventLoop, peer: context.remoteAddress)
+        call = HTTPCall(head: head, source: source)
         hand()
     }
 
@@ -225,6 +226,9 @@ final class CallHandler: ChannelDuplexHandler {
 private struct ConnectionBody: BodySource {
     let handler: NIOLoopBound<CallHandler>
     let loop: any EventLoop
+    let peer: SocketAddress?
+
+    var client: String { peer?.ipAddress ?? "" }
 
     func collect(upTo limit: Int) async throws -> ByteBuffer {
         try await withCheckedThrowingContinuation { reader in

@@ -12,7 +12,12 @@ package struct HTTPCall: Sendable {
 
     /// A request whose body is in memory already, and which has no connection.
     package init(head: HTTPRequest, body: ByteBuffer = ByteBuffer()) {
-        self.init(head: head, source: WholeBody(bytes: body))
+        self.init(head: head, source: WholeBody(bytes: body, connection: nil))
+    }
+
+    /// Another request on the same connection, whose body is in memory already.
+    package func inPlace(_ head: HTTPRequest, body: ByteBuffer) -> HTTPCall {
+        HTTPCall(head: head, source: WholeBody(bytes: body, connection: source))
     }
 
     init(head: HTTPRequest, source: any BodySource) {
@@ -20,6 +25,9 @@ package struct HTTPCall: Sendable {
         self.source = source
         (path, query) = Self.parts(of: head.path ?? "/")
     }
+
+    /// The IP address of the caller, or of the proxy before it; empty without a connection.
+    package var client: String { source.client }
 
     /// Reads the whole body. To be called once.
     ///
@@ -53,6 +61,7 @@ package struct BodyTooLarge: Error {
 
 /// Where the body of a request comes from.
 protocol BodySource: Sendable {
+    var client: String { get }
     func collect(upTo limit: Int) async throws -> ByteBuffer
     func proceed() async throws
     func hangUp()
@@ -60,6 +69,10 @@ protocol BodySource: Sendable {
 
 private struct WholeBody: BodySource {
     let bytes: ByteBuffer
+    /// The request whose place it takes.
+    let connection: (any BodySource)?
+
+    var client: String { connection?.client ?? "" }
 
     func collect(upTo limit: Int) async throws -> ByteBuffer {
         guard bytes.readableBytes <= limit else { throw BodyTooLarge(limit: limit) }
@@ -67,5 +80,5 @@ private struct WholeBody: BodySource {
     }
 
     func proceed() async throws {}
-    func hangUp() {}
+    func hangUp() { connection?.hangUp() }
 }

@@ -1,5 +1,6 @@
 import APITypes
 import APNSTransport
+import Console
 import Glibc
 import HTTPAPI
 import Logging
@@ -19,12 +20,12 @@ struct Daemon: Sendable {
     ///
     /// - Parameters:
     ///   - companions: Services that stop after all others.
-    ///   - onListening: Gets the address of the API once it accepts requests.
+    ///   - onListening: Gets the address of the API once it accepts requests, and the console if it is served.
     /// - Throws: The error that prevents the start: the database is unavailable, not migrated or too new, or the
     ///   address is in use.
     func run(
         companions: [any Service] = [],
-        onListening: @escaping @Sendable (String, Orchestrator) async throws -> Void
+        onListening: @escaping @Sendable (String, Orchestrator, Console?) async throws -> Void
     ) async throws {
         let logger = Self.logger(level: configuration.logLevel, configuration.logFormat)
         let metrics = PrometheusMetrics()
@@ -44,7 +45,7 @@ struct Daemon: Sendable {
             settings: settings,
             logger: logger
         )
-        let server = server(of: orchestrator, metrics, onListening, logger)
+        let server = try server(of: orchestrator, masterKeys, metrics, onListening, logger)
         var group = ServiceGroupConfiguration(
             services: companions + [database, client] + orchestrator.services + [server],
             gracefulShutdownSignals: [.sigterm, .sigint],
@@ -115,11 +116,14 @@ struct Daemon: Sendable {
 
     private func server(
         of orchestrator: Orchestrator,
+        _ masterKeys: MasterKeys,
         _ metrics: PrometheusMetrics,
-        _ onListening: @escaping @Sendable (String, Orchestrator) async throws -> Void,
+        _ onListening: @escaping @Sendable (String, Orchestrator, Console?) async throws -> Void,
         _ logger: Logger
-    ) -> HTTPServer {
-        HTTPServer(
+    ) throws -> HTTPServer {
+        let keys = [masterKeys.current, masterKeys.previous].compactMap { $0 }
+        let console = configuration.servesConsole ? Console(seal: try SessionSeal(masterKeys: keys)) : nil
+        return HTTPServer(
             service: orchestrator,
             configuration: HTTPServerConfiguration(
                 host: configuration.httpHost,
@@ -129,13 +133,14 @@ struct Daemon: Sendable {
                 drainDelay: configuration.drainDelay
             ),
             metrics: metrics,
+            console: console,
             onListening: { address in
                 guard address.purpose == .api else {
                     logger.info("serving metrics without a key", metadata: ["address": "\(address)"])
                     return
                 }
                 do {
-                    try await onListening(address.url, orchestrator)
+                    try await onListening(address.url, orchestrator, console)
                 } catch {
                     // Nobody needs the address of a daemon that is stopping.
                     let level = Task.isCancelled ? Logger.Level.debug : .error

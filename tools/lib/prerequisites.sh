@@ -54,6 +54,7 @@ missing_test_packages() {
     [[ -x /usr/sbin/haproxy ]] || has_command haproxy || echo haproxy
     [[ -x /usr/sbin/pgbouncer ]] || has_command pgbouncer || echo pgbouncer
     has_command h2load && has_command nghttp || echo nghttp2-client
+    has_command chromium || echo chromium
     # Large, so that only .ci/run insists on it.
     [[ -z ${TALLY_TEST_JAVA-} ]] || has_command javac || echo default-jdk-headless
     missing_python

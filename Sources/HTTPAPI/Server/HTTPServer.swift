@@ -1,3 +1,4 @@
+package import Console
 import HTTP1Server
 import HTTPTypes
 package import Logging
@@ -12,6 +13,7 @@ package struct HTTPServer: Service, CustomStringConvertible {
     private let service: any TallyService
     private let configuration: HTTPServerConfiguration
     private let metrics: PrometheusMetrics
+    private let console: Console?
     private let onListening: @Sendable (ListeningAddress) async -> Void
     private let logger: Logger
 
@@ -19,18 +21,21 @@ package struct HTTPServer: Service, CustomStringConvertible {
     ///   - service: carries out the requests.
     ///   - configuration: addresses and limits.
     ///   - metrics: the source of `/metrics`; this server also counts its requests here.
+    ///   - console: served at `/console`; nil: no console.
     ///   - onListening: called once for each listener, when it accepts connections.
     ///   - logger: gets one line for each failed request, without bodies, keys or tokens.
     package init(
         service: any TallyService,
         configuration: HTTPServerConfiguration,
         metrics: PrometheusMetrics,
+        console: Console? = nil,
         onListening: @escaping @Sendable (ListeningAddress) async -> Void = { _ in },
         logger: Logger
     ) {
         self.service = service
         self.configuration = configuration
         self.metrics = metrics
+        self.console = console
         self.onListening = onListening
         self.logger = logger
     }
@@ -69,18 +74,20 @@ package struct HTTPServer: Service, CustomStringConvertible {
             limits: limits,
             logger: logger
         )
+        let mount =
+            purpose == .api ? console.map { ConsoleMount(console: $0, responder: responder, service: service) } : nil
         let server = HTTP1Listener(
             host: host,
             port: port,
             maximumConnections: configuration.maximumConnections,
-            connection: connection(responder)
+            connection: connection(responder, mount)
         ) { [onListening] port in
             await onListening(ListeningAddress(purpose, host: host, port: port))
         }
         return Listener(address: ListeningAddress(purpose, host: host, port: port), server: server)
     }
 
-    private func connection(_ responder: Responder) -> HTTP1Connection {
+    private func connection(_ responder: Responder, _ mount: ConsoleMount?) -> HTTP1Connection {
         var limits = NIOHTTPDecoderLimitConfiguration()
         limits.maxHeaderFieldSize = configuration.maximumHeaderSize
         limits.maxHeaderListSize = configuration.maximumHeaderSize
@@ -88,7 +95,12 @@ package struct HTTPServer: Service, CustomStringConvertible {
         let times = configuration.connectionTimes
         let date = DateHeader()
         return HTTP1Connection(limits: limits, handlers: { [ConnectionDeadlines(times)] }) { call in
-            var answer = try await responder.respond(to: call)
+            var answer: HTTPAnswer
+            if let mount, Console.serves(call.path) {
+                answer = try await mount.respond(to: call)
+            } else {
+                answer = try await responder.respond(to: call)
+            }
             answer.headers.append(HTTPField(name: .date, value: date.now))
             return answer
         }

@@ -3,7 +3,9 @@ import APNSSimulator
 import APNSTransport
 import ActivityModel
 import ArgumentParser
+import Console
 import Cryptography
+import HTTPAPI
 import LocalPostgres
 import Logging
 import Orchestrator
@@ -94,7 +96,7 @@ struct Dev: AsyncParsableCommand {
                 )
             }
         }
-        try await Daemon(configuration: configuration).run(companions: [simulator]) { url, orchestrator in
+        try await Daemon(configuration: configuration).run(companions: [simulator]) { url, orchestrator, console in
             let phonesKey = try await Self.phonesKey(in: folder, orchestrator)
             try simulator.control.connect(TallyRequest(url: url, key: phonesKey))
             var controlURL = ""
@@ -105,6 +107,11 @@ struct Dev: AsyncParsableCommand {
             )
             print("listening on \(url)")
             print("simulator control on \(controlURL)")
+            if let console {
+                print(
+                    "console, signed in once with this link: \(url)\(try console.signInLink(secret: apiKey, now: .now))"
+                )
+            }
             print(
                 "API key and addresses for your shell: set -a; . \(folder.path(DevFolder.File.environment.rawValue)); set +a"
             )

@@ -21,7 +21,7 @@ struct Serve: AsyncParsableCommand {
                 metadata: ["settings": "\(reader.unknown.map(\.description).joined(separator: ", "))"]
             )
         }
-        try await Daemon(configuration: configuration).run { address, _ in
+        try await Daemon(configuration: configuration).run { address, _, _ in
             print("listening on \(address)")
             flushOutput()
         }

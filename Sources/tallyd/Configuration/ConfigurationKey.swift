@@ -34,6 +34,10 @@ struct ConfigurationKey: Sendable {
         "TALLY_HTTP_RATE_LIMIT",
         "requests, and operations of batches, that one API key may make in a second, 1 to 1000000; default no limit"
     )
+    static let console = ConfigurationKey(
+        "TALLY_CONSOLE",
+        "on, or off for no web console at /console; default on"
+    )
     static let intakeLimit = ConfigurationKey(
         "TALLY_INTAKE_LIMIT",
         "changes that may wait to be accepted before routine ones are refused, 100 to 1000000; default 20000"

@@ -20,6 +20,8 @@ struct DaemonConfiguration: Sendable {
     var metricsListener: (host: String, port: Int)?
     /// Nil: no limit.
     var httpRateLimit: Int?
+    /// Whether the daemon serves the console.
+    var servesConsole = true
     var intakeLimit = Self.standard.intakeLimit
     var intakeWait = Self.standard.intakeWait
     var ringSize = Self.standard.ringSize
@@ -71,6 +73,12 @@ extension DaemonConfiguration {
             try Self.masterKey(text, named: .previousMasterKey)
         }
         httpRateLimit = try reader.integer(.httpRateLimit, in: 1...1_000_000)
+        if let word = reader.text(.console) {
+            guard word == "on" || word == "off" else {
+                throw ConfigurationError(key: ConfigurationKey.console.name, message: "is neither on nor off")
+            }
+            servesConsole = word == "on"
+        }
         if let count = try reader.integer(.intakeLimit, in: 100...1_000_000) { intakeLimit = count }
         if let seconds = try reader.integer(.intakeWait, in: 1...60) { intakeWait = .seconds(seconds) }
         if let count = try reader.integer(.ringSize, in: 1...1_000_000) { ringSize = count }
@@ -165,7 +173,7 @@ extension DaemonConfiguration {
     static var keys: [ConfigurationKey] {
         [
             .databaseURL, .databaseConnections, .httpHost, .httpPort, .metricsHost, .metricsPort, .httpRateLimit,
-            .intakeLimit, .intakeWait, .ringSize,
+            .console, .intakeLimit, .intakeWait, .ringSize,
             .masterKey, .previousMasterKey, .bootstrapKey, .apnsCAFile,
             .apnsHTTP2, .apnsRetryMaximum, .eventRetention, .activityRetention, .auditRetention, .logLevel, .logFormat,
             .drainDelay,

@@ -1,0 +1,69 @@
+package import APITypes
+import Cryptography
+import JSON
+
+/// The console: pages for the people who run Tally, made on the server.
+///
+/// It is a function of a request, the time in it, and the answers of the API. It knows no HTTP library, and its only
+/// way to data is the API, with the key of the person who looks.
+package struct Console: Sendable {
+    private let seal: SessionSeal
+    private let memory = ConsoleMemory()
+
+    package init(seal: SessionSeal) {
+        self.seal = seal
+    }
+
+    /// Whether the console answers this path.
+    package static func serves(_ path: String) -> Bool { path == "/console" || path.hasPrefix("/console/") }
+
+    /// The path and query of a link that signs its reader in with this key, once and within an hour.
+    package func signInLink(secret: String, now: Instant) throws -> String {
+        let expiry = Instant(unixSeconds: now.unixSeconds + 3600)
+        let link = Session(id: Base64URL.encode(SecureRandom.bytes(16)), secret: secret, expiresAt: expiry)
+        return Address("/console/sign-in", ["link": try seal.seal(link, for: .link)]).text
+    }
+
+    package func answer(to request: ConsoleRequest, over api: any ConsoleAPI) async -> ConsoleAnswer {
+        if let asset = Asset.at(request.path) { return asset.answer }
+        guard request.method == "GET" || request.method == "POST" else {
+            return ErrorPage.alone(status: 405, "This method does nothing here.")
+        }
+        let form = FormFields(request.method == "POST" ? String(decoding: request.body, as: UTF8.self) : "")
+        if request.method == "POST", request.isFromElsewhere {
+            return ErrorPage.alone(status: 403, "Another site sent this form. Nothing was changed.")
+        }
+        let entrance = Entrance(request: request, form: form, api: api, seal: seal, memory: memory)
+        if let answer = await entrance.answer() { return answer }
+        guard let route = ConsoleRoute.at(request.path) else {
+            return await entrance.admitted(orElse: { ErrorPage.alone(status: 404, "There is no such page.") }) {
+                visit in
+                ErrorPage.within(visit, status: 404, "There is no such page.")
+            }
+        }
+        return await entrance.admitted(orElse: { entrance.signIn(status: 401) }) { visit in
+            await Self.carryOut(route, visit)
+        }
+    }
+
+    private static func carryOut(_ route: ConsoleRoute, _ visit: Visit) async -> ConsoleAnswer {
+        guard let handler = visit.request.method == "GET" ? route.get : route.post else {
+            return ErrorPage.within(visit, status: 405, "This page takes no such request.")
+        }
+        let needed = visit.request.method == "GET" ? route.needs : route.needsToChange
+        guard visit.owner.allows(needed) else {
+            return ErrorPage.within(
+                visit,
+                status: 403,
+                "Your key lacks the scope '\(needed.rawValue)', which this needs. Sign in with another key."
+            )
+        }
+        do {
+            return try await handler(visit)
+        } catch let problem as Problem {
+            return ErrorPage.of(problem, visit)
+        } catch {
+            return ErrorPage.within(visit, status: 500, "The daemon failed. Its log says why.")
+        }
+    }
+}

@@ -1,0 +1,158 @@
+import APITypes
+import ActivityModel
+
+/// The activities of an app, filtered by what the address says.
+enum ActivitiesPage {
+    static func show(_ visit: Visit) async throws -> ConsoleAnswer {
+        let choice: AppChoice
+        do { choice = try await visit.choice() } catch is NoApp { return FirstSteps.page(visit, .activities) }
+        let app = choice.id
+        let text = visit.query["q"] ?? ""
+        let search = ActivitySearch(text)
+        let layout = Layout(
+            visit: visit,
+            title: "Activities",
+            place: .activities,
+            choice: choice,
+            live: Address("/console/events/stream", ["bundle_id": app, "kind": "change_accepted,pushes_answered"])
+        )
+        let found = try await search.run(visit, app)
+        let sparks = await changes(of: found.activities, visit, app)
+        let older = found.next.map { Address("/console/activities", ["app": app, "q": text, "cursor": $0]) }
+        return layout.page(
+            """
+            <h1>Activities</h1>
+            \(filter(app, text))
+            \(search.complaint.map { Parts.note(.warn, "\($0)") })
+            <div id="list" data-part>\(table(found.activities, app: app, visit: visit, sparks: sparks))
+            \(found.note.map { "<p class=\"hint\">\($0)</p>" as HTML })\(Parts.more(older))</div>
+            """
+        )
+    }
+
+    private static func filter(_ app: String, _ text: String) -> HTML {
+        let quick = ["", "state:live", "state:scheduled", "state:ended"].html { words in
+            let address = Address("/console/activities", ["app": app, "q": words.isEmpty ? nil : words])
+            let current: HTML = words == text ? " aria-current=\"true\"" : ""
+            return "<a href=\"\(address)\"\(current)>\(words.isEmpty ? "all" : String(words.dropFirst(6)))</a>"
+        }
+        return """
+            <form class="filter" action="/console/activities"><input type="hidden" name="app" value="\(app)">
+            <label for="q">Filter</label><input id="q" name="q" value="\(text)" placeholder="type:GameAttributes state:live, or an id" \
+            spellcheck="false" autocomplete="off"><button>Search</button><span class="quick">\(quick)</span></form>
+            """
+    }
+
+    static func table(
+        _ activities: [ActivityResource],
+        app: String,
+        visit: Visit,
+        sparks: [String: HTML] = [:]
+    ) -> HTML {
+        let rows = activities.html { activity in
+            let id = activity.activityID.rawValue
+            let spark: HTML = sparks.isEmpty ? "" : "<td>\(sparks[id])</td>"
+            return """
+                <tr><td><a href="\(Address("/console/activity", ["app": app, "id": id]))">\(id)</a></td>
+                <td>\(activity.type.rawValue)</td><td>\(Parts.badge(activity.state))</td>
+                <td class="num">\(activity.revision)</td>\(spark)
+                <td>\(Drawing.progress(activity.progress, label: "Progress of \(id)", compact: true))</td>
+                <td class="num">\(Parts.count(activity.progress.destinations))</td>
+                <td>\(Parts.when(activity.timestamp.map { Instant(unixSeconds: $0) } ?? activity.createdAt, now: visit.now))</td></tr>
+                """
+        }
+        return Parts.table(
+            "Activities",
+            ["Activity", "Type", "State", "Revision"] + (sparks.isEmpty ? [] : ["Changes"])
+                + ["Newest revision", "Destinations", "Changed"],
+            activities.isEmpty ? [] : [rows],
+            empty: "No activity matches."
+        )
+    }
+
+    /// A small drawing of the latest changes of each activity.
+    private static func changes(
+        of activities: [ActivityResource],
+        _ visit: Visit,
+        _ app: String
+    ) async -> [String: HTML] {
+        await withTaskGroup(of: (String, HTML).self) { group in
+            for activity in activities.prefix(25) {
+                let id = activity.activityID.rawValue
+                group.addTask {
+                    // A drawing that cannot be made is left out; the row says the rest.
+                    let answer = try? await visit.get(
+                        "/v1/apps/\(app)/activities/\(id)/timeline?limit=60",
+                        as: TimelineAnswer.self
+                    )
+                    let times = (answer?.page.items ?? []).filter { $0.kind == "accepted" }.map(\.at)
+                    return (id, Drawing.spark(times, label: "Changes of \(id)"))
+                }
+            }
+            return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+        }
+    }
+}
+
+/// A search for activities, as `type:`, `state:` and an id.
+struct ActivitySearch {
+    private var type: String?
+    private var state: String?
+    private var id: String?
+    /// What of the search was not understood.
+    private(set) var complaint: String?
+
+    struct Found {
+        var activities: [ActivityResource]
+        var next: String?
+        var note: String?
+    }
+
+    init(_ text: String) {
+        for word in text.split(separator: " ") {
+            let parts = word.split(separator: ":", maxSplits: 1).map(String.init)
+            switch (parts.first, parts.count) {
+            case ("type", 2): type = parts[1]
+            case ("state", 2):
+                state = parts[1]
+                if ActivityState(rawValue: parts[1]) == nil {
+                    let states = ActivityState.allCases.map(\.rawValue).joined(separator: ", ")
+                    complaint = "'\(parts[1])' is not a state. The states are \(states)."
+                }
+            default: id = String(word)
+            }
+        }
+    }
+
+    func run(_ visit: Visit, _ app: String) async throws -> Found {
+        if complaint != nil { return Found(activities: []) }
+        if let id {
+            do {
+                return Found(activities: [try await visit.get("/v1/apps/\(app)/activities/\(id)")])
+            } catch let problem as Problem where problem.status == 404 || problem.status == 422 {
+                return try await part(id, visit, app)
+            }
+        }
+        let page = try await visit.get(
+            APIPath("/v1/apps/\(app)/activities").with([
+                "type": type, "state": state, "limit": "25", "cursor": visit.query["cursor"],
+            ]),
+            as: Page<ActivityResource>.self
+        )
+        return Found(activities: page.items, next: page.nextCursor)
+    }
+
+    /// Looks for a part of an id. The API finds whole ids only, so this looks through one page.
+    private func part(_ text: String, _ visit: Visit, _ app: String) async throws -> Found {
+        let page = try await visit.get(
+            APIPath("/v1/apps/\(app)/activities").with(["type": type, "state": state, "limit": "1000"]),
+            as: Page<ActivityResource>.self
+        )
+        let found = page.items.filter { $0.activityID.rawValue.contains(text) }
+        return Found(
+            activities: Array(found.prefix(100)),
+            note: page.nextCursor == nil
+                ? nil : "Searched the first \(page.items.count) activities for a part of an id."
+        )
+    }
+}

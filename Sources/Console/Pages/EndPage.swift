@@ -1,0 +1,65 @@
+import APITypes
+import ActivityModel
+import Cryptography
+import JSON
+
+/// The end of an activity, with a dry run first.
+enum EndPage {
+    static func show(_ visit: Visit) async throws -> ConsoleAnswer {
+        let choice = try await visit.choice()
+        return try await page(visit, choice, outcome: "")
+    }
+
+    static func take(_ visit: Visit) async throws -> ConsoleAnswer {
+        let choice = try await visit.choice()
+        let id = visit.query["id"] ?? ""
+        let path: APIPath = "/v1/apps/\(choice.id)/activities/\(id)/end"
+        do {
+            if let tried = visit.form.raw("request"), let request = try? JSONValue(parsing: tried) {
+                let answer = try await visit.send("POST", path, request, idempotencyKey: visit.form["key"])
+                let revision = answer["revision"].map(\.text)
+                return .redirect(Address("/console/activity", ["app": choice.id, "id": id, "sent": revision]))
+            }
+            var request: JSONValue = [:]
+            if let minutes = visit.form["dismiss_minutes"] {
+                request.set(
+                    "dismiss_after_seconds",
+                    Int(minutes).map { .number(JSONNumber($0 * 60)) } ?? .string(minutes)
+                )
+            }
+            let plan = try DryRunAnswer(json: try await visit.send("POST", path.with(["dry_run": "true"]), request))
+            let confirmation: HTML = """
+                <form method="post" class="confirm">\(visit.formToken.html)<input type="hidden" name="request" value="\(request.text)">\
+                <input type="hidden" name="key" value="\(Base64URL.encode(SecureRandom.bytes(16)))">\
+                <button class="bad">End it on every phone</button> <span class="hint">An end cannot be undone.</span></form>
+                """
+            return try await page(visit, choice, outcome: DryRunDrawing(answer: plan).html + confirmation)
+        } catch let problem as Problem where (400..<500).contains(problem.status) {
+            return try await page(visit, choice, outcome: Parts.problem(problem), status: problem.status)
+        }
+    }
+
+    private static func page(
+        _ visit: Visit,
+        _ choice: AppChoice,
+        outcome: HTML,
+        status: Int = 200
+    ) async throws -> ConsoleAnswer {
+        let id = visit.query["id"] ?? ""
+        let activity = try await visit.get("/v1/apps/\(choice.id)/activities/\(id)", as: ActivityResource.self)
+        let room = Address("/console/activity", ["app": choice.id, "id": id])
+        return Layout(visit: visit, title: "End \(id)", place: .activities, choice: choice).page(
+            """
+            <p class="crumb"><a href="\(room)">\(id)</a></p>
+            <h1>End the activity</h1>
+            <p class="lead">The end goes to \(Parts.count(activity.progress.destinations)) destinations with the newest state.</p>
+            \(outcome)
+            <form method="post" class="fields">\(visit.formToken.html)
+            <div><label for="dismiss_minutes">Leave the card for <small>minutes, 0 to 240; empty: as the policy says</small></label>\
+            <input id="dismiss_minutes" name="dismiss_minutes" inputmode="numeric" value="\(visit.form["dismiss_minutes"] ?? "")"></div>
+            <div class="span"><button class="main">Try it</button> <span class="hint">A dry run: nothing is sent yet.</span></div></form>
+            """,
+            status: status
+        )
+    }
+}

@@ -1,0 +1,77 @@
+import APITypes
+import ActivityModel
+import JSON
+
+/// What happened, live.
+enum EventsPage {
+    static func show(_ visit: Visit) async throws -> ConsoleAnswer {
+        let choice: AppChoice
+        do { choice = try await visit.choice() } catch is NoApp { return FirstSteps.page(visit, .events) }
+        let app = choice.id
+        let (kind, activity, device) = (visit.query["kind"], visit.query["activity"], visit.query["device"])
+        let path = APIPath("/v1/events").with([
+            "bundle_id": app, "activity_id": activity, "device_id": device, "kind": kind, "limit": "50",
+            "cursor": visit.query["cursor"] ?? "0-0",
+        ])
+        let page = try await visit.get(path, as: Page<EventResource>.self)
+        let stream = Address(
+            "/console/events/stream",
+            ["bundle_id": app, "activity_id": activity, "device_id": device, "kind": kind]
+        )
+        let newer = page.nextCursor.map { cursor -> HTML in
+            let address = Address(
+                "/console/events",
+                ["app": app, "activity": activity, "device": device, "kind": kind, "cursor": cursor]
+            )
+            return "<p class=\"more\"><a href=\"\(address)\">Newer</a></p>"
+        }
+        return Layout(visit: visit, title: "Events", place: .events, choice: choice).page(
+            """
+            <h1>Events</h1>
+            <form class="filter" action="/console/events"><input type="hidden" name="app" value="\(app)">
+            <label for="kind">Kind</label><input id="kind" name="kind" value="\(kind ?? "")" placeholder="token_died,demoted" spellcheck="false">
+            <label for="activity">Activity</label><input id="activity" name="activity" value="\(activity ?? "")" spellcheck="false">
+            <label for="device">Phone</label><input id="device" name="device" value="\(device ?? "")" spellcheck="false">
+            <button>Filter</button></form>
+            <section aria-labelledby="live"><h2 id="live">Live</h2>
+            <p class="hint" id="tail-state" role="status">Needs JavaScript.</p>
+            <div class="wide" tabindex="0" role="region" aria-label="Live events"><table id="tail" data-tail="\(stream)"><thead><tr><th scope="col">When</th><th scope="col">Kind</th>\
+            <th scope="col">Activity</th><th scope="col">Phone</th><th scope="col">Detail</th></tr></thead><tbody></tbody></table></div></section>
+            <section aria-labelledby="past"><h2 id="past">Before, oldest first</h2>\(table(page.items, visit))\(newer)</section>
+            """
+        )
+    }
+
+    /// The stream that the live parts of pages follow.
+    static func stream(_ visit: Visit) async throws -> ConsoleAnswer {
+        let path = APIPath("/v1/events").with([
+            "bundle_id": visit.query["bundle_id"], "activity_id": visit.query["activity_id"],
+            "device_id": visit.query["device_id"], "kind": visit.query["kind"],
+        ])
+        let call = APICall(
+            method: "GET",
+            path: path,
+            secret: visit.secret,
+            accept: "text/event-stream",
+            lastEventID: visit.request.fields.lastEventID
+        )
+        return ConsoleAnswer(status: 200, body: .events(call))
+    }
+
+    static func table(_ events: [EventResource], _ visit: Visit) -> HTML {
+        let rows = events.map { event -> HTML in
+            let app = event.bundleID?.rawValue
+            let activity = event.activityID.map { id -> HTML in
+                "<a href=\"\(Address("/console/activity", ["app": app, "id": id.rawValue]))\">\(id.rawValue)</a>"
+            }
+            let device = event.deviceID.map { id -> HTML in
+                "<a href=\"\(Address("/console/phone", ["app": app, "id": id.rawValue]))\">\(id.rawValue)</a>"
+            }
+            return """
+                <tr><td>\(Parts.when(event.at, now: visit.now))</td><td>\(Parts.badge(event.kind, .plain))</td><td>\(activity)</td><td>\(device)</td>\
+                <td class="text"><code>\(JSONValue.object(event.detail).text)</code></td></tr>
+                """
+        }
+        return Parts.table("Events", ["When", "Kind", "Activity", "Phone", "Detail"], rows, empty: "No event matches.")
+    }
+}

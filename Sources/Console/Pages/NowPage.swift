@@ -1,0 +1,108 @@
+import APITypes
+import ActivityModel
+import JSON
+
+/// What happens now, and what needs somebody.
+enum NowPage {
+    static func show(_ visit: Visit) async throws -> ConsoleAnswer {
+        let choice: AppChoice
+        do {
+            choice = try await visit.choice()
+        } catch is NoApp {
+            return FirstSteps.page(visit, .now)
+        }
+        let app = choice.id
+        async let live: Page<ActivityResource> = visit.get("/v1/apps/\(app)/activities?state=live&limit=12")
+        async let due: Page<ScheduleResource> = visit.get("/v1/apps/\(app)/schedules?state=pending&limit=6")
+        async let text = visit.text("/metrics")
+        async let health = visit.api.answer(to: APICall(method: "GET", path: "/health/ready", secret: visit.secret))
+        let metrics = MetricSamples(await text ?? "")
+        let activities = try await live
+        let schedules = try await due
+        let warnings = (try? await health.json())?["warnings"]?.array?.compactMap(\.string) ?? []
+        let layout = Layout(
+            visit: visit,
+            title: "Now",
+            place: .now,
+            choice: choice,
+            live: Address("/console/events/stream", ["bundle_id": app])
+        )
+        return layout.page(
+            """
+            <h1>Now</h1>
+            <div id="now-state" data-part>\(state(metrics, warnings, app))\(figures(metrics))</div>
+            \(visit.allows(.operate) ? doctor(app) : "")
+            <section aria-labelledby="live"><h2 id="live">Live activities</h2>
+            <div id="now-live" data-part>\(ActivitiesPage.table(activities.items, app: app, visit: visit))
+            \(activities.nextCursor == nil ? "" : more(app))</div></section>
+            <section aria-labelledby="due"><h2 id="due">Next schedules</h2>
+            <div id="now-due" data-part>\(SchedulesPage.table(schedules.items, app: app, visit: visit, acts: false))</div></section>
+            """
+        )
+    }
+
+    private static func more(_ app: String) -> HTML {
+        "<p class=\"more\"><a href=\"\(Address("/console/activities", ["app": app, "q": "state:live"]))\">All live activities</a></p>"
+    }
+
+    /// One sentence that says whether somebody must act.
+    private static func state(_ metrics: MetricSamples, _ warnings: [String], _ app: String) -> HTML {
+        let halts = HaltsPage.halts(in: metrics)
+        if !halts.isEmpty {
+            let places = halts.map { "\($0.app) (\($0.environment))" }.joined(separator: ", ")
+            return Parts.note(
+                .bad,
+                "<strong>Sending is halted</strong> for \(places). <a href=\"\(Address("/console/halts", ["app": app]))\">See why, and resume</a>"
+            )
+        }
+        guard warnings.isEmpty else {
+            return Parts.note(.warn, "<ul>\(warnings.html { "<li>\($0)</li>" })</ul>")
+        }
+        return Parts.note(.good, "<strong>Tally is working.</strong> Nothing is halted.")
+    }
+
+    private static func figures(_ metrics: MetricSamples) -> HTML {
+        let answers = metrics.all("tally_apns_responses_total")
+        let accepted = answers.filter { $0.labels["status"] == "200" }.reduce(0) { $0 + $1.value }
+        let refused = answers.reduce(0) { $0 + $1.value } - accepted
+        let waiting = metrics.all("tally_work_waiting_seconds").map(\.value).max() ?? 0
+        return """
+            <dl class="figures">
+            \(figure("Pushes accepted", Parts.count(Int(accepted)), "by APNs since this daemon started"))
+            \(figure("Refused", Parts.count(Int(refused)), "by APNs since this daemon started"))
+            \(figure("Backlog", waiting < 1 ? "none" : Parts.duration(Int64(waiting)), "age of the oldest work that is due"))
+            \(figure("APNs connections", Parts.count(Int(metrics.sum("tally_apns_connections"))), "open now"))
+            \(figure("Requests", Parts.count(Int(metrics.sum("tally_http_requests_total"))), "to the API since this daemon started"))
+            \(figure("Event readers", Parts.count(Int(metrics.sum("tally_http_event_readers"))), "connected now"))
+            </dl>
+            """
+    }
+
+    private static func figure(_ name: String, _ value: String, _ unit: String) -> HTML {
+        "<div><dt>\(name)</dt><dd><b>\(value)</b> <small>\(unit)</small></dd></div>"
+    }
+
+    /// The doctor asks Apple, which takes a moment, so the browser loads the findings afterwards.
+    private static func doctor(_ app: String) -> HTML {
+        let address = Address("/console/doctor", ["app": app])
+        return """
+            <section aria-labelledby="doctor"><h2 id="doctor">Doctor</h2>
+            <div id="findings" data-load="\(address)"><p class="empty"><a href="\(address)">Check everything that sending depends on</a></p></div>
+            </section>
+            """
+    }
+}
+
+/// What to do while there is no app.
+enum FirstSteps {
+    static func page(_ visit: Visit, _ place: Layout.Place) -> ConsoleAnswer {
+        Layout(visit: visit, title: place.rawValue, place: place).page(
+            """
+            <h1>\(place.rawValue)</h1>
+            <p class="lead">No app is registered yet. Register one, with its signing key from Apple:</p>
+            <pre tabindex="0" role="region" aria-label="Command">tally apps put com.example.app --team-id ABCDE12345 \\
+              --production-key-id ABC123DEFG --production-key-file AuthKey_ABC123DEFG.p8</pre>
+            """
+        )
+    }
+}

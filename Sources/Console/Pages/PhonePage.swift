@@ -1,0 +1,134 @@
+import APITypes
+import ActivityModel
+
+/// One phone: what it shows and why, its tokens, and what happened to it.
+enum PhonePage {
+    /// The live activities that the page asks about.
+    private static let most = 20
+
+    static func show(_ visit: Visit) async throws -> ConsoleAnswer {
+        let choice: AppChoice
+        do { choice = try await visit.choice() } catch is NoApp { return FirstSteps.page(visit, .phones) }
+        let (app, id) = (choice.id, visit.query["id"] ?? "")
+        let layout = Layout(
+            visit: visit,
+            title: id,
+            place: .phones,
+            choice: choice,
+            live: Address("/console/events/stream", ["bundle_id": app, "device_id": id])
+        )
+        let device: DeviceResource
+        do {
+            device = try await visit.get("/v1/apps/\(app)/devices/\(id)")
+        } catch let problem as Problem where problem.status == 404 {
+            return layout.page(
+                """
+                <h1>\(id)</h1><p class="lead">No phone has this id in \(app). It was deleted, or it never registered.
+                Everything about a phone is deleted with it. The <a href="\(Address("/console/audit", ["app": app]))">audit log</a> says who did that.</p>
+                """,
+                status: 404
+            )
+        }
+        let stories = try await stories(of: id, visit, app)
+        let shown = stories.filter { $0.verdict.code != "not_followed" }
+        let chosen =
+            visit.query["activity"].flatMap { name in stories.first { $0.activityID.rawValue == name } } ?? shown.first
+        return layout.page(
+            """
+            <div class="title"><h1>\(id)</h1>\(Parts.badge(device.environment.rawValue, .plain))</div>
+            <div id="phone-facts" data-part>\(facts(device, visit, app))</div>
+            <section aria-labelledby="shows"><h2 id="shows">What it shows, and why</h2>
+            <div id="phone-shows" data-part>\(table(shown, id, app))</div></section>
+            <section aria-labelledby="tokens"><h2 id="tokens">Start tokens</h2>\(tokens(device, visit))</section>
+            \(chosen.map { story($0, app, visit) })
+            """
+        )
+    }
+
+    private static func facts(_ device: DeviceResource, _ visit: Visit, _ app: String) -> HTML {
+        let user = device.userID.map { user -> HTML in
+            "<a href=\"\(Address("/console/phones", ["app": app, "q": "user:" + user.rawValue]))\">\(user.rawValue)</a>"
+        }
+        return Parts.facts([
+            ("User", user ?? "–"),
+            ("iOS", HTML(device.osVersion?.description ?? "unknown")),
+            ("App", HTML(device.appVersion?.description ?? "unknown")),
+            ("Live Activities", device.activitiesEnabled ? "on" : Parts.badge("off", .warn)),
+            ("Frequent pushes", device.frequentPushesEnabled ? "on" : "off"),
+            ("Device token", "<code>\(device.deviceToken ?? "–")</code>"),
+            ("Reported", Parts.when(device.updatedAt, now: visit.now)),
+        ])
+    }
+
+    /// What the API says about this phone in each live activity, and in the one that the address names.
+    private static func stories(of id: String, _ visit: Visit, _ app: String) async throws -> [TimelineAnswer] {
+        let page = try await visit.get(
+            APIPath("/v1/apps/\(app)/activities").with(["state": "live", "limit": String(most)]),
+            as: Page<ActivityResource>.self
+        )
+        var names = page.items.map(\.activityID.rawValue)
+        if let named = visit.query["activity"], !names.contains(named) { names.insert(named, at: 0) }
+        return await withTaskGroup(of: (Int, TimelineAnswer?).self) { group in
+            for (index, name) in names.enumerated() {
+                group.addTask {
+                    let path = APIPath("/v1/apps/\(app)/activities/\(name)/timeline")
+                    // An activity that was deleted meanwhile is left out.
+                    return (index, try? await visit.get(path.with(["device_id": id, "limit": "40"])))
+                }
+            }
+            let answers = await group.reduce(into: [(Int, TimelineAnswer?)]()) { $0.append($1) }
+            return answers.sorted { $0.0 < $1.0 }.compactMap(\.1)
+        }
+    }
+
+    private static func table(_ stories: [TimelineAnswer], _ id: String, _ app: String) -> HTML {
+        let rows = stories.map { story -> HTML in
+            let name = story.activityID.rawValue
+            let why = Address("/console/phone", ["app": app, "id": id, "activity": name])
+            return """
+                <tr><td><a href="\(Address("/console/activity", ["app": app, "id": name]))">\(name)</a></td>\
+                <td>\(Parts.badge(story.state))</td><td>\(Parts.badge(story.verdict.code, tone(story.verdict.code)))</td>\
+                <td class="text">\(story.verdict.text) <a href="\(why)">Story</a></td></tr>
+                """
+        }
+        return Parts.table(
+            "Cards",
+            ["Activity", "State", "Verdict", "Why"],
+            rows,
+            empty: "It follows none of the first \(most) live activities."
+        )
+    }
+
+    private static func tone(_ code: String) -> Parts.Tone {
+        switch code {
+        case "sent", "current": .good
+        case "pending", "retrying", "held_back", "start_pending", "start_in_flight", "start_retrying", "scheduled":
+            .busy
+        case "sent_low_priority", "sent_over_budget", "waiting_for_token", "start_sent", "start_unknown": .warn
+        case "ended", "card_gone", "card_forgotten", "expired": .plain
+        default: .bad
+        }
+    }
+
+    private static func tokens(_ device: DeviceResource, _ visit: Visit) -> HTML {
+        let rows = device.startTokens.sorted { $0.key.rawValue < $1.key.rawValue }.map { name, token -> HTML in
+            """
+            <tr><td>\(name.rawValue)</td><td><code>\(token.token)</code></td><td>\(Parts.badge(token.state.rawValue, token.state == .live ? .good : .bad))</td>\
+            <td class="num">\(token.generation)</td><td>\(Parts.when(token.registeredAt, now: visit.now))</td></tr>
+            """
+        }
+        return Parts.table(
+            "Start tokens",
+            ["Type", "Token", "State", "Generation", "Reported"],
+            rows,
+            empty: "None. Tally cannot start a card on this phone."
+        )
+    }
+
+    private static func story(_ story: TimelineAnswer, _ app: String, _ visit: Visit) -> HTML {
+        """
+        <section aria-labelledby="story"><h2 id="story">Story of \(story.activityID.rawValue) on this phone</h2>
+        <div id="phone-story" data-part>\(TimelineDrawing(entries: story.page.items).html)\(MatchRoom.story(story, app, visit))</div></section>
+        """
+    }
+}

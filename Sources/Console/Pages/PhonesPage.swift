@@ -1,0 +1,80 @@
+import APITypes
+import ActivityModel
+
+/// The devices of an app, found by id, user or the beginning of a token.
+enum PhonesPage {
+    /// The devices that a search without an exact answer looks through.
+    private static let most = 1000
+
+    private struct Found {
+        var devices: [DeviceResource]
+        var next: String?
+        var note: String?
+    }
+
+    static func show(_ visit: Visit) async throws -> ConsoleAnswer {
+        let choice: AppChoice
+        do { choice = try await visit.choice() } catch is NoApp { return FirstSteps.page(visit, .phones) }
+        let app = choice.id
+        let text = visit.query["q"] ?? ""
+        let found = try await find(text, visit, app)
+        let rows = found.devices.map { device -> HTML in
+            let user = device.userID.map { user -> HTML in
+                "<a href=\"\(Address("/console/phones", ["app": app, "q": "user:" + user.rawValue]))\">\(user.rawValue)</a>"
+            }
+            return """
+                <tr><td><a href="\(Address("/console/phone", ["app": app, "id": device.deviceID.rawValue]))">\(device.deviceID.rawValue)</a></td>\
+                <td>\(user ?? "–")</td><td>\(device.environment.rawValue)</td><td>\(device.osVersion?.description ?? "–")</td>\
+                <td>\(device.appVersion?.description ?? "–")</td><td class="num">\(device.startTokens.count)</td>\
+                <td>\(Parts.when(device.updatedAt, now: visit.now))</td></tr>
+                """
+        }
+        let older = found.next.map { Address("/console/phones", ["app": app, "q": text, "cursor": $0]) }
+        return Layout(visit: visit, title: "Phones", place: .phones, choice: choice).page(
+            """
+            <h1>Phones</h1>
+            <form class="filter" action="/console/phones"><input type="hidden" name="app" value="\(app)">
+            <label for="q">Find</label><input id="q" name="q" value="\(text)" placeholder="device id, user:ID or token:8f3a" spellcheck="false" autocomplete="off">\
+            <button>Search</button></form>
+            \(Parts.table("Phones", ["Phone", "User", "Environment", "iOS", "App", "Start tokens", "Reported"], rows, empty: "No phone matches."))
+            \(found.note.map { "<p class=\"hint\">\($0)</p>" as HTML })\(Parts.more(older))
+            """
+        )
+    }
+
+    private static func find(_ text: String, _ visit: Visit, _ app: String) async throws -> Found {
+        let path: APIPath = "/v1/apps/\(app)/devices"
+        if text.hasPrefix("user:") || text.isEmpty {
+            let user = text.isEmpty ? nil : String(text.dropFirst(5))
+            let page = try await visit.get(
+                path.with(["user_id": user, "limit": "50", "cursor": visit.query["cursor"]]),
+                as: Page<DeviceResource>.self
+            )
+            return Found(devices: page.items, next: page.nextCursor)
+        }
+        let isToken = text.hasPrefix("token:")
+        let word = text.hasPrefix("device:") ? String(text.dropFirst(7)) : text
+        if !isToken {
+            do {
+                return Found(devices: [try await visit.get("/v1/apps/\(app)/devices/\(word)")])
+            } catch let problem as Problem where problem.status == 404 || problem.status == 422 {}
+        }
+        let page = try await visit.get(path.with(["limit": String(most)]), as: Page<DeviceResource>.self)
+        let token = text.dropFirst(6).lowercased()
+        let devices = page.items.filter { device in
+            guard isToken else { return device.deviceID.rawValue.contains(word) }
+            let masked = [device.deviceToken].compactMap { $0 } + device.startTokens.values.map(\.token)
+            // A masked token shows its first digits only.
+            return !token.isEmpty
+                && masked.contains { shown in
+                    let digits = shown.prefix { $0.isHexDigit }
+                    return !digits.isEmpty && (digits.hasPrefix(token) || token.hasPrefix(digits))
+                }
+        }
+        return Found(
+            devices: Array(devices.prefix(100)),
+            note: page.nextCursor == nil
+                ? nil : "Searched the first \(page.items.count) phones. A whole id or user:ID finds any."
+        )
+    }
+}

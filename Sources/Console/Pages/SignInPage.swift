@@ -1,0 +1,81 @@
+import APITypes
+
+/// The form for an API key.
+struct SignInPage {
+    /// The name of the hidden fields that keep a form whose session had expired.
+    static let keptName = "kept"
+
+    let token: FormToken
+    let message: String?
+    /// A one-time link, which replaces the key.
+    let link: String?
+    /// Where to go afterwards.
+    let next: String?
+    /// The form to offer again, each field as `name=value`, percent-encoded.
+    let kept: [String]
+
+    /// The fields of a form, but its token.
+    static func keep(_ form: FormFields) -> [String] {
+        form.entries.filter { $0.name != FormToken.name }.map {
+            PercentCoding.encode($0.name) + "=" + PercentCoding.encode($0.value)
+        }
+    }
+
+    var html: HTML {
+        Layout.document(
+            title: "Sign in",
+            """
+            <main id="main" class="sign-in">
+            <h1>\(Drawing.mark)<span>Tally</span></h1>
+            <form method="post" action="/console/sign-in">
+            \(message.map { "<p class=\"note bad\" role=\"alert\">\($0)</p>" as HTML })
+            \(kept.isEmpty ? "" : "<p class=\"note warn\">Your session has ended. Sign in, and your form is still here.</p>" as HTML)
+            \(token.html)
+            \(next.map { "<input type=\"hidden\" name=\"next\" value=\"\($0)\">" as HTML })
+            \(kept.map { "<input type=\"hidden\" name=\"kept\" value=\"\($0)\">" as HTML })
+            \(entry)
+            </form>
+            </main>
+            """
+        )
+    }
+
+    private var entry: HTML {
+        if let link, message == nil {
+            return """
+                <input type="hidden" name="link" value="\(link)">
+                <p>This link signs you in once, as the key that made it.</p>
+                <button class="main" autofocus>Sign in</button>
+                """
+        }
+        return """
+            <label for="key">API key</label>
+            <input id="key" name="key" type="password" autocomplete="current-password" required autofocus spellcheck="false">
+            <button class="main">Sign in</button>
+            <p class="hint">The key's scopes decide what you see and may change. \
+            <code>tally keys create --name console --scope read</code> makes one for looking.</p>
+            """
+    }
+}
+
+/// Offers a form again whose session had expired.
+struct KeptFormPage {
+    let target: Address
+    let kept: [String]
+    let token: FormToken
+
+    var html: HTML {
+        let fields = FormFields(kept.joined(separator: "&")).entries
+        return Layout.document(
+            title: "Send the form again",
+            """
+            <main id="main" class="sign-in"><h1>\(Drawing.mark)<span>Tally</span></h1>
+            <form method="post" action="\(target)">\(token.html)
+            <p>You are signed in again. This is the form that you sent. Nothing was changed yet.</p>
+            \(fields.html { "<label>\($0.name)<textarea name=\"\($0.name)\" rows=\"1\">\n\($0.value)</textarea></label>" })
+            <button class="main">Send it</button> <a href="/console">Discard it</a>
+            </form></main>
+            """
+        )
+    }
+}

@@ -1,0 +1,11 @@
+package import APITypes
+import Glibc
+
+extension Instant {
+    /// The time of this machine's clock.
+    package static var now: Instant {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Instant(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000)
+    }
+}

@@ -1,0 +1,326 @@
+"""Looks at the console as a person does: with a real browser, on a wide and on a narrow screen.
+
+Usage: browse.py URL LINK KEY READ_KEY APP ACTIVITY PHONE FOLDER
+
+URL is Tally's address, LINK a one-time sign-in link, KEY an admin key, READ_KEY a key with the scope read. ACTIVITY is
+live in APP, and PHONE follows it. Screenshots go to FOLDER. Prints one line for each scenario; exit code 1 if one fails.
+"""
+
+import json
+import pathlib
+import re
+import sys
+import traceback
+import urllib.request
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import sync_playwright
+
+URL, LINK, KEY, READ_KEY, APP, ACTIVITY, PHONE, FOLDER = sys.argv[1:9]
+SHOTS = pathlib.Path(FOLDER)
+SIZES = {"wide": (1440, 900), "narrow": (320, 720)}
+TYPE = "GameAttributes"
+PAGES = {
+    "now": "/console",
+    "activities": f"/console/activities?app={APP}&q=state:live",
+    "activity": f"/console/activity?app={APP}&id={ACTIVITY}",
+    "change": f"/console/activity/change?app={APP}&id={ACTIVITY}",
+    "end": f"/console/activity/end?app={APP}&id={ACTIVITY}",
+    "phones": f"/console/phones?app={APP}",
+    "phone": f"/console/phone?app={APP}&id={PHONE}",
+    "channels": f"/console/channels?app={APP}",
+    "types": f"/console/types?app={APP}",
+    "type": f"/console/type?app={APP}&name={TYPE}",
+    "policy": f"/console/type/policy?app={APP}&name={TYPE}",
+    "schedules": f"/console/schedules?app={APP}",
+    "events": f"/console/events?app={APP}",
+    "halts": f"/console/halts?app={APP}",
+    "api-keys": "/console/api-keys",
+    "audit": "/console/audit",
+    "doctor": "/console/doctor",
+}
+
+
+class Run:
+    def __init__(self, browser):
+        self.browser = browser
+        self.failures = []
+        self.count = 0
+
+    def scenario(self, name, size, body, scheme="light", state=None, javascript=True, expected=()):
+        """Runs one scenario in a context of its own; any console error or policy violation fails it."""
+        width, height = SIZES[size]
+        context = self.browser.new_context(
+            viewport={"width": width, "height": height},
+            color_scheme=scheme,
+            storage_state=state,
+            java_script_enabled=javascript,
+            base_url=URL,
+        )
+        context.set_default_timeout(20_000)
+        page = context.new_page()
+        errors = []
+        page.on("console", lambda m: m.type in ("error", "warning") and errors.append(m.text))
+        page.on("pageerror", lambda e: errors.append(str(e)))
+        self.count += 1
+        try:
+            body(page)
+            errors = [e for e in errors if not any(re.search(x, e) for x in expected)]
+            assert not errors, f"console: {errors}"
+            print(f"ok   {size:6} {scheme:5} {name}", flush=True)
+        except Exception as error:  # any failure is one of this scenario
+            self.failures.append(name)
+            print(f"FAIL {size:6} {scheme:5} {name}: {error}", flush=True)
+            traceback.print_exc(limit=3)
+            try:
+                page.screenshot(path=str(SHOTS / f"failure-{self.count}.png"))
+            except Exception:  # the page may be gone
+                pass
+        finally:
+            context.close()
+
+
+def sign_in(page, key=KEY):
+    page.goto("/console/sign-in")
+    page.get_by_label("API key").fill(key)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(re.compile(r"/console$"))
+
+
+def session(browser, key):
+    context = browser.new_context(base_url=URL)
+    sign_in(context.new_page(), key)
+    state = context.storage_state()
+    context.close()
+    return state
+
+
+def post(path, body):
+    request = urllib.request.Request(
+        URL + path,
+        json.dumps(body).encode(),
+        {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"},
+        method="POST",
+    )
+    with urllib.request.urlopen(request) as answer:
+        return json.load(answer)
+
+
+def check_page(name, shot):
+    def body(page):
+        page.goto(PAGES[name])
+        page.wait_for_load_state("load")
+        if name in ("now", "doctor"):
+            page.wait_for_selector("#findings .badge")
+        page.wait_for_timeout(300)
+        size = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+        assert size[0] <= size[1], f"scrolls sideways: {size}"
+        assert page.locator("nav").count() == 1
+        assert page.locator("h1").count() == 1
+        page.screenshot(path=str(SHOTS / f"{shot}.png"), full_page=False)
+        results = Axe().run(page, options={"resultTypes": ["violations"]})
+        found = results.response["violations"]
+        text = "; ".join(f"{v['id']}: {v['nodes'][0]['html'][:120]} {v['nodes'][0]['failureSummary'][:200]}" for v in found)
+        assert not found, text
+
+    return body
+
+
+def wrong_key(page):
+    page.goto("/console/sign-in")
+    page.get_by_label("API key").fill("tally_wrong_key_of_nobody")
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_text("Tally does not know this key").wait_for()
+
+
+def one_time_link(page):
+    page.goto(LINK)
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("heading", name="Now").wait_for()
+    page.get_by_role("button", name="Sign out").click()
+    page.get_by_label("API key").wait_for()
+    page.goto(LINK)
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_text("This link was used or has expired").wait_for()
+
+
+def keyboard(page):
+    page.goto("/console")
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "find"
+    page.keyboard.type(ACTIVITY)
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name=ACTIVITY).wait_for()
+    page.keyboard.press("?")
+    page.get_by_role("button", name="Close").click()
+    page.keyboard.press("g")
+    page.keyboard.press("a")
+    page.get_by_role("heading", name="Activities").wait_for()
+
+
+def follow_live(page):
+    """A change that another posts appears by itself."""
+    page.goto(PAGES["activity"])
+    page.get_by_text("Live", exact=True).wait_for()
+    minute = int(page.evaluate("Date.now() % 100000"))
+    state = {"homeScore": 3, "awayScore": 3, "minute": minute, "period": "live"}
+    post(f"/v1/apps/{APP}/activities/{ACTIVITY}/updates", {"content_state": state})
+    page.locator("#room-card").get_by_text(str(minute), exact=True).wait_for()
+
+
+def change(page):
+    """A change by the form: tried first, then sent, then seen."""
+    page.goto(PAGES["change"])
+    minute = str(page.evaluate("100000 + Date.now() % 100000"))
+    page.locator("[id='field.minute']").fill(minute)
+    page.get_by_role("button", name="Try it").click()
+    page.get_by_role("heading", name="Dry run").wait_for()
+    page.screenshot(path=str(SHOTS / f"dry-run-{page.viewport_size['width']}.png"))
+    page.get_by_role("button", name=re.compile("Send revision")).click()
+    page.get_by_text("Accepted as revision").wait_for()
+    page.locator("#room-card").get_by_text(minute, exact=True).wait_for()
+
+
+def refused_change(page):
+    page.goto(PAGES["change"])
+    page.locator("[id='field.minute']").fill("soon")
+    page.get_by_role("button", name="Try it").click()
+    page.get_by_text("/content_state/minute").or_(page.get_by_text("/minute")).first.wait_for()
+    assert page.locator("[id='field.minute']").input_value() == "soon"
+
+
+def schedule_and_cancel(page):
+    page.goto(PAGES["change"])
+    page.locator("[id='field.minute']").fill("120")
+    page.locator("#at").fill("2030-01-01T00:00:00Z")
+    page.get_by_role("button", name="Try it").click()
+    page.get_by_role("button", name="Schedule it").click()
+    page.get_by_role("button", name="Cancel").first.click()
+    page.get_by_role("heading", name="Schedules").wait_for()
+
+
+def key_and_revoke(page):
+    page.goto(PAGES["api-keys"])
+    page.get_by_label("Name").fill("<b>made in a browser</b>")
+    page.get_by_label("read", exact=True).check()
+    page.get_by_role("button", name="Make the key").click()
+    page.get_by_text("This is its only appearance").wait_for()
+    row = page.locator("tr").filter(has_text="<b>made in a browser</b>").filter(has_text="valid").first
+    row.get_by_role("button", name="Revoke").click()
+    page.wait_for_load_state("load")
+    assert page.locator("tr").filter(has_text="made in a browser").filter(has_text="valid").count() == 0
+
+
+def reconcile(page):
+    page.goto(PAGES["channels"])
+    page.get_by_role("button", name=re.compile("Compare production")).click()
+    page.get_by_text("Apple's list has").wait_for()
+
+
+def validate(page):
+    page.goto(PAGES["type"])
+    page.get_by_label("Content state, JSON").fill('{"homeScore": "x"}')
+    page.get_by_role("button", name="Check").click()
+    page.get_by_text("Refused.").wait_for()
+
+
+def policy(page):
+    page.goto(PAGES["policy"])
+    box = page.get_by_label("Policy, JSON")
+    document = json.loads(box.input_value())
+    document["stale_after_seconds"] = 7200
+    box.fill(json.dumps(document))
+    page.get_by_role("button", name="Preview").click()
+    page.get_by_role("heading", name="Preview").wait_for()
+    page.get_by_text("stale_after_seconds").first.wait_for()
+
+
+def read_key(page):
+    """A key that only reads sees no button that changes something."""
+    page.goto(PAGES["activity"])
+    assert page.get_by_role("link", name="Post a change").count() == 0
+    answer = page.goto(PAGES["api-keys"])
+    assert answer.status == 403
+    answer = page.goto(PAGES["change"])
+    assert answer.status == 403
+
+
+def tail(page):
+    page.goto(PAGES["events"])
+    page.get_by_text("Following.").wait_for()
+    state = {"homeScore": 3, "awayScore": 3, "minute": int(page.evaluate("Date.now() % 1000")), "period": "tail"}
+    post(f"/v1/apps/{APP}/activities/{ACTIVITY}/updates", {"content_state": state, "force": True})
+    page.locator("#tail tbody tr").first.wait_for()
+
+
+def without_javascript(page):
+    page.goto(PAGES["activities"])
+    page.get_by_role("link", name=ACTIVITY).click()
+    page.get_by_role("heading", name=ACTIVITY).wait_for()
+    page.get_by_role("link", name="Post a change").click()
+    page.get_by_role("button", name="Try it").click()
+    page.get_by_role("heading", name="Dry run").wait_for()
+
+
+def expired_session(page):
+    page.goto(PAGES["change"])
+    page.locator("[id='field.minute']").fill("77")
+    page.context.clear_cookies()
+    page.get_by_role("button", name="Try it").click()
+    page.get_by_text("Your session has ended").wait_for()
+    page.get_by_label("API key").fill(KEY)
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("button", name="Send it").click()
+    page.get_by_role("heading", name="Dry run").wait_for()
+    assert page.locator("[id='field.minute']").input_value() == "77"
+
+
+def missing(page):
+    page.goto(f"/console/activity?app={APP}&id=never-was")
+    page.get_by_text("There is no activity with this id").wait_for()
+
+
+def reflected(page):
+    hostile = "%22%3E%3Cscript%3Ealert(1)%3C/script%3E"
+    page.on("dialog", lambda d: (_ for _ in ()).throw(AssertionError("a script ran")))
+    for path in ("activities?q=", "activity?id=", "phones?q=", "events?kind=", "audit?key=", "sign-in?next=", "find?q="):
+        page.goto(f"/console/{path}{hostile}")
+        assert page.locator("main script, form script").count() == 0, path
+
+
+def main():
+    SHOTS.mkdir(parents=True, exist_ok=True)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        run = Run(browser)
+        admin = session(browser, KEY)
+        reader = session(browser, READ_KEY)
+        run.scenario("a one-time link signs in once", "wide", one_time_link, expected=("422",))
+        for size in SIZES:
+            run.scenario("a wrong key gets a clear message", size, wrong_key, expected=("401",))
+            for name in PAGES:
+                run.scenario(f"{name} has no violation", size, check_page(name, f"{name}-{size}-light"), "light", admin)
+            run.scenario("a change is tried, sent and seen", size, change, state=admin)
+            run.scenario("a refused change names the field", size, refused_change, state=admin, expected=("422",))
+            run.scenario("a match is followed live", size, follow_live, state=admin)
+            run.scenario("a schedule is made and cancelled", size, schedule_and_cancel, state=admin)
+            run.scenario("a key is made and revoked", size, key_and_revoke, state=admin)
+            run.scenario("channels are compared", size, reconcile, state=admin)
+            run.scenario("content is judged", size, validate, state=admin)
+            run.scenario("a policy is previewed", size, policy, state=admin)
+            run.scenario("a key that reads changes nothing", size, read_key, state=reader, expected=("403",))
+            run.scenario("events are followed", size, tail, state=admin)
+            run.scenario("pages work without JavaScript", size, without_javascript, state=admin, javascript=False)
+            run.scenario("an ended session keeps the form", size, expired_session, state=admin, expected=("401",))
+            run.scenario("something missing is explained", size, missing, state=admin, expected=("404",))
+            run.scenario("no text of an address becomes markup", size, reflected, state=admin, expected=(r"40\d|422",))
+        run.scenario("keys move between pages", "wide", keyboard, state=admin)
+        for name in ("now", "activities", "activity", "phone"):
+            run.scenario(f"{name} in the dark", "wide", check_page(name, f"{name}-wide-dark"), "dark", admin)
+            run.scenario(f"{name} in the dark", "narrow", check_page(name, f"{name}-narrow-dark"), "dark", admin)
+        browser.close()
+    print(f"{run.count - len(run.failures)} of {run.count} scenarios pass")
+    return 1 if run.failures else 0
+
+
+sys.exit(main())
