@@ -255,7 +255,7 @@ def tail(page):
 
 def without_javascript(page):
     page.goto(PAGES["activities"])
-    page.get_by_role("link", name=ACTIVITY).click()
+    page.get_by_role("link", name=ACTIVITY, exact=True).click()
     page.get_by_role("heading", name=ACTIVITY).wait_for()
     page.get_by_role("link", name="Post a change").click()
     page.get_by_role("button", name="Try it").click()

@@ -33,11 +33,11 @@ enum EventsPage {
             <label for="activity">Activity</label><input id="activity" name="activity" value="\(activity ?? "")" spellcheck="false">
             <label for="device">Phone</label><input id="device" name="device" value="\(device ?? "")" spellcheck="false">
             <button>Filter</button></form>
-            <section aria-labelledby="live"><h2 id="live">Live</h2>
+            <section><h2 id="live">Live</h2>
             <p class="hint" id="tail-state" role="status">Needs JavaScript.</p>
             <div class="wide" tabindex="0" role="region" aria-label="Live events"><table id="tail" data-tail="\(stream)"><thead><tr><th scope="col">When</th><th scope="col">Kind</th>\
             <th scope="col">Activity</th><th scope="col">Phone</th><th scope="col">Detail</th></tr></thead><tbody></tbody></table></div></section>
-            <section aria-labelledby="past"><h2 id="past">Before, oldest first</h2>\(table(page.items, visit))\(newer)</section>
+            <section><h2 id="past">Before, oldest first</h2>\(table(page.items, visit))\(newer)</section>
             """
         )
     }
