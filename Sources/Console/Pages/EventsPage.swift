@@ -58,6 +58,12 @@ enum EventsPage {
         return ConsoleAnswer(status: 200, body: .events(call))
     }
 
+    private static func detail(_ detail: JSONObject) -> HTML {
+        detail.entries.filter { !$0.value.isNull }.html { name, value in
+            "<span class=\"pair\"><small>\(name.replacing("_", with: " "))</small> \(value.string ?? value.text)</span> "
+        }
+    }
+
     static func table(_ events: [EventResource], _ visit: Visit) -> HTML {
         let rows = events.map { event -> HTML in
             let app = event.bundleID?.rawValue
@@ -69,7 +75,7 @@ enum EventsPage {
             }
             return """
                 <tr><td>\(Parts.when(event.at, now: visit.now))</td><td>\(Parts.badge(event.kind, .plain))</td><td>\(activity)</td><td>\(device)</td>\
-                <td class="text"><code>\(JSONValue.object(event.detail).text)</code></td></tr>
+                <td class="text">\(detail(event.detail))</td></tr>
                 """
         }
         return Parts.table("Events", ["When", "Kind", "Activity", "Phone", "Detail"], rows, empty: "No event matches.")
