@@ -1,9 +1,9 @@
 """Looks at the console as a person does: with a real browser, on a wide and on a narrow screen.
 
-Usage: browse.py URL LINK KEY READ_KEY APP ACTIVITY PHONE FOLDER
+Usage: browse.py URL LINK KEY READ_KEY APP ACTIVITY PHONE MATCH FOLDER
 
 URL is Tally's address, LINK a one-time sign-in link, KEY an admin key, READ_KEY a key with the scope read. ACTIVITY is
-live in APP, and PHONE follows it. Screenshots go to FOLDER. Prints one line for each scenario; exit code 1 if one fails.
+live in APP, and PHONE follows it. MATCH is about to be played at 300 times its speed. Screenshots go to FOLDER. Prints one line for each scenario; exit code 1 if one fails.
 """
 
 import json
@@ -16,7 +16,7 @@ import urllib.request
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import sync_playwright
 
-URL, LINK, KEY, READ_KEY, APP, ACTIVITY, PHONE, FOLDER = sys.argv[1:9]
+URL, LINK, KEY, READ_KEY, APP, ACTIVITY, PHONE, MATCH, FOLDER = sys.argv[1:10]
 SHOTS = pathlib.Path(FOLDER)
 SIZES = {"wide": (1440, 900), "narrow": (320, 720)}
 TYPE = "GameAttributes"
@@ -158,6 +158,38 @@ def keyboard(page):
     page.get_by_role("heading", name="Activities").wait_for()
 
 
+def whole_match(page):
+    """The World Cup final from kick-off to the end, as the page of the activity shows it without a reload."""
+    room = f"/console/activity?app={APP}&id={MATCH}"
+    for _ in range(100):
+        if page.goto(room).status == 200:
+            break
+        page.wait_for_timeout(200)
+    page.evaluate("window.isSamePage = true")
+    seen = []
+    shown = False
+    for _ in range(400):
+        card = page.locator("#room-card").inner_text()
+        facts = re.findall(r"\d+", page.locator("#room-card .board").inner_text())
+        minute = int(re.search(r"Minute\s+(\d+)", card).group(1))
+        state = (minute, int(facts[0]))
+        if not seen or seen[-1] != state:
+            seen.append(state)
+        if minute >= 108 and not shown:
+            shown = True
+            for scheme in ("light", "dark"):
+                page.emulate_media(color_scheme=scheme)
+                page.screenshot(path=str(SHOTS / f"match-{scheme}.png"))
+        if page.locator("#room-head .badge").first.inner_text() == "ended":
+            break
+        page.wait_for_timeout(150)
+    assert page.locator("#room-head .badge").first.inner_text() == "ended"
+    page.get_by_text("4–2").wait_for()
+    assert seen == sorted(seen), f"a state came after a newer one: {seen}"
+    assert len(seen) > 8, f"too few states were seen: {seen}"
+    assert page.evaluate("window.isSamePage")
+
+
 def follow_live(page):
     """A change that another posts appears by itself."""
     page.goto(PAGES["activity"])
@@ -255,7 +287,7 @@ def tail(page):
 
 def without_javascript(page):
     page.goto(PAGES["activities"])
-    page.get_by_role("link", name=ACTIVITY).click()
+    page.get_by_role("link", name=ACTIVITY, exact=True).click()
     page.get_by_role("heading", name=ACTIVITY).wait_for()
     page.get_by_role("link", name="Post a change").click()
     page.get_by_role("button", name="Try it").click()
@@ -295,6 +327,7 @@ def main():
         run = Run(browser)
         admin = session(browser, KEY)
         reader = session(browser, READ_KEY)
+        run.scenario("the whole match is followed live", "wide", whole_match, state=admin, expected=("404",))
         run.scenario("a one-time link signs in once", "wide", one_time_link, expected=("422",))
         for size in SIZES:
             run.scenario("a wrong key gets a clear message", size, wrong_key, expected=("401",))

@@ -6,6 +6,8 @@ readonly BROWSER_REQUIREMENTS=Tests/Browser/requirements.txt
 # Where the screenshots of the last run are.
 readonly BROWSER_SHOTS=.build/console
 
+readonly BROWSER_MATCH=world-cup-final-2022-tokens
+
 # Plays a match with `tallyd dev` and looks at it in the console, on a wide and on a narrow screen.
 try_console() {
     prepare_python "$BROWSER_PYTHON_FOLDER" "$BROWSER_REQUIREMENTS"
@@ -14,8 +16,10 @@ try_console() {
         folder=$(mktemp -d /tmp/tally-browser.XXXXXXXX)
         chmod 711 "$folder"
         tallyd_job=
+        replay_job=
         # shellcheck disable=SC2329 # called by the trap
         finish() {
+            [[ -z $replay_job ]] || kill "$replay_job" 2>/dev/null || true
             [[ -z $tallyd_job ]] || { kill "$tallyd_job" && wait "$tallyd_job"; } 2>/dev/null || true
             rm -rf "$folder"
         }
@@ -36,10 +40,14 @@ try_console() {
         export TALLY_APP=com.example.matchday
         prepare_match >"$folder/output.log" 2>&1 || { cat "$folder/output.log" && exit 1; }
         rm -rf "$BROWSER_SHOTS"
+        # The first scenario follows it.
+        tally replay docs/samples/world-cup-final-2022.json --speed 300 \
+            --audience "$BROWSER_MATCH=@$folder/audience.json" >"$folder/replay.log" 2>&1 &
+        replay_job=$!
         "$PREPARED_PYTHON" Tests/Browser/browse.py "$TALLY_URL" \
             "$(sed -n 's/^console, signed in once with this link: //p' "$folder/tallyd.log")" \
             "$TALLY_API_KEY" "$(tally keys create looks --scope read --json | sed -n 's/.*"secret":"\([^"]*\)".*/\1/p')" \
-            "$TALLY_APP" final fan-1 "$BROWSER_SHOTS"
+            "$TALLY_APP" final fan-1 "$BROWSER_MATCH" "$BROWSER_SHOTS"
     )
 }
 
@@ -54,6 +62,9 @@ prepare_match() {
         --policy docs/samples/game-policy.json
     apns-sim phones create --prefix fan- --count 40 --follows final \
         --environment production --bundle-id "$TALLY_APP" --id-attribute activityId --wait 60
+    apns-sim phones create --prefix seat- --count 60 --follows "$BROWSER_MATCH" \
+        --environment production --bundle-id "$TALLY_APP" --id-attribute activityId --wait 60
+    seq -f '"seat-%.0f"' 1 60 | paste -s -d , | sed 's/^/{"devices": [/; s/$/]}/' >"$folder/audience.json"
     start_match final tokens
     start_match final-by-channel channel
     local minute
@@ -61,7 +72,6 @@ prepare_match() {
         post final updates '{"content_state": {"homeScore": 3, "awayScore": 3, "minute": '$minute', "period": "secondHalf",
             "lastEvent": "A goal by Mbappé"}, "urgency": "notable"}'
     done
-    apns-sim report --wait 30 >/dev/null 2>&1 || true
 }
 
 start_match() {

@@ -74,7 +74,8 @@ if (tail) {
     cell(row, fact.kind.replaceAll("_", " "));
     cell(row, fact.activity_id);
     cell(row, fact.device_id);
-    cell(row, JSON.stringify(fact.detail));
+    cell(row, Object.entries(fact.detail).map(([name, value]) =>
+      name.replaceAll("_", " ") + " " + (typeof value === "object" ? JSON.stringify(value) : value)).join(", "));
     row.lastChild.className = "text";
     while (tail.tBodies[0].rows.length > 200) tail.tBodies[0].deleteRow(-1);
   }, (on) => { state.textContent = on ? "Following. New events appear at the top." : "Reconnecting."; });

@@ -57,8 +57,8 @@ enum APIKeysPage {
         return Layout(visit: visit, title: "API keys", place: .apiKeys, choice: choice).page(
             """
             <h1>API keys</h1>\(outcome)
-            \(Parts.table("API keys", ["Name", "Id", "Scopes", "App", "State", "Made", "Used", "Expires", ""], rows, empty: "No key yet."))\(Parts.more(older))
-            <section aria-labelledby="new"><h2 id="new">New key</h2>\(form(visit))</section>
+            \(Parts.table("API keys", ["Name", "Id", "Scopes", "App", "State", "Made", "Used", "Expires", "Revoke"], rows, empty: "No key yet."))\(Parts.more(older))
+            <section><h2 id="new">New key</h2>\(form(visit))</section>
             """,
             status: status
         )

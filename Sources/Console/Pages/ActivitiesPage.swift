@@ -63,8 +63,8 @@ enum ActivitiesPage {
         }
         return Parts.table(
             "Activities",
-            ["Activity", "Type", "State", "Revision"] + (sparks.isEmpty ? [] : ["Changes"])
-                + ["Newest revision", "Destinations", "Changed"],
+            ["Activity", "Type", "State", "#Revision"] + (sparks.isEmpty ? [] : ["Changes"])
+                + ["Newest revision", "#Destinations", "Changed"],
             activities.isEmpty ? [] : [rows],
             empty: "No activity matches."
         )

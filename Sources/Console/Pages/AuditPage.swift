@@ -42,7 +42,7 @@ enum AuditPage {
             <label for="action">Action</label><select id="action" name="action">\(options)</select>
             <label for="key">Key id</label><input id="key" name="key" value="\(key ?? "")" spellcheck="false">
             <label for="app">App</label><input id="app" name="app" value="\(app ?? "")" spellcheck="false"><button>Filter</button></form>
-            \(Parts.table("Audit log", ["When", "Action", "Subject", "App", "Key", ""], rows, empty: "No entry matches."))\(Parts.more(older))
+            \(Parts.table("Audit log", ["When", "Action", "Subject", "App", "Key", "Details"], rows, empty: "No entry matches."))\(Parts.more(older))
             """
         )
     }

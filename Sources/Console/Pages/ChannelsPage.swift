@@ -119,7 +119,7 @@ enum ChannelsPage {
         return """
             <section class="plan" aria-label="Comparison"><h2>\(report.dryRun ? "Comparison, nothing changed" : "Comparison")</h2>
             <p>Apple's list has \(report.atApple) channels in \(report.environment.rawValue). Tally knows \(report.known) of them.</p>
-            \(Parts.table("Differences", ["Channel", "Difference", "Action", "", "Why"], rows, empty: "The lists agree."))\(apply)</section>
+            \(Parts.table("Differences", ["Channel", "Difference", "Action", "Done", "Why"], rows, empty: "The lists agree."))\(apply)</section>
             """
     }
 }

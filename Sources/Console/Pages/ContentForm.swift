@@ -61,7 +61,7 @@ struct ContentForm {
             case .text:
                 return "<div>\(label)<input id=\"\(name)\" name=\"\(name)\" value=\"\(value?.string ?? "")\"></div>"
             case .number:
-                let text = value?.number.map { JSONValue.number($0).text } ?? ""
+                let text = value.map { $0.string ?? ($0.isNull ? "" : $0.text) } ?? ""
                 return
                     "<div>\(label)<input id=\"\(name)\" name=\"\(name)\" value=\"\(text)\" inputmode=\"decimal\"\(required)></div>"
             case .flag:

@@ -11,7 +11,9 @@ enum DoctorPage {
         let checks = report.checks.enumerated().sorted {
             ($0.element.verdict, -$0.offset) > ($1.element.verdict, -$1.offset)
         }.map(\.element)
-        let rows = checks.map { check -> HTML in
+        // The page Now shows what needs somebody, and no more.
+        let isBrief = visit.query["brief"] != nil
+        let rows = checks.filter { !isBrief || $0.verdict != .ok }.map { check -> HTML in
             """
             <tr><td>\(Parts.badge(check.verdict.rawValue, tone(check.verdict)))</td><td>\(check.check.replacing("_", with: " "))</td>\
             <td>\(check.subject ?? "")</td><td class="text">\(check.finding)\(check.advice.map { "<br><strong>\($0)</strong>" as HTML })</td></tr>
@@ -21,7 +23,7 @@ enum DoctorPage {
             """
             <h1>Doctor</h1>
             <div id="findings">\(Parts.note(tone(report.verdict), "\(summary(report)) Checked \(Parts.when(report.checkedAt, now: visit.now)).")) \
-            \(Parts.table("Findings", ["Verdict", "Check", "About", "Finding, and what to do"], rows, empty: "No check ran."))</div>
+            \(isBrief && rows.isEmpty ? "" : Parts.table("Findings", ["Verdict", "Check", "About", "Finding, and what to do"], rows, empty: "No check ran."))</div>
             """
         )
     }

@@ -33,11 +33,11 @@ enum EventsPage {
             <label for="activity">Activity</label><input id="activity" name="activity" value="\(activity ?? "")" spellcheck="false">
             <label for="device">Phone</label><input id="device" name="device" value="\(device ?? "")" spellcheck="false">
             <button>Filter</button></form>
-            <section aria-labelledby="live"><h2 id="live">Live</h2>
+            <section><h2 id="live">Live</h2>
             <p class="hint" id="tail-state" role="status">Needs JavaScript.</p>
             <div class="wide" tabindex="0" role="region" aria-label="Live events"><table id="tail" data-tail="\(stream)"><thead><tr><th scope="col">When</th><th scope="col">Kind</th>\
             <th scope="col">Activity</th><th scope="col">Phone</th><th scope="col">Detail</th></tr></thead><tbody></tbody></table></div></section>
-            <section aria-labelledby="past"><h2 id="past">Before, oldest first</h2>\(table(page.items, visit))\(newer)</section>
+            <section><h2 id="past">Before, oldest first</h2>\(table(page.items, visit))\(newer)</section>
             """
         )
     }
@@ -58,6 +58,12 @@ enum EventsPage {
         return ConsoleAnswer(status: 200, body: .events(call))
     }
 
+    private static func detail(_ detail: JSONObject) -> HTML {
+        detail.entries.filter { !$0.value.isNull }.html { name, value in
+            "<span class=\"pair\"><small>\(name.replacing("_", with: " "))</small> \(value.string ?? value.text)</span> "
+        }
+    }
+
     static func table(_ events: [EventResource], _ visit: Visit) -> HTML {
         let rows = events.map { event -> HTML in
             let app = event.bundleID?.rawValue
@@ -69,7 +75,7 @@ enum EventsPage {
             }
             return """
                 <tr><td>\(Parts.when(event.at, now: visit.now))</td><td>\(Parts.badge(event.kind, .plain))</td><td>\(activity)</td><td>\(device)</td>\
-                <td class="text"><code>\(JSONValue.object(event.detail).text)</code></td></tr>
+                <td class="text">\(detail(event.detail))</td></tr>
                 """
         }
         return Parts.table("Events", ["When", "Kind", "Activity", "Phone", "Detail"], rows, empty: "No event matches.")

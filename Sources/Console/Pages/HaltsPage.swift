@@ -63,8 +63,8 @@ enum HaltsPage {
             <h1>Halts</h1>
             <p class="lead">Tally halts sending when APNs rejects tokens in masses, so that a wrong setting does not lose them all. Check the environment and the signing key before you resume.</p>
             \(outcome)
-            <div id="halts" data-part>\(Parts.table("Halts", ["App", "Environment", "State", ""], rows, empty: "Nothing is halted."))</div>
-            <section aria-labelledby="past"><h2 id="past">Before</h2>\(EventsPage.table(events.items.reversed(), visit))</section>
+            <div id="halts" data-part>\(Parts.table("Halts", ["App", "Environment", "State", "Resume"], rows, empty: "Nothing is halted."))</div>
+            <section><h2 id="past">Before</h2>\(EventsPage.table(events.items.reversed(), visit))</section>
             """,
             status: status
         )

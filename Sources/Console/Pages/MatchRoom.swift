@@ -36,19 +36,19 @@ enum MatchRoom {
             \(sent(visit))
             <div class="columns">
             <section aria-label="The card"><div id="room-card" data-part>\(CardDrawing(activity: activity).html)</div></section>
-            <section aria-labelledby="delivery"><h2 id="delivery">Revision <span id="room-revision" data-part>\(activity.revision)</span></h2>
+            <section><h2 id="delivery">Revision <span id="room-revision" data-part>\(activity.revision)</span></h2>
             <div id="room-delivery" data-part>\(delivery(activity, timeline.verdict))</div></section>
-            <section aria-labelledby="budget"><h2 id="budget">Budget</h2>
+            <section><h2 id="budget">Budget</h2>
             <div id="room-budget" data-part>\(BudgetDrawing.html(timeline.page.items, policy: try await type.policy, now: visit.now))</div></section>
             </div>
-            <section aria-labelledby="timeline"><h2 id="timeline">Timeline\(device.map { " of \($0)" as HTML })</h2>
+            <section><h2 id="timeline">Timeline\(device.map { " of \($0)" as HTML })</h2>
             \(device == nil ? "" : whole(app, id))
             <div id="room-timeline" data-part>\(TimelineDrawing(entries: timeline.page.items).html)\(story(timeline, app, visit))</div></section>
-            <section aria-labelledby="audience"><h2 id="audience">Audience</h2>
+            <section><h2 id="audience">Audience</h2>
             <div id="room-audience" data-part>\(audience(activity, try await cards, app, visit))</div></section>
-            <section aria-labelledby="schedules"><h2 id="schedules">Schedules</h2>
+            <section><h2 id="schedules">Schedules</h2>
             <div id="room-schedules" data-part>\(SchedulesPage.table(activity.schedules, app: app, visit: visit, acts: true))</div></section>
-            <section aria-labelledby="content"><h2 id="content">Content</h2><div class="columns" id="room-content" data-part>
+            <section><h2 id="content">Content</h2><div class="columns" id="room-content" data-part>
             <div><h3>Content state</h3>\(Parts.json(.object(activity.contentState), label: "Content state"))</div>
             <div><h3>Attributes</h3>\(Parts.json(.object(activity.attributes), label: "Attributes"))</div></div></section>
             """
@@ -115,15 +115,21 @@ enum MatchRoom {
             return """
                 <tr><td>\(Parts.when(entry.at, now: visit.now))</td><td>\(Parts.badge(entry.kind, tone(entry)))</td>\
                 <td class="num">\(entry.revision.map { HTML(String($0)) })</td><td>\(phone)</td>\
-                <td class="text">\(entry.text)\(entry.explanation.map { " <small>\($0)</small>" as HTML })</td></tr>
+                <td class="text">\(entry.text)\(addition(entry))</td></tr>
                 """
         }
         return Parts.table(
             "Entries",
-            ["When", "Kind", "Revision", "Phone", "What"],
+            ["When", "Kind", "#Revision", "Phone", "What"],
             rows,
             empty: "Nothing has happened yet."
         )
+    }
+
+    /// The reason, unless the sentence says it already.
+    private static func addition(_ entry: TimelineEntry) -> HTML {
+        guard let reason = entry.explanation, !entry.text.contains(reason) else { return "" }
+        return " <small>\(reason)</small>"
     }
 
     private static func tone(_ entry: TimelineEntry) -> Parts.Tone {
@@ -152,7 +158,7 @@ enum MatchRoom {
         }
         return Parts.table(
             "Cards",
-            ["Phone", "State", "Reached by", "Revision", "Token", "Reported", "Why"],
+            ["Phone", "State", "Reached by", "#Revision", "Token", "Reported", "Why"],
             rows,
             empty: "No phone has reported a card. An app on a channel need not report one."
         )

@@ -31,12 +31,12 @@ enum NowPage {
             """
             <h1>Now</h1>
             <div id="now-state" data-part>\(state(metrics, warnings, app))\(figures(metrics))</div>
-            \(visit.allows(.operate) ? doctor(app) : "")
-            <section aria-labelledby="live"><h2 id="live">Live activities</h2>
+            <section><h2 id="live">Live activities</h2>
             <div id="now-live" data-part>\(ActivitiesPage.table(activities.items, app: app, visit: visit))
             \(activities.nextCursor == nil ? "" : more(app))</div></section>
-            <section aria-labelledby="due"><h2 id="due">Next schedules</h2>
+            <section><h2 id="due">Next schedules</h2>
             <div id="now-due" data-part>\(SchedulesPage.table(schedules.items, app: app, visit: visit, acts: false))</div></section>
+            \(visit.allows(.operate) ? doctor(app) : "")
             """
         )
     }
@@ -63,7 +63,7 @@ enum NowPage {
 
     private static func figures(_ metrics: MetricSamples) -> HTML {
         let answers = metrics.all("tally_apns_responses_total")
-        let accepted = answers.filter { $0.labels["status"] == "200" }.reduce(0) { $0 + $1.value }
+        let accepted = answers.filter { $0.labels["status"]?.hasPrefix("2") == true }.reduce(0) { $0 + $1.value }
         let refused = answers.reduce(0) { $0 + $1.value } - accepted
         let waiting = metrics.all("tally_work_waiting_seconds").map(\.value).max() ?? 0
         return """
@@ -86,8 +86,8 @@ enum NowPage {
     private static func doctor(_ app: String) -> HTML {
         let address = Address("/console/doctor", ["app": app])
         return """
-            <section aria-labelledby="doctor"><h2 id="doctor">Doctor</h2>
-            <div id="findings" data-load="\(address)"><p class="empty"><a href="\(address)">Check everything that sending depends on</a></p></div>
+            <section><h2 id="doctor">Doctor</h2>
+            <div id="findings" data-load="\(Address("/console/doctor", ["app": app, "brief": "1"]))"><p class="empty"><a href="\(address)">Check everything that sending depends on</a></p></div>
             </section>
             """
     }

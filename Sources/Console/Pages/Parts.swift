@@ -24,7 +24,9 @@ enum Parts {
         switch seconds {
         case ..<60: "\(seconds) s"
         case ..<3600: "\(seconds / 60) min"
-        case ..<86_400: seconds / 3600 < 10 ? "\(seconds / 3600) h \(seconds % 3600 / 60) min" : "\(seconds / 3600) h"
+        case ..<86_400:
+            seconds / 3600 < 10 && seconds % 3600 >= 60
+                ? "\(seconds / 3600) h \(seconds % 3600 / 60) min" : "\(seconds / 3600) h"
         default: "\(seconds / 86_400) d"
         }
     }
@@ -74,8 +76,14 @@ enum Parts {
         guard !rows.isEmpty else { return "<p class=\"empty\">\(empty)</p>" }
         return """
             <div class="wide" tabindex="0" role="region" aria-label="\(caption)"><table><caption class="hidden">\(caption)</caption>
-            <thead><tr>\(head.html { "<th scope=\"col\">\($0)</th>" })</tr></thead><tbody>\(rows)</tbody></table></div>
+            <thead><tr>\(head.html(heading))</tr></thead><tbody>\(rows)</tbody></table></div>
             """
+    }
+
+    /// The name of a column. One of numbers begins with `#` and stands on the right.
+    private static func heading(_ name: String) -> HTML {
+        name.hasPrefix("#")
+            ? "<th scope=\"col\" class=\"num\">\(name.dropFirst())</th>" : "<th scope=\"col\">\(name)</th>"
     }
 
     /// Names with their values.

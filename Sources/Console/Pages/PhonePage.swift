@@ -37,9 +37,9 @@ enum PhonePage {
             """
             <div class="title"><h1>\(id)</h1>\(Parts.badge(device.environment.rawValue, .plain))</div>
             <div id="phone-facts" data-part>\(facts(device, visit, app))</div>
-            <section aria-labelledby="shows"><h2 id="shows">What it shows, and why</h2>
+            <section><h2 id="shows">What it shows, and why</h2>
             <div id="phone-shows" data-part>\(table(shown, id, app))</div></section>
-            <section aria-labelledby="tokens"><h2 id="tokens">Start tokens</h2>\(tokens(device, visit))</section>
+            <section><h2 id="tokens">Start tokens</h2>\(tokens(device, visit))</section>
             \(chosen.map { story($0, app, visit) })
             """
         )
@@ -119,7 +119,7 @@ enum PhonePage {
         }
         return Parts.table(
             "Start tokens",
-            ["Type", "Token", "State", "Generation", "Reported"],
+            ["Type", "Token", "State", "#Generation", "Reported"],
             rows,
             empty: "None. Tally cannot start a card on this phone."
         )
@@ -127,7 +127,7 @@ enum PhonePage {
 
     private static func story(_ story: TimelineAnswer, _ app: String, _ visit: Visit) -> HTML {
         """
-        <section aria-labelledby="story"><h2 id="story">Story of \(story.activityID.rawValue) on this phone</h2>
+        <section><h2 id="story">Story of \(story.activityID.rawValue) on this phone</h2>
         <div id="phone-story" data-part>\(TimelineDrawing(entries: story.page.items).html)\(MatchRoom.story(story, app, visit))</div></section>
         """
     }

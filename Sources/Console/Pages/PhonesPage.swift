@@ -36,7 +36,7 @@ enum PhonesPage {
             <form class="filter" action="/console/phones"><input type="hidden" name="app" value="\(app)">
             <label for="q">Find</label><input id="q" name="q" value="\(text)" placeholder="device id, user:ID or token:8f3a" spellcheck="false" autocomplete="off">\
             <button>Search</button></form>
-            \(Parts.table("Phones", ["Phone", "User", "Environment", "iOS", "App", "Start tokens", "Reported"], rows, empty: "No phone matches."))
+            \(Parts.table("Phones", ["Phone", "User", "Environment", "iOS", "App", "#Start tokens", "Reported"], rows, empty: "No phone matches."))
             \(found.note.map { "<p class=\"hint\">\($0)</p>" as HTML })\(Parts.more(older))
             """
         )

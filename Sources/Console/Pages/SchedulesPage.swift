@@ -69,7 +69,7 @@ enum SchedulesPage {
         }
         return Parts.table(
             "Schedules",
-            ["Due", "Change", "Activity", "State", ""],
+            ["Due", "Change", "Activity", "State", "Why"],
             rows,
             empty: "Nothing is scheduled."
         )

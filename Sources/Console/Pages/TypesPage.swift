@@ -22,7 +22,7 @@ enum TypesPage {
         return Layout(visit: visit, title: "Types", place: .types, choice: choice).page(
             """
             <h1>Types</h1>
-            \(Parts.table("Types", ["Type", "Version", "Content state", "Lint", "Changed"], rows, empty: "No type yet. <code>tally types import</code> makes one from a Swift file."))
+            \(Parts.table("Types", ["Type", "#Version", "Content state", "Lint", "Changed"], rows, empty: "No type yet. <code>tally types import</code> makes one from a Swift file."))
             """
         )
     }
@@ -80,15 +80,15 @@ enum TypePage {
         return Layout(visit: visit, title: name, place: .types, choice: choice).page(
             """
             <div class="title"><h1>\(name)</h1>\(Parts.badge("version \(type.version)", .plain))</div>
-            <section aria-labelledby="check"><h2 id="check">Would this content be accepted?</h2>\(outcome)
+            <section><h2 id="check">Would this content be accepted?</h2>\(outcome)
             <form method="post" class="fields">\(visit.formToken.html)<div class="span"><label for="content_state">Content state, JSON</label>\
             <textarea id="content_state" name="content_state" rows="6" spellcheck="false">\n\(text)</textarea></div>\
             <div class="span"><button class="main">Check</button></div></form></section>
-            <section aria-labelledby="lint"><h2 id="lint">Lint</h2>\(lint.isEmpty ? "<p class=\"empty\">No finding.</p>" as HTML : "<ul>\(findings)</ul>")</section>
-            <section aria-labelledby="versions"><h2 id="versions">Versions</h2>\(table(all, visit))</section>
-            <div class="columns"><section aria-labelledby="policy"><h2 id="policy">Policy</h2>\(Parts.json(type.policy.json, label: "Policy"))\(edit)</section>
-            <section aria-labelledby="state"><h2 id="state">Content state schema</h2>\(Parts.json(type.contentStateSchema, label: "Content state schema"))</section>
-            <section aria-labelledby="attributes"><h2 id="attributes">Attributes schema</h2>\(Parts.json(type.attributesSchema, label: "Attributes schema"))</section></div>
+            <section><h2 id="lint">Lint</h2>\(lint.isEmpty ? "<p class=\"empty\">No finding.</p>" as HTML : "<ul>\(findings)</ul>")</section>
+            <section><h2 id="versions">Versions</h2>\(table(all, visit))</section>
+            <div class="columns"><section><h2 id="policy">Policy</h2>\(Parts.json(type.policy.json, label: "Policy"))\(edit)</section>
+            <section><h2 id="state">Content state schema</h2>\(Parts.json(type.contentStateSchema, label: "Content state schema"))</section>
+            <section><h2 id="attributes">Attributes schema</h2>\(Parts.json(type.attributesSchema, label: "Attributes schema"))</section></div>
             """,
             status: status
         )
@@ -113,7 +113,7 @@ enum TypePage {
         }
         return Parts.table(
             "Versions",
-            ["Version", "App from", "Changed fields", "Made", "Retired"],
+            ["#Version", "App from", "Changed fields", "Made", "Retired"],
             rows,
             empty: "None."
         )
