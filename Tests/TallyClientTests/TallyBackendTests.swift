@@ -358,7 +358,7 @@ struct TallyBackendTests {
             .answer(status: 202, body: Self.accepted)
         } _: { tally, server in
             let id = try await #require(throws: TallyError.self) {
-                try await tally.update("o 1", contentState: Self.progress)
+                try await tally.update("ö", contentState: Self.progress)
             }
             #expect(id.code == "invalid_argument")
             let state = try await #require(throws: TallyError.self) {
