@@ -365,10 +365,10 @@ struct TallyBackendTests {
                 try await tally.update("o-1", contentState: [1, 2])
             }
             #expect(state.detail.contains("JSON object"))
-            let user = try await #require(throws: TallyError.self) { try await tally.eraseUser("u/1") }
+            let user = try await #require(throws: TallyError.self) { try await tally.eraseUser("ü") }
             let device = try await #require(throws: TallyError.self) { try await tally.ticket(forDevice: "") }
             let audience = try await #require(throws: TallyError.self) {
-                try await tally.changeAudience(of: "o-1", adding: ActivityAudience(devices: ["d 1"]))
+                try await tally.changeAudience(of: "o-1", adding: ActivityAudience(devices: ["dé"]))
             }
             #expect([user, device, audience].allSatisfy { $0.code == "invalid_argument" })
             #expect(server.received.isEmpty)
