@@ -90,7 +90,7 @@ private let badBodies: [BadBody] = [
     BadBody(StartRequest.self, started(with: ["relevance_score": "high"]), "/relevance_score wrong_type"),
     BadBody(
         StartRequest.self,
-        started(with: ["audience": ["users": ["a", "", "b c"], "all_of_type": 1, "groups": []]]),
+        started(with: ["audience": ["users": ["a", "", "b\u{E7}c"], "all_of_type": 1, "groups": []]]),
         "/audience/users/1 invalid_value",
         "/audience/users/2 invalid_value",
         "/audience/all_of_type wrong_type",
@@ -130,7 +130,7 @@ private let badBodies: [BadBody] = [
     ),
     BadBody(
         DeviceRequest.self,
-        ["user_id": "ü", "os_version": "17.x", "activities_enabled": "on"],
+        ["user_id": "ü", "os_version": "17.ö", "activities_enabled": "on"],
         "/environment missing",
         "/user_id invalid_value",
         "/os_version invalid_value",

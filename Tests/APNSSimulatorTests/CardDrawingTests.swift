@@ -25,7 +25,7 @@ struct CardDrawingTests {
                 ╭────────────────────────────────────────────────╮
                 │ GameAttributes · final                  active │
                 │ homeScore  1                                   │
-                │ period     first\\u001bHalf                      │
+                │ period     first\\u001bHalf                     │
                 │ text       a text that is far too long for on… │
                 ╰────────────────────────────────────────────────╯
                 3 pushes received, 1 ignored

@@ -63,7 +63,7 @@ struct BatchRouteTests {
         "An operation that cannot be read is answered in its place, with a pointer, and the others are carried out",
         arguments: [
             (#"{"op":"restart","id":"a1","body":{}}"#, "/op"),
-            (#"{"op":"update","id":"a b","body":{"content_state":{}}}"#, "/id"),
+            (#"{"op":"update","id":"ä","body":{"content_state":{}}}"#, "/id"),
             (#"{"op":"update","id":"a1","device_id":"d1","body":{"content_state":{}}}"#, "/device_id"),
             (#"{"op":"subscription","id":"a1","body":{"channel":true}}"#, "/device_id"),
             (#"{"op":"update","id":"a1","idempotency_key":"","body":{"content_state":{}}}"#, "/idempotency_key"),

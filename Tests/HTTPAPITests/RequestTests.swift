@@ -236,11 +236,11 @@ struct RequestTests {
     @Test(
         "What a path or a query cannot mean is answered with what it has to look like",
         arguments: [
-            ("/activities/a%2Fb", "'activity_id' in the path is not valid. An id of 1 to 128 characters"),
+            ("/activities/a%09b", "'activity_id' in the path is not valid. An id of 1 to 128 printable"),
             ("/channels/7", "'channel_id' in the path is not valid. A UUID is expected."),
             ("/schedules/7", "'schedule_id' in the path is not valid. A UUID is expected."),
             ("/types/4x", "'type' in the path is not valid. The name of a Swift type"),
-            ("/devices?user_id=a+b", "The query parameter 'user_id' is not valid. An id of 1 to 128 characters"),
+            ("/devices?user_id=a%00b", "The query parameter 'user_id' is not valid. An id of 1 to 128 printable"),
             ("/activities?type=", "The query parameter 'type' is not valid. The name of a Swift type"),
         ]
     )

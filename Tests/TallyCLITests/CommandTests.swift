@@ -291,7 +291,7 @@ struct CommandTests {
     @Test(
         "wrong usage is found before anything is sent",
         arguments: [
-            ["devices", "put", "phone 1", "--environment", "sandbox"],
+            ["devices", "put", "phöne", "--environment", "sandbox"],
             ["devices", "put", "phone-1"],
             ["devices", "put", "phone-1", "--environment", "staging"],
             ["devices", "put", "phone-1", "--environment", "sandbox", "--start-token", "Game"],

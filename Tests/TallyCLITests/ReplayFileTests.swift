@@ -205,9 +205,9 @@ struct AudienceArgumentTests {
     @Test(
         "anything else is refused",
         arguments: [
-            "", "a", "a=", "=all", "a b=all", "a=some", "a=devices:1-2", "a=devices:p:2-1", "a=devices:p:1",
+            "", "a", "a=", "=all", "ä=all", "a=some", "a=devices:1-2", "a=devices:p:2-1", "a=devices:p:1",
             "a=devices:p:x-2",
-            "a=devices:p q:1-2", "a=devices:p:0-2000000",
+            "a=devices:ä:1-2", "a=devices:p:0-2000000",
         ]
     )
     func refused(argument: String) {

@@ -152,7 +152,7 @@ struct BackendReadingTests {
         let tally = try TallyBackend(url: server.url, key: "k", app: "com.example.pizza")
         let missing = try await #require(throws: TallyError.self) { try await tally.activity("o-1") }
         #expect(missing.code == "not_found" && !missing.isUnknown)
-        for id in ["", "a/b"] {
+        for id in ["", "a\n"] {
             let error = try await #require(throws: TallyError.self) { try await tally.explain(id) }
             #expect(error.code == "invalid_argument")
         }

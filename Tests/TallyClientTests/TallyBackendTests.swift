@@ -358,17 +358,17 @@ struct TallyBackendTests {
             .answer(status: 202, body: Self.accepted)
         } _: { tally, server in
             let id = try await #require(throws: TallyError.self) {
-                try await tally.update("o 1", contentState: Self.progress)
+                try await tally.update("ö", contentState: Self.progress)
             }
             #expect(id.code == "invalid_argument")
             let state = try await #require(throws: TallyError.self) {
                 try await tally.update("o-1", contentState: [1, 2])
             }
             #expect(state.detail.contains("JSON object"))
-            let user = try await #require(throws: TallyError.self) { try await tally.eraseUser("u/1") }
+            let user = try await #require(throws: TallyError.self) { try await tally.eraseUser("ü") }
             let device = try await #require(throws: TallyError.self) { try await tally.ticket(forDevice: "") }
             let audience = try await #require(throws: TallyError.self) {
-                try await tally.changeAudience(of: "o-1", adding: ActivityAudience(devices: ["d 1"]))
+                try await tally.changeAudience(of: "o-1", adding: ActivityAudience(devices: ["dé"]))
             }
             #expect([user, device, audience].allSatisfy { $0.code == "invalid_argument" })
             #expect(server.received.isEmpty)

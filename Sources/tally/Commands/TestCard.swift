@@ -35,8 +35,8 @@ extension Activities {
 
         func run(_ session: Session) async throws {
             let app = try session.app()
-            let content = try await content(app, session)
             let id = ActivityID(stored: "test-card-\(UUID().uuidString.lowercased())")
+            let content = try await content(of: id, app, session)
             let environment = try await session.client.device(app, device.value).environment
             let start = StartRequest(
                 type: type.value,
@@ -66,9 +66,11 @@ extension Activities {
         }
 
         /// - Throws: ``UsageError`` if a phone could not decode the content.
-        private func content(_ app: BundleID, _ session: Session) async throws -> Content {
+        private func content(of id: ActivityID, _ app: BundleID, _ session: Session) async throws -> Content {
             let type = try await session.client.type(app, type.value)
-            let attributes = try attributes?.object(of: "--attributes") ?? Self.sample(type.attributesSchema)
+            var sample = Self.sample(type.attributesSchema)
+            if let name = type.policy.idAttribute { sample[name] = .string(id.rawValue) }
+            let attributes = try attributes?.object(of: "--attributes") ?? sample
             let first = try contentState?.object(of: "--content-state") ?? Self.sample(type.contentStateSchema)
             let second = try then?.object(of: "--then") ?? first
             for state in [first, second] {

@@ -252,7 +252,7 @@ extension Refusal {
         .start("an environment without a key", "new", 422, "invalid_request", at: "/environment") {
             $0["environment"] = "sandbox"
         },
-        .start("an id with a space", "two%20words", 422, "invalid_request") { _ in },
+        .start("an id with a line feed", "two%0Alines", 422, "invalid_request") { _ in },
         .start("more than fits into a push", "new", 422, "payload_too_large") {
             $0["content_state"] = [
                 "homeScore": 0, "awayScore": 0, "minute": 0, "period": "firstHalf",

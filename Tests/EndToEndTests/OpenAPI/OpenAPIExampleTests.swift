@@ -61,6 +61,7 @@ struct OpenAPIExampleTests {
         let key = try await api.send("createAPIKey", "backend", status: 201)
         try await api.send("listAPIKeys")
         try await api.send("revokeAPIKey", nil, ["api_key_id": key["id"]?.string ?? ""], status: 204)
+        try await api.send("listHalts", nil, Self.app)
         try await api.send("liftHalt", nil, Self.app.merging(["environment": "production"]) { $1 }, status: 404)
     }
 
@@ -73,6 +74,8 @@ struct OpenAPIExampleTests {
         let first = Self.type.merging(["version": "1"]) { $1 }
         try await api.send("putTypeVersion", "retire", first)
         try await api.send("putTypeVersion", "take_back", first)
+        try await api.send("patchType", "budget", Self.type)
+        try await api.send("patchType", "defaults", Self.type)
         try await api.send("validate", "both", Self.type)
         try await api.send("validate", "state", Self.type)
     }
@@ -111,7 +114,9 @@ struct OpenAPIExampleTests {
         try await api.send("listActivities", nil, Self.app, query: "?state=live")
         let card = Self.activity("final").merging(["device_id": "phone-1"]) { $1 }
         try await api.send("subscribe", "token", card)
-        try await api.send("listSubscriptions", nil, Self.activity("final"), query: "?state=riding")
+        try await api.send("listSubscriptions", nil, Self.activity("final"), query: "?state=following")
+        try await api.send("getUser", nil, Self.app.merging(["user_id": "ada"]) { $1 })
+        try await api.send("listAudience", nil, Self.activity("final"))
         try await dryRun(api, "updateActivity", "goal", "final")
         try await dryRun(api, "endActivity", "final_state", "final")
         try await api.send("getTimeline", nil, Self.activity("final"), query: "?device_id=phone-1")
@@ -177,6 +182,8 @@ struct OpenAPIExampleTests {
         try await api.send("endActivity", "as_it_is", Self.activity("opening"), status: 202)
         try await api.send("deleteDevice", nil, Self.device("phone-2"), status: 204)
         try await api.send("eraseUser", nil, Self.app.merging(["user_id": "ada"]) { $1 }, status: 204)
+        try await api.send("patchApp", "pool", Self.app)
+        try await api.send("patchApp", "new_key", Self.app)
         try await api.send("deleteApp", nil, Self.app, status: 422)
         try await api.send("deleteApp", nil, Self.app, query: "?confirm=com.example.documented", status: 409)
     }

@@ -127,7 +127,7 @@ struct ListTests {
             let all = try await cards(nil, PageRequest())
             #expect(
                 words(all) == [
-                    "d1 waiting_for_token 1 -", "d2 riding 3 bb02…", "d3 rejected 1 bb03…", "d4 riding 3 bb04…",
+                    "d1 waiting_for_token 1 -", "d2 following 3 bb02…", "d3 rejected 1 bb03…", "d4 following 3 bb04…",
                 ]
             )
             #expect(all.items.map(\.mode) == [.token, .token, .token, .token])
@@ -135,9 +135,9 @@ struct ListTests {
             #expect(rejected.items.map(\.deviceID.rawValue) == ["d3"])
             #expect(rejected.items.first?.reason == "BadDeviceToken")
             let first = try await cards(.riding, PageRequest(limit: 1))
-            #expect(words(first) == ["d2 riding 3 bb02…"])
+            #expect(words(first) == ["d2 following 3 bb02…"])
             let rest = try await cards(.riding, PageRequest(limit: 1, cursor: first.nextCursor))
-            #expect(words(rest) == ["d4 riding 3 bb04…"] && rest.nextCursor == nil)
+            #expect(words(rest) == ["d4 following 3 bb04…"] && rest.nextCursor == nil)
             #expect(try await cards(.over, PageRequest()).items.isEmpty)
         }
     }
