@@ -14,6 +14,10 @@ extension Orchestrator {
     /// The same request again changes nothing but what others have changed since: with an idempotency key not even
     /// that.
     ///
+    /// A long list is written in parts, each in its own transaction: changes that meet one wait for the activity. The
+    /// first part refuses the whole request. The key is stored with the last part, so a repeat of a request that broke
+    /// off carries out the rest.
+    ///
     /// - Throws: 404; 409 `activity_ended`; 422 `alert_required` if somebody is added and there is no alert;
     ///   `payload_too_large` if the newest state and the alert do not fit into a start.
     package func changeAudience(
@@ -25,24 +29,74 @@ extension Orchestrator {
         let facts = try await facts(app, id)
         var fallback: AlertContent?
         if request.add != nil { fallback = try await typeContext(app, facts.typeName).policy.startAlert }
-        let change = AudienceChange(app: app, facts: facts, request: request, policyAlert: fallback)
-        let answer = try await keepingAnswer {
+        let parts = request.parts(of: settings.stretchSize)
+        var answer: CountedAnswer<AudienceCounts>?
+        for (place, part) in parts.enumerated() where answer == nil {
+            let change = AudienceChange(app: app, facts: facts, request: part, policyAlert: fallback)
+            answer = try await write(change, isLast: place == parts.count - 1, for: idempotency)
+        }
+        wakeUps.signal()
+        // The last part has an answer.
+        guard let answer else { throw Problem.internalError() }
+        return try await answer.counted(in: database)
+    }
+
+    /// Writes one part of a request.
+    ///
+    /// - Returns: The answer to the request, with its last part or if it was carried out before.
+    private func write(
+        _ change: AudienceChange,
+        isLast: Bool,
+        for key: IdempotencyKey?
+    ) async throws -> CountedAnswer<AudienceCounts>? {
+        try await keepingAnswer {
             // A report settles starts in an order of its own.
             try await database.withYieldingTransaction { connection in
-                if let idempotency {
-                    let kept = try await KeptAnswers<AudienceCounts>.read([idempotency], on: connection)
-                    if let known = try kept.known(idempotency) {
+                if let key {
+                    let kept = try await KeptAnswers<AudienceCounts>.read([key], on: connection)
+                    if let known = try kept.known(key) {
                         Caller.current?.replay.set()
-                        return CountedAnswer(known, for: idempotency)
+                        return CountedAnswer(known, for: key)
                     }
                 }
                 try await change.carryOut(on: connection)
+                guard isLast else { return nil }
                 let uncounted = AudienceCounts()
-                return try await CountedAnswer.keeping(uncounted, of: facts.key, for: idempotency, on: connection)
+                return try await CountedAnswer.keeping(uncounted, of: change.facts.key, for: key, on: connection)
             }
         }
-        wakeUps.signal()
-        return try await answer.counted(in: database)
+    }
+}
+
+extension AudienceRequest {
+    /// The request in parts that name at most `size` users or devices each. The first one adds everybody and has the
+    /// alert.
+    fileprivate func parts(of size: Int) -> [AudienceRequest] {
+        if [add, remove].allSatisfy({ $0.map { $0.users.count + $0.devices.count <= size } ?? true }) { return [self] }
+        var removed = remove
+        if let add {
+            // As in one part, the addition wins.
+            let (users, devices) = (Set(add.users), Set(add.devices))
+            removed?.users.removeAll { users.contains($0) }
+            removed?.devices.removeAll { devices.contains($0) }
+            if add.allOfType { removed?.allOfType = false }
+        }
+        var parts = (add?.parts(of: size) ?? []).map { AudienceRequest(add: $0) }
+        if add != nil { parts[0].alert = alert }
+        return parts + (removed?.parts(of: size) ?? []).map { AudienceRequest(remove: $0) }
+    }
+}
+
+extension Audience {
+    /// At least one.
+    fileprivate func parts(of size: Int) -> [Audience] {
+        func slices<ID>(_ ids: [ID]) -> [[ID]] {
+            stride(from: 0, to: ids.count, by: size).map { Array(ids[$0..<min($0 + size, ids.count)]) }
+        }
+        var parts = slices(users).map { Audience(users: $0) } + slices(devices).map { Audience(devices: $0) }
+        if parts.isEmpty { parts = [Audience()] }
+        parts[0].allOfType = allOfType
+        return parts
     }
 }
 

@@ -280,6 +280,60 @@ struct AudienceTests {
         }
     }
 
+    @Test("No transaction writes more of a long list than a part; a request that broke off is completed by its repeat")
+    func parts() async throws {
+        try await withWorld(settings: OrchestratorSettings(stretchSize: 2)) { world in
+            try await world.register("d1", token: "5a01")
+            try await world.start(to: World.devices("d0", "d6"))
+            let request = AudienceRequest(
+                add: World.devices("d1", "d2", "d3", "d4", "d5", "d6"),
+                remove: World.devices("d0", "d6", "d7"),
+                alert: AlertContent(title: .plain("Added"), body: .plain("B"))
+            )
+            let key = IdempotencyKey(apiKeyID: "k", method: "POST", path: "/audience", key: "a", bodyHash: [1])
+            let commits = Mutex(0)
+            let gate = StatementGate { (moment) async throws(PostgresError) in
+                guard moment == .afterCommit else { return }
+                let count = commits.withLock { count in
+                    count += 1
+                    return count
+                }
+                guard count == 2 else { return }
+                throw PostgresError(.connectionLost)
+            }
+            func change(_ world: World) async throws -> AudienceCounts {
+                let id = ActivityID(stored: "final")
+                return try await world.orchestrator.changeAudience(world.app, id, request, idempotency: key)
+            }
+            await #expect(throws: PostgresError.self) { _ = try await change(world.sibling(behind: gate)) }
+            #expect(try await world.number("SELECT count(*) FROM audience_members") == 6)
+            #expect(try await change(world) == AudienceCounts(devices: 1, unknownUsers: 0))
+            #expect(
+                try await world.word("SELECT string_agg(member_id, ' ' ORDER BY member_id) FROM audience_members")
+                    == "d1 d2 d3 d4 d5 d6"
+            )
+            #expect(
+                try await world.number(
+                    "SELECT max(n) FROM (SELECT count(*) AS n FROM audience_members GROUP BY xmin::text) AS w"
+                ) == 2
+            )
+            try await world.settle()
+            #expect(world.recorder.take().map { "\($0.destination) \($0.alert ?? "-")" } == ["5a01 Added"])
+        }
+    }
+
+    @Test("A long list of which nobody can be started changes nothing")
+    func refusedParts() async throws {
+        try await withWorld(settings: OrchestratorSettings(stretchSize: 2)) { world in
+            try await world.start(to: Audience(), alert: nil)
+            let request = AudienceRequest(add: World.devices("d1", "d2", "d3"), remove: World.devices("d4", "d5", "d6"))
+            await #expect(throws: Problem.alertRequired()) {
+                _ = try await world.orchestrator.changeAudience(world.app, ActivityID(stored: "final"), request)
+            }
+            #expect(try await world.number("SELECT count(*) FROM audience_members") == 0)
+        }
+    }
+
     @Test("An audience of nobody is accepted and says 0; users whom nobody knows are reported, not refused")
     func nobody() async throws {
         try await withWorld { world in
