@@ -1,6 +1,7 @@
 package import APITypes
 package import ActivityModel
 import Postgres
+import Store
 
 extension Orchestrator {
     /// The users and devices that an audience names, in the order in which they were added. After the end the audience

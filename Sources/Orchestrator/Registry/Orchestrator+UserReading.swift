@@ -1,6 +1,7 @@
 package import APITypes
 package import ActivityModel
 import Postgres
+import Store
 
 extension Orchestrator {
     /// The devices of a user, their cards, and the activities whose audience names them. Each list is cut at
