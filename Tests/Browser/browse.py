@@ -111,7 +111,7 @@ def check_page(name, shot):
         page.goto(PAGES[name])
         page.wait_for_load_state("load")
         if name in ("now", "doctor"):
-            page.wait_for_selector("#findings .badge")
+            page.wait_for_selector("#findings .note")
         page.wait_for_timeout(300)
         size = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
         assert size[0] <= size[1], f"scrolls sideways: {size}"

@@ -88,6 +88,10 @@ for (const place of document.querySelectorAll("[data-load]")) {
   }, () => {});
 }
 
+// On a narrow screen, the navigation scrolls sideways.
+const here = document.querySelector(".pages [aria-current]");
+if (here) here.scrollIntoView({ inline: "center", block: "nearest" });
+
 let prefix = 0;
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;

@@ -22,7 +22,15 @@ enum MatchRoom {
             APIPath("/v1/apps/\(app)/activities/\(id)/subscriptions").with(["limit": "12"]),
             as: Page<SubscriptionResource>.self
         )
+        // Aggregated, so that a drawing covers the whole match however many phones follow it.
+        async let moments = visit.get(
+            APIPath("/v1/events").with(["bundle_id": app, "activity_id": id, "cursor": "0-0", "limit": "1000"]),
+            as: Page<EventResource>.self
+        )
         let timeline = try await answer
+        let drawing =
+            device == nil
+            ? TimelineDrawing(events: try await moments.items) : TimelineDrawing(entries: timeline.page.items)
         let layout = Layout(
             visit: visit,
             title: id,
@@ -43,7 +51,7 @@ enum MatchRoom {
             </div>
             <section><h2 id="timeline">Timeline\(device.map { " of \($0)" as HTML })</h2>
             \(device == nil ? "" : whole(app, id))
-            <div id="room-timeline" data-part>\(TimelineDrawing(entries: timeline.page.items).html)\(story(timeline, app, visit))</div></section>
+            <div id="room-timeline" data-part>\(drawing.html)\(story(timeline, app, visit))</div></section>
             <section><h2 id="audience">Audience</h2>
             <div id="room-audience" data-part>\(audience(activity, try await cards, app, visit))</div></section>
             <section><h2 id="schedules">Schedules</h2>
