@@ -55,8 +55,12 @@ missing_test_packages() {
     [[ -x /usr/sbin/pgbouncer ]] || has_command pgbouncer || echo pgbouncer
     has_command h2load && has_command nghttp || echo nghttp2-client
     has_command chromium || echo chromium
+    [[ -x /usr/sbin/apache2 ]] || echo apache2-bin
     # Large, so that only .ci/run insists on it.
     [[ -z ${TALLY_TEST_JAVA-} ]] || has_command javac || echo default-jdk-headless
+    [[ -z ${TALLY_TEST_JAVA-} ]] || has_command node || echo nodejs
+    # Its service would take port 80, so that only .ci/run insists on it.
+    [[ -z ${TALLY_TEST_JAVA-} || -x /usr/sbin/nginx ]] || echo nginx
     missing_python
 }
 

@@ -3,6 +3,7 @@ import ActivityModel
 import BenchSupport
 import Dispatch
 import Foundation
+import HTTP2Engine
 import Logging
 import Synchronization
 
@@ -61,6 +62,10 @@ enum BenchTransport {
         endpoints[.production, .device] = APNSEndpoint(host: "localhost", port: port)
         var configuration = APNSClientConfiguration()
         configuration.maximumConnections = try options.number("connections")
+        guard let http2 = HTTP2Implementation(rawValue: try options.text("http2")) else {
+            throw Mistake("--http2 is neither tally nor nghttp2")
+        }
+        configuration.http2 = http2
         let metrics = CountingMetrics()
         var logger = Logger(label: "bench") { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = .warning

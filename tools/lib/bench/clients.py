@@ -28,17 +28,17 @@ class Clients:
     def path(self, name):
         return os.path.join(self.folder, name)
 
-    def tally(self, sink, count, connections, streams):
+    def tally(self, sink, count, connections, streams, http2="tally"):
         return [
             self.program, "batches", "--port", str(sink.port), "--ca", self.path("ca.pem"),
-            "--body", str(self.body_bytes), "--count", str(count), "--connections", str(connections),
+            "--body", str(self.body_bytes), "--count", str(count), "--connections", str(connections), "--http2", http2,
             "--chunk", str(self.chunk), "--under-way", str(self.under_way(connections * streams, self.chunk)),
         ]  # fmt: skip
 
     def tally_singles(self, sink, count):
         return [
             self.program, "singles", "--port", str(sink.port), "--ca", self.path("ca.pem"),
-            "--body", str(self.body_bytes), "--count", str(count), "--connections", "1",
+            "--body", str(self.body_bytes), "--count", str(count), "--connections", "1", "--http2", "tally",
         ]  # fmt: skip
 
     def h2load(self, sink, count, connections, streams):

@@ -75,24 +75,29 @@ class Bench:
         return {"requests": 2 * count, "bad": 0}
 
     def rounds(self, name, connections, streams):
-        """Alternates with h2load; the ratio is taken within each round."""
+        """Alternates with h2load and with libnghttp2's session; the ratios are taken within each round."""
         count = 800_000 // self.scale
-        tally, h2load, ratios = [], [], []
+        tally, nghttp2, h2load, ratios, nghttp2_ratios = [], [], [], [], []
         with self.sink(streams=streams) as sink:
             ours = self.clients.tally(sink, count, connections, streams)
+            library = self.clients.tally(sink, count, connections, streams, http2="nghttp2")
             theirs = self.clients.h2load(sink, count, connections, streams)
             for number in range(self.options.rounds):
-                order = [(ours, tally), (theirs, h2load)]
+                order = [(ours, tally), (theirs, h2load), (library, nghttp2)]
                 for words, runs in order if number % 2 else reversed(order):
                     runs.append(self.measure(sink, words, count))
                 ratios.append(h2load[-1]["cpu_us"] / tally[-1]["cpu_us"])
+                nghttp2_ratios.append(h2load[-1]["cpu_us"] / nghttp2[-1]["cpu_us"])
         ratio = median(ratios)
         self.row(f"h2load {name}", h2load, 1)
         self.row(f"tally {name}", tally, ratio)
+        self.row(f"tally {name}, libnghttp2", nghttp2, median(nghttp2_ratios))
         return {
             "ratio": round(ratio, 3),
             "ratios": [round(one, 3) for one in ratios],
+            "ratio_with_nghttp2": round(median(nghttp2_ratios), 3),
             "tally": [without_output(one) for one in tally],
+            "tally_with_nghttp2": [without_output(one) for one in nghttp2],
             "h2load": [without_output(one) for one in h2load],
         }
 
