@@ -188,6 +188,7 @@ struct FrontDoorTests {
     func patchType() async throws {
         try await Self.withService { call, _ in
             let path = Self.app + "/types/Game"
+            #expect(try await call(.patch, path, #"{"policy":{"budget":{"frequent":70}}}"#).status == 200)
             let patched = try await call(
                 .patch,
                 path,
@@ -196,7 +197,7 @@ struct FrontDoorTests {
             #expect(patched.status == 200)
             #expect(patched.json?["version"] == 1)
             #expect(patched.json?["policy"]?["budget"]?["ordinary"] == 20)
-            #expect(patched.json?["policy"]?["budget"]?["frequent"] == 60)
+            #expect(patched.json?["policy"]?["budget"]?["frequent"] == 70)
             let reset = try await call(.patch, path, #"{"policy":{"token_wait_seconds":null}}"#)
             #expect(reset.json?["policy"]?["token_wait_seconds"] == 3_600)
             #expect(reset.json?["policy"]?["rules"]?.array?.count == 1)
