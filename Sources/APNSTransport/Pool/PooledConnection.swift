@@ -21,6 +21,7 @@ final class PooledConnection: HTTP2ClientHandler {
     /// Begins to connect. Each connection repeats the name lookup.
     func connect(loop: EventLoop, context: TLSContext, endpoint: APNSEndpoint, configuration: APNSClientConfiguration) {
         var limits = HTTP2ClientConfiguration()
+        limits.proxy = configuration.proxy?.proxy
         limits.connectTimeout = configuration.connectTimeout
         limits.closeTimeout = configuration.requestTimeout
         limits.maximumRequests = configuration.maximumRequestsPerConnection
