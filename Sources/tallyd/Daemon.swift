@@ -32,17 +32,20 @@ struct Daemon: Sendable {
         Gauge(label: "tally_build_info", dimensions: [("version", ProgramVersion.current)]).record(1)
         var pool = Database.Configuration()
         pool.maximumConnections = configuration.databaseConnections
+        pool.waited = DaemonMetrics.databaseWait(metrics)
         let database = try Database(url: configuration.databaseURL, configuration: pool, logger: logger)
         try await checkSchema(logger)
-        let masterKeys = MasterKeys(configuration.masterKey, previous: configuration.previousMasterKey)
-        let client = try client(on: database, masterKeys, logger)
+        let client = try client(on: database, logger)
         let orchestrator = Orchestrator(
             database: database,
             sender: client,
-            masterKeys: masterKeys,
+            masterKeys: configuration.masterKeys,
             settings: settings,
             logger: logger
         )
+        metrics.readProcess()
+        DaemonMetrics.read(database, metrics)
+        DaemonMetrics.read(orchestrator, metrics)
         let server = server(of: orchestrator, metrics, onListening, logger)
         var group = ServiceGroupConfiguration(
             services: companions + [database, client] + orchestrator.services + [server],
@@ -81,16 +84,17 @@ struct Daemon: Sendable {
 
     // MARK: Parts
 
-    private func client(on database: Database, _ masterKeys: MasterKeys, _ logger: Logger) throws -> APNSClient {
+    private func client(on database: Database, _ logger: Logger) throws -> APNSClient {
         var transport = APNSClientConfiguration()
         // A push also waits for its connection, so reconnecting has the same longest delay as retrying.
         transport.maximumReconnectDelay = configuration.apnsRetryMaximum
+        transport.proxy = configuration.apnsProxy
         return try APNSClient(
             endpoints: configuration.endpoints,
             caFile: configuration.apnsCAFile,
             providerTokens: SharedProviderTokens(
                 database: database,
-                masterKeys: masterKeys,
+                masterKeys: configuration.masterKeys,
                 logger: logger
             ),
             configuration: transport,
@@ -122,15 +126,18 @@ struct Daemon: Sendable {
             configuration: HTTPServerConfiguration(
                 host: configuration.httpHost,
                 port: configuration.httpPort,
+                phonesListener: configuration.phonesListener,
                 metricsListener: configuration.metricsListener,
                 requestsPerSecond: configuration.httpRateLimit,
                 drainDelay: configuration.drainDelay
             ),
             metrics: metrics,
             onListening: { address in
-                guard address.purpose == .api else {
-                    logger.info("serving metrics without a key", metadata: ["address": "\(address)"])
-                    return
+                switch address.purpose {
+                case .phones: return logger.info("serving phones", metadata: ["address": "\(address)"])
+                case .metrics:
+                    return logger.info("serving metrics without a key", metadata: ["address": "\(address)"])
+                case .api: break
                 }
                 do {
                     try await onListening(address.url, orchestrator)
