@@ -370,7 +370,7 @@ let package = Package(
         ),
         .testTarget(
             name: "PostgresTests",
-            dependencies: ["LibPQ", "LocalPostgres", "Postgres", "Reactor", "TestSupport", serviceLifecycle],
+            dependencies: ["LibPQ", "LocalPostgres", "Postgres", "Reactor", "TestSupport", logging, serviceLifecycle],
             swiftSettings: swiftSettings
         ),
         .testTarget(
@@ -440,7 +440,7 @@ let package = Package(
         ),
         .testTarget(
             name: "TallydTests",
-            dependencies: ["APITypes", "JSON", "tallyd", logging],
+            dependencies: ["APITypes", "Cryptography", "JSON", "Orchestrator", "tallyd", logging],
             swiftSettings: swiftSettings
         ),
         .testTarget(

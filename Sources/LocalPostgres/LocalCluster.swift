@@ -20,6 +20,8 @@ package final class LocalCluster: Sendable {
         /// The server that this one follows as a readable standby; `nil` for an independent one. It must run when this
         /// one is started for the first time.
         package var primary: LocalCluster?
+        /// Further settings of the server, by name; they replace those of this type.
+        package var settings: [String: String] = [:]
 
         /// - Parameter folder: A path; a relative one counts from the current folder.
         package init(folder: String) {
@@ -201,7 +203,7 @@ package final class LocalCluster: Sendable {
             settings["synchronous_commit"] = "off"
             settings["full_page_writes"] = "off"
         }
-        return settings
+        return settings.merging(options.settings) { $1 }
     }
 
     /// False if the server has ended.

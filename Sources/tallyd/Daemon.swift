@@ -34,18 +34,21 @@ struct Daemon: Sendable {
         Gauge(label: "tally_build_info", dimensions: [("version", ProgramVersion.current)]).record(1)
         var pool = Database.Configuration()
         pool.maximumConnections = configuration.databaseConnections
+        pool.waited = DaemonMetrics.databaseWait(metrics)
         let database = try Database(url: configuration.databaseURL, configuration: pool, logger: logger)
         try await checkSchema(logger)
-        let masterKeys = MasterKeys(configuration.masterKey, previous: configuration.previousMasterKey)
-        let client = try client(on: database, masterKeys, logger)
+        let client = try client(on: database, logger)
         let orchestrator = Orchestrator(
             database: database,
             sender: client,
-            masterKeys: masterKeys,
+            masterKeys: configuration.masterKeys,
             settings: settings,
             logger: logger
         )
-        let server = try server(of: orchestrator, masterKeys, metrics, onListening, logger)
+        metrics.readProcess()
+        DaemonMetrics.read(database, metrics)
+        DaemonMetrics.read(orchestrator, metrics)
+        let server = try server(of: orchestrator, metrics, onListening, logger)
         var group = ServiceGroupConfiguration(
             services: companions + [database, client] + orchestrator.services + [server],
             gracefulShutdownSignals: [.sigterm, .sigint],
@@ -83,17 +86,18 @@ struct Daemon: Sendable {
 
     // MARK: Parts
 
-    private func client(on database: Database, _ masterKeys: MasterKeys, _ logger: Logger) throws -> APNSClient {
+    private func client(on database: Database, _ logger: Logger) throws -> APNSClient {
         var transport = APNSClientConfiguration()
         transport.http2 = configuration.apnsHTTP2
         // A push also waits for its connection, so reconnecting has the same longest delay as retrying.
         transport.maximumReconnectDelay = configuration.apnsRetryMaximum
+        transport.proxy = configuration.apnsProxy
         return try APNSClient(
             endpoints: configuration.endpoints,
             caFile: configuration.apnsCAFile,
             providerTokens: SharedProviderTokens(
                 database: database,
-                masterKeys: masterKeys,
+                masterKeys: configuration.masterKeys,
                 logger: logger
             ),
             configuration: transport,
@@ -116,18 +120,18 @@ struct Daemon: Sendable {
 
     private func server(
         of orchestrator: Orchestrator,
-        _ masterKeys: MasterKeys,
         _ metrics: PrometheusMetrics,
         _ onListening: @escaping @Sendable (String, Orchestrator, Console?) async throws -> Void,
         _ logger: Logger
     ) throws -> HTTPServer {
-        let keys = [masterKeys.current, masterKeys.previous].compactMap { $0 }
+        let keys = [configuration.masterKeys.current] + configuration.masterKeys.others
         let console = configuration.servesConsole ? Console(seal: try SessionSeal(masterKeys: keys)) : nil
         return HTTPServer(
             service: orchestrator,
             configuration: HTTPServerConfiguration(
                 host: configuration.httpHost,
                 port: configuration.httpPort,
+                phonesListener: configuration.phonesListener,
                 metricsListener: configuration.metricsListener,
                 requestsPerSecond: configuration.httpRateLimit,
                 drainDelay: configuration.drainDelay
@@ -135,9 +139,11 @@ struct Daemon: Sendable {
             metrics: metrics,
             console: console,
             onListening: { address in
-                guard address.purpose == .api else {
-                    logger.info("serving metrics without a key", metadata: ["address": "\(address)"])
-                    return
+                switch address.purpose {
+                case .phones: return logger.info("serving phones", metadata: ["address": "\(address)"])
+                case .metrics:
+                    return logger.info("serving metrics without a key", metadata: ["address": "\(address)"])
+                case .api: break
                 }
                 do {
                     try await onListening(address.url, orchestrator, console)

@@ -26,8 +26,15 @@ struct DeploymentSampleTests {
         let text = try String(contentsOf: Self.sample("deploy/tally.env"), encoding: .utf8)
         let page = try Document(path: "docs/guides/deploy.md").text()
         let empty = text.split(separator: "\n").filter { $0.hasSuffix("=") }
-        #expect(empty == ["TALLY_MASTER_KEY=", "TALLY_BOOTSTRAP_KEY="])
+        #expect(empty == ["TALLY_BOOTSTRAP_KEY="])
         for line in empty { #expect(page.contains("sed -i \"s|^\(line).*|\(line)$(openssl"), "\(line)") }
+        let credential = "/etc/tally/master-key"
+        #expect(page.contains("(umask 077 && openssl rand -base64 32 > \(credential))"))
+        for name in ["tallyd", "tallyd-migrate"] {
+            let settings = try Self.unit(name)
+            #expect(settings["[Service]LoadCredential"] == "master-key:\(credential)")
+            #expect(settings["[Service]Environment"] == "TALLY_MASTER_KEY_FILE=%d/master-key")
+        }
     }
 
     @Test("the unit drains for longer than the daemon takes, and migrates nothing by itself")
@@ -92,11 +99,18 @@ struct DeploymentSampleTests {
         #expect(services["tally"]?["depends_on"]?["migrate"]?["condition"]?.string == "service_completed_successfully")
         let ignored = try String(contentsOf: Document.root.appending(path: ".gitignore"), encoding: .utf8)
             .split(separator: "\n")
-        let password = try #require(documents[0]["secrets"]?["postgres-password"]?["file"]?.string)
-        let secrets = [services["migrate"], services["tally"]].map { $0?["env_file"]?.string } + [password]
-        for secret in secrets {
-            let name = try #require(secret).replacing("./", with: "")
-            #expect(ignored.contains("/docs/samples/deploy/\(name)"), "what holds secrets is not for git: \(name)")
+        #expect(ignored.contains("/docs/samples/deploy/secrets/"), "what holds secrets is not for git")
+        let secrets = documents[0]["secrets"]?.object?.entries ?? []
+        #expect(secrets.count == 4)
+        for (name, secret) in secrets { #expect(secret["file"]?.string == "./secrets/\(name)") }
+        for service in ["migrate", "tally"] {
+            let names = services[service]?["secrets"]?.array?.compactMap(\.string) ?? []
+            #expect(names.allSatisfy { name in secrets.contains { $0.key == name } })
+            for (name, value) in services[service]?["environment"]?.object?.entries ?? [] {
+                #expect(DaemonConfiguration.keys.contains { [$0.name, $0.fileName].contains(name) }, "\(name)")
+                guard let path = value.string, path.hasPrefix("/run/") else { continue }
+                #expect(names.contains { path == "/run/secrets/\($0)" }, "\(path)")
+            }
         }
         let rules = try #require(documents[1]["groups"]?.array?.first?["rules"]?.array)
         for rule in rules {

@@ -23,7 +23,7 @@ struct ReferenceTests {
     func metrics() throws {
         let documented = Set(
             try Document(path: "docs/reference/metrics.md").tableRows().compactMap(\.first)
-                .filter { $0.hasPrefix("`tally_") }
+                .filter { $0.hasPrefix("`tally_") || $0.hasPrefix("`process_") }
                 .map { $0.trimmingCharacters(in: ["`"]) }
         )
         let inSources = try Self.metricsOfTheSources()
@@ -141,10 +141,12 @@ struct ReferenceTests {
         var names: Set<String> = []
         for path in Document.files(in: "Sources", ending: ".swift") {
             let text = try Document(path: path).text()
-            for match in text.matches(of: /(Counter|Gauge|Timer|gauge)?\(?\s*(?:label: )?"(tally[_.][a-z_.]*[a-z])"/) {
+            for match in text.matches(
+                of: /(Counter|Gauge|Timer|gauge)?\(?\s*(?:label: )?"((?:tally|process)[_.][a-z_.]*[a-z])"/
+            ) {
                 let label = String(match.output.2)
                 // The channel of LISTEN and NOTIFY, and a lock.
-                guard label != "tally_work", !label.hasPrefix("tally.app") else { continue }
+                guard !["tally_work", "process_id"].contains(label), !label.hasPrefix("tally.app") else { continue }
                 names.insert(label.replacing(".", with: "_"))
             }
         }

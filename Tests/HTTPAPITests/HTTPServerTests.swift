@@ -1,5 +1,6 @@
 import Foundation
 import FoundationNetworking
+import HTTPTypes
 import Logging
 import Orchestrator
 import ServiceLifecycle
@@ -30,6 +31,42 @@ struct HTTPServerTests {
             #expect(try await Self.status(metrics + "/v1/apps", key: "admin") == 404)
             let header = String(repeating: "x", count: 20_000)
             #expect(try await Self.status(api + "/health/live", key: header) != 200)
+            await group.triggerGracefulShutdown()
+        }
+    }
+
+    @Test(
+        "Phones have a listener of their own, which takes reports with tickets and hides the rest",
+        .timeLimit(.minutes(1))
+    )
+    func phonesListener() async throws {
+        let configuration = HTTPServerConfiguration(port: 0, phonesListener: (host: "127.0.0.1", port: 0))
+        try await Self.withServer(RecordingService(), configuration) { group, addresses in
+            let phones = try #require(await addresses.first { $0.purpose == .phones }).url
+            let app = phones + "/v1/apps/com.example.mine"
+            let device = app + "/devices/d1"
+            let card = app + "/activities/a1/subscriptions/d1"
+            let token = #"{"update_token":"00ff"}"#
+            #expect(try await Self.status(device, .put, key: "ticket", body: Bodies.device) == 418)
+            #expect(try await Self.status(card, .put, key: "ticket", body: token) == 418)
+            #expect(try await Self.status(app + "/devices/d2", .put, key: "ticket", body: Bodies.device) == 403)
+            for (url, body) in [(device, Bodies.device), (card, token)] {
+                for key in [nil, "admin", "register", "nobody"] {
+                    #expect(try await Self.status(url, .put, key: key, body: body) == 401, "\(url) \(key ?? "no key")")
+                }
+            }
+            for key in [nil, "ticket", "admin"] {
+                for path in ["/v1/apps", "/health/live", "/health/ready", "/metrics", "/openapi.yaml", "/"] {
+                    #expect(try await Self.status(phones + path, key: key) == 404, "\(path)")
+                }
+                for (method, url) in [
+                    (HTTPRequest.Method.get, device), (.delete, device), (.delete, card), (.post, device),
+                ] {
+                    #expect(try await Self.status(url, method, key: key) == 404, "\(method) \(url)")
+                }
+                let tickets = app + "/registration-tickets"
+                #expect(try await Self.status(tickets, .post, key: key, body: "{}") == 404)
+            }
             await group.triggerGracefulShutdown()
         }
     }
@@ -133,8 +170,18 @@ struct HTTPServerTests {
         }
     }
 
-    private static func status(_ text: String, key: String? = nil) async throws -> Int {
+    private static func status(
+        _ text: String,
+        _ method: HTTPRequest.Method = .get,
+        key: String? = nil,
+        body: String? = nil
+    ) async throws -> Int {
         var request = URLRequest(url: try #require(URL(string: text)))
+        request.httpMethod = method.rawValue
+        if let body {
+            request.httpBody = Data(body.utf8)
+            request.setValue("application/json", forHTTPHeaderField: "Content-Type")
+        }
         if let key { request.setValue("Bearer \(key)", forHTTPHeaderField: "Authorization") }
         // A session of its own: its connections end with it, so that shutdown waits for none.
         let session = URLSession(configuration: .ephemeral)

@@ -1,5 +1,7 @@
 import CoreMetrics
+import Foundation
 import Metrics
+import Synchronization
 import Testing
 
 @testable import HTTPAPI
@@ -55,6 +57,51 @@ struct PrometheusMetricsTests {
         gauge.record(7)
         gauge.record(value)
         #expect(metrics.render() == "# TYPE pool_size gauge\npool_size \(text)\n")
+    }
+
+    @Test("A reading is made for each page")
+    func readings() {
+        let value = Atomic(1)
+        metrics.gauge("read") { Double(value.load(ordering: .relaxed)) }
+        metrics.counter("read_total") { Double(value.load(ordering: .relaxed)) / 2 }
+        for number in 1...2 {
+            value.store(number, ordering: .relaxed)
+            let half = number == 1 ? "0.5" : "1"
+            #expect(
+                metrics.render() == """
+                    # TYPE read gauge
+                    read \(number)
+                    # TYPE read_total counter
+                    read_total \(half)
+
+                    """
+            )
+        }
+    }
+
+    @Test("The figures of the process are those of the kernel")
+    func process() throws {
+        metrics.readProcess()
+        func value(_ name: String) throws -> Double {
+            let line = metrics.render().split(separator: "\n").first { $0.hasPrefix(name + " ") }
+            return try #require(line.flatMap { Double($0.dropFirst(name.count + 1)) })
+        }
+        var files: [FileHandle] = []
+        for _ in 1...200 { files.append(try #require(FileHandle(forReadingAtPath: "/dev/null"))) }
+        #expect(try value("process_open_fds") > 200)
+        for file in files { try file.close() }
+        // This test's own memory is a part of it.
+        let block = [UInt8](repeating: 1, count: 32 << 20)
+        #expect(try value("process_resident_memory_bytes") > Double(block.count))
+        let spent = try value("process_cpu_seconds_total")
+        var sum = 0.0
+        while try value("process_cpu_seconds_total") <= spent { sum += Double(block.reduce(0) { $0 &+ $1 }) }
+        #expect(sum >= 0)
+        let start = try value("process_start_time_seconds")
+        let now = Date().timeIntervalSince1970
+        #expect(start <= now)
+        // A process of the tests lives for hours at most; a wrong unit is years away.
+        #expect(start > now - 86_400)
     }
 
     @Test("Meters go up and down")

@@ -15,7 +15,12 @@ struct PoolTests {
 
     @Test("More callers than connections are all served, and no more connections are made than allowed")
     func contention() async throws {
-        try await withDatabase(configuration: configuration { $0.maximumConnections = 3 }) { database in
+        let waits = Atomic(0)
+        let configuration = configuration {
+            $0.maximumConnections = 3
+            $0.waited = { wait in if wait >= .zero { waits.add(1, ordering: .relaxed) } }
+        }
+        try await withDatabase(configuration: configuration) { database in
             let processes = try await withThrowingTaskGroup(of: Int32.self) { group in
                 for _ in 0..<200 {
                     group.addTask {
@@ -30,6 +35,7 @@ struct PoolTests {
                 return processes
             }
             #expect((1...3).contains(processes.count))
+            #expect(waits.load(ordering: .relaxed) == 200)
             #expect(database.statistics.idle == database.statistics.connections)
             #expect(database.statistics.waiting == 0)
         }

@@ -4,6 +4,8 @@ package import HTTP2Engine
 package struct APNSClientConfiguration: Sendable, Hashable {
     /// Who writes and reads the frames of the connections.
     package var http2 = HTTP2Implementation.tally
+    /// The proxy that every connection goes through; nil: none.
+    package var proxy: APNSProxy?
     /// The maximum number of concurrent connections for one (endpoint, team, key), 1 to 64.
     ///
     /// They are opened on demand. With Apple's usual 1,000 streams and a round trip of 50 ms, sixteen connections carry
@@ -13,7 +15,7 @@ package struct APNSClientConfiguration: Sendable, Hashable {
     package var maximumRequestsPerConnection = 1_000_000_000
     /// How long a sent request waits for its answer. After that its outcome is unknown.
     package var requestTimeout: Duration = .seconds(10)
-    /// The timeout for name lookup, TCP, TLS and the first SETTINGS together.
+    /// The timeout for name lookup, TCP, the proxy, TLS and the first SETTINGS together.
     package var connectTimeout: Duration = .seconds(10)
     /// The pause after the first failed connection. Each further failure doubles it.
     package var reconnectDelay: Duration = .milliseconds(500)

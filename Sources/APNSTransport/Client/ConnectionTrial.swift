@@ -20,8 +20,15 @@ final class ConnectionTrial: HTTP2ClientHandler {
     }
 
     /// Begins the trial, which ends within `deadline`.
-    func begin(loop: EventLoop, context: TLSContext, endpoint: APNSEndpoint, deadline: Duration) {
+    func begin(
+        loop: EventLoop,
+        context: TLSContext,
+        endpoint: APNSEndpoint,
+        through proxy: APNSProxy?,
+        deadline: Duration
+    ) {
         var limits = HTTP2ClientConfiguration()
+        limits.proxy = proxy?.proxy
         limits.connectTimeout = deadline
         let connection = endpoint.connection(on: loop, context: context, limits: limits, handler: self)
         self.connection = connection

@@ -106,7 +106,13 @@ final class TransportEngine {
             }
         }
         trials.append(trial)
-        trial.begin(loop: loop, context: context, endpoint: endpoint, deadline: deadline)
+        trial.begin(
+            loop: loop,
+            context: context,
+            endpoint: endpoint,
+            through: configuration.proxy,
+            deadline: deadline
+        )
     }
 
     /// Accepts no more work, lets open work finish, closes all connections, then calls `done`.

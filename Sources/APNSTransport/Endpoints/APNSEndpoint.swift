@@ -21,15 +21,22 @@ package struct APNSEndpoint: Sendable, Hashable {
         guard text.lowercased().hasPrefix("https://") else {
             throw refusal("the URL must begin with https://")
         }
-        var rest = text.dropFirst("https://".count)
-        if rest.hasSuffix("/") {
-            rest = rest.dropLast()
-        }
-        guard !rest.contains(where: { "/?#".contains($0) }) else {
-            throw refusal("the URL must be a host and a port only")
-        }
+        let rest = text.dropFirst("https://".count)
         guard !rest.contains("@") else {
             throw refusal("the URL must not carry credentials")
+        }
+        try self.init(authority: rest, defaultPort: 443, refusal: refusal)
+    }
+
+    /// Parses `host[:port][/]`. Without a default port, the text must have one.
+    init(
+        authority text: Substring,
+        defaultPort: UInt16?,
+        refusal: (String) -> APNSTransportError
+    ) throws(APNSTransportError) {
+        let rest = text.hasSuffix("/") ? text.dropLast() : text
+        guard !rest.contains(where: { "/?#".contains($0) }) else {
+            throw refusal("the URL must be a host and a port only")
         }
         let host: Substring
         var portText: Substring?
@@ -54,7 +61,7 @@ package struct APNSEndpoint: Sendable, Hashable {
         guard host.utf8.allSatisfy(Self.isHostByte) else {
             throw refusal("the host has characters that no host has")
         }
-        var port: UInt16 = 443
+        var port = defaultPort
         if let portText {
             // `UInt16` alone would accept a sign.
             let isDigits = portText.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
@@ -62,6 +69,9 @@ package struct APNSEndpoint: Sendable, Hashable {
                 throw refusal("the port is not a number from 1 to 65535")
             }
             port = number
+        }
+        guard let port else {
+            throw refusal("the URL has no port")
         }
         self.init(host: host.lowercased(), port: port)
     }

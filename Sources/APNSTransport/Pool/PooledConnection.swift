@@ -22,6 +22,7 @@ final class PooledConnection: HTTP2ClientHandler {
     func connect(loop: EventLoop, context: TLSContext, endpoint: APNSEndpoint, configuration: APNSClientConfiguration) {
         var limits = HTTP2ClientConfiguration()
         limits.implementation = configuration.http2
+        limits.proxy = configuration.proxy?.proxy
         limits.connectTimeout = configuration.connectTimeout
         limits.closeTimeout = configuration.requestTimeout
         limits.maximumRequests = configuration.maximumRequestsPerConnection

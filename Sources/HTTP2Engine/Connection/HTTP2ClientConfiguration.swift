@@ -2,7 +2,9 @@
 package struct HTTP2ClientConfiguration: Sendable {
     /// Who writes and reads the frames.
     package var implementation = HTTP2Implementation.tally
-    /// The limit for name lookup, TCP, TLS and the server's first SETTINGS, all together.
+    /// The proxy that connections go through; nil: none.
+    package var proxy: HTTPProxy?
+    /// The limit for name lookup, TCP, the proxy's answer, TLS and the server's first SETTINGS, all together.
     package var connectTimeout: Duration = .seconds(10)
     /// How long ``HTTP2ClientConnection/close()`` waits for open streams before it fails them.
     package var closeTimeout: Duration = .seconds(5)

@@ -12,6 +12,8 @@ package final class HTTP2ClientConnection {
     private enum State {
         case idle
         case connecting(Connector)
+        /// The wait for the proxy's answer.
+        case tunnelling(ProxyTunnel)
         /// The TLS handshake, then the wait for the server's first SETTINGS.
         case opening(Wire)
         case open(Wire)
@@ -83,8 +85,8 @@ package final class HTTP2ClientConnection {
         }
         let connector = Connector(
             loop: loop,
-            host: host,
-            port: port,
+            host: configuration.proxy?.host ?? host,
+            port: configuration.proxy?.port ?? port,
             timeout: configuration.connectTimeout
         ) { [self] result in
             reached(result)
@@ -217,8 +219,9 @@ package final class HTTP2ClientConnection {
         case .opening(let wire), .open(let wire), .closing(let wire):
             if dropped == nil { dropped = .some(error) }
             wire.end(error)
-        case .idle, .connecting:
+        case .idle, .connecting, .tunnelling:
             if case .connecting(let connector) = state { connector.cancel() }
+            if case .tunnelling(let tunnel) = state { tunnel.cancel() }
             state = .closed
             // The closure keeps this object alive until the handler has been called.
             loop.execute { [bound = LoopBound(self, to: loop)] in bound.value.finish(error) }
@@ -228,7 +231,7 @@ package final class HTTP2ClientConnection {
     private var wire: Wire? {
         switch state {
         case .opening(let wire), .open(let wire), .closing(let wire): wire
-        case .idle, .connecting, .closed: nil
+        case .idle, .connecting, .tunnelling, .closed: nil
         }
     }
 
@@ -243,21 +246,41 @@ package final class HTTP2ClientConnection {
             switch result {
             case .success(let connected): socket = connected
             case .failure(let error):
-                throw HTTP2Error(error.code == .timedOut ? .timedOut : .unreachable, host, cause: error)
+                let peer = configuration.proxy.map { "the proxy \($0)" } ?? host
+                throw HTTP2Error(error.code == .timedOut ? .timedOut : .unreachable, peer, cause: error)
             }
-            let session = try FrameSessions.client(
-                configuration.implementation,
-                maximumBody: configuration.maximumResponseBody,
-                maximumHeaders: configuration.maximumResponseHeaders
-            )
-            let wire = try Wire(loop: loop, socket: socket, tls: makeTLS(), session: session, lingerTime: nil)
-            self.session = session
-            state = .opening(wire)
-            wire.start(delegate: self)
+            guard let proxy = configuration.proxy else { return try open(socket) }
+            let tunnel = try ProxyTunnel(loop: loop, socket: socket, through: proxy, to: host, port: port) {
+                [self] result in
+                tunnelled(result)
+            }
+            state = .tunnelling(tunnel)
         } catch {
             state = .closed
             finish(error)
         }
+    }
+
+    private func tunnelled(_ result: Result<Socket, HTTP2Error>) {
+        guard case .tunnelling = state else { return }
+        do throws(HTTP2Error) {
+            try open(try result.get())
+        } catch {
+            state = .closed
+            finish(error)
+        }
+    }
+
+    private func open(_ socket: Socket) throws(HTTP2Error) {
+        let session = try FrameSessions.client(
+            configuration.implementation,
+            maximumBody: configuration.maximumResponseBody,
+            maximumHeaders: configuration.maximumResponseHeaders
+        )
+        let wire = try Wire(loop: loop, socket: socket, tls: makeTLS(), session: session, lingerTime: nil)
+        self.session = session
+        state = .opening(wire)
+        wire.start(delegate: self)
     }
 
     private func makeTLS() throws(HTTP2Error) -> TLSSession {

@@ -20,6 +20,8 @@ extension Access {
             try Self.check(scopes, of: principal, segments)
         case .registration:
             try Self.check([.register], of: principal, segments)
+        case .ticket:
+            throw Problem.unauthorized("A registration ticket is needed: 'Authorization: Bearer <ticket>'.")
         case .unboundAdmin:
             if !principal.allows(.admin) { throw Problem.missingScope(.admin) }
             if principal.app != nil { throw Problem.appForbidden("This needs an admin key that is bound to no app.") }
@@ -37,7 +39,7 @@ extension Access {
     }
 
     private func check(_ ticket: RegistrationTicket, _ segments: PathSegments) throws(Problem) {
-        guard self == .registration else { throw .ticketForbidden() }
+        guard self == .registration || self == .ticket else { throw .ticketForbidden() }
         let activity = segments["activity_id"].flatMap { ActivityID($0) }
         try ticket.check(
             app: segments["bundle_id"].flatMap { BundleID($0) },

@@ -2,6 +2,10 @@
 package enum MetricHelp {
     /// Texts by Prometheus name. They have no quotes and line breaks, which would need escaping.
     package static let texts: [String: String] = [
+        "process_cpu_seconds_total": "CPU time of this process, of the user and of the system.",
+        "process_resident_memory_bytes": "Resident memory of this process.",
+        "process_open_fds": "Open file descriptors of this process.",
+        "process_start_time_seconds": "When this process started, in seconds since 1970.",
         "tally_http_requests_total": "Requests to the API. The route is the path with braces, or unmatched.",
         "tally_http_request_duration_seconds": "From the head of a request to its answer.",
         "tally_http_event_readers": "Connections that follow /v1/events.",
@@ -20,6 +24,12 @@ package enum MetricHelp {
         "tally_clock_skew_seconds": "How far the clock of the database is ahead of the clock of this daemon.",
         "tally_build_info": "Always 1. The label is the version of the daemon.",
         "tally_database_reachable": "1 if the database answered the last look at its clock.",
+        "tally_database_connections": "Connections to the database, with those being opened.",
+        "tally_database_connections_idle": "Connections to the database that are ready and unused.",
+        "tally_database_waiting": "Callers inside this daemon that wait for a connection to the database.",
+        "tally_database_wait_seconds": "From asking for a connection to the database to having one or giving up.",
+        "tally_intake_waiting": "Changes that wait to be accepted.",
+        "tally_intake_expected_wait_seconds": "How long a change that comes now would wait to be accepted.",
         "tally_token_waits_overdue_total": "Cards whose update token did not come within token_wait_seconds.",
         "tally_activities_deleted_total": "Activities that this daemon deleted after their retention time.",
         "tally_timeline_rows_lost_total": "Rows of the timeline that were dropped because the database was too slow.",

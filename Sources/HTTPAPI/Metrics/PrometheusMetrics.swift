@@ -12,12 +12,20 @@ package final class PrometheusMetrics: MetricsFactory, Sendable {
     package static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
     private let families = Mutex<[String: MetricFamily]>([:])
+    private let readings = Mutex<[Reading]>([])
+
+    /// A series whose value is read for each page.
+    private struct Reading: Sendable {
+        let series: GaugeSeries
+        let value: @Sendable () -> Double
+    }
 
     /// Creates a factory without metrics.
     package init() {}
 
     /// All series, sorted by name and then by labels. With `app`, only those labelled with this app.
     package func render(only app: BundleID? = nil) -> String {
+        for reading in readings.withLock({ $0 }) { reading.series.record(reading.value()) }
         // Copies only references under the lock and builds the text outside it.
         let snapshot = families.withLock { $0 }
         var text = ""
@@ -25,6 +33,18 @@ package final class PrometheusMetrics: MetricsFactory, Sendable {
             family.render(only: app.map { MetricName.labels([("app", $0.rawValue)]) }, into: &text)
         }
         return text
+    }
+
+    /// Adds a gauge without labels. Each page shows what `value` returns then.
+    package func gauge(_ name: String, reading value: @escaping @Sendable () -> Double) {
+        let series = series(name, .gauge, []) { GaugeSeries() }
+        readings.withLock { $0.append(Reading(series: series, value: value)) }
+    }
+
+    /// The same for a number that only grows. The name ends in `_total`.
+    package func counter(_ name: String, reading value: @escaping @Sendable () -> Double) {
+        let series = series(name, .counter, []) { GaugeSeries() }
+        readings.withLock { $0.append(Reading(series: series, value: value)) }
     }
 
     package func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {

@@ -8,6 +8,8 @@ enum Access: Sendable, Hashable {
     case scope(Scope)
     /// A key with the scope `register`, or a ticket for the device in the path.
     case registration
+    /// A ticket for the device in the path. A key is not enough.
+    case ticket
     /// A key with one of these scopes and access to the app in the path. The body decides which scope is needed.
     case anyScope([Scope])
     /// An `admin` key that is bound to no app.
@@ -17,7 +19,7 @@ enum Access: Sendable, Hashable {
     var bodyLimit: Int? {
         switch self {
         // Every phone may send such a body, and as slowly as it likes.
-        case .registration: 16 << 10
+        case .registration, .ticket: 16 << 10
         case .open, .scope, .anyScope, .unboundAdmin: nil
         }
     }

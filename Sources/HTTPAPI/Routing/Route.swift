@@ -32,6 +32,11 @@ struct Route: Sendable {
         self.handler = handler
     }
 
+    /// The same route for other callers.
+    func limited(to access: Access) -> Route {
+        Route(method, path, access, query: query, body: takesBody, handler)
+    }
+
     /// The query parameters of every list.
     static let paging: Set<String> = ["limit", "cursor"]
 }

@@ -30,4 +30,10 @@ extension RouteTable {
             metrics: metrics
         )
     }
+
+    /// What phones report with their tickets, and nothing else.
+    static func phones(service: any TallyService, metrics: PrometheusMetrics) -> RouteTable {
+        let reports = (Route.devices(service) + Route.subscriptions(service)).filter { $0.access == .registration }
+        return RouteTable(reports.map { $0.limited(to: .ticket) }, metrics: metrics, hidesTheRest: true)
+    }
 }

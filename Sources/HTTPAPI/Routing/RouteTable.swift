@@ -7,9 +7,12 @@ struct RouteTable: Sendable {
     let routes: [Route]
     private let root: Node
     private let unmatched: RequestMeter
+    private let hidesTheRest: Bool
 
     /// - `metrics`: counts the requests of each route.
-    init(_ routes: [Route], metrics: any MetricsFactory) {
+    /// - `hidesTheRest`: whether everything else is 404 for everybody, also other methods of the same paths.
+    init(_ routes: [Route], metrics: any MetricsFactory, hidesTheRest: Bool = false) {
+        self.hidesTheRest = hidesTheRest
         self.routes = routes
         root = Node(routes.map { ($0.path.pathSegments[...], Endpoint($0, metrics)) })
         // Uses one series, so that a method that a caller invents does not create its own.
@@ -29,18 +32,24 @@ struct RouteTable: Sendable {
         let meter: RequestMeter
     }
 
+    /// 404 for everybody.
+    private var nothing: Match {
+        Match(route: nil, segments: PathSegments(), methods: [], isOpen: true, meter: unmatched)
+    }
+
     /// Looks up a path as the caller sent it. A literal segment wins over a segment in braces. `HEAD` uses the route of
     /// `GET`.
     func match(_ method: HTTPRequest.Method, path: String) -> Match {
         let segments = path.pathSegments
         // No id is empty, so such a path is a mistake, or a client removed `.` or `..`. The answer needs no key.
         guard !segments.contains("") else {
-            return Match(route: nil, segments: PathSegments(), methods: [], isOpen: true, meter: unmatched)
+            return nothing
         }
         var values: [String] = []
         let endpoints = root.find(segments, from: 0, &values)?.endpoints ?? []
         let asked = method == .head ? .get : method
         guard let endpoint = endpoints.first(where: { $0.route.method == asked }) else {
+            if hidesTheRest { return nothing }
             let methods = endpoints.flatMap { $0.route.method == .get ? ["GET", "HEAD"] : [$0.route.method.rawValue] }
             return Match(
                 route: nil,

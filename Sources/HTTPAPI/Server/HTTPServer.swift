@@ -6,7 +6,8 @@ import NIOCore
 import NIOHTTP1
 import ServiceLifecycle
 
-/// The HTTP API as a service: routes over a ``TallyService``, on one listener, with an optional second one for metrics.
+/// The HTTP API as a service: routes over a ``TallyService``, with optional listeners of their own for
+/// phones and for metrics.
 ///
 /// On a graceful shutdown it accepts no more connections and finishes the open requests.
 package struct HTTPServer: Service, CustomStringConvertible {
@@ -53,6 +54,10 @@ package struct HTTPServer: Service, CustomStringConvertible {
         if let address = configuration.metricsListener {
             let routes = RouteTable([.openMetrics(metrics)], metrics: metrics)
             listeners.insert(listener(.metrics, routes, limits, host: address.host, port: address.port), at: 0)
+        }
+        if let address = configuration.phonesListener {
+            let routes = RouteTable.phones(service: service, metrics: metrics)
+            listeners.insert(listener(.phones, routes, limits, host: address.host, port: address.port), at: 0)
         }
         try await drain.run(
             ServiceGroup(configuration: .init(services: listeners, logger: logger)),

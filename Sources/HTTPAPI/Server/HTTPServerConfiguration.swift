@@ -4,6 +4,8 @@ package struct HTTPServerConfiguration: Sendable {
     package var host: String
     /// The port to listen on; 0: any free port.
     package var port: Int
+    /// An extra listener that takes only reports with tickets; nil: none.
+    package var phonesListener: (host: String, port: Int)?
     /// An extra listener that serves `/metrics` without a key; nil: none.
     package var metricsListener: (host: String, port: Int)?
     /// The most bytes of a body (1 MiB). A longer one gets 413.
@@ -21,6 +23,7 @@ package struct HTTPServerConfiguration: Sendable {
     package init(
         host: String = "127.0.0.1",
         port: Int = 8080,
+        phonesListener: (host: String, port: Int)? = nil,
         metricsListener: (host: String, port: Int)? = nil,
         maximumBodySize: Int = 1 << 20,
         maximumHeaderSize: Int = 16 << 10,
@@ -31,6 +34,7 @@ package struct HTTPServerConfiguration: Sendable {
     ) {
         self.host = host
         self.port = port
+        self.phonesListener = phonesListener
         self.metricsListener = metricsListener
         self.maximumBodySize = maximumBodySize
         self.maximumHeaderSize = maximumHeaderSize
@@ -63,6 +67,7 @@ package struct ListeningAddress: Sendable, Hashable, CustomStringConvertible {
     /// The routes of a listener.
     package enum Purpose: Sendable, Hashable {
         case api
+        case phones
         case metrics
     }
 

@@ -30,6 +30,7 @@ struct ListeningError: Error, CustomStringConvertible {
         let purpose =
             switch address.purpose {
             case .api: "the API"
+            case .phones: "phones"
             case .metrics: "metrics"
             }
         return "cannot listen for \(purpose) on \(address): \(words)"

@@ -123,6 +123,12 @@ extension Orchestrator {
         return try await versionUse.unused(obstacles)
     }
 
+    /// The changes that wait to be accepted.
+    package var waitingChanges: Int { intake.changes.backlog.count }
+
+    /// How long a change that comes now would wait to be accepted.
+    package var expectedIntakeWait: Duration { intake.changes.backlog.wait ?? .zero }
+
     var intakeLimit: IntakeLimit { IntakeLimit(waiting: settings.intakeLimit, wait: settings.intakeWait) }
 
     /// Lets the timeline of an activity tell which requests came to nothing: a card may stand still for that alone.

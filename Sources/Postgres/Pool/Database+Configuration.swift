@@ -24,6 +24,8 @@ extension Database {
         package var shutdownTimeout = Duration.seconds(10)
         /// The maximum number of prepared statements per connection; default 500.
         package var statementCacheCapacity = 500
+        /// Called for each request for a connection with the time until it was granted or refused.
+        package var waited: (@Sendable (Duration) -> Void)?
         /// Shown in `pg_stat_activity`; default `tally`.
         package var applicationName = "tally"
 

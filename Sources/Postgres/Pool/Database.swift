@@ -111,7 +111,9 @@ package final class Database: Service, Sendable, CustomStringConvertible {
     }
 
     private func lend() async throws(PostgresError) -> PostgresConnection {
-        let deadline = ContinuousClock.now + configuration.acquireTimeout
+        let began = ContinuousClock.now
+        defer { configuration.waited?(began.duration(to: .now)) }
+        let deadline = began + configuration.acquireTimeout
         switch await pool.acquire(until: deadline) {
         case .session(let session) where session.isAlive():
             return loan(session)

@@ -4,7 +4,7 @@ import Logging
 import Postgres
 import ServiceLifecycle
 
-/// While the master key is being replaced: seals with the new one what lies in the database under the previous one.
+/// While the master key is being replaced: seals with the new one what lies in the database under another one.
 ///
 /// It looks again every minute, because a daemon that does not know the new key yet may still seal with the old one.
 struct MasterKeyRotation: Service, CustomStringConvertible {
@@ -15,7 +15,7 @@ struct MasterKeyRotation: Service, CustomStringConvertible {
     /// What one pass found.
     struct Findings: Equatable {
         var resealed = 0
-        /// Sealed with neither key.
+        /// Sealed with none of the keys.
         var unreadable = 0
     }
 
@@ -24,7 +24,7 @@ struct MasterKeyRotation: Service, CustomStringConvertible {
     var description: String { "master-key-rotation" }
 
     func run() async {
-        guard keys.previous != nil else {
+        guard !keys.others.isEmpty else {
             // Nothing is being replaced.
             try? await gracefulShutdown()  // throws only when cancelled
             return
@@ -35,7 +35,7 @@ struct MasterKeyRotation: Service, CustomStringConvertible {
     private func report(_ findings: Findings) {
         if findings.unreadable > 0 {
             logger.error(
-                "secrets open neither with TALLY_MASTER_KEY nor with TALLY_MASTER_KEY_PREVIOUS",
+                "secrets open with no key in TALLY_MASTER_KEY",
                 metadata: ["count": "\(findings.unreadable)"]
             )
         } else if findings.resealed > 0 {

@@ -1,28 +1,32 @@
 package import Cryptography
 
-/// The master key, and the one before it while it is being replaced.
+/// The master key, and others while it is being replaced.
 ///
-/// What is sealed is sealed with the current one; what was sealed or signed with the previous one is still believed.
+/// The current one seals and signs. What any of them sealed or signed is believed.
 package struct MasterKeys: Sendable {
     package let current: SymmetricKey
-    package let previous: SymmetricKey?
+    package let others: [SymmetricKey]
 
-    package init(_ current: SymmetricKey, previous: SymmetricKey? = nil) {
+    package init(_ current: SymmetricKey, others: [SymmetricKey] = []) {
         self.current = current
-        self.previous = previous
+        self.others = others
     }
 
     func seal(_ bytes: [UInt8], authenticating context: [UInt8]) throws(CryptographyError) -> [UInt8] {
         try AESGCM.seal(bytes, key: current, authenticating: context)
     }
 
-    /// - Throws: `authenticationFailed` if it was sealed with neither, or for another context.
+    /// - Throws: `authenticationFailed` if it was sealed with none of them, or for another context.
     func open(_ sealed: [UInt8], authenticating context: [UInt8]) throws(CryptographyError) -> [UInt8] {
-        do throws(CryptographyError) {
-            return try AESGCM.open(sealed, key: current, authenticating: context)
-        } catch {
-            guard error.code == .authenticationFailed, let previous else { throw error }
-            return try AESGCM.open(sealed, key: previous, authenticating: context)
+        var remaining = others[...]
+        var key = current
+        while true {
+            do throws(CryptographyError) {
+                return try AESGCM.open(sealed, key: key, authenticating: context)
+            } catch {
+                guard error.code == .authenticationFailed, let next = remaining.popFirst() else { throw error }
+                key = next
+            }
         }
     }
 
@@ -35,14 +39,14 @@ package struct MasterKeys: Sendable {
     }
 
     private func opens(_ sealed: [UInt8], authenticating context: [UInt8]) -> Bool {
-        // Why it does not open is of no interest: the caller then tries the other key, and hears of that.
+        // Why it does not open is of no interest: the caller then tries the other keys, and hears of that.
         (try? open(sealed, authenticating: context)) != nil
     }
 
     /// Keys for one use, each derived from a master key (HKDF): the current one's first.
     package func derived(for use: String) throws(CryptographyError) -> [[UInt8]] {
         var keys: [[UInt8]] = []
-        for key in [current, previous].compactMap({ $0 }) {
+        for key in [current] + others {
             keys.append(
                 try HKDFSHA256.derive(
                     from: key.secretBytes(),

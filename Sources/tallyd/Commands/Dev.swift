@@ -80,7 +80,7 @@ struct Dev: AsyncParsableCommand {
         let masterKey = try folder.secret(.masterKey) { Base64.encode(SecureRandom.bytes(SymmetricKey.byteCount)) }
         var configuration = DaemonConfiguration(
             databaseURL: cluster.connectionString(database: "tally"),
-            masterKey: try DaemonConfiguration.masterKey(masterKey)
+            masterKeys: try DaemonConfiguration.masterKeys(masterKey)
         )
         configuration.httpPort = port
         configuration.bootstrapKey = apiKey

@@ -40,7 +40,7 @@ struct Health: AsyncParsableCommand {
 
     /// The address at which this machine reaches a daemon with that configuration.
     static func address(_ reader: ConfigurationReader) throws -> String {
-        let configured = reader.text(.httpHost) ?? DaemonConfiguration.standardHTTPHost
+        let configured = try reader.text(.httpHost) ?? DaemonConfiguration.standardHTTPHost
         let host =
             switch configured {
             case "0.0.0.0": "127.0.0.1"

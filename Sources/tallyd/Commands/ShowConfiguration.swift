@@ -15,13 +15,19 @@ struct ShowConfiguration: AsyncParsableCommand {
         let keys = DaemonConfiguration.keys
         let width = keys.map(\.name.count).max() ?? 0
         for key in keys {
-            let value = reader.text(key).map { key.isSecret ? "********" : $0 } ?? "-"
+            let value = try Self.value(of: key, reader)
             print(key.name.padding(to: width), value.padding(to: 28), "#", key.help)
         }
         if !reader.unknown.isEmpty { print("\nNot known, and do nothing:") }
         for setting in reader.unknown { print(setting.description.printable()) }
         _ = try DaemonConfiguration(reader)
         print("\nAll settings can be used.")
+    }
+
+    /// A secret shows only which file it comes from, if it does.
+    private static func value(of key: ConfigurationKey, _ reader: ConfigurationReader) throws -> String {
+        if let file = reader.file(key) { return "in \(file)".printable() }
+        return try reader.text(key).map { key.isSecret ? "********" : $0 } ?? "-"
     }
 }
 

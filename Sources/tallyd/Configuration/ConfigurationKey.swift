@@ -5,6 +5,9 @@ struct ConfigurationKey: Sendable {
     /// The description in `tallyd config`.
     let help: String
 
+    /// The setting with the path of a file that holds the value; nil unless the value is secret.
+    var fileName: String? { isSecret ? name + "_FILE" : nil }
+
     init(_ name: String, isSecret: Bool = false, _ help: String) {
         self.name = name
         self.isSecret = isSecret
@@ -22,6 +25,11 @@ struct ConfigurationKey: Sendable {
     )
     static let httpHost = ConfigurationKey("TALLY_HTTP_HOST", "address to listen on; default 127.0.0.1")
     static let httpPort = ConfigurationKey("TALLY_HTTP_PORT", "port to listen on, 0 for any; default 8080")
+    static let phonesHost = ConfigurationKey(
+        "TALLY_PHONES_HOST",
+        "address on which phones report with tickets, and nothing else is served; default 127.0.0.1"
+    )
+    static let phonesPort = ConfigurationKey("TALLY_PHONES_PORT", "port for that, 0 for any; default none: not at all")
     static let metricsHost = ConfigurationKey(
         "TALLY_METRICS_HOST",
         "address on which /metrics is served without a key, besides; default 127.0.0.1"
@@ -53,12 +61,7 @@ struct ConfigurationKey: Sendable {
     static let masterKey = ConfigurationKey(
         "TALLY_MASTER_KEY",
         isSecret: true,
-        "base64 of 32 bytes; seals signing keys at rest; required"
-    )
-    static let previousMasterKey = ConfigurationKey(
-        "TALLY_MASTER_KEY_PREVIOUS",
-        isSecret: true,
-        "a second key to read with, while the master key is replaced; default none"
+        "base64 of 32 bytes; seals signing keys at rest; several with commas while it is replaced; required"
     )
     static let bootstrapKey = ConfigurationKey(
         "TALLY_BOOTSTRAP_KEY",
@@ -72,6 +75,11 @@ struct ConfigurationKey: Sendable {
     static let apnsHTTP2 = ConfigurationKey(
         "TALLY_APNS_HTTP2",
         "who speaks HTTP/2 to APNs: tally, or nghttp2 for the library libnghttp2; default tally"
+    )
+    static let apnsProxy = ConfigurationKey(
+        "TALLY_APNS_PROXY",
+        isSecret: true,
+        "http://[user:password@]host:port of a proxy to APNs; default none"
     )
     static let apnsRetryMaximum = ConfigurationKey(
         "TALLY_APNS_RETRY_MAX_SECONDS",

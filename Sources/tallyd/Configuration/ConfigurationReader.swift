@@ -8,11 +8,13 @@ struct ConfigurationReader: Sendable {
     /// Settings that the daemon does not know, first those of the environment.
     let unknown: [UnknownSetting]
 
-    /// - Parameter file: A file with lines `KEY=value`, or nil.
+    /// - Parameters:
+    ///   - file: A file with lines `KEY=value`, or nil.
+    ///   - environment: The environment variables; tests pass others.
     /// - Throws: ``ConfigurationError`` if the file cannot be read.
-    init(file: String?) async throws {
-        var providers: [any ConfigProvider] = [EnvironmentVariablesProvider()]
-        var unknown = UnknownSetting.all(inEnvironment: ProcessInfo.processInfo.environment)
+    init(file: String?, environment: [String: String] = ProcessInfo.processInfo.environment) async throws {
+        var providers: [any ConfigProvider] = [EnvironmentVariablesProvider(environmentVariables: environment)]
+        var unknown = UnknownSetting.all(inEnvironment: environment)
         if let file {
             do {
                 providers.append(try await EnvironmentVariablesProvider(environmentFilePath: FilePath(file)))
@@ -26,17 +28,35 @@ struct ConfigurationReader: Sendable {
         self.unknown = unknown
     }
 
-    /// The value of a key. An empty value counts as absent.
-    func text(_ key: ConfigurationKey) -> String? {
-        let path = key.name.lowercased().split(separator: "_").map(String.init)
-        guard let value = reader.string(forKey: ConfigKey(path), isSecret: key.isSecret), !value.isEmpty else {
+    /// The value of a key, or for a secret the content of the file that its `…_FILE` names. An empty value counts as
+    /// absent.
+    func text(_ key: ConfigurationKey) throws(ConfigurationError) -> String? {
+        let value = value(key.name, isSecret: key.isSecret)
+        guard let path = file(key), let fileName = key.fileName else { return value }
+        guard value == nil else {
+            throw ConfigurationError(
+                key: key.name,
+                message: "is set, and \(fileName) names \(path) as well; remove one of them"
+            )
+        }
+        return try SecretFile(path: path, setting: fileName).content()
+    }
+
+    /// The path in the key's `…_FILE`.
+    func file(_ key: ConfigurationKey) -> String? {
+        key.fileName.flatMap { value($0, isSecret: false) }
+    }
+
+    private func value(_ name: String, isSecret: Bool) -> String? {
+        let path = name.lowercased().split(separator: "_").map(String.init)
+        guard let value = reader.string(forKey: ConfigKey(path), isSecret: isSecret), !value.isEmpty else {
             return nil
         }
         return value
     }
 
     func required(_ key: ConfigurationKey) throws(ConfigurationError) -> String {
-        guard let value = text(key) else {
+        guard let value = try text(key) else {
             let slip = unknown.first { $0.meant == key.name }
             let hint = slip.map { "; \($0.name) is, which nothing reads" } ?? ""
             throw ConfigurationError(key: key.name, message: "is not set\(hint): \(key.help)")
@@ -45,7 +65,7 @@ struct ConfigurationReader: Sendable {
     }
 
     func integer(_ key: ConfigurationKey, in range: ClosedRange<Int>) throws(ConfigurationError) -> Int? {
-        guard let text = text(key) else { return nil }
+        guard let text = try text(key) else { return nil }
         guard let value = Int(text), range.contains(value) else {
             throw ConfigurationError(
                 key: key.name,

@@ -2,6 +2,7 @@ import APNSTransport
 import ActivityModel
 import Configuration
 import Cryptography
+import Foundation
 import HTTP2Engine
 import Logging
 import Orchestrator
@@ -16,6 +17,8 @@ struct DaemonConfiguration: Sendable {
     var httpHost = Self.standardHTTPHost
     /// 0: any free port.
     var httpPort = Self.standardHTTPPort
+    /// The listener for phones alone; nil: none.
+    var phonesListener: (host: String, port: Int)?
     /// The listener that serves `/metrics` without a key; nil: none.
     var metricsListener: (host: String, port: Int)?
     /// Nil: no limit.
@@ -25,13 +28,12 @@ struct DaemonConfiguration: Sendable {
     var intakeLimit = Self.standard.intakeLimit
     var intakeWait = Self.standard.intakeWait
     var ringSize = Self.standard.ringSize
-    var masterKey: SymmetricKey
-    /// The old key during a rotation. It still decrypts, but ``masterKey`` encrypts.
-    var previousMasterKey: SymmetricKey?
+    var masterKeys: MasterKeys
     var bootstrapKey: String?
     var endpoints = APNSEndpoints()
     var apnsCAFile: String?
     var apnsHTTP2 = HTTP2Implementation.tally
+    var apnsProxy: APNSProxy?
     var apnsRetryMaximum = Self.standard.retryCap
     var eventRetention = Self.standard.eventRetention
     /// Nil: forever.
@@ -55,7 +57,7 @@ extension DaemonConfiguration {
     init(_ reader: ConfigurationReader) throws {
         self.init(
             databaseURL: try reader.required(.databaseURL),
-            masterKey: try Self.masterKey(try reader.required(.masterKey))
+            masterKeys: try Self.masterKeys(try reader.required(.masterKey))
         )
         do {
             try Database.check(url: databaseURL)
@@ -66,14 +68,12 @@ extension DaemonConfiguration {
             )
         }
         if let count = try reader.integer(.databaseConnections, in: 2...500) { databaseConnections = count }
-        if let host = reader.text(.httpHost) { httpHost = host }
+        if let host = try reader.text(.httpHost) { httpHost = host }
         if let port = try reader.integer(.httpPort, in: 0...65535) { httpPort = port }
-        metricsListener = try Self.metricsListener(reader)
-        previousMasterKey = try reader.text(.previousMasterKey).map { text in
-            try Self.masterKey(text, named: .previousMasterKey)
-        }
+        phonesListener = try Self.listener(reader, host: .phonesHost, port: .phonesPort)
+        metricsListener = try Self.listener(reader, host: .metricsHost, port: .metricsPort)
         httpRateLimit = try reader.integer(.httpRateLimit, in: 1...1_000_000)
-        if let word = reader.text(.console) {
+        if let word = try reader.text(.console) {
             guard word == "on" || word == "off" else {
                 throw ConfigurationError(key: ConfigurationKey.console.name, message: "is neither on nor off")
             }
@@ -82,29 +82,32 @@ extension DaemonConfiguration {
         if let count = try reader.integer(.intakeLimit, in: 100...1_000_000) { intakeLimit = count }
         if let seconds = try reader.integer(.intakeWait, in: 1...60) { intakeWait = .seconds(seconds) }
         if let count = try reader.integer(.ringSize, in: 1...1_000_000) { ringSize = count }
-        bootstrapKey = reader.text(.bootstrapKey)
+        bootstrapKey = try reader.text(.bootstrapKey)
         if let key = bootstrapKey, key.utf8.count < 16 {
             throw ConfigurationError(key: ConfigurationKey.bootstrapKey.name, message: "has fewer than 16 characters")
         }
-        apnsCAFile = reader.text(.apnsCAFile)
-        if let word = reader.text(.apnsHTTP2) {
+        apnsCAFile = try reader.text(.apnsCAFile)
+        if let word = try reader.text(.apnsHTTP2) {
             guard let implementation = HTTP2Implementation(rawValue: word) else {
                 throw ConfigurationError(key: ConfigurationKey.apnsHTTP2.name, message: "is neither tally nor nghttp2")
             }
             apnsHTTP2 = implementation
         }
+        apnsProxy = try reader.text(.apnsProxy).map { url in
+            try APNSProxy(url: url, name: ConfigurationKey.apnsProxy.name)
+        }
         if let seconds = try reader.integer(.apnsRetryMaximum, in: 1...3600) { apnsRetryMaximum = .seconds(seconds) }
         if let days = try reader.integer(.eventRetention, in: 1...365) { eventRetention = .seconds(days * 86_400) }
         activityRetention = try Self.retention(reader, .activityRetention, default: activityRetention)
         auditRetention = try Self.retention(reader, .auditRetention, default: auditRetention)
-        if let word = reader.text(.logLevel) {
+        if let word = try reader.text(.logLevel) {
             guard let level = Logger.Level(rawValue: word) else {
                 let levels = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
                 throw ConfigurationError(key: ConfigurationKey.logLevel.name, message: "is not one of \(levels)")
             }
             logLevel = level
         }
-        if let word = reader.text(.logFormat) {
+        if let word = try reader.text(.logFormat) {
             guard let format = LogFormat(rawValue: word) else {
                 throw ConfigurationError(key: ConfigurationKey.logFormat.name, message: "is neither text nor json")
             }
@@ -118,21 +121,22 @@ extension DaemonConfiguration {
         for environment in APNSEnvironment.allCases {
             for api in APNSAPI.allCases {
                 let key = ConfigurationKey.apnsURL(environment.rawValue, api.rawValue)
-                guard let url = reader.text(key) else { continue }
+                guard let url = try reader.text(key) else { continue }
                 try endpoints.setURL(url, environment: environment, api: api, name: key.name)
             }
         }
     }
 
     /// Refuses an address without a port, because it would silently do nothing.
-    private static func metricsListener(
-        _ reader: ConfigurationReader
+    private static func listener(
+        _ reader: ConfigurationReader,
+        host hostKey: ConfigurationKey,
+        port portKey: ConfigurationKey
     ) throws(ConfigurationError) -> (host: String, port: Int)? {
-        let host = reader.text(.metricsHost)
-        if let port = try reader.integer(.metricsPort, in: 0...65535) { return (host ?? "127.0.0.1", port) }
+        let host = try reader.text(hostKey)
+        if let port = try reader.integer(portKey, in: 0...65535) { return (host ?? "127.0.0.1", port) }
         guard host == nil else {
-            let message = "does nothing without \(ConfigurationKey.metricsPort.name)"
-            throw ConfigurationError(key: ConfigurationKey.metricsHost.name, message: message)
+            throw ConfigurationError(key: hostKey.name, message: "does nothing without \(portKey.name)")
         }
         return nil
     }
@@ -144,7 +148,7 @@ extension DaemonConfiguration {
         default: Duration?
     ) throws(ConfigurationError) -> Duration? {
         let days = 1...3650
-        switch reader.text(key) {
+        switch try reader.text(key) {
         case nil: return `default`
         case "forever": return nil
         case let text?:
@@ -158,13 +162,19 @@ extension DaemonConfiguration {
         }
     }
 
-    static func masterKey(_ text: String, named key: ConfigurationKey = .masterKey) throws -> SymmetricKey {
+    /// The keys of a list with commas.
+    static func masterKeys(_ text: String) throws(ConfigurationError) -> MasterKeys {
         do {
-            return try SymmetricKey(base64: text)
+            let keys = try text.split(separator: ",", omittingEmptySubsequences: false).map { part in
+                try SymmetricKey(base64: part.trimmingCharacters(in: .whitespacesAndNewlines))
+            }
+            // A split text has at least one part.
+            return MasterKeys(keys[0], others: Array(keys.dropFirst()))
         } catch {
             throw ConfigurationError(
-                key: key.name,
-                message: "is not the base64 text of 32 bytes; make one with: openssl rand -base64 32"
+                key: ConfigurationKey.masterKey.name,
+                message: "is not the base64 text of 32 bytes, or several of them with commas; "
+                    + "make one with: openssl rand -base64 32"
             )
         }
     }
@@ -172,11 +182,10 @@ extension DaemonConfiguration {
     /// The keys, in the order of `tallyd config`.
     static var keys: [ConfigurationKey] {
         [
-            .databaseURL, .databaseConnections, .httpHost, .httpPort, .metricsHost, .metricsPort, .httpRateLimit,
-            .console, .intakeLimit, .intakeWait, .ringSize,
-            .masterKey, .previousMasterKey, .bootstrapKey, .apnsCAFile,
-            .apnsHTTP2, .apnsRetryMaximum, .eventRetention, .activityRetention, .auditRetention, .logLevel, .logFormat,
-            .drainDelay,
+            .databaseURL, .databaseConnections, .httpHost, .httpPort, .phonesHost, .phonesPort, .metricsHost,
+            .metricsPort, .httpRateLimit, .console, .intakeLimit, .intakeWait, .ringSize,
+            .masterKey, .bootstrapKey, .apnsCAFile, .apnsHTTP2, .apnsProxy,
+            .apnsRetryMaximum, .eventRetention, .activityRetention, .auditRetention, .logLevel, .logFormat, .drainDelay,
         ]
             + APNSEnvironment.allCases.flatMap { environment in
                 APNSAPI.allCases.map { ConfigurationKey.apnsURL(environment.rawValue, $0.rawValue) }

@@ -41,7 +41,7 @@ extension UnknownSetting {
 
     /// Nil if the name is known, or has nothing to do with Tally.
     private init?(_ name: String, file: String?) {
-        let keys = DaemonConfiguration.keys.map(\.name)
+        let keys = DaemonConfiguration.keys.flatMap { [$0.name] + ($0.fileName.map { [$0] } ?? []) }
         guard !keys.contains(name), !Self.namesOfOthers.contains(name),
             !Self.beginningsOfOthers.contains(where: name.hasPrefix)
         else { return nil }

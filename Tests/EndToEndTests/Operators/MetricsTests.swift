@@ -40,7 +40,7 @@ struct MetricsTests {
     func documented() async throws {
         let page = try String(contentsOf: Places.document("reference/metrics.md"), encoding: .utf8)
         var documented: [String: String] = [:]
-        for line in page.split(separator: "\n") where line.hasPrefix("| `tally_") {
+        for line in page.split(separator: "\n") where line.contains(/^\| `(tally|process)_/) {
             let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
             documented[cells[0].trimmingCharacters(in: ["`"])] = cells[1]
         }
@@ -66,6 +66,10 @@ struct MetricsTests {
                 )
             }
             #expect(text.contains("tally_database_reachable 1"))
+            #expect(text.contains(/tally_database_wait_seconds_count [1-9]/))
+            #expect(text.contains(/tally_database_connections [1-9]/))
+            #expect(text.contains("tally_intake_waiting 0"))
+            #expect(text.contains(/process_open_fds [1-9]/))
             #expect(text.contains(#"tally_build_info{version="\#(ProgramVersion.current)"} 1"#))
             #expect(text.contains(#"tally_delivery_seconds_count{api="device",environment="production",urgency="#))
         }

@@ -72,7 +72,7 @@ struct PoolerTests {
         try Data(adapted.utf8).write(to: folder.url.appending(path: "sample.ini"))
         let masterKey = try #require(system.settings["TALLY_MASTER_KEY"])
         let settings = try String(contentsOf: Places.sample("deploy/tally.env"), encoding: .utf8)
-            .replacing("TALLY_MASTER_KEY=", with: "TALLY_MASTER_KEY=\(masterKey)")
+        try Data("\(masterKey)\n".utf8).write(to: folder.url.appending(path: "master-key"))
         try Data(settings.utf8).write(to: folder.url.appending(path: "tally.env"))
 
         // The server's account: it alone can enter the socket's folder, and PgBouncer refuses to be root.

@@ -10,11 +10,11 @@ import Testing
 
 @Suite("Replacing the master key", .timeLimit(.minutes(2)))
 struct MasterKeyRotationTests {
-    @Test("What the previous key sealed is read at once, and sealed with the new one for good")
+    @Test("What another key of the list sealed is read at once, and sealed with the new one for good")
     func rotation() async throws {
         try await withWorld { world in
             let old = world.orchestrator.masterKeys.current
-            let keys = MasterKeys(.generate(), previous: old)
+            let keys = MasterKeys(.generate(), others: [.generate(), old])
             func tokens(_ keys: MasterKeys) -> SharedProviderTokens {
                 SharedProviderTokens(database: world.database, masterKeys: keys, logger: world.orchestrator.logger)
             }
@@ -39,12 +39,12 @@ struct MasterKeyRotationTests {
         }
     }
 
-    @Test("What opens with neither key is left as it is, and counted")
+    @Test("What opens with no key is left as it is, and counted")
     func unreadable() async throws {
         try await withWorld { world in
             let rotation = MasterKeyRotation(
                 database: world.database,
-                keys: MasterKeys(.generate(), previous: .generate()),
+                keys: MasterKeys(.generate(), others: [.generate()]),
                 logger: world.orchestrator.logger
             )
             #expect(try await rotation.pass() == MasterKeyRotation.Findings(unreadable: 1))

@@ -1,0 +1,134 @@
+import Cryptography
+import Foundation
+import Orchestrator
+import Testing
+
+@testable import tallyd
+
+@Suite("Reading settings")
+struct ConfigurationReaderTests {
+    private static let key = Base64.encode([UInt8](repeating: 1, count: 32))
+    private static let another = Base64.encode([UInt8](repeating: 2, count: 32))
+
+    /// What a setting is, or the error about it.
+    private static func text(_ key: ConfigurationKey, _ environment: [String: String]) async throws -> String? {
+        try await ConfigurationReader(file: nil, environment: environment).text(key)
+    }
+
+    private static func withFile(_ bytes: [UInt8], _ body: (String) async throws -> Void) async throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "tally-secret-\(UUID().uuidString)").path
+        try Data(bytes).write(to: URL(filePath: path))
+        defer { try? FileManager.default.removeItem(atPath: path) }  // Left over, it would do no harm.
+        try await body(path)
+    }
+
+    @Test(
+        "A secret comes from the file that its setting with _FILE names, without the newline at the end",
+        arguments: ["s e c r e t", "s e c r e t\n", "s e c r e t\r\n", "s e c r e t\n\n"]
+    )
+    func secretFile(content: String) async throws {
+        try await Self.withFile(Array(content.utf8)) { path async throws in
+            for key in DaemonConfiguration.keys where key.isSecret {
+                #expect(try await Self.text(key, [key.name + "_FILE": path]) == "s e c r e t")
+                #expect(try await Self.text(key, [key.name + "_FILE": path, key.name: ""]) == "s e c r e t")
+            }
+            #expect(try await Self.text(.logLevel, ["TALLY_LOG_LEVEL_FILE": path]) == nil)
+        }
+    }
+
+    @Test("A line of the configuration file may name the file of a secret")
+    func lineNamesFile() async throws {
+        try await Self.withFile(Array("sixteen-letters-or-more\n".utf8)) { secret async throws in
+            try await Self.withFile(Array("TALLY_BOOTSTRAP_KEY_FILE=\(secret)\n".utf8)) { path async throws in
+                let reader = try await ConfigurationReader(file: path, environment: [:])
+                #expect(try reader.text(.bootstrapKey) == "sixteen-letters-or-more")
+                #expect(reader.unknown.isEmpty)
+            }
+        }
+    }
+
+    @Test("A value and a file at once are refused, with both named and neither quoted")
+    func both() async throws {
+        try await Self.withFile(Array("in-the-file".utf8)) { path async throws in
+            let settings = ["TALLY_BOOTSTRAP_KEY": "in-the-variable", "TALLY_BOOTSTRAP_KEY_FILE": path]
+            let error = await #expect(throws: ConfigurationError.self) {
+                try await Self.text(.bootstrapKey, settings)
+            }
+            let expected =
+                "TALLY_BOOTSTRAP_KEY: is set, and TALLY_BOOTSTRAP_KEY_FILE names \(path) as well; remove one of them"
+            #expect(error?.description == expected)
+        }
+    }
+
+    @Test(
+        "A file that holds no secret is refused by its name",
+        arguments: [
+            ([], "is empty"), (Array("\n".utf8), "is empty"), ([0xff], "is not UTF-8 text"),
+            ([UInt8](repeating: 0x61, count: 64 * 1024 + 1), "has more than 64 KiB"),
+        ] as [([UInt8], String)]
+    )
+    func noSecret(content: [UInt8], words: String) async throws {
+        try await Self.withFile(content) { path async throws in
+            let error = await #expect(throws: ConfigurationError.self) {
+                try await Self.text(.masterKey, ["TALLY_MASTER_KEY_FILE": path])
+            }
+            #expect(error?.description == "TALLY_MASTER_KEY_FILE: \(path) \(words)")
+        }
+    }
+
+    @Test(
+        "A file that cannot be read is refused, with the reason",
+        arguments: [("/nonexistent/key", "No such file or directory"), ("/", "Is a directory")]
+    )
+    func unreadable(path: String, reason: String) async throws {
+        let error = await #expect(throws: ConfigurationError.self) {
+            try await Self.text(.databaseURL, ["TALLY_DATABASE_URL_FILE": path])
+        }
+        #expect(error?.description == "TALLY_DATABASE_URL_FILE: \(path) cannot be read: \(reason)")
+    }
+
+    @Test("The settings for files are known, and slips in them are told")
+    func known() {
+        for key in DaemonConfiguration.keys {
+            guard let name = key.fileName else { continue }
+            #expect(UnknownSetting.all(inEnvironment: [name: "/run/secrets/x"]).isEmpty, "\(name)")
+        }
+        let slip = UnknownSetting.all(inEnvironment: ["TALLY_MASTER_KEY_FIEL": "/run/secrets/x"])
+        #expect(slip.map(\.meant) == ["TALLY_MASTER_KEY_FILE"])
+    }
+
+    @Test("The first master key seals, the others only open")
+    func masterKeys() throws {
+        let list = try DaemonConfiguration.masterKeys("\(Self.key), \(Self.another)\n")
+        #expect(list.current.secretBytes() == [UInt8](repeating: 1, count: 32))
+        #expect(list.others.map { $0.secretBytes() } == [[UInt8](repeating: 2, count: 32)])
+        #expect(try DaemonConfiguration.masterKeys(Self.key).others.isEmpty)
+    }
+
+    @Test(
+        "A list with anything else in it is refused",
+        arguments: ["", ",", "\(key),", ",\(key)", "\(key),,\(another)", "\(key),c2hvcnQ=", "\(key) \(another)"]
+    )
+    func badMasterKeys(text: String) {
+        let error = #expect(throws: ConfigurationError.self) { try DaemonConfiguration.masterKeys(text) }
+        #expect(error?.key == "TALLY_MASTER_KEY")
+        #expect(error?.message.contains(Self.key) == false)
+    }
+
+    @Test(
+        "An address without its port is refused",
+        arguments: [("TALLY_PHONES_HOST", "TALLY_PHONES_PORT"), ("TALLY_METRICS_HOST", "TALLY_METRICS_PORT")]
+    )
+    func addressAlone(host: String, port: String) async throws {
+        var settings = ["TALLY_DATABASE_URL": "postgres:///tally", "TALLY_MASTER_KEY": Self.key, host: "0.0.0.0"]
+        let error = await #expect(throws: ConfigurationError.self) {
+            try await DaemonConfiguration(ConfigurationReader(file: nil, environment: settings))
+        }
+        #expect(error?.description == "\(host): does nothing without \(port)")
+        settings[port] = "8443"
+        let configuration = try await DaemonConfiguration(ConfigurationReader(file: nil, environment: settings))
+        let listener = host == "TALLY_PHONES_HOST" ? configuration.phonesListener : configuration.metricsListener
+        #expect(listener?.host == "0.0.0.0")
+        #expect(listener?.port == 8443)
+    }
+}
