@@ -476,3 +476,28 @@ if Context.environment["TALLY_BENCHES"] != nil {
         ),
     ]
 }
+
+extension Target.Dependency {
+    var targetName: String? {
+        switch self {
+        case .targetItem(let name, _), .byNameItem(let name, _): name
+        default: nil
+        }
+    }
+}
+
+/// Leaves out the targets that these tests do not need.
+@MainActor
+func keepOnly(tests: Set<String>) {
+    var needed = tests
+    while true {
+        let more = package.targets.filter { needed.contains($0.name) }.flatMap { $0.dependencies.compactMap(\.targetName) }
+        if needed.isSuperset(of: more) { break }
+        needed.formUnion(more)
+    }
+    package.products = []
+    package.targets.removeAll { !needed.contains($0.name) }
+}
+
+// `tools/test --quick` sets it.
+if let test = Context.environment["TALLY_TEST_TARGET"] { keepOnly(tests: [test]) }

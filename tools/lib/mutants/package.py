@@ -10,30 +10,16 @@ TESTS = ["ActivityModelTests", "APNSTransportTests", "OrchestratorTests", "Simul
 #: Keeps of the project's own manifest what the tests need. Warnings are no errors: woven code has some. What imports
 #: Swift sources is left out, because swift-syntax would take longer to build than all the rest.
 MANIFEST = """
-let testTargets: Set<String> = [{tests}]
 let leftOut: Set<String> = ["tally-import"]
 extension Target.Dependency {{
-    var target: String? {{
-        switch self {{
-        case .targetItem(let name, _), .byNameItem(let name, _): name
-        default: nil
-        }}
-    }}
     var package: String? {{
         if case .productItem(_, let package, _, _) = self {{ package }} else {{ nil }}
     }}
 }}
 for target in package.targets {{
-    target.dependencies.removeAll {{ $0.target.map(leftOut.contains) ?? false }}
+    target.dependencies.removeAll {{ $0.targetName.map(leftOut.contains) ?? false }}
 }}
-var neededTargets = testTargets
-while true {{
-    let more = package.targets.filter {{ neededTargets.contains($0.name) }}.flatMap {{ $0.dependencies.compactMap(\\.target) }}
-    if neededTargets.isSuperset(of: more) {{ break }}
-    neededTargets.formUnion(more)
-}}
-package.products = []
-package.targets.removeAll {{ !neededTargets.contains($0.name) }}
+keepOnly(tests: [{tests}])
 let neededPackages = Set(package.targets.flatMap {{ $0.dependencies.compactMap(\\.package) }})
 package.dependencies.removeAll {{ dependency in
     if case .sourceControl(_, let location, _) = dependency.kind {{
