@@ -159,26 +159,28 @@ struct ListenerTests {
 
     @Test("leaves further callers waiting while it has as many as it may")
     func limit() async throws {
-        try await withListener(maximumConnections: 1) {
-            Self.text("<\($0.path)>")
-        } _: { port, _ in
-            let first = try await Caller.with(port) { caller in
-                try await caller.send(Self.get("/first"))
-                try await caller.read(until: ">")
-                async let second = Caller.with(port) { caller in
-                    try await caller.send(Self.last)
-                    return try await caller.readToEnd()
-                }
-                // The first is served all the same.
-                try await caller.send(Self.get("/again"))
-                try await caller.read(until: "</again>")
-                caller.finish()
-                _ = try await caller.readToEnd()
-                #expect(try await second.hasSuffix("</last>"))
-                return caller.text
-            }
-            #expect(first.contains("</again>"))
+        let paths = Mutex<[String]>([])
+        let responder: HTTP1Connection.Responder = { call in
+            paths.withLock { $0.append(call.path) }
+            return Self.text("<\(call.path)>")
         }
+        try await withListener(maximumConnections: 1, responder) { port, _ in
+            try await Caller.with(port) { first in
+                try await first.send(Self.get("/first"))
+                try await first.read(until: "</first>")
+                try await Caller.with(port) { second in
+                    try await second.send(Self.last)
+                    for number in 0..<100 {
+                        try await first.send(Self.get("/\(number)"))
+                        try await first.read(until: "</\(number)>")
+                    }
+                    first.finish()
+                    _ = try await first.readToEnd()
+                    #expect(try await second.readToEnd().hasSuffix("</last>"))
+                }
+            }
+        }
+        #expect(paths.withLock { $0.firstIndex(of: "/last") } == 101)
     }
 
     @Test("serves hundreds of connections at the same time")

@@ -4,6 +4,7 @@ import HTTPTypes
 import JSON
 import NIOCore
 import Orchestrator
+import Store
 
 /// What a route's handler returns. ``Responder`` turns it into the HTTP response.
 struct RouteAnswer: Sendable {
