@@ -23,7 +23,13 @@ class Prototype(Bench):
         postgres = self.cluster.cpu
         result = run(words, self.cpus, deadline=900)
         counts = self.sink.counts()
+        # Sessions tell what they have written when they end.
+        tables = self.cluster.query(
+            "SELECT relname, n_tup_ins, n_tup_upd, n_tup_del FROM pg_stat_user_tables WHERE schemaname = 'prototype' ORDER BY 1",
+            words[words.index("--database") + 1],
+        )
         return json.loads(result.output) | {
+            "rows_by_table": {line.split("|")[0]: [int(n) for n in line.split("|")[1:]] for line in tables.splitlines()},
             "process_cpu_seconds": round(result.cpu, 2),
             "postgres_cpu_seconds": round(self.cluster.cpu - postgres, 2),
             "process_peak_mib": round(result.peak_kib / 1024, 1),
@@ -40,7 +46,10 @@ class Prototype(Bench):
         if result["accepted"] != result["pushes"] or result["requests_at_sink"] != result["pushes"] + result["before"]:
             raise Failure(f"every push was to be sent once: {result}")
         rate = updates / result["seconds"]
-        note = f"{result['statements'] / updates:.3f} statements, {result['rows'] / updates:.2f} rows"
+        tables, written = result["rows_by_table"], updates + result["before"] / phones
+        # The preparation inserts each activity and its start.
+        rows = (tables["changes"][0] - tables["activities"][0] + tables["activities"][1] + tables["cards"][1]) / written
+        note = f"{result['statements'] / updates:.3f} statements, {rows:.2f} rows"
         self.rows.append([name, f"{rate:,.0f}", "", note])
         say(f"{name}: {rate:,.0f}/s, {note}")
         return result | {"per_second": round(rate)}

@@ -42,6 +42,7 @@ struct Stage: Sendable {
         var endpoints = APNSEndpoints()
         let port = UInt16(clamping: try options.number("port"))
         endpoints[.production, .device] = APNSEndpoint(host: "localhost", port: port)
+        endpoints[.production, .broadcast] = APNSEndpoint(host: "localhost", port: port)
         client = try APNSClient(
             endpoints: endpoints,
             caFile: options.text("ca"),

@@ -43,7 +43,7 @@ struct Updates: Sendable {
         _ = await stage.sender.wait(before * pushes)
         try await Task.sleep(for: .milliseconds(1500))
         stage.sender.reset()
-        let (statements, rows) = (stage.store.statementCount, try await Self.rows(stage))
+        let statements = stage.store.statementCount
         let began = ContinuousClock.now
         try await post(before + 1...before + activities, stage.engine)
         let allAccepted = ContinuousClock.now
@@ -62,7 +62,6 @@ struct Updates: Sendable {
             "seconds_to_record_all": began.duration(to: recorded) / .seconds(1),
             "accepted": Double(activities * pushes - refused),
             "statements": Double(stage.store.statementCount - statements),
-            "rows": Double(try await Self.rows(stage) - rows),
         ]
     }
 
@@ -91,16 +90,6 @@ struct Updates: Sendable {
             """
             SELECT count(*) FROM changes AS c JOIN activities AS a USING (activity_key)
             WHERE c.revision > a.sent_revision
-            """
-        ).first(as: Int.self) ?? 0
-    }
-
-    /// Rows that were written so far, as the server counts them.
-    static func rows(_ stage: Stage) async throws -> Int {
-        try await stage.database.query(
-            """
-            SELECT coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0)::bigint FROM pg_stat_user_tables
-            WHERE schemaname = 'prototype'
             """
         ).first(as: Int.self) ?? 0
     }
