@@ -161,7 +161,17 @@ extension Engine {
         for start in stride(from: 0, to: records.count, by: 1_000) {
             let end = min(start + 1_000, records.count)
             let part = Array(records[start..<end])
-            let owned = Set(try await store.record(part, dead: start == 0 ? dead : [], under: epochs))
+            let owned: Set<Int16>
+            do {
+                owned = Set(try await store.record(part, dead: start == 0 ? dead : [], under: epochs))
+            } catch {
+                // Otherwise the next owner would repeat what was sent.
+                memory.withLock { memory in
+                    for record in records[start...] { memory.touch(record.key) }
+                    for (key, device) in start == 0 ? dead : [] { memory.entries[key]?.dead.append(device) }
+                }
+                throw error
+            }
             memory.withLock { memory in
                 memory.ownership.lost(epochs.keys.filter { !owned.contains($0) })
                 for record in part {

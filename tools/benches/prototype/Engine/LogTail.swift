@@ -26,12 +26,11 @@ package struct LogTail: Sendable {
     }
 
     /// Takes the entries that one statement found from ``low`` on, and the oldest transaction open in its snapshot.
+    /// Returns those that no earlier call has returned.
     ///
-    /// - Parameters:
-    ///   - asked: The partitions that the statement asked for.
-    ///   - owned: The partitions that are owned by now. With one that was not asked for, the look counts for nothing.
-    ///     Otherwise its changes between the takeover and this look would be lost.
-    /// - Returns: The entries that no earlier call has returned.
+    /// `asked` are the partitions that the statement asked for, `owned` those that are owned by now. If one of these
+    /// was not asked for, the look counts for nothing. Otherwise the changes between its takeover and this look would be
+    /// lost.
     package mutating func read(
         _ entries: [Entry],
         oldestOpen: UInt64,
