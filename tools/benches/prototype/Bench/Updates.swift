@@ -1,5 +1,6 @@
 import BenchSupport
 import EnginePrototype
+import Foundation
 import Postgres
 import Synchronization
 
@@ -44,6 +45,7 @@ struct Updates: Sendable {
         try await Task.sleep(for: .milliseconds(1500))
         stage.sender.reset()
         let statements = stage.store.statementCount
+        let cpu = Self.cpuSeconds
         let began = ContinuousClock.now
         try await post(before + 1...before + activities, stage.engine)
         let allAccepted = ContinuousClock.now
@@ -51,12 +53,15 @@ struct Updates: Sendable {
         let refused = stage.sender.refused
         while try await Self.unrecorded(stage) > 0 { try await Task.sleep(for: .milliseconds(5)) }
         let recorded = ContinuousClock.now
+        let spent = Self.cpuSeconds - cpu
         try await Task.sleep(for: .milliseconds(1200))
         return [
             "updates": Double(activities),
             "before": Double(before * pushes),
             "pushes": Double(activities * pushes),
             "callers": Double(callers),
+            // Of this process, callers included.
+            "cpu_us_per_update": spent / Double(activities) * 1e6,
             "seconds": began.duration(to: ended) / .seconds(1),
             "seconds_to_accept_all": began.duration(to: allAccepted) / .seconds(1),
             "seconds_to_record_all": began.duration(to: recorded) / .seconds(1),
@@ -82,6 +87,13 @@ struct Updates: Sendable {
             }
             try await group.waitForAll()
         }
+    }
+
+    private static var cpuSeconds: Double {
+        var usage = rusage()
+        getrusage(RUSAGE_SELF, &usage)
+        return Double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
+            + Double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6
     }
 
     /// How many activities lack the record of their newest change.

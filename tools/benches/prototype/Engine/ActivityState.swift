@@ -76,6 +76,7 @@ package struct ActivityState: Sendable {
     private var isWriting = false
     private var isStale = false
     private var passRevision: Int64?
+    private var isPausing = false
 
     package init(key: Int64, partition: Int16, newest: Change, sent: Int64, audience: Audience) {
         self.key = key
@@ -136,7 +137,7 @@ package struct ActivityState: Sendable {
 
     /// Starts a pass with the newest revision, unless one is under way or nobody is behind.
     package mutating func beginPass() -> Order? {
-        guard passRevision == nil, isBehind, let newest else { return nil }
+        guard passRevision == nil, !isPausing, isBehind, let newest else { return nil }
         passRevision = newest.revision
         guard case .cards(let cards) = audience else { return Order(change: newest, audience: audience) }
         let behind = cards.filter { !$0.isDead && $0.sent < newest.revision }
@@ -145,7 +146,7 @@ package struct ActivityState: Sendable {
 
     /// Ends the pass. `failed` are the devices to try again, `dead` those whose token has died.
     ///
-    /// - Returns: Whether somebody must be tried again after a pause.
+    /// - Returns: Whether somebody must be tried again after a pause. No pass begins before ``pauseEnded()``.
     package mutating func endPass(
         through revision: Int64,
         accepted: Int,
@@ -164,12 +165,18 @@ package struct ActivityState: Sendable {
         }
         guard failed.isEmpty, isComplete else {
             failures += 1
+            isPausing = true
             return true
         }
         failures = 0
         sent = max(sent, revision)
         if let newest, newest.revision <= sent { self.newest = nil }
         return false
+    }
+
+    /// The pause after a failed pass is over.
+    package mutating func pauseEnded() {
+        isPausing = false
     }
 
     /// A record counts the accepted pushes.

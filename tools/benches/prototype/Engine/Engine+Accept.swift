@@ -155,7 +155,7 @@ extension Engine {
     }
 
     private func find(_ ids: [String]) async {
-        // On a failure the changes are answered as failed; nothing was written.
+        // If this fails, nothing was written, and the changes fail.
         let loaded = try? await store.load(ids: Array(Set(ids)))
         memory.withLock { memory in
             for one in loaded ?? [] { memory.add(one) }

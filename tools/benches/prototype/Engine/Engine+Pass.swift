@@ -12,7 +12,7 @@ struct Job: Sendable {
     let deadline: Duration
 }
 
-/// What a pass has come to.
+/// The result of a pass.
 struct PassResult: Sendable {
     var revision: Int64
     var accepted = 0
@@ -105,7 +105,7 @@ extension Engine {
         return result
     }
 
-    /// Takes over what a pass has come to.
+    /// Applies the result of a pass.
     ///
     /// - Returns: The next pass, if a newer change has come meanwhile.
     private func finish(_ job: Job, _ result: PassResult) -> Job? {
@@ -128,12 +128,16 @@ extension Engine {
         return next
     }
 
-    /// Passes again after a pause. A new change does not shorten it by itself, because the pass it starts is the same.
+    /// Passes again after a pause. A new change does not shorten it.
     private func again(_ key: Int64, after pause: Duration) {
         Task {
             // A cancelled sleep ends early; the pass then finds that nothing is owned.
             try? await Task.sleep(for: pause)
-            if let job = memory.withLock({ begin(key, &$0) }) { start(job) }
+            let job = memory.withLock { memory in
+                memory.entries[key]?.state.pauseEnded()
+                return begin(key, &memory)
+            }
+            if let job { start(job) }
         }
     }
 

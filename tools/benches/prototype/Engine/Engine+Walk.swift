@@ -114,7 +114,7 @@ extension Engine {
         }
     }
 
-    /// What the next slice may carry, and until when; `nil` if nothing may begin.
+    /// The change for the next slice, and its deadline; `nil` if no slice may begin.
     private func state(of job: Job) -> (change: Change, deadline: Duration)? {
         memory.withLock { memory in
             guard let remaining = memory.ownership.remaining(job.partition, at: .now),

@@ -10,7 +10,7 @@ import Synchronization
 /// Everything that a daemon knows is in one ``Memory`` behind a lock that is never held across a wait. The drivers in
 /// the extensions take decisions out of it, do the I/O, and report back.
 package final class Engine: Sendable {
-    /// What all pushes have in common here; the real engine takes them from the app.
+    /// The same for all pushes here. The real engine takes it from the app.
     package struct Common: Sendable {
         package var identity: SigningIdentity
         package var bundleID: BundleID
@@ -80,7 +80,7 @@ package final class Engine: Sendable {
     }
 
     private func handOver() async {
-        // What is left is found by the next owner.
+        // The next owner finds the rest in the log.
         do { try await record() } catch { logger.warning("the last records are missing: \(error)") }
         let daemon = memory.withLock { memory in
             defer { memory.ownership.lost(Array(memory.ownership.held.keys)) }

@@ -49,7 +49,7 @@ package struct Ownership: Sendable {
         mayBeginUntil = max(mayBeginUntil ?? end, end)
     }
 
-    /// Another daemon has declared this one dead. It owns nothing and goes on under a new number.
+    /// Another daemon has declared this one dead. It owns nothing and continues under a new number.
     package mutating func declaredDead(continuingAs daemon: Int64) {
         self = Ownership(daemon: daemon, lease: lease, margin: margin)
     }
@@ -64,7 +64,7 @@ package struct Ownership: Sendable {
         for partition in partitions { epochs[partition] = nil }
     }
 
-    /// Looks at the whole table and decides how to come to a fair share.
+    /// Looks at the whole table and decides how to reach a fair share.
     package mutating func saw(_ table: [Row], daemons: Int) -> [Action] {
         for row in table where epochs[row.partition] != nil {
             if row.owner != daemon || row.epoch != epochs[row.partition] { epochs[row.partition] = nil }

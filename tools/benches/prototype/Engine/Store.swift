@@ -257,7 +257,7 @@ package struct Store: Sendable {
 
     // MARK: Records
 
-    /// What a pass has done for one activity.
+    /// The progress of one activity.
     struct Record {
         let key: Int64
         let partition: Int16

@@ -71,6 +71,8 @@ struct ActivityStateTests {
         _ = state.beginPass()
         #expect(state.endPass(through: 2, accepted: 1, failed: [2], dead: [3]))
         #expect(state.isBehind)
+        #expect(state.beginPass() == nil)
+        state.pauseEnded()
         let order = try #require(state.beginPass())
         guard case .cards(let cards) = order.audience else { return #expect(Bool(false), "no cards") }
         #expect(cards.map(\.device) == [2])
