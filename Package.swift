@@ -488,7 +488,7 @@ if Context.environment["TALLY_BENCHES"] != nil {
         ),
         .testTarget(
             name: "EnginePrototypeTests",
-            dependencies: ["ActivityModel", "EnginePrototype"],
+            dependencies: ["EnginePrototype"],
             path: "tools/benches/prototype/Tests",
             swiftSettings: swiftSettings
         ),
