@@ -503,6 +503,29 @@ if Context.environment["TALLY_BENCHES"] != nil {
             sources: ["BenchSchema.swift"],
             swiftSettings: swiftSettings
         ),
+        // The prototype of the next engine (docs/internals/decisions/next-engine.md): its folder, these lines and the
+        // bench of that name go together.
+        .target(
+            name: "EnginePrototype",
+            dependencies: ["APNSTransport", "ActivityModel", "Orchestrator", "Postgres", logging],
+            path: "tools/benches/prototype/Engine",
+            swiftSettings: swiftSettings
+        ),
+        .executableTarget(
+            name: "bench-prototype",
+            dependencies: [
+                "APNSTransport", "ActivityModel", "BenchSupport", "Cryptography", "EnginePrototype", "JSON",
+                "Orchestrator", "Postgres", logging,
+            ],
+            path: "tools/benches/prototype/Bench",
+            swiftSettings: swiftSettings
+        ),
+        .testTarget(
+            name: "EnginePrototypeTests",
+            dependencies: ["EnginePrototype"],
+            path: "tools/benches/prototype/Tests",
+            swiftSettings: swiftSettings
+        ),
     ]
 }
 
