@@ -426,7 +426,7 @@ let package = Package(
             name: "ConsoleTests",
             dependencies: [
                 "APITypes", "ActivityModel", "Console", "Cryptography", "HTTPAPI", "JSON", "Orchestrator",
-                "OrchestratorTestSupport", "Postgres", "Schema", "TestSupport", logging, serviceLifecycle,
+                "OrchestratorTestSupport", "Postgres", "Schema", "Store", "TestSupport", logging, serviceLifecycle,
             ],
             swiftSettings: swiftSettings
         ),
@@ -440,7 +440,7 @@ let package = Package(
         ),
         .testTarget(
             name: "TallydTests",
-            dependencies: ["APITypes", "Cryptography", "JSON", "Orchestrator", "tallyd", logging],
+            dependencies: ["APITypes", "Cryptography", "JSON", "Orchestrator", "Store", "tallyd", logging],
             swiftSettings: swiftSettings
         ),
         .testTarget(
@@ -543,7 +543,8 @@ extension Target.Dependency {
 func keepOnly(tests: Set<String>) {
     var needed = tests
     while true {
-        let more = package.targets.filter { needed.contains($0.name) }.flatMap { $0.dependencies.compactMap(\.targetName) }
+        let more = package.targets.filter { needed.contains($0.name) }
+            .flatMap { $0.dependencies.compactMap(\.targetName) }
         if needed.isSuperset(of: more) { break }
         needed.formUnion(more)
     }

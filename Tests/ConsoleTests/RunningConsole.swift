@@ -11,6 +11,7 @@ import OrchestratorTestSupport
 import Postgres
 import Schema
 import ServiceLifecycle
+import Store
 import TestSupport
 
 @testable import Orchestrator

@@ -7,6 +7,7 @@ import Logging
 import OrchestratorTestSupport
 import Postgres
 import Schema
+import Store
 import TestSupport
 import Testing
 

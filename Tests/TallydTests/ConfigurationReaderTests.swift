@@ -1,6 +1,7 @@
 import Cryptography
 import Foundation
 import Orchestrator
+import Store
 import Testing
 
 @testable import tallyd
