@@ -306,9 +306,12 @@ struct AudienceTests {
                 let id = ActivityID(stored: "final")
                 return try await world.orchestrator.changeAudience(world.app, id, request, idempotency: key)
             }
-            await #expect(throws: PostgresError.self) { _ = try await change(world.sibling(behind: gate)) }
+            let dying = world.sibling(behind: gate)
+            try await dying.withIntake {
+                await #expect(throws: PostgresError.self) { _ = try await change(dying) }
+            }
             #expect(try await world.number("SELECT count(*) FROM audience_members") == 6)
-            #expect(try await change(world) == AudienceCounts(devices: 1, unknownUsers: 0))
+            #expect(try await change(world) == AudienceCounts(devices: 1, unknownUsers: 0, unknownDevices: 5))
             #expect(
                 try await world.word("SELECT string_agg(member_id, ' ' ORDER BY member_id) FROM audience_members")
                     == "d1 d2 d3 d4 d5 d6"
