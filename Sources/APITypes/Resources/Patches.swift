@@ -1,7 +1,7 @@
 package import ActivityModel
 package import JSON
 
-/// `PATCH /v1/apps/{bundle_id}`: a JSON merge patch of an app's settings. What it does not name stays.
+/// `PATCH /v1/apps/{bundle_id}`: a JSON merge patch of an app's settings. Fields that it leaves out stay.
 package struct AppPatch: Sendable, Hashable {
     package var teamID: TeamID?
     package var channelsExclusive: Bool?
@@ -21,7 +21,7 @@ package struct AppPatch: Sendable, Hashable {
     }
 }
 
-/// A change of a signing key. What it does not name stays.
+/// A change of a signing key. Fields that it leaves out stay.
 package struct SigningKeyPatch: Sendable, Hashable {
     package var keyID: KeyID?
     /// The PEM text of the `.p8` file.

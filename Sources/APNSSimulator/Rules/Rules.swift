@@ -123,7 +123,7 @@ extension Inquiry {
         return since
     }
 
-    /// What to do for a request that keeps all rules.
+    /// How to answer a request that keeps all rules.
     fileprivate var acceptance: Acceptance? {
         let channelID = headers.channelID ?? ""
         switch endpoint {

@@ -33,7 +33,7 @@ package struct SessionSeal: Sendable {
         self.keys = keys
     }
 
-    /// What a sealed text is for. One kind never opens as another.
+    /// The use of a sealed text. One kind never opens as another.
     enum Purpose: String {
         case session
         case link

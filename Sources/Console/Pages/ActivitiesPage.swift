@@ -99,7 +99,7 @@ struct ActivitySearch {
     private var type: String?
     private var state: String?
     private var id: String?
-    /// What of the search was not understood.
+    /// The words of the search that mean nothing here.
     private(set) var complaint: String?
 
     struct Found {

@@ -13,7 +13,7 @@ enum ChangePage {
     static func take(_ visit: Visit) async throws -> ConsoleAnswer {
         let subject = try await Subject(visit)
         let form = visit.form
-        // The second step sends exactly what the first step tried.
+        // The second step sends exactly what the first step tried. A damaged text counts as a first step.
         if let tried = form.raw("request"), let request = try? JSONValue(parsing: tried) {
             return try await subject.send(request, key: form["key"])
         }
@@ -96,6 +96,7 @@ enum ChangePage {
         private var id: String { activity.activityID.rawValue }
 
         func state(_ form: FormFields) -> JSONObject? {
+            // A text that is no JSON object counts as none; the form is then shown again.
             if let text = form.raw("content_state") { return (try? JSONValue(parsing: text))?.object }
             return self.form?.state(form, over: activity.contentState)
         }

@@ -15,6 +15,7 @@ enum EndPage {
         let id = visit.query["id"] ?? ""
         let path: APIPath = "/v1/apps/\(choice.id)/activities/\(id)/end"
         do {
+            // A damaged text counts as a first step.
             if let tried = visit.form.raw("request"), let request = try? JSONValue(parsing: tried) {
                 let answer = try await visit.send("POST", path, request, idempotencyKey: visit.form["key"])
                 let revision = answer["revision"].map(\.text)

@@ -176,6 +176,7 @@ enum MatchRoom {
 
     /// The activity was deleted, or never was. Its events outlive it for some days.
     private static func gone(_ visit: Visit, _ choice: AppChoice, _ id: String) async throws -> ConsoleAnswer {
+        // Without its events the page says only that the activity is gone.
         let events = try? await visit.get(
             APIPath("/v1/events").with(["bundle_id": choice.id, "activity_id": id, "cursor": "0-0", "limit": "50"]),
             as: Page<EventResource>.self

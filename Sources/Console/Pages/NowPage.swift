@@ -19,6 +19,7 @@ enum NowPage {
         let metrics = MetricSamples(await text ?? "")
         let activities = try await live
         let schedules = try await due
+        // The page shows the rest without the warnings.
         let warnings = (try? await health.json())?["warnings"]?.array?.compactMap(\.string) ?? []
         let layout = Layout(
             visit: visit,

@@ -12,6 +12,7 @@ enum PolicyPage {
     static func take(_ visit: Visit) async throws -> ConsoleAnswer {
         let (choice, type) = try await subject(visit)
         let text = visit.form.raw("policy") ?? ""
+        // The page says that it is no JSON.
         guard let policy = try? JSONValue(parsing: text) else {
             return page(visit, choice, type, text: text, outcome: Parts.note(.bad, "This is not JSON."), status: 422)
         }

@@ -36,6 +36,7 @@ enum TypePage {
     static func check(_ visit: Visit) async throws -> ConsoleAnswer {
         let app = try await visit.choice().id
         let name = visit.query["name"] ?? ""
+        // The page says that it is no JSON.
         guard let content = try? JSONValue(parsing: visit.form.raw("content_state") ?? "") else {
             return try await page(visit, outcome: Parts.note(.bad, "This is not JSON."), status: 422)
         }

@@ -34,7 +34,7 @@ struct RateLimits: Sendable {
             try keys?.admit(principal.keyID)
             return nil
         }
-        // Neither id contains a space.
+        // A bundle id contains no space, so the text names one device.
         let device = "\(ticket.app.rawValue) \(ticket.device.rawValue)"
         try tickets.admit(device)
         return try open.enter(device)

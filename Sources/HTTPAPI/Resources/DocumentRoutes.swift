@@ -3,7 +3,7 @@ import HTTPTypes
 import NIOCore
 
 extension Route {
-    /// What anybody may read: the API's document, the page that is made of it, and a page about each error code.
+    /// The pages without a key: the API's document, its page for people, and a page about each error code.
     static let documents: [Route] = [
         Route(.get, "/openapi.yaml", .open) { _ in
             RouteAnswer(status: .ok, content: ("application/yaml", ByteBuffer(bytes: PackageResources.openapi_yaml)))

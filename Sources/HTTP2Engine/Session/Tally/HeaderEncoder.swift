@@ -170,7 +170,7 @@ extension HeaderEncoder {
         return unsafe name.elementsEqual(":scheme".utf8) && value.elementsEqual("https".utf8) ? 7 : nil
     }
 
-    /// The index of a name in the static table; 0 if it has none, or none that a client of APNs needs.
+    /// The index of a name in the static table; 0 for names that a client of APNs does not need.
     private static func staticName(_ name: UnsafeBufferPointer<UInt8>) -> Int {
         if unsafe name.elementsEqual(":authority".utf8) { return 1 }
         if unsafe name.elementsEqual(":method".utf8) { return 2 }
