@@ -130,16 +130,17 @@ struct OperatorTests {
         try await TallySystem.with { system in
             let stage = OperatorStage(system: system)
             try await stage.kickOff(phones: 1)
+            // An event is listed once no older one can come any more. Whoever follows from then on comes after it.
+            try await eventually("the start is listed") {
+                try await stage.tally("events", "--activity", OperatorStage.id.rawValue).output
+                    .contains("change_accepted  \(TallySystem.app) \(OperatorStage.id)")
+            }
             let following = try await RunningProgram.start(
                 "tally",
                 ["events", "--follow", "--kind", "change_accepted", "--json"],
                 environment: ["TALLY_URL": system.url, "TALLY_API_KEY": TallySystem.adminKey],
                 in: system.folder
             )
-            try await eventually("the start is listed") {
-                try await stage.tally("events", "--activity", OperatorStage.id.rawValue).output
-                    .contains("change_accepted  \(TallySystem.app) \(OperatorStage.id)")
-            }
             // It begins at some moment from now on; so it is fed until it has begun.
             var minute: Int64 = 1
             try await eventually("the follower hears of an update") {
