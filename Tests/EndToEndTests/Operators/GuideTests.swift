@@ -13,7 +13,7 @@ struct GuideTests {
         tally types put GameAttributes --policy docs/samples/game-policy.json \
             --attributes-schema docs/samples/game-attributes.schema.json \
             --content-state-schema docs/samples/game-content-state.schema.json
-        cat > OrderAttributes.swift <<'SWIFT'
+        cat > .tally/OrderAttributes.swift <<'SWIFT'
         struct OrderAttributes: ActivityAttributes {
             struct ContentState: Codable, Hashable {
                 var stage: Stage
@@ -24,8 +24,8 @@ struct GuideTests {
             var restaurant: String
         }
         SWIFT
-        echo '{"id_attribute": "orderID"}' > policy.json
-        tally types import OrderAttributes.swift --policy policy.json
+        echo '{"id_attribute": "orderID"}' > .tally/order-policy.json
+        tally types import .tally/OrderAttributes.swift --policy .tally/order-policy.json
         """#
 
     @Test(
