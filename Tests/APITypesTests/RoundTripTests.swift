@@ -300,6 +300,7 @@ func samples() throws -> [any APIValue & Hashable] {
                 withheld: 1
             ),
             starts: StartProgress(
+                enrolling: true,
                 pending: 1,
                 sent: 2,
                 unanswered: 3,

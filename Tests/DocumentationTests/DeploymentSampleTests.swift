@@ -64,6 +64,24 @@ struct DeploymentSampleTests {
         }
     }
 
+    @Test(
+        "systemd takes the units, and finds little that the daemon could reach",
+        .enabled(if: Systemd.isInstalled, "systemd-analyze is not installed")
+    )
+    func systemd() async throws {
+        var units: [String: String] = [:]
+        for name in ["tallyd.service", "tallyd-migrate.service"] {
+            // It wants the program to exist.
+            units[name] = try String(contentsOf: Self.sample("deploy/\(name)"), encoding: .utf8)
+                .replacing("/usr/local/bin/tallyd", with: "/bin/true")
+        }
+        let verified = try await Systemd.analyze("verify", units: units)
+        #expect(verified.status == 0 && verified.text.isEmpty, "\(verified.text)")
+        // Of 100, where a unit without any protection has 96.
+        let rated = try await Systemd.analyze("security", "--offline=true", "--threshold=20", units: units)
+        #expect(rated.status == 0, "\(rated.text)")
+    }
+
     /// The settings of a unit by section and name. Every line is one that systemd understands.
     private static func unit(_ name: String) throws -> [String: String] {
         let text = try String(contentsOf: sample("deploy/\(name).service"), encoding: .utf8)

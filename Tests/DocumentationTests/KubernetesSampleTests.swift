@@ -9,24 +9,27 @@ import Testing
 /// The manifests in docs/samples/deploy/kubernetes.
 @Suite("Manifests for Kubernetes")
 struct KubernetesSampleTests {
-    /// Reads the list of kustomization.yaml, and checks each object by the schemas of Kubernetes, without unknown fields.
+    /// Reads the list of kustomization.yaml, or what kustomize made of it, and checks each object by the schemas of
+    /// Kubernetes, without unknown fields.
     private static let script = """
         import json, os, sys, yaml, kubernetes_validate
-        folder, versions = sys.argv[1], sys.argv[2:]
+        folder, built = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else None
         listed = yaml.safe_load(open(os.path.join(folder, "kustomization.yaml")))
-        objects = [o for name in listed["resources"] for o in yaml.safe_load_all(open(os.path.join(folder, name)))]
+        texts = [built] if built else [open(os.path.join(folder, name)).read() for name in listed["resources"]]
+        objects = [one for text in texts for one in yaml.safe_load_all(text)]
         errors = []
         for one in objects:
-            for version in versions:
+            for version in ["1.29", "1.33", "1.37"]:
                 if one["kind"] == "ServiceMonitor": continue
                 try: kubernetes_validate.validate(one, version, strict=True)
                 except Exception as error: errors.append(f"{one['kind']} in {version}: {str(error)[:300]}")
         print(json.dumps({"listed": listed["resources"], "objects": objects, "errors": errors}))
         """
 
-    private static func read() async throws -> JSONValue {
-        let folder = Document.root.appending(path: "docs/samples/deploy/kubernetes").path
-        let output = try await Program.python().run(["-c", script, folder, "1.29", "1.33", "1.37"])
+    private static let folder = Document.root.appending(path: "docs/samples/deploy/kubernetes").path
+
+    private static func read(built: String? = nil) async throws -> JSONValue {
+        let output = try await Program.python().run(["-c", script, folder] + (built.map { [$0] } ?? []))
         try #require(output.status == 0, "\(output.text)")
         return try JSONValue(parsing: output.text)
     }
@@ -46,9 +49,28 @@ struct KubernetesSampleTests {
                 "Deployment", "Job", "NetworkPolicy", "PodDisruptionBudget", "Service", "Service", "ServiceMonitor",
             ]
         )
-        let folder = Document.root.appending(path: "docs/samples/deploy/kubernetes").path
-        let files = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0 != "kustomization.yaml" }
+        let files = try FileManager.default.contentsOfDirectory(atPath: Self.folder).filter {
+            $0 != "kustomization.yaml"
+        }
         #expect(Set(files) == Set(read["listed"]?.array?.compactMap(\.string) ?? []))
+    }
+
+    @Test(
+        "kustomize builds the same objects, each in the namespace, with the image that the list sets",
+        .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/kubectl"), "kubectl is not installed")
+    )
+    func kustomize() async throws {
+        let output = try await Program("kubectl").run(["kustomize", Self.folder])
+        try #require(output.status == 0, "\(output.text)")
+        let built = try await Self.read(built: output.text)
+        #expect(built["errors"]?.array == [])
+        let objects = built["objects"]?.array ?? []
+        #expect(objects.count == (try await Self.read())["objects"]?.array?.count)
+        for object in objects { #expect(object["metadata"]?["namespace"] == "tally", "\(object)") }
+        let images = objects.compactMap {
+            $0["spec"]?["template"]?["spec"]?["containers"]?.array?.first?["image"]?.string
+        }
+        #expect(images == ["tally:0.1.0", "tally:0.1.0"])
     }
 
     @Test("the containers have settings that exist, commands that parse, and the files that the settings name")

@@ -491,6 +491,30 @@ struct SettingsTests {
         #expect(found.app?.rawValue == "com.e")
     }
 
+    @Test("the key may come from a file, and not from two places")
+    func keyFile() throws {
+        let path = FileManager.default.temporaryDirectory.path + "/key-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: path) }  // a leftover in the temporary folder does no harm
+        var environment = ["TALLY_URL": "http://e", "TALLY_API_KEY_FILE": path]
+        let absent = try #require(throws: UsageError.self) { try settings(environment: environment) }
+        #expect(absent.message.contains(path))
+        #expect(try settings(["--key", "ok"], environment: environment).key == "ok")
+        for (content, key) in [("fk\n", "fk"), ("\n", nil)] {
+            try Data(content.utf8).write(to: URL(fileURLWithPath: path))
+            if let key {
+                #expect(try settings(environment: environment).key == key)
+                environment["TALLY_URL"] = nil
+                #expect(try settings(["--url", "http://o"], environment: environment).key == key)
+            } else {
+                #expect(throws: UsageError.self) { try settings(environment: environment) }
+            }
+            environment["TALLY_URL"] = "http://e"
+        }
+        environment["TALLY_API_KEY"] = "ek"
+        let both = try #require(throws: UsageError.self) { try settings(environment: environment) }
+        #expect(both.message.contains("TALLY_API_KEY_FILE"))
+    }
+
     @Test("a profile is named by option or environment")
     func named() throws {
         #expect(try settings(["--profile", "far", "--key", "k"], file: Self.profiles).url == "http://f")

@@ -380,7 +380,7 @@ struct LintReportTests {
         let lines = report.text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         #expect(
             Array(lines.prefix(4)) == [
-                "type           Game", "attributes     at most 39 bytes", "content state  of any size",
+                "type           Game", "attributes     at most 39 bytes", "content state  without a size limit",
                 "  attributes /properties/homeScore: float_for_count",
             ]
         )
@@ -388,7 +388,7 @@ struct LintReportTests {
         #expect(report.json["largest_bytes"] == ["attributes": 39])
         #expect(report.json["lint"]?.array?.map { $0["code"]?.string } == ["float_for_count", "unbounded_string"])
         let fine = LintReport(ImportedSchemas(typeName: "G", attributes: false, contentState: ["type": "boolean"]))
-        #expect(fine.text.hasSuffix("at most 5 bytes\nNothing is doubtful."))
+        #expect(fine.text.hasSuffix("at most 5 bytes\nNo findings."))
     }
 
     @Test("Schemas come from Swift files, or from one file as it is printed; what is neither is said")
@@ -459,7 +459,7 @@ struct DiffReportTests {
         let one = schemas(true, ["type": "object", "properties": ["a": ["type": "integer"]]])
         let same = DiffReport(from: one, to: one)
         #expect(!same.breaksSomething)
-        #expect(same.text == "The two let in the same.")
+        #expect(same.text == "Both accept the same content.")
         #expect(same.json == ["differences": []])
     }
 }

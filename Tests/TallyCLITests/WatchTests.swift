@@ -14,7 +14,8 @@ struct WatchTests {
         current: Int = 3,
         pending: Int = 0,
         starting: Int = 0,
-        waiting: Int = 0
+        waiting: Int = 0,
+        enrolling: Bool = false
     ) -> ActivityResource {
         var progress = DeliveryProgress()
         progress.destinations = current + pending
@@ -23,6 +24,7 @@ struct WatchTests {
         progress.waitingForToken = waiting
         var starts = StartProgress()
         starts.pending = starting
+        starts.enrolling = enrolling
         return ActivityResource(
             activityID: ActivityID(stored: "final"),
             type: ActivityTypeName(stored: "Game"),
@@ -74,6 +76,17 @@ struct WatchTests {
             _ = watch.take(Self.activity(state, current: 0, waiting: 1))
             #expect(watch.isOver == isOver)
         }
+    }
+
+    @Test("an audience whose phones are still being added is not current, and the line says so")
+    func enrolling() throws {
+        var watch = ActivityWatch(untilCurrent: true)
+        let look = watch.take(Self.activity(.live, current: 0, enrolling: true))
+        #expect(!watch.isOver)
+        let text = try #require(look).text(at: Date(timeIntervalSince1970: 0), style: Style(isColoured: false))
+        #expect(text.hasSuffix(", adding phones"))
+        _ = watch.take(Self.activity(.live))
+        #expect(watch.isOver)
     }
 
     @Test("a line says how far the newest state has come, and what is in the way")

@@ -49,6 +49,7 @@ struct BackendReadingTests {
                     withheld: 5
                 ),
                 starts: StartProgress(
+                    enrolling: true,
                     pending: 1,
                     sent: 2,
                     unanswered: 3,
@@ -90,7 +91,8 @@ struct BackendReadingTests {
             #expect(progress.destinations == 6 && progress.current == 1 && progress.pending == 2)
             #expect(progress.waitingForToken == 3 && progress.dead == 4 && progress.withheld == 5)
             let starts = status.starts
-            #expect(starts.pending == 1 && starts.sent == 2 && starts.unanswered == 3 && starts.confirmed == 4)
+            #expect(starts.enrolling && starts.pending == 1 && starts.sent == 2)
+            #expect(starts.unanswered == 3 && starts.confirmed == 4)
             #expect(starts.repeated == 5 && starts.withheld == 6 && starts.failed == 7)
             #expect(starts.reasons == ["needs_ios_18": 6])
             let schedule = try #require(status.schedules.first)

@@ -22,7 +22,7 @@ extension Problem {
         Problem(
             status: 409,
             code: "newest_version",
-            detail: "Version \(version) is the newest: everything is judged by it."
+            detail: "Version \(version) is the newest: Tally checks all content against it. Register a newer one first."
         )
     }
 

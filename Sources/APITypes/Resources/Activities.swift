@@ -100,6 +100,8 @@ package struct DeliveryProgress: Sendable, Hashable {
 
 /// The progress of the starts, as counts of devices.
 package struct StartProgress: Sendable, Hashable {
+    /// Whether Tally still makes starts for the audience. The other counts grow until then.
+    package var enrolling: Bool
     /// Not sent yet, including claimed starts.
     package var pending: Int
     /// Accepted by Apple, but not yet reported by the phone.
@@ -118,6 +120,7 @@ package struct StartProgress: Sendable, Hashable {
     package var reasons: [String: Int]
 
     package init(
+        enrolling: Bool = false,
         pending: Int = 0,
         sent: Int = 0,
         unanswered: Int = 0,
@@ -127,6 +130,7 @@ package struct StartProgress: Sendable, Hashable {
         failed: Int = 0,
         reasons: [String: Int] = [:]
     ) {
+        self.enrolling = enrolling
         self.pending = pending
         self.sent = sent
         self.unanswered = unanswered
@@ -241,6 +245,7 @@ extension DeliveryProgress: APIAnswer {
 
 extension StartProgress: APIAnswer {
     package init?(reader: inout ObjectReader) {
+        let enrolling = reader.required("enrolling", .bool)
         let pending = reader.required("pending", .int)
         let sent = reader.required("sent", .int)
         let unanswered = reader.required("unanswered", .int)
@@ -249,10 +254,11 @@ extension StartProgress: APIAnswer {
         let withheld = reader.required("withheld", .int)
         let failed = reader.required("failed", .int)
         let reasons = reader.optional("reasons", .counts)
-        guard reader.finish(), let pending, let sent, let unanswered, let confirmed, let repeated, let withheld,
-            let failed
+        guard reader.finish(), let enrolling, let pending, let sent, let unanswered, let confirmed, let repeated,
+            let withheld, let failed
         else { return nil }
         self.init(
+            enrolling: enrolling,
             pending: pending,
             sent: sent,
             unanswered: unanswered,
@@ -266,6 +272,7 @@ extension StartProgress: APIAnswer {
 
     package var json: JSONValue {
         var fields = ObjectWriter()
+        fields.add("enrolling", enrolling)
         fields.add("pending", pending)
         fields.add("sent", sent)
         fields.add("unanswered", unanswered)

@@ -69,7 +69,9 @@ extension ControlClient {
         fields.add("user_prefix", phones.userPrefix)
         let answer = try await send("POST", "/phones", fields.json)
         let created = answer["created"]?.int64 ?? 0
-        return "\(created) phones made: \(answer["first"]?.string ?? "-") to \(answer["last"]?.string ?? "-")"
+        let first = answer["first"]?.string ?? "-"
+        if created == 1 { return "1 phone made: \(first)" }
+        return "\(created) phones made: \(first) to \(answer["last"]?.string ?? "-")"
     }
 
     /// Sets the Tally that apps report to.

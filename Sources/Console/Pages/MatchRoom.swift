@@ -96,16 +96,17 @@ enum MatchRoom {
 
     private static func delivery(_ activity: ActivityResource, _ verdict: Verdict) -> HTML {
         let starts = activity.starts
-        let counts = [
-            ("to send", starts.pending), ("sent", starts.sent), ("unanswered", starts.unanswered),
-            ("confirmed", starts.confirmed), ("withheld", starts.withheld), ("failed", starts.failed),
-        ].filter { $0.1 > 0 }
+        let counts =
+            [
+                ("to send", starts.pending), ("sent", starts.sent), ("unanswered", starts.unanswered),
+                ("confirmed", starts.confirmed), ("withheld", starts.withheld), ("failed", starts.failed),
+            ].filter { $0.1 > 0 }.map { "\($0.1) \($0.0)" } + (starts.enrolling ? ["adding phones"] : [])
         let reasons = starts.reasons.sorted { $0.value > $1.value }.map { "\($0.key) \($0.value)" }
         return """
             \(Drawing.progress(activity.progress, label: "Progress of revision \(activity.revision)"))
             \(Drawing.legend(activity.progress))
             <p class="verdict"><strong>\(verdict.code)</strong> \(verdict.text)</p>
-            \(counts.isEmpty ? "" : "<p class=\"hint\">Starts: \(counts.map { "\($0.1) \($0.0)" }.joined(separator: ", "))</p>" as HTML)
+            \(counts.isEmpty ? "" : "<p class=\"hint\">Starts: \(counts.joined(separator: ", "))</p>" as HTML)
             \(reasons.isEmpty ? "" : "<p class=\"hint\">Reasons: \(reasons.joined(separator: ", "))</p>" as HTML)
             """
     }

@@ -14,7 +14,9 @@ struct ActivityParts: Sendable {
 
     func complete(_ resource: inout ActivityResource, key: Int64) {
         resource.progress = progress[key] ?? DeliveryProgress()
+        let enrolling = resource.starts.enrolling
         resource.starts = starts[key] ?? StartProgress()
+        resource.starts.enrolling = enrolling
         resource.channel = channels[key]
         if resource.channel != nil { resource.channel?.followers = followers[key] ?? 0 }
         resource.schedules = schedules[key] ?? []

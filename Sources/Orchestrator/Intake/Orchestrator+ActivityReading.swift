@@ -46,7 +46,7 @@ extension Orchestrator {
     private static let activityRows = """
         SELECT a.activity_key, a.activity_id, a.type_name, a.environment::text, a.state::text, a.revision, c.timestamp,
                a.delivery::text, c.content_state::text, a.attributes::text,
-               a.created_at, a.started_at, a.ended_at, a.starts_at, a.ends_at
+               a.created_at, a.started_at, a.ended_at, a.starts_at, a.ends_at, a.state = 'live' AND a.enrolment_due
         FROM activities AS a JOIN changes AS c ON c.activity_key = a.activity_key AND c.revision = a.revision
         """
 
@@ -70,7 +70,7 @@ extension Orchestrator {
                 startsAt: try row.decode(PGTimestamp?.self, at: 13).map { Instant($0) },
                 endsAt: try row.decode(PGTimestamp?.self, at: 14).map { Instant($0) },
                 progress: DeliveryProgress(),
-                starts: StartProgress()
+                starts: StartProgress(enrolling: try row.decode(at: 15))
             )
             activities.append((try row.decode(at: 0), resource))
         }

@@ -38,6 +38,7 @@ enum ActivityVerdict {
             (starts.unanswered, "started without an answer"), (starts.withheld, "not started, for the time being"),
             (starts.failed, "whose start was refused"),
         ].filter { $0.0 > 0 }.map { "\(EntryWords.grouped($0)) \($1)" }
-        return counts.isEmpty ? nil : "Not among them: \(counts.joined(separator: ", "))."
+        let others = (starts.enrolling ? ["phones that Tally still adds"] : []) + counts
+        return others.isEmpty ? nil : "Not among them: \(others.joined(separator: ", "))."
     }
 }

@@ -12,8 +12,8 @@ extension SchemaLint {
         report(
             .noOptionals,
             place,
-            "every property is required, so a later version of the app can neither drop one nor bring one while activities run; "
-                + "let those be optional that may come or go"
+            "every property is required, so a later version of the app can neither remove nor add one while activities run; "
+                + "make those optional that may change"
         )
     }
 

@@ -31,6 +31,8 @@ public struct ActivityStatus: Sendable, Hashable {
 
     /// The progress of the starts, as counts of devices.
     public struct Starts: Sendable, Hashable {
+        /// Whether Tally still makes starts for the audience. The other counts grow until then.
+        public let enrolling: Bool
         /// Not sent yet.
         public let pending: Int
         /// Accepted by Apple, but not yet reported by the phone.
@@ -133,6 +135,7 @@ extension ActivityStatus.Progress {
 
 extension ActivityStatus.Starts {
     init(_ starts: StartProgress) {
+        enrolling = starts.enrolling
         pending = starts.pending
         sent = starts.sent
         unanswered = starts.unanswered

@@ -29,7 +29,7 @@ struct Profiles: AsyncParsableCommand {
             guard let url = global.url ?? environment["TALLY_URL"] else {
                 throw UsageError("Where is Tally? Give --url, or set TALLY_URL.")
             }
-            guard let key = global.key ?? environment["TALLY_API_KEY"] else {
+            guard let key = try global.key ?? Settings.key(in: environment) else {
                 throw UsageError("Which API key? Give --key, or set TALLY_API_KEY.")
             }
             let app = app.app ?? environment["TALLY_APP"]

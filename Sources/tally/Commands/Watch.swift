@@ -131,7 +131,7 @@ struct ActivityWatch {
     /// Whether there is nothing more to wait for.
     var isOver: Bool {
         guard let last else { return false }
-        guard last.progress.pending == 0, last.starts.pending == 0 else { return false }
+        guard last.progress.pending == 0, last.starts.pending == 0, !last.starts.enrolling else { return false }
         // Phones without an update token still show their start. After the end they may never report one.
         return last.state == .ended || (untilCurrent && last.progress.waitingForToken == 0)
     }
@@ -147,7 +147,9 @@ extension ActivityWatch.News {
             ("pending", progress.pending), ("waiting for token", progress.waitingForToken), ("dead", progress.dead),
             ("withheld", progress.withheld), ("starting", activity.starts.pending),
         ]
-        let others = counts.filter { $0.1 > 0 }.map { ", \($0.1) \($0.0)" }.joined()
+        let others =
+            counts.filter { $0.1 > 0 }.map { ", \($0.1) \($0.0)" }.joined()
+            + (activity.starts.enrolling ? ", adding phones" : "")
         return style.text(String(time), .faint) + "  \(activity.state.rawValue)  revision \(activity.revision)  "
             + style.text("\(progress.current) of \(progress.destinations) current", isDone ? .good : .doubtful) + others
     }

@@ -50,7 +50,7 @@ extension StartProgress {
         let others = [("unanswered", unanswered), ("repeated", repeated), ("withheld", withheld), ("failed", failed)]
         let reasons = reasons.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
         return "\(confirmed) confirmed, \(sent) sent, \(pending) pending" + Count.text(others)
-            + (reasons.isEmpty ? "" : " (\(reasons))")
+            + (reasons.isEmpty ? "" : " (\(reasons))") + (enrolling ? ", adding phones" : "")
     }
 }
 

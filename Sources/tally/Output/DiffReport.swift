@@ -35,7 +35,7 @@ struct DiffReport {
     }
 
     var text: String {
-        guard !differences.isEmpty else { return "The two let in the same." }
+        guard !differences.isEmpty else { return "Both accept the same content." }
         return differences.map { part, difference in
             let finding = SchemaFinding(
                 part: part,

@@ -34,10 +34,10 @@ struct LintReport {
             ("content state", Self.words(largest.contentState)),
         ])
         return sizes.text + "\n"
-            + (findings.isEmpty ? "Nothing is doubtful." : findings.map(\.text).joined(separator: "\n"))
+            + (findings.isEmpty ? "No findings." : findings.map(\.text).joined(separator: "\n"))
     }
 
-    private static func words(_ bytes: Int?) -> String { bytes.map { "at most \($0) bytes" } ?? "of any size" }
+    private static func words(_ bytes: Int?) -> String { bytes.map { "at most \($0) bytes" } ?? "without a size limit" }
 }
 
 extension SchemaFinding {

@@ -36,7 +36,7 @@ struct Settings: Equatable {
         if options.profile == nil, options.url ?? environment["TALLY_URL"] != nil {
             source = Profile(
                 url: environment["TALLY_URL"],
-                key: environment["TALLY_API_KEY"],
+                key: try options.key ?? Self.key(in: environment),
                 caFile: environment["TALLY_CA_FILE"],
                 app: environment["TALLY_APP"]
             )
@@ -63,6 +63,19 @@ struct Settings: Equatable {
         }
     }
 
+    /// The API key of the environment, or the content of the file that it names.
+    ///
+    /// - Throws: ``UsageError`` if both are set, or the file cannot be read.
+    static func key(in environment: [String: String]) throws -> String? {
+        guard let path = environment["TALLY_API_KEY_FILE"] else { return environment["TALLY_API_KEY"] }
+        guard environment["TALLY_API_KEY"] == nil else {
+            throw UsageError("Unset TALLY_API_KEY or TALLY_API_KEY_FILE: both are set.")
+        }
+        let key = try Files.readText(path).trimmingCharacters(in: .newlines)
+        guard !key.isEmpty else { throw UsageError("\(path), which TALLY_API_KEY_FILE names, is empty.") }
+        return key
+    }
+
     /// The profile. The environment adds missing values, unless they could belong to another host.
     private static func profile(
         _ options: GlobalOptions,
@@ -80,7 +93,7 @@ struct Settings: Equatable {
             return profile
         }
         profile.app = environment["TALLY_APP"] ?? profile.app
-        guard options.key == nil, profile.url != nil, let key = environment["TALLY_API_KEY"] else { return profile }
+        guard options.key == nil, profile.url != nil, let key = try key(in: environment) else { return profile }
         guard profile.key == nil else {
             throw UsageError(
                 "TALLY_API_KEY says as whom, and nothing says where: the profile has a key of its own. "

@@ -17,8 +17,9 @@ struct UnknownSetting: Sendable, Hashable, CustomStringConvertible {
 extension UnknownSetting {
     /// Settings of `tally`, `apns-sim` and the project's tools, because one file may serve all programs of a machine.
     private static let namesOfOthers: Set<String> = [
-        "TALLY_URL", "TALLY_API_KEY", "TALLY_APP", "TALLY_PROFILE", "TALLY_CA_FILE", "TALLY_CONFIG",
-        "TALLY_REGISTER_KEY", "TALLY_BIN_DIR", "TALLY_BENCHES", "TALLY_SKIP_BUILD", "TALLY_JSON_SCHEMA_SUITE",
+        "TALLY_URL", "TALLY_API_KEY", "TALLY_API_KEY_FILE", "TALLY_APP", "TALLY_PROFILE", "TALLY_CA_FILE",
+        "TALLY_CONFIG", "TALLY_REGISTER_KEY", "TALLY_BIN_DIR", "TALLY_BENCHES", "TALLY_SKIP_BUILD",
+        "TALLY_JSON_SCHEMA_SUITE",
     ]
     private static let beginningsOfOthers = [
         "TALLY_TEST_", "TALLY_CRASH_", "TALLY_FUZZ_", "TALLY_ORACLE_", "TALLY_SIMULATION_",

@@ -6,14 +6,14 @@ import Testing
 /// The guides for backends, carried out as they stand against `tallyd dev`.
 @Suite("The guides")
 struct GuideTests {
-    /// What the guides take for granted: the app, its types, and phones of the users 1 to 5 and 42.
+    /// What the guides take for granted: the app and its types, as the tutorial makes them.
     private static let world = #"""
         openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out AuthKey.p8
         tally apps put "$TALLY_APP" --team-id ABCDE12345 --production-key-id ABC123DEFG --production-key-file AuthKey.p8
         tally types put GameAttributes --policy docs/samples/game-policy.json \
             --attributes-schema docs/samples/game-attributes.schema.json \
             --content-state-schema docs/samples/game-content-state.schema.json
-        cat > OrderAttributes.swift <<'SWIFT'
+        cat > .tally/OrderAttributes.swift <<'SWIFT'
         struct OrderAttributes: ActivityAttributes {
             struct ContentState: Codable, Hashable {
                 var stage: Stage
@@ -24,11 +24,8 @@ struct GuideTests {
             var restaurant: String
         }
         SWIFT
-        echo '{"id_attribute": "orderID"}' > policy.json
-        tally types import OrderAttributes.swift --policy policy.json
-        apns-sim phones create --user-prefix user- --count 5 --bundle-id "$TALLY_APP" --environment production --wait 10
-        apns-sim phones create --user-prefix user- --first 42 --bundle-id "$TALLY_APP" --environment production \
-            --type OrderAttributes --id-attribute orderID --wait 10
+        echo '{"id_attribute": "orderID"}' > .tally/order-policy.json
+        tally types import .tally/OrderAttributes.swift --policy .tally/order-policy.json
         """#
 
     @Test(

@@ -41,8 +41,10 @@ struct EnrolmentTests {
             async let sent = sent(in: world)
             await gate.arrivals()
             #expect(try await world.number("SELECT count(*) FROM starts") == 2)
+            #expect(try await world.show().starts.enrolling)
             world.recorder.open()
             #expect(try await sent == ["5a01", "5a02", "5a03", "5a04", "5a05"])
+            #expect(try await !world.show().starts.enrolling)
         }
     }
 
