@@ -19,6 +19,6 @@ try_api() (
     set +a
     "$TALLY_TEST_PYTHON" Tests/ForeignPeers/documented_app.py docs/openapi.yaml
     # One worker: several at once end CPython 3.11 now and then.
-    "$(dirname "$TALLY_TEST_PYTHON")/schemathesis" --config-file Tests/ForeignPeers/schemathesis.toml \
+    PYTHONPATH=Tests/ForeignPeers "$(dirname "$TALLY_TEST_PYTHON")/schemathesis" --config-file Tests/ForeignPeers/schemathesis.toml \
         run docs/openapi.yaml --url "$TALLY_URL" --workers 1 --no-color
 )
