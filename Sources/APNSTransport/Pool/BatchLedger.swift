@@ -59,6 +59,25 @@ struct BatchLedger {
         return next
     }
 
+    /// Takes up to `limit` pushes, sends each, and counts those that have left. False if one cannot leave; it waits again.
+    ///
+    /// - `send`: says where the push is then; `nil` if it cannot leave. If it throws, settle the taken push.
+    mutating func send<Failure: Error>(
+        upTo limit: Int,
+        counting sent: inout Int,
+        _ send: (Int) throws(Failure) -> Flight?
+    ) throws(Failure) -> Bool {
+        while sent < limit, let index = take() {
+            guard let flight = try send(index) else {
+                putBack(index)
+                return false
+            }
+            self.sent(index, flight)
+            sent += 1
+        }
+        return true
+    }
+
     /// Records that the taken push has left.
     mutating func sent(_ index: Int, _ flight: Flight) {
         flights[index] = flight

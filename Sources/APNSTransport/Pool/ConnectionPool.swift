@@ -182,6 +182,7 @@ final class ConnectionPool {
         now: ContinuousClock.Instant
     ) -> Int? {
         var sent = 0
+        var isFull = true
         defer {
             if sent > 0 {
                 connection.state.sent(now: now)
@@ -189,26 +190,11 @@ final class ConnectionPool {
         }
         do {
             let headers = try work.headers(token.inPlace(of: work.providerToken), from: &recentHeaders)
-            while sent < limit, let index = work.ledger.take() {
-                let stream = try connection.submit(
-                    tag: WorkTable.tag(work, index),
-                    headers: headers,
-                    pathSuffix: work.pathSuffix(index),
-                    body: work.body
-                )
-                guard let stream else {
-                    work.ledger.putBack(index)
-                    return nil
-                }
-                let flight = BatchLedger.Flight(
-                    stream: stream,
-                    connection: connection.number,
-                    tick: tick
-                )
-                work.departed(index, flight, now: now)
-                sent += 1
+            let place = BatchLedger.Flight(stream: nil, connection: connection.number, tick: tick)
+            try connection.withSubmissions(headers: headers, body: work.body) { (submissions) throws(HTTP2Error) in
+                isFull = try !work.send(upTo: limit, place, now: now, through: &submissions, counting: &sent)
             }
-            return sent
+            return isFull ? nil : sent
         } catch {
             // No push of this work can ever leave, because a field is invalid in HTTP/2.
             work.ledger.settleTaken(PushOutcome(.requestInvalid, detail: "\(error)"))

@@ -52,14 +52,13 @@ final class PooledConnection: HTTP2ClientHandler {
         return state.capacity(maximum: connection.maximumConcurrentStreams, now: now)
     }
 
-    /// Sends one request; `nil` if there is unexpectedly no room.
-    func submit(
-        tag: UInt64,
+    /// Lends a way to send requests that share everything but their paths.
+    func withSubmissions(
         headers: SharedHeaders,
-        pathSuffix: ArraySlice<UInt8>,
-        body: SharedBytes?
-    ) throws(HTTP2Error) -> HTTP2StreamID? {
-        try connection?.submit(tag: tag, headers: headers, pathSuffix: pathSuffix, body: body)
+        body: SharedBytes?,
+        _ use: (inout HTTP2Submissions) throws(HTTP2Error) -> Void
+    ) throws(HTTP2Error) {
+        try connection?.withSubmissions(headers: headers, body: body, use)
     }
 
     /// Gives up on a request.

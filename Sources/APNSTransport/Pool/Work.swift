@@ -53,11 +53,6 @@ final class Work {
         ledger = BatchLedger(count: tokens?.count ?? 1)
     }
 
-    /// The suffix that the request at `index` adds to the common path.
-    func pathSuffix(_ index: Int) -> ArraySlice<UInt8> {
-        tokens.map { $0[index] } ?? []
-    }
-
     /// The header fields of its requests; looked up once per provider token.
     func headers(_ token: ProviderToken, from recent: inout RecentHeaders) throws(HTTP2Error) -> SharedHeaders {
         if let layOut, layOut.token == token { return layOut.headers }
@@ -66,12 +61,42 @@ final class Work {
         return headers
     }
 
-    /// Records that a push has left; stores the time of every 128th, or of all if the caller wants receipts.
-    func departed(_ index: Int, _ flight: BatchLedger.Flight, now: ContinuousClock.Instant) {
-        ledger.sent(index, flight)
-        if isMeasured(index) {
-            departures[index] = now
+    /// Sends up to `limit` pushes and counts them. False if the connection accepts no more.
+    ///
+    /// It stores the time of every 128th push, or of all if the caller wants receipts.
+    ///
+    /// - `flight`: where they are then, without the stream.
+    func send(
+        upTo limit: Int,
+        _ flight: BatchLedger.Flight,
+        now: ContinuousClock.Instant,
+        through submissions: inout HTTP2Submissions,
+        counting sent: inout Int
+    ) throws(HTTP2Error) -> Bool {
+        let place = UInt64(place)
+        return try ledger.send(upTo: limit, counting: &sent) { (index) throws(HTTP2Error) in
+            var flight = flight
+            flight.stream = try add(WorkTable.tag(place, index), index, to: &submissions)
+            guard flight.stream != nil else {
+                return nil
+            }
+            if isMeasured(index) {
+                departures[index] = now
+            }
+            return flight
         }
+    }
+
+    /// Adds the token of the push to the common path. A single request has its whole path there.
+    private func add(
+        _ tag: UInt64,
+        _ index: Int,
+        to submissions: inout HTTP2Submissions
+    ) throws(HTTP2Error) -> HTTP2StreamID? {
+        guard let tokens else {
+            return try submissions.add(tag: tag, pathSuffix: Span())
+        }
+        return try submissions.add(tag: tag, pathSuffix: tokens.text.span.extracting(tokens.range(index)))
     }
 
     /// Records the answer to a push. Returns its latency for every 128th.

@@ -56,6 +56,11 @@ struct WorkTable {
 
     /// The tag of a push.
     static func tag(_ work: Work, _ index: Int) -> UInt64 {
-        UInt64(work.place) << 32 | UInt64(UInt32(index))
+        tag(UInt64(work.place), index)
+    }
+
+    /// The tag of a push of the work at this place.
+    static func tag(_ place: UInt64, _ index: Int) -> UInt64 {
+        place << 32 | UInt64(UInt32(index))
     }
 }

@@ -77,7 +77,12 @@ package struct TokenBuffer: Sendable {
 
     /// The digits of the token at `index`.
     package subscript(index: Int) -> ArraySlice<UInt8> {
-        text[(index == 0 ? 0 : ends[index - 1])..<ends[index]]
+        text[range(index)]
+    }
+
+    /// Where the digits of the token at `index` are in ``text``.
+    func range(_ index: Int) -> Range<Int> {
+        (index == 0 ? 0 : ends[index - 1])..<ends[index]
     }
 
     /// Without a table, so that the compiler can vectorize it.

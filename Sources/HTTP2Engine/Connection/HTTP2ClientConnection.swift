@@ -131,26 +131,32 @@ package final class HTTP2ClientConnection {
         extra: [HTTP2Header] = [],
         body: SharedBytes?
     ) throws(HTTP2Error) -> HTTP2StreamID? {
-        guard case .open(let wire) = state, !wire.isEnding, remainingRequests > 0, let session, session.acceptsRequests,
-            session.openStreams < maximumConcurrentStreams
-        else { return nil }
-        let request = OutgoingRequest(headers: headers, extra: extra, body: body)
-        lastSubmitted = try session.submit(request, tag: tag, pathSuffix: pathSuffix)
-        remainingRequests -= 1
-        wire.submitted()
-        return HTTP2StreamID(number: lastSubmitted)
+        var stream: HTTP2StreamID?
+        try withSubmissions(headers: headers, extra: extra, body: body) { (submissions) throws(HTTP2Error) in
+            stream = try submissions.add(tag: tag, pathSuffix: pathSuffix)
+        }
+        return stream
     }
 
-    /// The same for a path suffix in a larger buffer, such as one of many device tokens.
-    @discardableResult
-    package func submit(
-        tag: UInt64,
+    /// Lends a way to submit many requests that share everything but their paths. What they share is looked up once.
+    package func withSubmissions(
         headers: SharedHeaders,
-        pathSuffix: ArraySlice<UInt8>,
         extra: [HTTP2Header] = [],
-        body: SharedBytes?
-    ) throws(HTTP2Error) -> HTTP2StreamID? {
-        try submit(tag: tag, headers: headers, pathSuffix: pathSuffix.span, extra: extra, body: body)
+        body: SharedBytes?,
+        _ use: (inout HTTP2Submissions) throws(HTTP2Error) -> Void
+    ) throws(HTTP2Error) {
+        guard case .open(let wire) = state, !wire.isEnding, remainingRequests > 0, let session else { return }
+        let room = min(remainingRequests, maximumConcurrentStreams - session.openStreams)
+        let request = OutgoingRequest(headers: headers, extra: extra, body: body)
+        var submissions = HTTP2Submissions(session: session, request: request, room: room)
+        defer {
+            if let last = submissions.last {
+                lastSubmitted = last
+                remainingRequests -= submissions.count
+                wire.submitted(submissions.count)
+            }
+        }
+        try use(&submissions)
     }
 
     /// The same for a path suffix as a string.
@@ -330,10 +336,10 @@ extension HTTP2ClientConnection: WireDelegate {
     private func handOut(_ session: any ClientSession) {
         // Loaded once, because loading a weak reference costs more than the rest of an event.
         let handler = handler
-        let freed = session.takeEvents { event in
+        let freed = session.takeEvents { tag, response in
+            handler?.responded(self, tag: tag, response: response)
+        } _: { event in
             switch event {
-            case .responded(let tag, let response):
-                handler?.responded(self, tag: tag, response: response)
             case .failed(let tag, let failure):
                 handler?.streamFailed(self, tag: tag, failure: failure)
             case .settings(let limit): settingsReceived(limit)

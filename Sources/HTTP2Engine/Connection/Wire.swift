@@ -110,9 +110,9 @@ final class Wire {
         loop.execute { [link] in link.value.wire?.runScheduled() }
     }
 
-    /// Reports one more submitted request. It encodes after some of them, so that queues stay short.
-    func submitted() {
-        submissions += 1
+    /// Reports more submitted requests. It encodes after some of them, so that queues stay short.
+    func submitted(_ count: Int) {
+        submissions += count
         if submissions >= Self.submissionsPerRound, state == .open {
             // A record that is not full waits for the rest of the pass.
             do throws(HTTP2Error) { try encode() } catch { end(.orderly(error)) }

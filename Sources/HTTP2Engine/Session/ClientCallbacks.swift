@@ -28,11 +28,11 @@ enum ClientCallbacks {
 
     private static let failure = Int32(NGHTTP2_ERR_CALLBACK_FAILURE.rawValue)
 
-    /// Borrows the session's streams without reference counting, which would cost as much as the work itself.
+    /// Lends the session's streams.
     @inline(__always)
-    private static func with(_ context: UnsafeMutableRawPointer?, _ body: (ClientStreams) -> Int32) -> Int32 {
+    private static func with(_ context: UnsafeMutableRawPointer?, _ body: (inout ClientStreams) -> Int32) -> Int32 {
         guard let context = unsafe context else { return failure }
-        return unsafe Unmanaged<ClientStreams>.fromOpaque(context)._withUnsafeGuaranteedRef { body($0) }
+        return unsafe body(&context.assumingMemoryBound(to: ClientStreams.self).pointee)
     }
 
     private static let beginHeaders: nghttp2_on_begin_headers_callback = { session, frame, context in
@@ -40,7 +40,7 @@ enum ClientCallbacks {
             return 0
         }
         return unsafe with(context) { streams in
-            unsafe streams.slots[slot].headersBegin()
+            streams.slots[slot].headersBegin()
             return 0
         }
     }
@@ -86,7 +86,7 @@ enum ClientCallbacks {
             case NGHTTP2_HEADERS, NGHTTP2_DATA:
                 guard flags & NGHTTP2_FLAG_END_STREAM.rawValue != 0 else { break }
                 if let slot = unsafe StreamKey.slot(session, head.stream_id) {
-                    unsafe streams.slots[slot].hasEnded = true
+                    streams.slots[slot].hasEnded = true
                 }
             case NGHTTP2_SETTINGS where flags & NGHTTP2_FLAG_ACK.rawValue == 0:
                 let limit = unsafe nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)

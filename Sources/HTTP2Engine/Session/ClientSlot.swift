@@ -1,13 +1,13 @@
 /// One request of a client and its response.
 ///
-/// Slots are reused together with the memory of their fields and bodies. The library stores a slot's index as the user
+/// Slots are reused together with the memory of their fields and bodies. libnghttp2 stores a slot's index as the user
 /// data of the stream.
 struct ClientSlot {
     private(set) var tag: UInt64 = 0
     /// 0 if no stream uses the slot.
     var stream: Int32 = 0
     /// Retained until the stream has ended, because the library has pointers into them.
-    private var headers: SharedHeaders?
+    private(set) var headers: SharedHeaders?
     private var body: SharedBytes?
     private var bodySent = 0
     private(set) var status = 0
@@ -85,21 +85,34 @@ struct ClientSlot {
         return (count, bodySent == body.count)
     }
 
-    /// The event for the owner at the end of the stream; `nil` if the owner has cancelled it.
-    func outcome(code: UInt32, lastProcessed: Int32) -> ClientEvent? {
-        if isOverLimit { return failure(.unusableResponse) }
-        // A complete response counts, even if the server has reset the rest of the request afterwards.
-        if hasEnded, status >= 200, !isCancelled {
-            return .responded(tag: tag, HTTP2Response(status: status, fields: fields, body: received))
-        }
-        if stream > lastProcessed { return failure(.notProcessed) }
-        let code = HTTP2ErrorCode(rawValue: code)
-        return failure(code == .refusedStream ? .refused : .reset(code))
+    /// What the owner is told at the end of the stream.
+    enum Outcome {
+        case responded
+        case failed(HTTP2StreamFailure)
     }
 
-    /// A failure event for the owner; `nil` if the owner has cancelled the stream.
-    func failure(_ failure: HTTP2StreamFailure) -> ClientEvent? {
-        isCancelled ? nil : .failed(tag: tag, failure: failure)
+    func outcome(code: UInt32, lastProcessed: Int32) -> Outcome {
+        if isOverLimit { return .failed(.unusableResponse) }
+        // A complete response counts, even if the server has reset the rest of the request afterwards.
+        if hasEnded, status >= 200, !isCancelled { return .responded }
+        if stream > lastProcessed { return .failed(.notProcessed) }
+        let code = HTTP2ErrorCode(rawValue: code)
+        return .failed(code == .refusedStream ? .refused : .reset(code))
+    }
+
+    /// Moves the response out, which saves counting references.
+    mutating func takeResponse() -> HTTP2Response {
+        var taken = HTTP2Fields()
+        var body: [UInt8] = []
+        swap(&taken, &fields)
+        swap(&body, &received)
+        return HTTP2Response(status: status, fields: taken, body: body)
+    }
+
+    /// Takes a response back for its memory. ``recycle()`` clears it.
+    mutating func giveBack(_ response: consuming HTTP2Response) {
+        fields = response.fields
+        received = response.body
     }
 
     private mutating func clearResponse() {

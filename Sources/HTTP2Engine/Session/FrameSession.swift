@@ -49,11 +49,12 @@ protocol ClientSession: FrameSession {
     /// Queues GOAWAY. Open streams may finish; then the session is finished.
     func goAway()
 
-    /// Delivers the events since the last call, in order. `body` may submit and cancel.
+    /// Delivers the events since the last call, in order. Both closures may submit and cancel.
     ///
+    /// - `responded`: receives the responses, with their tags.
     /// - Returns: Whether a stream has ended. This includes cancelled streams, whose end is not delivered.
     @discardableResult
-    func takeEvents(_ body: (ClientEvent) -> Void) -> Bool
+    func takeEvents(responded: (UInt64, HTTP2Response) -> Void, _ body: (ClientEvent) -> Void) -> Bool
 
     /// Ends every open stream at once, oldest first, and delivers each as ``ClientEvent/failed(tag:failure:)``.
     ///
@@ -70,12 +71,11 @@ struct OutgoingRequest {
     var hasBody: Bool { body.map { $0.count > 0 } ?? false }
 }
 
-/// An event on the client.
+/// An event on the client, beside a response.
 enum ClientEvent {
     case settings(maximumConcurrentStreams: Int)
     case goAway(lastStreamID: Int32, code: HTTP2ErrorCode, debugData: [UInt8])
     case pong(UInt64)
-    case responded(tag: UInt64, HTTP2Response)
     case failed(tag: UInt64, failure: HTTP2StreamFailure)
 }
 

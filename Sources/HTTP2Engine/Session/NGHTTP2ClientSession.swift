@@ -1,8 +1,9 @@
 import CNGHTTP2
 
 /// The client session on top of libnghttp2.
+@safe
 final class NGHTTP2ClientSession: ClientSession {
-    let streams: ClientStreams
+    private let streams: UnsafeMutablePointer<ClientStreams>
     private let session: NGHTTP2Session
     private var list = HeaderList()
     private var goAwaySent = false
@@ -19,10 +20,11 @@ final class NGHTTP2ClientSession: ClientSession {
         firstStream: Int32 = 1,
         memory: UnsafeMutablePointer<nghttp2_mem>? = nil
     ) throws(HTTP2Error) {
-        streams = ClientStreams(maximumBody: maximumBody, maximumHeaders: maximumHeaders)
+        let streams = unsafe ClientStreams.make(maximumBody: maximumBody, maximumHeaders: maximumHeaders)
+        unsafe self.streams = streams
         session = unsafe try NGHTTP2Session(
             server: false,
-            context: streams,
+            context: UnsafeMutableRawPointer(streams),
             memory: memory,
             setCallbacks: ClientCallbacks.set
         )
@@ -34,15 +36,20 @@ final class NGHTTP2ClientSession: ClientSession {
         try session.check(unsafe nghttp2_session_set_next_stream_id(session.raw, firstStream))
     }
 
+    deinit {
+        unsafe streams.deinitialize(count: 1)
+        unsafe streams.deallocate()
+    }
+
     var maximumConcurrentStreams: Int {
         let limit = unsafe nghttp2_session_get_remote_settings(session.raw, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
         return Int(min(limit, UInt32(Int32.max)))
     }
 
-    var openStreams: Int { streams.open }
+    var openStreams: Int { unsafe streams.pointee.open }
 
     var acceptsRequests: Bool {
-        guard !goAwaySent, streams.lastProcessed == .max else { return false }
+        guard !goAwaySent, unsafe streams.pointee.lastProcessed == .max else { return false }
         return unsafe nghttp2_session_check_request_allowed(session.raw) != 0
     }
 
@@ -52,12 +59,12 @@ final class NGHTTP2ClientSession: ClientSession {
 
     var isFinished: Bool { session.isFinished }
 
-    var violation: String? { streams.violation }
+    var violation: String? { unsafe streams.pointee.violation }
 
-    var hasEvents: Bool { !streams.notes.isEmpty }
+    var hasEvents: Bool { unsafe !streams.pointee.notes.isEmpty }
 
     func submit(_ request: OutgoingRequest, tag: UInt64, pathSuffix: Span<UInt8>) throws(HTTP2Error) -> Int32 {
-        let slot = streams.begin(tag: tag, headers: request.headers, body: request.body)
+        let slot = unsafe streams.pointee.begin(tag: tag, headers: request.headers, body: request.body)
         do throws(HTTP2Error) {
             let stream: Int32
             if request.extra.isEmpty {
@@ -73,11 +80,11 @@ final class NGHTTP2ClientSession: ClientSession {
                 }
             }
             try session.check(stream)
-            unsafe streams.slots[slot].stream = stream
+            unsafe streams.pointee.slots[slot].stream = stream
             return stream
         } catch {
-            streams.retire(slot)
-            streams.recycle(slot)
+            unsafe streams.pointee.retire(slot)
+            unsafe streams.pointee.recycle(slot)
             throw error
         }
     }
@@ -96,9 +103,11 @@ final class NGHTTP2ClientSession: ClientSession {
 
     func cancel(stream: Int32) {
         // The library knows a stream only after its request was serialized. Before that, the search may be long.
-        guard let slot = unsafe StreamKey.slot(session.raw, stream) ?? streams.search(stream: stream) else { return }
-        guard unsafe !streams.slots[slot].isCancelled else { return }
-        unsafe streams.slots[slot].isCancelled = true
+        guard let slot = unsafe StreamKey.slot(session.raw, stream) ?? streams.pointee.search(stream: stream) else {
+            return
+        }
+        guard unsafe !streams.pointee.slots[slot].isCancelled else { return }
+        unsafe streams.pointee.slots[slot].isCancelled = true
         session.reset(stream: stream, code: .cancel)
     }
 
@@ -106,14 +115,14 @@ final class NGHTTP2ClientSession: ClientSession {
     /// forever.
     private func withdrawQueued() {
         // A limit of 0 may arrive twice before the first withdrawal is reported.
-        let first = max(streams.lastEncoded, lastWithdrawn)
-        for slot in unsafe streams.slots.indices {
-            let stream = unsafe streams.slots[slot].stream
+        let first = unsafe max(streams.pointee.lastEncoded, lastWithdrawn)
+        for slot in unsafe streams.pointee.slots.indices {
+            let stream = unsafe streams.pointee.slots[slot].stream
             guard stream > first else { continue }
             lastWithdrawn = max(lastWithdrawn, stream)
             // A second reset of a queued request would be sent, and a server ends the connection for that.
-            if unsafe !streams.slots[slot].isCancelled { session.reset(stream: stream, code: .cancel) }
-            streams.notes.append(.notSent(slot: slot, stream: stream))
+            if unsafe !streams.pointee.slots[slot].isCancelled { session.reset(stream: stream, code: .cancel) }
+            unsafe streams.pointee.notes.append(.notSent(slot: slot, stream: stream))
         }
     }
 
@@ -137,11 +146,14 @@ final class NGHTTP2ClientSession: ClientSession {
     }
 
     @discardableResult
-    func takeEvents(_ body: (ClientEvent) -> Void) -> Bool {
-        streams.takeEvents(body) { withdrawQueued() }
+    func takeEvents(responded: (UInt64, HTTP2Response) -> Void, _ body: (ClientEvent) -> Void) -> Bool {
+        unsafe streams.takeEvents(responded: responded, body) { withdrawQueued() }
     }
 
+    /// Bytes of responses that are kept for the owner, and the slots that hold them.
+    var keptResponses: KeptResponses { unsafe KeptResponses(streams) }
+
     func failOpenStreams(lastWritten: Int32, _ body: (ClientEvent) -> Void) {
-        streams.failOpenStreams(lastWritten: lastWritten, body)
+        unsafe streams.failOpenStreams(lastWritten: lastWritten, body)
     }
 }

@@ -17,7 +17,7 @@ final class NGHTTP2ServerSession: ServerSession {
         streams = ServerStreams(maximumBody: maximumBody, maximumHeaders: maximumHeaders)
         session = unsafe try NGHTTP2Session(
             server: true,
-            context: streams,
+            context: Unmanaged.passUnretained(streams).toOpaque(),
             memory: memory,
             setCallbacks: ServerCallbacks.set
         )

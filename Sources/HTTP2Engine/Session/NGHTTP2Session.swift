@@ -13,7 +13,7 @@ final class NGHTTP2Session {
     /// - `setCallbacks`: installs the callbacks of this end.
     init(
         server isServer: Bool,
-        context: AnyObject,
+        context: UnsafeMutableRawPointer,
         memory: UnsafeMutablePointer<nghttp2_mem>?,
         setCallbacks: (OpaquePointer) -> Void
     ) throws(HTTP2Error) {
@@ -36,10 +36,9 @@ final class NGHTTP2Session {
         // Limits how fast a peer may open and reset streams (CVE-2023-44487): 1000 at once, then 33 per second.
         unsafe nghttp2_option_set_stream_reset_rate_limit(options, 1000, 33)
         var raw: OpaquePointer?
-        let pointer = unsafe Unmanaged.passUnretained(context).toOpaque()
         let make = unsafe isServer ? nghttp2_session_server_new3 : nghttp2_session_client_new3
         let result = unsafe blocks.withAllocator { own in
-            unsafe make(&raw, callbacks, pointer, options, memory ?? own)
+            unsafe make(&raw, callbacks, context, options, memory ?? own)
         }
         guard result == 0, let raw = unsafe raw else { throw Self.outOfMemory }
         unsafe self.raw = raw

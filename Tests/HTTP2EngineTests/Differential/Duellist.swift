@@ -74,7 +74,7 @@ final class Duellist {
         return spoke
     }
 
-    private func record(_ event: ClientEvent) {
+    private func record(_ event: SessionEvent) {
         switch event {
         case .responded(let tag, let response):
             settle(tag, .answered(status: response.status, fields: response.fields.all, body: response.body))
@@ -90,6 +90,6 @@ final class Duellist {
     }
 
     func end() {
-        session.failOpenStreams(lastWritten: .max, record)
+        session.failOpenStreams(lastWritten: .max) { record(SessionEvent($0)) }
     }
 }

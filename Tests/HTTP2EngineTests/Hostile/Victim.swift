@@ -15,8 +15,6 @@ final class Victim {
     let role: Role
     let memory: CountedMemory
     private var client: (any ClientSession)?
-    /// The client's streams, whichever session it has.
-    private var clientStreams: ClientStreams?
     private var server: NGHTTP2ServerSession?
     /// Whether the peer reads what we have to say.
     var peerReads = true
@@ -55,21 +53,17 @@ final class Victim {
         try memory.withAllocator { allocator in
             switch BothSessions.implementation {
             case .tally:
-                let session = try TallyClientSession(
+                client = try TallyClientSession(
                     maximumBody: Self.maximumBody,
                     maximumHeaders: Self.maximumHeaders,
                     memory: allocator
                 )
-                client = session
-                clientStreams = session.streams
             case .nghttp2:
-                let session = try NGHTTP2ClientSession(
+                client = try NGHTTP2ClientSession(
                     maximumBody: Self.maximumBody,
                     maximumHeaders: Self.maximumHeaders,
                     memory: allocator
                 )
-                client = session
-                clientStreams = session.streams
             }
         }
     }
@@ -156,7 +150,7 @@ final class Victim {
         }
     }
 
-    private func record(_ event: ClientEvent) {
+    private func record(_ event: SessionEvent) {
         switch event {
         case .responded(let tag, let response):
             outcomes.append((tag, .answered(status: response.status, body: response.body.count)))
@@ -165,21 +159,24 @@ final class Victim {
         }
     }
 
+    private var clientKeeps: KeptResponses? {
+        (client as? TallyClientSession)?.keptResponses ?? (client as? NGHTTP2ClientSession)?.keptResponses
+    }
+
     /// Bytes of messages that are kept for the owner; the library's own memory is in ``memory``.
     var keptBytes: Int {
-        let received = clientStreams?.slots.reduce(0) { $0 + $1.received.count + $1.fields.byteCount } ?? 0
-        return received + (server?.streams.slots.reduce(0) { $0 + $1.body.count + $1.fields.byteCount } ?? 0)
+        (clientKeeps?.bytes ?? 0) + (server?.streams.slots.reduce(0) { $0 + $1.body.count + $1.fields.byteCount } ?? 0)
     }
 
     /// Bytes that our own session keeps beside messages: frames that are incomplete, and answers that wait.
     var waitingBytes: Int { (client as? TallyClientSession)?.keptBytes ?? 0 }
 
     /// Slots that were ever needed at once.
-    var slots: Int { clientStreams?.slots.count ?? server?.streams.slots.count ?? 0 }
+    var slots: Int { clientKeeps?.slots ?? server?.streams.slots.count ?? 0 }
 
     /// The connection ends: open requests fail. Afterwards every request was told of once.
     func end() -> [String] {
-        client?.failOpenStreams(lastWritten: .max, record)
+        client?.failOpenStreams(lastWritten: .max) { record(SessionEvent($0)) }
         var complaints: [String] = []
         if Set(outcomes.map(\.tag)) != Set(submitted) { complaints.append("a request was forgotten") }
         if outcomes.count != submitted.count { complaints.append("a request was told of twice") }

@@ -125,7 +125,7 @@ struct ClientSessionTests {
         try RawFrame.goAway(last: 0, code: 0).withUnsafeBytes { try pair.client.receive($0) }
         #expect(!pair.client.acceptsRequests)
         while try pair.client.nextOutput() != nil {}
-        var events: [ClientEvent] = []
+        var events: [SessionEvent] = []
         pair.client.takeEvents { events.append($0) }
         let failures = events.compactMap { event -> HTTP2StreamFailure? in
             if case .failed(1, let failure) = event { failure } else { nil }
@@ -192,7 +192,7 @@ struct ClientSessionTests {
     func connectionEnds() throws {
         let pair = try MemoryPair()
         for tag in 1...4 as ClosedRange<UInt64> { try pair.submit(tag) }
-        pair.client.failOpenStreams(lastWritten: 3) { pair.events.append($0) }
+        pair.client.failOpenStreams(lastWritten: 3) { pair.events.append(SessionEvent($0)) }
         #expect(
             pair.failures == [1: .connectionLost, 2: .connectionLost, 3: .notProcessed, 4: .notProcessed]
         )

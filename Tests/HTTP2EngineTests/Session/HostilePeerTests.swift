@@ -29,6 +29,60 @@ struct HostilePeerTests {
         #expect(error?.code == .flooded)
     }
 
+    /// Whether the client has given up the connection after these bytes.
+    private func ends(_ client: any ClientSession, after bytes: [UInt8]) throws -> Bool {
+        try bytes.withUnsafeBytes { try client.receive($0) }
+        while try client.nextOutput() != nil {}
+        return client.isFinished
+    }
+
+    private func submit(_ count: Int, to client: any ClientSession) throws {
+        let request = OutgoingRequest(headers: try SharedHeaders(authority: "a", fields: []), body: nil)
+        for tag in 1...count { _ = try client.submit(request, tag: UInt64(tag), pathSuffix: Array("/".utf8).span) }
+        while try client.nextOutput() != nil {}
+    }
+
+    @Test("a server that begins with something else than SETTINGS is left")
+    func noSettings() throws {
+        #expect(try ends(client(), after: RawFrame.ping(1)))
+    }
+
+    @Test("a pushed stream is refused, and the same one again ends the connection")
+    func pushedTwice() throws {
+        let client = try client()
+        #expect(try !ends(client, after: RawFrame.settings()))
+        try submit(1, to: client)
+        let push = RawFrame.frame(type: 5, flags: 4, stream: 1, RawFrame.bytes(UInt32(2)) + RawFrame.request)
+        #expect(try !ends(client, after: push))
+        #expect(try ends(client, after: push))
+    }
+
+    @Test("an answer that ends before its announced length fails")
+    func shortBody() throws {
+        let client = try client()
+        #expect(try !ends(client, after: RawFrame.settings()))
+        try submit(1, to: client)
+        let block = RawFrame.ok + RawFrame.field("content-length", "5")
+        let answer = RawFrame.headers(stream: 1, ends: false, block) + RawFrame.data(stream: 1, [1])
+        #expect(try !ends(client, after: answer))
+        var failed = false
+        client.takeEvents { if case .failed(1, .reset(.protocolError)) = $0 { failed = true } }
+        #expect(failed)
+    }
+
+    @Test("a server that sends more than the connection's window, and reads nothing, is left")
+    func connectionWindow() throws {
+        let client = try client()
+        #expect(try !ends(client, after: RawFrame.settings()))
+        try submit(40, to: client)
+        // No stream gets more than its own window. Nobody reads the updates of the connection's.
+        let bytes = stride(from: UInt32(1), to: 80, by: 2).flatMap { stream in
+            RawFrame.headers(stream: stream, ends: false, RawFrame.ok)
+                + (0..<4).flatMap { _ in RawFrame.data(stream: stream, ends: false, RawFrame.text(16_000)) }
+        }
+        #expect(try ends(client, after: bytes))
+    }
+
     @Test("a flood of settings whose acknowledgements are not read ends the connection")
     func settingsFlood() throws {
         let server = try server()

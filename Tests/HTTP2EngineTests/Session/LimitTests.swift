@@ -163,6 +163,19 @@ struct LimitTests {
         expectNoViolation()
     }
 
+    @Test("a header block may have 8 CONTINUATION frames, and a ninth ends the connection", arguments: [8, 9])
+    func continuations(count: Int) throws {
+        try submit(1...1)
+        client.settle()
+        let parts = (1...count).flatMap { number in
+            RawFrame.continuation(stream: 1, ends: number == count, RawFrame.field("a", "\(number)"))
+        }
+        say(RawFrame.frame(type: 1, flags: 1, stream: 1, RawFrame.ok) + parts)
+        let fields = (1...count).map { HTTP2Header("a", "\($0)") }
+        #expect(client.outcomes == (count == 8 ? [1: .answered(status: 200, fields: fields, body: [])] : [:]))
+        #expect(client.complaints.isEmpty == (count == 8))
+    }
+
     @Test("the client gives windows back before a server has to wait")
     func windowUpdates() throws {
         let sent = Duellist.Sent()

@@ -6,7 +6,7 @@ import HTTP2TestSupport
 final class MemoryPair {
     let client: any ClientSession
     let server: any ServerSession
-    var events: [ClientEvent] = []
+    var events: [SessionEvent] = []
     var requests: [HTTP2Request] = []
 
     init(limit: Int = 100, maximumBody: Int = 1 << 24, firstStream: Int32 = 1) throws {

@@ -3,12 +3,13 @@
 import areas_accept
 import areas_engine
 import areas_model
+import areas_transport
 from failure import Failure
 
 
 def load():
     """The mutants in their order; names are unique."""
-    mutants = [m for module in (areas_model, areas_engine, areas_accept) for area in module.AREAS for m in area.mutants]
+    mutants = [m for module in (areas_model, areas_engine, areas_accept, areas_transport) for area in module.AREAS for m in area.mutants]
     names = [mutant.name for mutant in mutants]
     twice = {name for name in names if names.count(name) > 1}
     if twice:

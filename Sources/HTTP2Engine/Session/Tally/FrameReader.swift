@@ -1,64 +1,44 @@
 /// Cuts the bytes of a peer into whole frames, however they arrive.
 ///
 /// It keeps at most one incomplete frame, whose length was checked when its head arrived.
-struct FrameReader {
+struct FrameReader: ~Copyable {
     private var kept: [UInt8] = []
 
     /// The bytes of the frame that is incomplete so far.
     var count: Int { kept.count }
 
-    /// Calls `body` with each whole frame.
-    ///
-    /// - `check`: judges a frame by its head, before its payload has arrived.
-    mutating func read<Failure: Error>(
-        _ bytes: UnsafeRawBufferPointer,
-        check: (FrameHead) throws(Failure) -> Void,
-        _ body: (FrameHead, UnsafeRawBufferPointer) throws(Failure) -> Void
-    ) throws(Failure) {
-        var rest = unsafe bytes
-        if !kept.isEmpty {
-            guard unsafe try complete(&rest, check) else { return }
-            let frame = kept
-            kept = []
-            let head = unsafe frame.withUnsafeBytes { unsafe FrameHead($0) }
-            var failure: Failure?
-            unsafe frame.withUnsafeBytes { raw in
-                do throws(Failure) {
-                    try unsafe body(head, UnsafeRawBufferPointer(rebasing: raw.dropFirst(FrameHead.size)))
-                } catch {
-                    failure = error
-                }
-            }
-            if let failure { throw failure }
-        }
-        while rest.count >= FrameHead.size {
-            let head = unsafe FrameHead(rest)
-            try check(head)
-            let size = FrameHead.size + head.length
-            guard rest.count >= size else { break }
-            try unsafe body(head, UnsafeRawBufferPointer(rebasing: rest[FrameHead.size..<size]))
-            unsafe rest = UnsafeRawBufferPointer(rebasing: rest[size...])
-        }
-        unsafe kept.append(contentsOf: rest)
+    /// The head of the frame that is incomplete, once it has arrived.
+    var head: FrameHead? { unsafe kept.withUnsafeBytes { unsafe Self.head(of: $0) } }
+
+    /// The head of the frame at the front of `bytes`; `nil` if it is incomplete.
+    static func head(of bytes: UnsafeRawBufferPointer) -> FrameHead? {
+        bytes.count < FrameHead.size ? nil : unsafe FrameHead(bytes)
     }
 
-    /// Adds bytes to the kept frame; false if it is still incomplete.
-    private mutating func complete<Failure: Error>(
-        _ rest: inout UnsafeRawBufferPointer,
-        _ check: (FrameHead) throws(Failure) -> Void
-    ) throws(Failure) -> Bool {
-        let hadHead = kept.count >= FrameHead.size
-        unsafe take(FrameHead.size, from: &rest)
-        guard kept.count >= FrameHead.size else { return false }
-        let head = unsafe kept.withUnsafeBytes { unsafe FrameHead($0) }
-        if !hadHead { try check(head) }
-        unsafe take(FrameHead.size + head.length, from: &rest)
-        return kept.count == FrameHead.size + head.length
+    /// Removes the frame with this head from the front of `rest`, and returns its payload; `nil` if it is incomplete.
+    static func payload(of head: FrameHead, from rest: inout UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+        let size = FrameHead.size + head.length
+        guard rest.count >= size else { return nil }
+        defer { unsafe rest = UnsafeRawBufferPointer(rebasing: rest[size...]) }
+        return unsafe UnsafeRawBufferPointer(rebasing: rest[FrameHead.size..<size])
     }
 
-    private mutating func take(_ size: Int, from rest: inout UnsafeRawBufferPointer) {
+    /// Keeps the beginning of a frame until the rest arrives.
+    mutating func keep(_ bytes: UnsafeRawBufferPointer) {
+        if bytes.count > 0 { unsafe kept.append(contentsOf: bytes) }
+    }
+
+    /// Moves bytes from the front of `rest` until so many are kept.
+    mutating func fill(to size: Int, from rest: inout UnsafeRawBufferPointer) {
         let count = min(max(0, size - kept.count), rest.count)
         unsafe kept.append(contentsOf: rest.prefix(count))
         unsafe rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
+    }
+
+    /// The kept frame, if it is whole. Then nothing is kept any more.
+    mutating func takeFrame(_ head: FrameHead) -> [UInt8]? {
+        guard kept.count == FrameHead.size + head.length else { return nil }
+        defer { kept = [] }
+        return kept
     }
 }

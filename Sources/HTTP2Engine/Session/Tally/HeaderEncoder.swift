@@ -8,22 +8,18 @@
 @safe
 struct HeaderEncoder: ~Copyable {
     /// The bytes of a block around its path.
-    final class Template {
-        fileprivate(set) var headers: SharedHeaders
-        fileprivate var version = -1
-        fileprivate(set) var before = OutputBuffer(capacity: 256)
-        fileprivate(set) var after = OutputBuffer(capacity: 512)
-
-        fileprivate init(_ headers: SharedHeaders) {
-            self.headers = headers
-        }
+    struct Template: ~Copyable {
+        var headers: SharedHeaders
+        var version = -1
+        var before = OutputBuffer(capacity: 256)
+        var after = OutputBuffer(capacity: 512)
     }
 
     /// As many as ``SharedHeaders`` that are in use at the same time.
     private static let capacity = 8
 
     private var table = HeaderTable()
-    private var templates: [Template] = []
+    private var templates = Slots<Template>(capacity: Self.capacity)
     /// The template that was used last.
     private var current = 0
     /// The template that the next new headers replace.
@@ -34,26 +30,21 @@ struct HeaderEncoder: ~Copyable {
         table.setLimit(size)
     }
 
-    /// The block's bytes around the path, for the very next block. It changes the table as the block will.
-    mutating func template(_ headers: SharedHeaders) -> Template {
-        if current < templates.count, templates[current].headers === headers,
-            templates[current].version == table.version, !table.hasUnsaidLimits
-        {
-            return templates[current]
-        }
-        return find(headers)
+    /// Adds the block of a request. It changes the table as the server's decoder will.
+    mutating func append(_ headers: SharedHeaders, _ pathSuffix: [UInt8], to output: inout OutputBuffer) {
+        if !isCurrent(headers) { find(headers) }
+        output.append(templates[current].before)
+        output.append(byte: Self.literal | Self.pathName)
+        output.append(prefixed: headers.pathPrefix.count + pathSuffix.count, bits: 7, pattern: 0)
+        output.append(headers.pathPrefix)
+        output.append(pathSuffix)
+        output.append(templates[current].after)
     }
 
-    /// Adds the path.
-    static func append(
-        path prefix: [UInt8],
-        _ suffix: UnsafeBufferPointer<UInt8>,
-        to output: inout OutputBuffer
-    ) {
-        output.append(byte: literal | pathName)
-        output.append(prefixed: prefix.count + suffix.count, bits: 7, pattern: 0)
-        output.append(prefix)
-        unsafe output.append(suffix)
+    /// Whether the template that was used last is the right one.
+    private func isCurrent(_ headers: SharedHeaders) -> Bool {
+        current < templates.count && templates[current].headers === headers
+            && templates[current].version == table.version && !table.hasUnsaidLimits
     }
 
     /// Adds a field that only one request has.
@@ -67,60 +58,60 @@ struct HeaderEncoder: ~Copyable {
         }
     }
 
-    private mutating func find(_ headers: SharedHeaders) -> Template {
-        if let index = templates.firstIndex(where: { $0.headers === headers }) {
+    /// Makes ``current`` the template of `headers`, and encodes it if need be.
+    private mutating func find(_ headers: SharedHeaders) {
+        if let index = templates.indices.first(where: { templates[$0].headers === headers }) {
             current = index
         } else if templates.count < Self.capacity {
             current = templates.count
-            templates.append(Template(headers))
+            templates.append(Template(headers: headers))
         } else {
             current = oldest
             oldest = (oldest + 1) % Self.capacity
             templates[current].headers = headers
             templates[current].version = -1
         }
-        let template = templates[current]
-        if template.version != table.version || table.hasUnsaidLimits { encode(template) }
-        return template
+        if templates[current].version != table.version || table.hasUnsaidLimits { encode(headers) }
     }
 
-    private mutating func encode(_ template: Template) {
-        template.before.removeAll()
-        template.after.removeAll()
+    /// Encodes the current template.
+    private mutating func encode(_ headers: SharedHeaders) {
+        templates[current].before.removeAll()
+        templates[current].after.removeAll()
         let limits = table.takeUnsaidLimits()
-        for limit in limits { template.before.append(prefixed: limit, bits: 5, pattern: 0x20) }
+        for limit in limits { templates[current].before.append(prefixed: limit, bits: 5, pattern: 0x20) }
         let version = table.version
-        let headers = template.headers
         for (number, mark) in headers.marks.enumerated() {
             let name = unsafe UnsafeBufferPointer(rebasing: headers.buffer[mark.name..<mark.value])
             let value = unsafe UnsafeBufferPointer(rebasing: headers.buffer[mark.value..<mark.end])
             if number < SharedHeaders.pseudoHeaders {
-                unsafe encode(name, value, into: &template.before)
+                unsafe Self.encode(name, value, &table, into: &templates[current].before)
             } else {
-                unsafe encode(name, value, into: &template.after)
+                unsafe Self.encode(name, value, &table, into: &templates[current].after)
             }
         }
         // A block that changes the table is sent once. The next one refers to what this one has inserted.
-        template.version = table.version == version && limits.isEmpty ? version : -1
+        templates[current].version = table.version == version && limits.isEmpty ? version : -1
     }
 
-    private mutating func encode(
+    private static func encode(
         _ name: UnsafeBufferPointer<UInt8>,
         _ value: UnsafeBufferPointer<UInt8>,
+        _ table: inout HeaderTable,
         into output: inout OutputBuffer
     ) {
-        if let index = unsafe Self.staticIndex(name, value) ?? table.index(name, value) {
+        if let index = unsafe staticIndex(name, value) ?? table.index(name, value) {
             return output.append(prefixed: index, bits: 7, pattern: 0x80)
         }
-        let isSecret = unsafe Self.isSecret(name)
-        guard !isSecret, unsafe !Self.isUnique(name), table.hasRoom(for: name.count, value.count) else {
-            let pattern = isSecret ? Self.neverIndexed : Self.literal
-            return unsafe Self.append(literal: name, value, pattern: pattern, to: &output)
+        let isSecret = unsafe isSecret(name)
+        guard !isSecret, unsafe !isUnique(name), table.hasRoom(for: name.count, value.count) else {
+            let pattern = isSecret ? neverIndexed : literal
+            return unsafe append(literal: name, value, pattern: pattern, to: &output)
         }
-        let index = unsafe Self.staticName(name)
+        let index = unsafe staticName(name)
         output.append(prefixed: index, bits: 6, pattern: 0x40)
-        if index == 0 { unsafe Self.append(text: name, to: &output) }
-        unsafe Self.append(text: value, to: &output)
+        if index == 0 { unsafe append(text: name, to: &output) }
+        unsafe append(text: value, to: &output)
         unsafe table.insert(name, value)
     }
 
@@ -153,27 +144,27 @@ extension HeaderEncoder {
 
     /// Names whose values differ from request to request.
     private static func isUnique(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
-        unsafe name.elementsEqual("apns-id".utf8) || name.elementsEqual("apns-request-id".utf8)
-            || name.elementsEqual("apns-collapse-id".utf8)
+        unsafe name.equals("apns-id") || name.equals("apns-request-id")
+            || name.equals("apns-collapse-id")
     }
 
     private static func isSecret(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
-        unsafe name.elementsEqual("authorization".utf8)
+        unsafe name.equals("authorization")
     }
 
     /// The index of a whole field in the static table (RFC 7541, appendix A).
     private static func staticIndex(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) -> Int? {
-        if unsafe name.elementsEqual(":method".utf8) {
-            if unsafe value.elementsEqual("GET".utf8) { return 2 }
-            if unsafe value.elementsEqual("POST".utf8) { return 3 }
+        if unsafe name.equals(":method") {
+            if unsafe value.equals("GET") { return 2 }
+            if unsafe value.equals("POST") { return 3 }
         }
-        return unsafe name.elementsEqual(":scheme".utf8) && value.elementsEqual("https".utf8) ? 7 : nil
+        return unsafe name.equals(":scheme") && value.equals("https") ? 7 : nil
     }
 
     /// The index of a name in the static table; 0 for names that a client of APNs does not need.
     private static func staticName(_ name: UnsafeBufferPointer<UInt8>) -> Int {
-        if unsafe name.elementsEqual(":authority".utf8) { return 1 }
-        if unsafe name.elementsEqual(":method".utf8) { return 2 }
-        return unsafe name.elementsEqual("authorization".utf8) ? 23 : 0
+        if unsafe name.equals(":authority") { return 1 }
+        if unsafe name.equals(":method") { return 2 }
+        return unsafe name.equals("authorization") ? 23 : 0
     }
 }

@@ -35,8 +35,14 @@ struct OutputBuffer: ~Copyable {
         count += bytes.count
     }
 
+    @inline(__always)
     mutating func append(_ bytes: [UInt8]) {
         unsafe bytes.withUnsafeBufferPointer { unsafe append($0) }
+    }
+
+    @inline(__always)
+    mutating func append(_ other: borrowing OutputBuffer) {
+        unsafe append(UnsafeBufferPointer(start: other.base.assumingMemoryBound(to: UInt8.self), count: other.count))
     }
 
     @inline(__always)
@@ -107,5 +113,30 @@ struct OutputBuffer: ~Copyable {
         unsafe larger.copyMemory(from: base, byteCount: count)
         unsafe base.deallocate()
         unsafe base = larger
+    }
+}
+
+/// Small frames.
+extension OutputBuffer {
+    mutating func appendWindowUpdate(stream: Int32, _ increment: Int) {
+        append(FrameHead(type: .windowUpdate, stream: stream, length: 4))
+        append(number: UInt32(increment))
+    }
+
+    mutating func appendPing(_ number: UInt64, _ flags: FrameFlags) {
+        append(FrameHead(type: .ping, flags: flags, stream: 0, length: 8))
+        append(number: number)
+    }
+
+    mutating func appendGoAway(_ code: HTTP2ErrorCode) {
+        append(FrameHead(type: .goAway, stream: 0, length: 8))
+        // The server opens no streams, so none was processed.
+        append(number: UInt32(0))
+        append(number: code.rawValue)
+    }
+
+    mutating func appendReset(stream: Int32, _ code: HTTP2ErrorCode) {
+        append(FrameHead(type: .reset, stream: stream, length: 4))
+        append(number: code.rawValue)
     }
 }

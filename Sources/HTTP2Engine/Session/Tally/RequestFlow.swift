@@ -17,7 +17,6 @@ struct RequestFlow {
 
     var phase = Phase.ended
     var stream: Int32 = 0
-    var headers: SharedHeaders?
     var extra: [HTTP2Header] = []
     /// The part of the path that only this request has.
     var pathSuffix: [UInt8] = []
@@ -40,8 +39,7 @@ struct RequestFlow {
     mutating func begin(stream: Int32, request: OutgoingRequest, pathSuffix: Span<UInt8>) {
         phase = .queued
         self.stream = stream
-        headers = request.headers
-        extra = request.extra
+        if !request.extra.isEmpty { extra = request.extra }
         self.pathSuffix.removeAll(keepingCapacity: true)
         unsafe pathSuffix.withUnsafeBufferPointer { unsafe self.pathSuffix.append(contentsOf: $0) }
         hasBody = request.hasBody

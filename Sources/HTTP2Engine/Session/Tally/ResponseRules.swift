@@ -29,7 +29,7 @@ struct ResponseRules {
             unsafe nghttp2_check_header_value_rfc9113(value.baseAddress, value.count) != 0
         else { return false }
         if unsafe name[0] == UInt8(ascii: ":") {
-            guard !isTrailer, !isPastStatus, !hasStatus, unsafe name.elementsEqual(":status".utf8) else { return false }
+            guard !isTrailer, !isPastStatus, !hasStatus, unsafe name.equals(":status") else { return false }
             hasStatus = true
             guard value.count == 3, let number = unsafe Self.number(value), number != 101 else { return false }
             status = number
@@ -37,13 +37,13 @@ struct ResponseRules {
         }
         isPastStatus = true
         switch name.count {
-        case 2 where unsafe name.elementsEqual("te".utf8): return unsafe Self.isTrailers(value)
-        case 7 where unsafe name.elementsEqual("upgrade".utf8): return false
-        case 10 where unsafe name.elementsEqual("connection".utf8) || name.elementsEqual("keep-alive".utf8):
+        case 2 where unsafe name.equals("te"): return unsafe Self.isTrailers(value)
+        case 7 where unsafe name.equals("upgrade"): return false
+        case 10 where unsafe name.equals("connection") || name.equals("keep-alive"):
             return false
-        case 14 where unsafe name.elementsEqual("content-length".utf8): return unsafe length(value)
-        case 16 where unsafe name.elementsEqual("proxy-connection".utf8): return false
-        case 17 where unsafe name.elementsEqual("transfer-encoding".utf8): return false
+        case 14 where unsafe name.equals("content-length"): return unsafe length(value)
+        case 16 where unsafe name.equals("proxy-connection"): return false
+        case 17 where unsafe name.equals("transfer-encoding"): return false
         default: return true
         }
     }

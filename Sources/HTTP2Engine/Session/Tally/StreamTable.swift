@@ -2,8 +2,8 @@
 ///
 /// Streams that are open at the same time mostly have neighbouring numbers. So the number itself is the place in a
 /// table, and a dictionary holds the few that find their place taken.
-struct StreamTable {
-    private struct Place {
+struct StreamTable: ~Copyable {
+    struct Place {
         var stream: Int32
         var slot: Int32
     }
@@ -13,8 +13,12 @@ struct StreamTable {
     /// Twice the streams that Tally opens at the same time.
     static let size = 2048
 
-    private var places = [Place](repeating: Place(stream: Self.nobody, slot: 0), count: Self.size)
+    private var places = Slots<Place>(capacity: Self.size)
     private var others: [Int32: Int32] = [:]
+
+    init() {
+        for _ in 0..<Self.size { places.append(Place(stream: Self.nobody, slot: 0)) }
+    }
 
     /// The slot of an open stream.
     @inline(__always)

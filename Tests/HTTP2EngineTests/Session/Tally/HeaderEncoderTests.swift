@@ -9,10 +9,7 @@ struct HeaderEncoderTests {
     /// Encodes one request as the session does.
     private func block(_ encoder: inout HeaderEncoder, _ headers: SharedHeaders, path: String) -> [UInt8] {
         var output = OutputBuffer(capacity: 16)
-        let template = encoder.template(headers)
-        output.append(Array(template.before.bytes))
-        Array(path.utf8).withUnsafeBufferPointer { HeaderEncoder.append(path: headers.pathPrefix, $0, to: &output) }
-        output.append(Array(template.after.bytes))
+        encoder.append(headers, Array(path.utf8), to: &output)
         return Array(output.bytes)
     }
 

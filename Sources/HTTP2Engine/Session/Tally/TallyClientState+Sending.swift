@@ -1,14 +1,14 @@
-extension TallyClientSession {
+extension TallyClientState {
     /// How many bytes of requests one call of ``nextOutput()`` encodes at least, if there are that many: two TLS
     /// records.
     private static let round = 32 * 1024
 
-    func nextOutput() throws(HTTP2Error) -> UnsafeRawBufferPointer? {
+    mutating func nextOutput() -> UnsafeRawBufferPointer? {
         output.removeAll()
         if control.count > 0 { writeControl() }
         if let fault {
             // Nothing else matters to the peer any more.
-            if !fault.isSaid { appendGoAway(fault.code, to: &output) }
+            if !fault.isSaid { output.appendGoAway(fault.code) }
             self.fault?.isSaid = true
         } else {
             if !resets.isEmpty { writeResets() }
@@ -20,37 +20,37 @@ extension TallyClientSession {
         return output.count == 0 ? nil : unsafe output.bytes
     }
 
-    private func writeControl() {
+    private mutating func writeControl() {
         unsafe output.append(control.bytes.assumingMemoryBound(to: UInt8.self))
         control.removeAll()
         acknowledgements = 0
         refusals = 0
     }
 
-    private func writeResets() {
+    private mutating func writeResets() {
         for (queued, code) in resets where flows[queued.slot].stream == queued.stream {
             guard flows[queued.slot].phase == .closing else { continue }
-            appendReset(stream: queued.stream, code, to: &output)
+            output.appendReset(stream: queued.stream, code)
             close(queued.slot, code)
         }
         resets.removeAll(keepingCapacity: true)
     }
 
-    private func writeWindowUpdates() {
-        if unsaidIncrement > 0 { appendWindowUpdate(stream: 0, unsaidIncrement, to: &output) }
+    private mutating func writeWindowUpdates() {
+        if unsaidIncrement > 0 { output.appendWindowUpdate(stream: 0, unsaidIncrement) }
         unsaidIncrement = 0
         for queued in windowUpdates where flows[queued.slot].stream == queued.stream {
             let increment = flows[queued.slot].unsaidIncrement
             flows[queued.slot].unsaidIncrement = 0
             guard flows[queued.slot].phase == .answered, !flows[queued.slot].hasReceivedAll else { continue }
-            appendWindowUpdate(stream: queued.stream, increment, to: &output)
+            output.appendWindowUpdate(stream: queued.stream, increment)
         }
         windowUpdates.removeAll(keepingCapacity: true)
     }
 
     // MARK: Requests
 
-    private func writeRequests() {
+    private mutating func writeRequests() {
         while output.count < Self.round, let next = requests.first {
             let isWanted = flows[next.slot].stream == next.stream && flows[next.slot].phase == .queued
             guard !isWanted || activeStreams < settings.maximumConcurrentStreams else { return }
@@ -59,10 +59,9 @@ extension TallyClientSession {
         }
     }
 
-    private func writeRequest(_ queued: QueuedStream) {
+    private mutating func writeRequest(_ queued: QueuedStream) {
         let slot = queued.slot
-        guard let headers = flows[slot].headers else { return }
-        flows[slot].headers = nil
+        guard let headers = unsafe streams.pointee.slots[slot].headers else { return }
         flows[slot].phase = .sent
         flows[slot].window = settings.initialWindow
         lastSent = queued.stream
@@ -70,12 +69,7 @@ extension TallyClientSession {
         let start = output.count
         // The length is not known before the block is written.
         output.append(FrameHead(type: .headers, stream: queued.stream, length: 0))
-        let template = encoder.template(headers)
-        unsafe output.append(template.before.bytes.assumingMemoryBound(to: UInt8.self))
-        unsafe flows[slot].pathSuffix.withUnsafeBufferPointer { suffix in
-            unsafe HeaderEncoder.append(path: headers.pathPrefix, suffix, to: &output)
-        }
-        unsafe output.append(template.after.bytes.assumingMemoryBound(to: UInt8.self))
+        encoder.append(headers, flows[slot].pathSuffix, to: &output)
         if !flows[slot].extra.isEmpty {
             for field in flows[slot].extra { HeaderEncoder.append(field, to: &output) }
             flows[slot].extra = []
@@ -91,7 +85,7 @@ extension TallyClientSession {
     }
 
     /// Writes the heads around a block: HEADERS, and CONTINUATION if the block is longer than the server's frames.
-    private func finishBlock(start: Int, stream: Int32, endsStream: Bool) {
+    private mutating func finishBlock(start: Int, stream: Int32, endsStream: Bool) {
         let size = output.count - start - FrameHead.size
         let largest = settings.maximumFrame
         var flags: FrameFlags = endsStream ? .endStream : []
@@ -112,7 +106,7 @@ extension TallyClientSession {
 
     // MARK: Bodies
 
-    private func writeBodies() {
+    private mutating func writeBodies() {
         while output.count < Self.round, window > 0, let next = bodies.first {
             bodies.removeFirst()
             guard flows[next.slot].stream == next.stream, flows[next.slot].isInBodies else { continue }
@@ -129,22 +123,23 @@ extension TallyClientSession {
     }
 
     /// Queues the rest of a body, unless the stream's own window is closed. Then a WINDOW_UPDATE queues it.
-    func waitForWindow(_ slot: Int) {
+    mutating func waitForWindow(_ slot: Int) {
         guard canSendBody(slot), flows[slot].window > 0, !flows[slot].isInBodies else { return }
         flows[slot].isInBodies = true
         bodies.append(QueuedStream(slot: slot, stream: flows[slot].stream))
     }
 
     /// Writes one DATA frame, as long as both windows and the server's limit allow. True if the body is complete.
-    private func writeBody(_ queued: QueuedStream) -> Bool {
+    private mutating func writeBody(_ queued: QueuedStream) -> Bool {
         let slot = queued.slot
         // A large frame would exceed a TLS record, and delay others.
         let allowed = min(window, flows[slot].window, FrameHead.maximumPayload)
         guard allowed > 0 else { return false }
         let start = output.count
         output.append(FrameHead(type: .data, stream: queued.stream, length: 0))
+        let streams = unsafe streams
         let (count, isLast) = unsafe output.append(upTo: allowed) { target in
-            unsafe streams.slots[slot].readBody(into: target)
+            unsafe streams.pointee.slots[slot].readBody(into: target)
         }
         let flags: FrameFlags = isLast ? .endStream : []
         output.replace(FrameHead(type: .data, flags: flags, stream: queued.stream, length: count), at: start)

@@ -1,6 +1,6 @@
 /// SETTINGS, PING, GOAWAY, RST_STREAM, WINDOW_UPDATE, PRIORITY and PUSH_PROMISE.
-extension TallyClientSession {
-    func takeSettings(_ head: FrameHead, _ payload: UnsafeRawBufferPointer) throws(SessionFault) {
+extension TallyClientState {
+    mutating func takeSettings(_ head: FrameHead, _ payload: UnsafeRawBufferPointer) throws(SessionFault) {
         guard head.stream == 0 else { throw SessionFault(.protocolError, "SETTINGS on a stream") }
         guard !head.flags.contains(.acknowledgement) else {
             guard unacknowledgedSettings > 0 else {
@@ -19,11 +19,11 @@ extension TallyClientSession {
         settings = next
         acknowledgements += 1
         control.append(FrameHead(type: .settings, flags: .acknowledgement, stream: 0, length: 0))
-        streams.notes.append(.settings(settings.maximumConcurrentStreams))
+        unsafe streams.pointee.notes.append(.settings(settings.maximumConcurrentStreams))
     }
 
     /// Changes the windows of all open streams (RFC 9113 §6.9.2). They may become negative.
-    private func moveWindows(by difference: Int) throws(SessionFault) {
+    private mutating func moveWindows(by difference: Int) throws(SessionFault) {
         for slot in flows.indices where flows[slot].isOpen {
             flows[slot].window += difference
             guard flows[slot].window <= ServerSettings.largestWindow else {
@@ -33,25 +33,25 @@ extension TallyClientSession {
         }
     }
 
-    func takePing(_ head: FrameHead, _ payload: UnsafeRawBufferPointer) throws(SessionFault) {
+    mutating func takePing(_ head: FrameHead, _ payload: UnsafeRawBufferPointer) throws(SessionFault) {
         guard head.stream == 0 else { throw SessionFault(.protocolError, "PING on a stream") }
         let number = unsafe UInt64(bigEndian: payload.loadUnaligned(as: UInt64.self))
-        guard !head.flags.contains(.acknowledgement) else { return streams.notes.append(.pong(number)) }
+        guard !head.flags.contains(.acknowledgement) else { return unsafe streams.pointee.notes.append(.pong(number)) }
         guard acknowledgements < Self.maximumAcknowledgements else { throw Self.flood }
         acknowledgements += 1
-        appendPing(number, .acknowledgement)
+        control.appendPing(number, .acknowledgement)
     }
 
-    func takeGoAway(_ head: FrameHead, _ payload: UnsafeRawBufferPointer) throws(SessionFault) {
+    mutating func takeGoAway(_ head: FrameHead, _ payload: UnsafeRawBufferPointer) throws(SessionFault) {
         guard head.stream == 0 else { throw SessionFault(.protocolError, "GOAWAY on a stream") }
         let last = unsafe number(payload, at: 0)
-        guard last == 0 || last & 1 == 1, last <= streams.lastProcessed else {
+        guard last == 0 || last & 1 == 1, unsafe last <= streams.pointee.lastProcessed else {
             throw SessionFault(.protocolError, "GOAWAY names a stream that it cannot name")
         }
         let code = unsafe UInt32(bigEndian: payload.loadUnaligned(fromByteOffset: 4, as: UInt32.self))
         goAwayReceived = true
-        streams.lastProcessed = last
-        unsafe streams.notes.append(.goAway(last, code, Array(payload.dropFirst(8))))
+        unsafe streams.pointee.lastProcessed = last
+        unsafe streams.pointee.notes.append(.goAway(last, code, Array(payload.dropFirst(8))))
         for slot in flows.indices where flows[slot].isOpen && flows[slot].stream > last {
             close(slot, .refusedStream)
         }
@@ -59,7 +59,7 @@ extension TallyClientSession {
         withdrawRequests()
     }
 
-    func takeReset(_ head: FrameHead, _ payload: UnsafeRawBufferPointer) throws(SessionFault) {
+    mutating func takeReset(_ head: FrameHead, _ payload: UnsafeRawBufferPointer) throws(SessionFault) {
         guard head.stream != 0, !isIdle(head.stream) else {
             throw SessionFault(.protocolError, "RST_STREAM on a stream that was not opened")
         }
@@ -68,7 +68,7 @@ extension TallyClientSession {
         close(slot, HTTP2ErrorCode(rawValue: code))
     }
 
-    func takeWindowUpdate(_ head: FrameHead, _ payload: UnsafeRawBufferPointer) throws(SessionFault) {
+    mutating func takeWindowUpdate(_ head: FrameHead, _ payload: UnsafeRawBufferPointer) throws(SessionFault) {
         let increment = unsafe Int(number(payload, at: 0))
         guard head.stream != 0 else {
             guard increment > 0 else { throw SessionFault(.protocolError, "WINDOW_UPDATE by nothing") }
@@ -91,7 +91,7 @@ extension TallyClientSession {
     }
 
     /// Priorities are deprecated (RFC 9113 §5.3). Only their form is checked.
-    func takePriority(_ head: FrameHead, _ payload: UnsafeRawBufferPointer) throws(SessionFault) {
+    mutating func takePriority(_ head: FrameHead, _ payload: UnsafeRawBufferPointer) throws(SessionFault) {
         guard head.stream != 0 else { throw SessionFault(.protocolError, "PRIORITY without a stream") }
         guard unsafe number(payload, at: 0) != head.stream else {
             throw SessionFault(.protocolError, "a stream depends on itself")
@@ -99,7 +99,7 @@ extension TallyClientSession {
     }
 
     /// Refuses a pushed stream. A server may push only until it knows our SETTINGS (RFC 9113 §8.4).
-    func takePushPromise(_ head: FrameHead, _ payload: UnsafeRawBufferPointer) throws(SessionFault) {
+    mutating func takePushPromise(_ head: FrameHead, _ payload: UnsafeRawBufferPointer) throws(SessionFault) {
         let part = unsafe try unpadded(head, payload, dropping: 4)
         let promised = unsafe number(payload, at: head.flags.contains(.padded) ? 1 : 0)
         guard unacknowledgedSettings > 0, head.stream & 1 == 1, !isIdle(head.stream), promised & 1 == 0,
@@ -108,7 +108,7 @@ extension TallyClientSession {
         lastPromised = promised
         refusals += 1
         guard refusals <= Self.maximumRefusals else { throw Self.flood }
-        appendReset(stream: promised, .cancel, to: &control)
+        control.appendReset(stream: promised, .cancel)
         let begun = HeaderBlock(stream: head.stream, slot: nil, endsStream: false)
         try unsafe decode(part, begun, isLast: head.flags.contains(.endHeaders))
     }

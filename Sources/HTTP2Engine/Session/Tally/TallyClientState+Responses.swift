@@ -11,8 +11,8 @@ struct HeaderBlock {
 }
 
 /// HEADERS, CONTINUATION and DATA.
-extension TallyClientSession {
-    func takeHeaders(_ head: FrameHead, _ payload: UnsafeRawBufferPointer) throws(SessionFault) {
+extension TallyClientState {
+    mutating func takeHeaders(_ head: FrameHead, _ payload: UnsafeRawBufferPointer) throws(SessionFault) {
         let part = unsafe try unpadded(head, payload, dropping: head.flags.contains(.priority) ? 5 : 0)
         guard head.stream != 0, !isIdle(head.stream) else {
             throw SessionFault(.protocolError, "HEADERS on a stream that was not opened")
@@ -23,7 +23,7 @@ extension TallyClientSession {
         try unsafe decode(part, begun, isLast: head.flags.contains(.endHeaders))
     }
 
-    func takeContinuation(_ head: FrameHead, _ payload: UnsafeRawBufferPointer) throws(SessionFault) {
+    mutating func takeContinuation(_ head: FrameHead, _ payload: UnsafeRawBufferPointer) throws(SessionFault) {
         guard var begun = block else { throw SessionFault(.protocolError, "CONTINUATION without HEADERS") }
         begun.continuations += 1
         guard begun.continuations <= HeaderBlock.maximumContinuations else {
@@ -33,7 +33,7 @@ extension TallyClientSession {
     }
 
     /// The slot that a header block belongs to; `nil` if nobody waits for it.
-    private func beginHeaders(_ stream: Int32) throws(SessionFault) -> Int? {
+    private mutating func beginHeaders(_ stream: Int32) throws(SessionFault) -> Int? {
         guard let slot = table.slot(stream), flows[slot].isOpen else { return nil }
         guard !flows[slot].hasReceivedAll else {
             throw SessionFault(.streamClosed, "HEADERS after the end of the response")
@@ -41,15 +41,17 @@ extension TallyClientSession {
         guard flows[slot].phase != .closing else { return nil }
         flows[slot].rules.begin(isFirst: flows[slot].phase == .sent)
         flows[slot].phase = .answered
-        unsafe streams.slots[slot].headersBegin()
+        unsafe streams.pointee.slots[slot].headersBegin()
         return slot
     }
 
-    func decode(_ part: UnsafeRawBufferPointer, _ begun: HeaderBlock, isLast: Bool) throws(SessionFault) {
+    mutating func decode(_ part: UnsafeRawBufferPointer, _ begun: HeaderBlock, isLast: Bool) throws(SessionFault) {
+        // A reference of its own, because the fields change the rest of the state.
+        let decoder = decoder
         let isWhole = unsafe decoder.decode(part, isLast: isLast) { name, value in
             guard let slot = begun.slot, flows[slot].phase == .answered else { return }
             guard unsafe flows[slot].rules.field(name, value) else { return reset(slot, .protocolError) }
-            let fits = unsafe streams.slots[slot].header(name, value, limit: streams.maximumHeaders)
+            let fits = unsafe streams.pointee.slots[slot].header(name, value, limit: streams.pointee.maximumHeaders)
             if !fits { reset(slot, .internalError) }
         }
         guard isWhole else { throw SessionFault(.compressionError, "a header block cannot be decoded") }
@@ -57,7 +59,7 @@ extension TallyClientSession {
         if isLast, let slot = begun.slot { endHeaders(slot, endsStream: begun.endsStream) }
     }
 
-    private func endHeaders(_ slot: Int, endsStream: Bool) {
+    private mutating func endHeaders(_ slot: Int, endsStream: Bool) {
         guard flows[slot].phase == .answered else { return }
         let isComplete = flows[slot].rules.end(endsStream: endsStream)
         if endsStream { flows[slot].hasReceivedAll = true }
@@ -65,16 +67,16 @@ extension TallyClientSession {
         if endsStream { endResponse(slot) }
     }
 
-    private func endResponse(_ slot: Int) {
+    private mutating func endResponse(_ slot: Int) {
         flows[slot].hasReceivedAll = true
-        unsafe streams.slots[slot].hasEnded = true
+        unsafe streams.pointee.slots[slot].hasEnded = true
         // A body that is not sent so far may still be sent.
         if flows[slot].hasSentAll { close(slot, .noError) }
     }
 
     // MARK: DATA
 
-    func takeData(_ head: FrameHead, _ payload: UnsafeRawBufferPointer) throws(SessionFault) {
+    mutating func takeData(_ head: FrameHead, _ payload: UnsafeRawBufferPointer) throws(SessionFault) {
         guard head.stream != 0, !isIdle(head.stream) else {
             throw SessionFault(.protocolError, "DATA on a stream that was not opened")
         }
@@ -92,7 +94,7 @@ extension TallyClientSession {
         }
         guard unsafe chunk.isEmpty || flows[slot].rules.body(chunk.count) else { return reset(slot, .protocolError) }
         let bytes = unsafe chunk.assumingMemoryBound(to: UInt8.self)
-        if unsafe !streams.slots[slot].data(bytes, limit: streams.maximumBody) { reset(slot, .cancel) }
+        if unsafe !streams.pointee.slots[slot].data(bytes, limit: streams.pointee.maximumBody) { reset(slot, .cancel) }
         guard endsStream, flows[slot].phase == .answered else { return }
         guard flows[slot].rules.bodyEnds() else {
             flows[slot].hasReceivedAll = true
@@ -102,7 +104,7 @@ extension TallyClientSession {
     }
 
     /// Counts bytes in the connection's window, also those that nobody waits for.
-    private func count(_ bytes: Int) throws(SessionFault) {
+    private mutating func count(_ bytes: Int) throws(SessionFault) {
         received += bytes
         guard received <= Self.connectionWindow else {
             throw SessionFault(.flowControlError, "DATA beyond the connection's window")
@@ -114,7 +116,7 @@ extension TallyClientSession {
     }
 
     /// Counts bytes in a stream's window; false if they exceed it.
-    private func countOnStream(_ slot: Int, _ bytes: Int, endsStream: Bool) -> Bool {
+    private mutating func countOnStream(_ slot: Int, _ bytes: Int, endsStream: Bool) -> Bool {
         flows[slot].received += bytes
         guard flows[slot].received <= Self.streamWindow else { return false }
         guard !endsStream, flows[slot].unsaidIncrement == 0, flows[slot].received >= Self.streamWindow / 2 else {

@@ -1,10 +1,8 @@
-extension TallyClientSession {
-    func receive(_ bytes: UnsafeRawBufferPointer) throws(HTTP2Error) {
+extension TallyClientState {
+    mutating func receive(_ bytes: UnsafeRawBufferPointer) throws(HTTP2Error) {
         guard wantsInput else { return }
         do throws(SessionFault) {
-            try unsafe reader.read(bytes, check: check) { (head, payload) throws(SessionFault) in
-                try unsafe take(head, payload)
-            }
+            try unsafe readFrames(bytes)
         } catch {
             switch error.ending {
             case .silent(let code): throw HTTP2Error(code, error.reason)
@@ -13,10 +11,41 @@ extension TallyClientSession {
         }
     }
 
+    private mutating func readFrames(_ bytes: UnsafeRawBufferPointer) throws(SessionFault) {
+        var rest = unsafe bytes
+        if reader.count > 0, !(unsafe try finishFrame(&rest)) { return }
+        while let head = unsafe FrameReader.head(of: rest) {
+            try check(head)
+            guard let payload = unsafe FrameReader.payload(of: head, from: &rest) else { break }
+            try unsafe take(head, payload)
+        }
+        unsafe reader.keep(rest)
+    }
+
+    /// Adds bytes to the frame that was incomplete, and takes it if it is whole now. False if it is not.
+    private mutating func finishFrame(_ rest: inout UnsafeRawBufferPointer) throws(SessionFault) -> Bool {
+        let hadHead = reader.head != nil
+        unsafe reader.fill(to: FrameHead.size, from: &rest)
+        guard let head = reader.head else { return false }
+        if !hadHead { try check(head) }
+        unsafe reader.fill(to: FrameHead.size + head.length, from: &rest)
+        guard let frame = reader.takeFrame(head) else { return false }
+        var fault: SessionFault?
+        unsafe frame.withUnsafeBytes { bytes in
+            do throws(SessionFault) {
+                try unsafe take(head, UnsafeRawBufferPointer(rebasing: bytes.dropFirst(FrameHead.size)))
+            } catch {
+                fault = error
+            }
+        }
+        if let fault { throw fault }
+        return true
+    }
+
     /// Ends the session by a GOAWAY. Requests that have not left are given back.
-    private func fail(_ code: HTTP2ErrorCode, _ reason: String) {
+    private mutating func fail(_ code: HTTP2ErrorCode, _ reason: String) {
         fault = (code, isSaid: false)
-        streams.violation = "\(code): \(reason)"
+        unsafe streams.pointee.violation = "\(code): \(reason)"
         withdrawRequests()
     }
 
@@ -60,7 +89,7 @@ extension TallyClientSession {
 
     // MARK: Frames
 
-    private func take(_ head: FrameHead, _ payload: UnsafeRawBufferPointer) throws(SessionFault) {
+    private mutating func take(_ head: FrameHead, _ payload: UnsafeRawBufferPointer) throws(SessionFault) {
         hasSettings = true
         switch head.type {
         case .headers: try unsafe takeHeaders(head, payload)
