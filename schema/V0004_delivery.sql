@@ -243,3 +243,22 @@ CREATE UNLOGGED TABLE answer_counts (
 );
 COMMENT ON TABLE answer_counts IS
     'What each daemon counted of the last minute''s answers. The sum shows mass rejections that no daemon sees alone. It is worthless after a crash, so it is not logged.';
+
+CREATE TABLE daemons (
+    daemon  bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    renewal bigint NOT NULL DEFAULT 0
+) WITH (fillfactor = 50);
+COMMENT ON TABLE daemons IS
+    'The daemons that are alive. If a count stands still for 3 seconds, another daemon deletes the row. No wall clock counts.';
+COMMENT ON COLUMN daemons.daemon IS 'A daemon that was deleted enters again under a new number.';
+COMMENT ON COLUMN daemons.renewal IS 'Each daemon counts its own up, twice a second.';
+
+CREATE TABLE partitions (
+    partition smallint PRIMARY KEY CHECK (partition BETWEEN 0 AND 63),
+    owner     bigint,
+    epoch     bigint NOT NULL CHECK (epoch > 0)
+) WITH (fillfactor = 50);
+COMMENT ON TABLE partitions IS
+    'Which daemon owns which part of the activities. No push depends on it yet. A partition without a row was never owned.';
+COMMENT ON COLUMN partitions.owner IS 'Of daemons. It counts while that row exists. Null: released.';
+COMMENT ON COLUMN partitions.epoch IS 'Grows with each owner. A write of an owner names it.';

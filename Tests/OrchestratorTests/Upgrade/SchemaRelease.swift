@@ -139,6 +139,9 @@ struct SchemaRelease: Sendable {
             INSERT INTO audit_log (key_id, key_name, request_id, action, bundle_id, subject, after)
             VALUES ('bootstrap', NULL, 'request-1', 'type_put', 'com.example.app', 'Game', '{"version": 1}');
 
+            INSERT INTO daemons DEFAULT VALUES;
+            INSERT INTO partitions (partition, owner, epoch) VALUES (0, 1, 1);
+
             UPDATE devices SET app_version = '2.1' WHERE device_id = 'd1';
             INSERT INTO activity_app_versions (activity_key, app_version, is_withheld, decodes_from)
             SELECT activity_key, '2.1', false, 1 FROM activities WHERE activity_id = 'running';
